@@ -1,0 +1,46 @@
+# make run    the agent on examples/manifests, endpoints on 127.0.0.1:10255 and 127.0.0.1:10248
+# make test   every test that this machine can run
+# make check  format, lint, types, layers
+# make bench  the numbers of the README
+PYTHON ?= python3
+PY := .venv/bin/python
+
+.PHONY: run test check format cover bench clean
+
+run: .venv/agent
+	$(PY) run.py --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
+
+test: .venv/dev
+	$(PY) -m pytest -q $(ARGS)
+
+check: .venv/dev
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	.venv/bin/lint-imports
+
+format: .venv/dev
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+cover: .venv/dev
+	$(PY) -m coverage erase
+	$(PY) -m coverage run -m pytest -q $(ARGS)
+	$(PY) -m coverage combine -q
+	$(PY) -m coverage report
+
+bench: .venv/dev
+	$(PY) -m benchmarks $(ARGS)
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# The two stamps say for which requirements the environment was made; they are made anew when those change.
+.venv/agent: requirements.txt constraints.txt
+	test -x $(PY) || $(PYTHON) -m venv .venv
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements.txt
+	touch $@
+
+.venv/dev: .venv/agent requirements-dev.txt
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt
+	touch $@

@@ -1,0 +1,1 @@
+"""Where pods come from: source actors, manifest decoding, and the settings that choose them."""
