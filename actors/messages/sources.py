@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, NewType
+from typing import NamedTuple
 
 from actors.messages.pods import Pod, PodUid, SourceName
-
-Timestamp = NewType("Timestamp", float)
-"""Seconds since the Unix epoch, UTC."""
+from actors.messages.units import Timestamp
 
 
 class Epoch(NamedTuple):

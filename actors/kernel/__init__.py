@@ -1,0 +1,77 @@
+"""How any actor runs. Knows Pykka, and is the only one to; knows nothing of Kubernetes.
+
+The parts, from the bottom: ``ports`` and ``mailbox`` (addresses and what waits behind them), ``cell``
+(one address), ``incarnation`` (one life and its turns), ``executors`` and ``runtimes`` (whose thread),
+``specs``, ``restarts``, ``children``, ``supervisor`` and ``dynamic`` (the tree), ``control`` and
+``timers`` (the thread it runs on), ``system`` (the whole).
+"""
+
+from actors.kernel.actor import Actor, BaseActor, PooledActor
+from actors.kernel.clock import Clock, SystemClock
+from actors.kernel.dynamic import DynamicMessage, StartChild, StopChild
+from actors.kernel.endings import Ended, EndReason, Hook
+from actors.kernel.ports import (
+    ActorDeadError,
+    AskInsideActorError,
+    AskTimeoutError,
+    Key,
+    Port,
+)
+from actors.kernel.runtimes import Runtime, Steps, Threads
+from actors.kernel.specs import (
+    Backoff,
+    ChildSpec,
+    DynamicSpec,
+    OnExhausted,
+    Restart,
+    SpecError,
+    Strategy,
+    SupervisorSpec,
+)
+from actors.kernel.system import (
+    EXIT_FAILED,
+    EXIT_STOPPED,
+    EXIT_UNCLEAN,
+    ActorDescription,
+    ActorSystem,
+)
+from actors.kernel.telemetry import SECONDS_BUCKETS, RoleStatistics
+from actors.kernel.timers import Timer
+
+__all__ = [
+    "EXIT_FAILED",
+    "EXIT_STOPPED",
+    "EXIT_UNCLEAN",
+    "SECONDS_BUCKETS",
+    "Actor",
+    "ActorDeadError",
+    "ActorDescription",
+    "ActorSystem",
+    "AskInsideActorError",
+    "AskTimeoutError",
+    "Backoff",
+    "BaseActor",
+    "ChildSpec",
+    "Clock",
+    "DynamicMessage",
+    "DynamicSpec",
+    "EndReason",
+    "Ended",
+    "Hook",
+    "Key",
+    "OnExhausted",
+    "PooledActor",
+    "Port",
+    "Restart",
+    "RoleStatistics",
+    "Runtime",
+    "SpecError",
+    "StartChild",
+    "Steps",
+    "StopChild",
+    "Strategy",
+    "SupervisorSpec",
+    "SystemClock",
+    "Threads",
+    "Timer",
+]

@@ -1,0 +1,64 @@
+"""Messages that somebody waits for: questions asked from outside, and fences."""
+
+from __future__ import annotations
+
+import queue
+from typing import Any
+
+import pykka
+from pykka._envelope import Envelope as PykkaEnvelope
+from typing_extensions import override
+
+from actors.kernel.ports import Port
+
+
+class Fence:
+    """A message that asks nothing: once it is handled, so is all that was told before it."""
+
+    __slots__ = ()
+
+
+class Envelope(PykkaEnvelope[Any]):
+    """A message with the future of who waits for it. Failing or answering twice does nothing."""
+
+    __slots__ = ()
+
+    def __init__(self, message: object, reply_to: pykka.Future[Any]) -> None:
+        super().__init__(message, reply_to)
+
+    @override
+    def __repr__(self) -> str:
+        # Pykka's shows the message, and with it whatever it carries.
+        return f"Envelope({type(self.message).__name__})"
+
+    def answer(self, value: object) -> None:
+        """Give ``value`` to who waits."""
+        assert self.reply_to is not None  # noqa: S101  # the constructor requires it
+        try:
+            self.reply_to.set(value)
+        except queue.Full:
+            return
+
+    def fail(self, error: BaseException) -> None:
+        """Raise ``error`` at who waits."""
+        assert self.reply_to is not None  # noqa: S101  # the constructor requires it
+        try:
+            self.reply_to.set_exception((type(error), error, None))
+        except queue.Full:
+            return
+
+
+class ReplyPort(Port[Any]):
+    """Where the answer to one question goes: the first message told to it."""
+
+    __slots__ = ("_future",)
+
+    def __init__(self, future: pykka.Future[Any]) -> None:
+        self._future = future
+
+    @override
+    def tell(self, message: Any, /) -> None:
+        try:
+            self._future.set(message)
+        except queue.Full:
+            return

@@ -1,0 +1,317 @@
+"""The actor system: one tree under one root, its addresses, and the way in from outside.
+
+Everything that is not an actor (``run.py``, HTTP handlers, tests) comes in through here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import pykka
+import structlog
+from typing_extensions import override
+
+from actors.kernel.actor import KernelServices
+from actors.kernel.cell import Cell
+from actors.kernel.children import ActorChild, Child, ParentOfChildren
+from actors.kernel.clock import Clock, SystemClock
+from actors.kernel.control import Control
+from actors.kernel.current import current_incarnation
+from actors.kernel.dynamic import DynamicPort, DynamicSupervisor
+from actors.kernel.endings import Ended, EndReason
+from actors.kernel.envelope import Envelope, Fence, ReplyPort
+from actors.kernel.incarnation import Executor, Incarnation
+from actors.kernel.ports import AskInsideActorError, AskTimeoutError, Key, Port
+from actors.kernel.runtimes import Runtime, Threads
+from actors.kernel.specs import AnySpec, ChildSpec, DynamicSpec, SupervisorSpec
+from actors.kernel.supervisor import Supervisor
+from actors.kernel.telemetry import Telemetry
+from actors.kernel.timers import Timer
+from actors.messages.units import Seconds
+
+M = TypeVar("M")
+A = TypeVar("A")
+
+HANG_LIMIT = Seconds(10.0)
+"""A pooled handler computes for milliseconds and never blocks; ten seconds is three orders above
+what a loaded machine makes of that."""
+MOST_HANGS = 8
+"""Pool threads that may be lost to hanging handlers. Each is a thread that never comes back, so
+after that many the process is better started anew."""
+
+EXIT_STOPPED = 0
+EXIT_UNCLEAN = 1
+"""Something had to be abandoned while stopping."""
+EXIT_FAILED = 70
+"""The root supervisor gave up; EX_SOFTWARE of sysexits.h."""
+
+_log = structlog.get_logger("kernel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActorDescription:
+    """One node of the tree, as it is at present."""
+
+    name: str
+    parent: str
+    type: str
+    state: str
+    restarts: int
+    mailbox: int
+    """How many messages wait."""
+    handled: int
+    last_error: str
+
+
+class ActorSystem(KernelServices, ParentOfChildren):
+    """Runs the tree of ``spec``. Start it once, stop it once, then ask how it ended."""
+
+    def __init__(
+        self,
+        spec: SupervisorSpec,
+        *,
+        clock: Clock | None = None,
+        runtime: Runtime | None = None,
+        hang_limit: Seconds = HANG_LIMIT,
+    ) -> None:
+        self.clock = clock or SystemClock()
+        self.telemetry = Telemetry()
+        self.control = Control(self.clock)
+        self._runtime = runtime or Threads()
+        self._hang_limit = hang_limit
+        self._hangs = 0
+        self._cells: dict[str, Cell[Any]] = {}
+        self._cells_lock = threading.Lock()
+        self._dynamic: dict[str, DynamicPort] = {}
+        self._observers: list[Callable[[Ended], None]] = []
+        self._abandoned_while_stopping = False
+        self._is_started = threading.Event()
+        self._finished = threading.Event()
+        self._exit_code = EXIT_STOPPED
+        root = self._build(spec, self)
+        assert isinstance(root, Supervisor)  # noqa: S101  # of a SupervisorSpec
+        self._root = root
+
+    # From outside.
+
+    def start(self) -> None:
+        """Begin to start the tree; ``wait_started`` says when it is up."""
+        self._runtime.open(self.control)
+        self.control.post(self._root.start)
+        self._watch_for_hangs()
+
+    def wait_started(self, deadline: Seconds) -> bool:
+        """Return whether every child had its start, or its first end, within ``deadline``."""
+        self._runtime.work_off()
+        return self._is_started.wait(deadline)
+
+    def stop(self) -> None:
+        """Begin to stop the tree, in the reverse order of its start.
+
+        May be called from anywhere but a signal handler, and more than once.
+        """
+        self.control.post(self._root.stop)
+
+    def wait(self, deadline: Seconds | None = None) -> int | None:
+        """Return the exit code once the tree is down; None when it is not within ``deadline``."""
+        self._runtime.work_off()
+        return self._exit_code if self._finished.wait(deadline) else None
+
+    def address(self, key: Key[M]) -> Port[M]:
+        """Return the port of ``key``, whether or not its actor exists yet."""
+        dynamic = self._dynamic.get(key.path)
+        if dynamic is not None:
+            return cast("Port[M]", dynamic)
+        return self.cell(key)
+
+    def ask(
+        self, port: Port[M], question: Callable[[Port[A]], M], deadline: Seconds = Seconds(2.0)
+    ) -> A:
+        """Tell the question that ``question`` makes of a reply port, and return the answer.
+
+        For the edges only. Raises AskInsideActorError in an actor, AskTimeoutError after
+        ``deadline``, ActorDeadError when the address is closed, and what the handler raised.
+        """
+        future: pykka.Future[A] = pykka.ThreadingFuture()
+        self._send(port, question(ReplyPort(future)), future)
+        return self._answer(future, port, deadline)
+
+    def fence(self, port: Port[Any], deadline: Seconds = Seconds(5.0)) -> None:
+        """Return once everything told to ``port`` before is handled. Errors as of ``ask``."""
+        future: pykka.Future[None] = pykka.ThreadingFuture()
+        self._send(port, Fence(), future)
+        self._answer(future, port, deadline)
+
+    def describe(self, deadline: Seconds = Seconds(2.0)) -> tuple[ActorDescription, ...]:
+        """Return the tree, parents before their children. Raises AskTimeoutError."""
+        future: pykka.Future[tuple[ActorDescription, ...]] = pykka.ThreadingFuture()
+        self.control.post(lambda: future.set(tuple(_described(self._root, ""))))
+        self._runtime.work_off()
+        try:
+            return future.get(timeout=deadline)
+        except pykka.Timeout:
+            raise AskTimeoutError("the control thread did not answer") from None
+
+    def observe_endings(self, observer: Callable[[Ended], None]) -> None:
+        """Have ``observer`` called with each ending, on the control thread. Call before start."""
+        self._observers.append(observer)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Nothing is being handled and nothing waits that could be, until time passes.
+
+        Sound because whoever tells is busy while telling: a message on its way either shows as a
+        busy cell or has raised a count between the two readings.
+        """
+        cells = tuple(self._cells.values())
+        before = self._activity(cells)
+        idle = not self.control.has_work and all(cell.is_idle for cell in cells)
+        return idle and self._activity(cells) == before and not self.control.has_work
+
+    def _activity(self, cells: tuple[Cell[Any], ...]) -> tuple[int, int]:
+        return sum(cell.handled + cell.lives for cell in cells), self.control.events
+
+    def _send(self, port: Port[Any], message: object, future: pykka.Future[Any]) -> None:
+        if current_incarnation() is not None:
+            raise AskInsideActorError("actors tell, they do not ask")
+        if not isinstance(port, Cell):
+            raise TypeError(f"{type(port).__name__} cannot be asked: it is not an actor's address")
+        port.put_envelope(Envelope(message, future))
+
+    def _answer(self, future: pykka.Future[A], port: Port[Any], deadline: Seconds) -> A:
+        self._runtime.work_off()
+        try:
+            return future.get(timeout=deadline)
+        except pykka.Timeout:
+            path = port.key.path if isinstance(port, Cell) else ""
+            raise AskTimeoutError(f"{path} did not answer within {deadline:g} s") from None
+
+    # For the kernel's other parts.
+
+    def cell(self, key: Key[M]) -> Cell[M]:
+        """Return the cell of ``key``, made at its first mention."""
+        with self._cells_lock:
+            cell = self._cells.get(key.path)
+            if cell is None:
+                cell = self._cells[key.path] = Cell(key, self.telemetry)
+            return cell
+
+    def forget_address(self, path: str) -> None:
+        """Drop the closed cell of a dynamic child."""
+        with self._cells_lock:
+            self._cells.pop(path, None)
+
+    def executor_for(self, *, pooled: bool) -> Executor:
+        """Return the executor of one incarnation."""
+        return self._runtime.executor(pooled=pooled)
+
+    @override
+    def set_timer(self, life: Incarnation, delay: Seconds, message: object) -> Timer:
+        timer: Timer
+
+        def fire() -> None:
+            if life.timers is not None:
+                life.timers.discard(timer)
+            if not life.fenced:
+                life.cell.tell(message)
+
+        timer = self.control.set_timer(delay, fire)
+        if life.timers is None:
+            life.timers = set()
+        life.timers.add(timer)
+        return timer
+
+    def note_ending(self, ended: Ended) -> None:
+        """Log an ending, and tell those who observe them."""
+        if ended.reason is EndReason.FAILED:
+            _log.error(
+                "actor failed",
+                actor=ended.name,
+                incarnation=ended.incarnation,
+                hook=ended.hook,
+                message=ended.message,
+                error=ended.error,
+                details=ended.details,
+            )
+        else:
+            _log.debug("actor ended", actor=ended.name, reason=ended.reason)
+        for observer in self._observers:
+            observer(ended)
+
+    def note_restart(self, name: str, reason: EndReason, delay: Seconds) -> None:
+        """Count a restart."""
+        self.telemetry.meter(name.partition("/")[0]).restarted(reason)
+        _log.info("actor restarts", actor=name, after=reason, delay=round(delay, 3))
+
+    def note_giving_up(self, name: str, why: str) -> None:
+        """Log that a supervisor fails upward."""
+        _log.error("supervisor gives up", actor=name, why=why)
+
+    def note_abandoned(self, name: str, why: str, *, while_stopping: bool) -> None:
+        """Log that a child was given up; while stopping, the process will not exit with 0."""
+        self._abandoned_while_stopping |= while_stopping
+        _log.error("actor abandoned", actor=name, why=why)
+
+    # The root's parent.
+
+    @override
+    def child_started(self, child: Child) -> None:
+        self._is_started.set()
+
+    @override
+    def child_ended(self, child: Child, ended: Ended) -> None:
+        child.forget()
+        for cell in tuple(self._cells.values()):
+            cell.close()
+        if ended.reason is EndReason.FAILED:
+            self._exit_code = EXIT_FAILED
+        elif self._abandoned_while_stopping:
+            self._exit_code = EXIT_UNCLEAN
+        self._runtime.close(self.control)
+        self._finished.set()
+
+    def _build(self, spec: AnySpec, parent: ParentOfChildren) -> Child:
+        if isinstance(spec, ChildSpec):
+            return ActorChild(spec, self, parent)
+        if isinstance(spec, DynamicSpec):
+            dynamic = DynamicSupervisor(spec, self, parent)
+            self._dynamic[spec.name] = DynamicPort(dynamic)
+            return dynamic
+        supervisor = Supervisor(spec, self, parent)
+        for child in spec.children:
+            supervisor.children[child.name] = self._build(child, supervisor)
+        return supervisor
+
+    def _watch_for_hangs(self) -> None:
+        for life, stack in self._runtime.hanging(self._hang_limit):
+            self._hangs += 1
+            if isinstance(life.supervised, ActorChild):
+                life.supervised.hang(life, stack, self._hang_limit)
+        if self._hangs > MOST_HANGS:
+            self.control.post(partial(self._root.fail, "too many handlers hang"))
+            return
+        self.control.set_timer(Seconds(self._hang_limit / 4), self._watch_for_hangs)
+
+
+def _described(child: Child, parent: str) -> list[ActorDescription]:
+    cell = child.cell if isinstance(child, ActorChild) else None
+    described = [
+        ActorDescription(
+            name=child.name,
+            parent=parent,
+            type=child.type,
+            state=child.state.value,
+            restarts=child.restarts,
+            mailbox=cell.depth if cell else 0,
+            handled=cell.handled if cell else 0,
+            last_error=child.last_error,
+        )
+    ]
+    if isinstance(child, Supervisor):
+        for grandchild in child.children.values():
+            described += _described(grandchild, child.name)
+    return described

@@ -1,0 +1,80 @@
+"""Deadlines in order. Anybody may set or cancel one; the control thread alone fires them."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections.abc import Callable
+
+from actors.messages.units import Seconds
+
+_WORTH_COMPACTING = 64
+"""Below this many entries a scan for cancelled ones costs more than it frees."""
+
+
+class Timer:
+    """One deadline: an action, run once, unless cancelled before."""
+
+    __slots__ = ("_timers", "action", "due")
+
+    def __init__(self, due: Seconds, action: Callable[[], None], timers: Timers) -> None:
+        self.due = due
+        self.action: Callable[[], None] | None = action
+        self._timers = timers
+
+    def cancel(self) -> None:
+        """Keep it from firing. Harmless when it has fired or was cancelled."""
+        if self.action is not None:
+            self.action = None
+            self._timers.forget_one()
+
+
+class Timers:
+    """A heap of deadlines. Cancelled ones leave it: at most as many dead as live entries stay."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._heap: list[tuple[Seconds, int, Timer]] = []
+        self._serial = itertools.count()
+        self._dead = 0
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def add(self, due: Seconds, action: Callable[[], None]) -> tuple[Timer, bool]:
+        """Return the timer for ``action`` at ``due``, and whether it is the next to fire."""
+        timer = Timer(due, action, self)
+        with self._lock:
+            heapq.heappush(self._heap, (due, next(self._serial), timer))
+            return timer, self._heap[0][2] is timer
+
+    def forget_one(self) -> None:
+        """Note that an entry was cancelled, and sweep when half of them were."""
+        with self._lock:
+            self._dead += 1
+            if self._dead * 2 > len(self._heap) > _WORTH_COMPACTING:
+                self._heap = [entry for entry in self._heap if entry[2].action is not None]
+                heapq.heapify(self._heap)
+                self._dead = 0
+
+    def next_due(self) -> Seconds | None:
+        """When the next live timer is due."""
+        with self._lock:
+            self._drop_cancelled_front()
+            return self._heap[0][0] if self._heap else None
+
+    def pop_due(self, now: Seconds) -> Callable[[], None] | None:
+        """Return the action of the earliest timer that is due by ``now`` and forget it."""
+        with self._lock:
+            self._drop_cancelled_front()
+            if not self._heap or self._heap[0][0] > now:
+                return None
+            timer = heapq.heappop(self._heap)[2]
+            action, timer.action = timer.action, None
+            return action
+
+    def _drop_cancelled_front(self) -> None:
+        while self._heap and self._heap[0][2].action is None:
+            heapq.heappop(self._heap)
+            self._dead = max(0, self._dead - 1)

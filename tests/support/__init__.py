@@ -1,0 +1,1 @@
+"""What tests are made of: builders, probes and fakes, typed and linted like the agent itself."""

@@ -1,0 +1,44 @@
+"""A clock that only the test moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from typing_extensions import override
+
+from actors.kernel import Clock
+from actors.messages.units import Seconds, Timestamp
+
+EPOCH = Timestamp(1_700_000_000.0)
+"""What the wall shows when a test begins: some Tuesday in November 2023."""
+
+
+class ManualClock(Clock):
+    """Stands still until ``move`` is called. Move it through a ``Stage``, which lets everything
+    that was told be handled first."""
+
+    def __init__(self) -> None:
+        self._now = Seconds(0.0)
+        self._wakes: list[Callable[[], None]] = []
+
+    @override
+    def monotonic(self) -> Seconds:
+        return self._now
+
+    @override
+    def wall(self) -> Timestamp:
+        return Timestamp(EPOCH + self._now)
+
+    @override
+    def real_delay(self, due: Seconds) -> float | None:
+        return None
+
+    @override
+    def on_advance(self, wake: Callable[[], None]) -> None:
+        self._wakes.append(wake)
+
+    def move(self, to: Seconds) -> None:
+        """Set the time to ``to`` and have due timers fire."""
+        self._now = max(self._now, to)
+        for wake in self._wakes:
+            wake()
