@@ -7,37 +7,48 @@ holds of it, and can do nothing but ``tell``.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
+
+from typing_extensions import override
+
+from actors.messages.port import Port
 
 M = TypeVar("M")
-M_contra = TypeVar("M_contra", contravariant=True)
+
+__all__ = ["ActorDeadError", "AskInsideActorError", "AskTimeoutError", "Key", "Port"]
 
 
-class Port(Protocol[M_contra]):
-    """Somewhere to send messages of one vocabulary.
-
-    ``tell`` never blocks and never raises: what can no longer be delivered is a dead letter.
-    Messages of one sender arrive in the order in which they were told.
-    """
-
-    def tell(self, message: M_contra, /) -> None:
-        """Put ``message`` into the mailbox behind this port."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
 class Key(Generic[M]):
-    """The path of an actor and the policy of its mailbox.
+    """The path of an actor and the policy of its mailbox. Two keys of one path are equal.
 
     The path begins with the actor's role: ``source/file``, ``pod-worker/default/web-0``. It is the
     running name in logs, threads and endpoints; the role is the label of its metrics.
     """
 
-    path: str
-    coalesce: Callable[[M], Hashable | None] | None = field(default=None, compare=False)
-    """Names the messages of which only the newest matters: of two with one name that wait, the
-    older is dropped. ``None`` for a message that must be handled whatever comes after it."""
+    # No dataclass: one with slots that is frozen cannot be called as Key[M](...).
+    __slots__ = ("coalesce", "path")
+
+    def __init__(self, path: str, coalesce: Callable[[M], Hashable | None] | None = None) -> None:
+        """Name an actor.
+
+        ``coalesce`` names the messages of which only the newest matters: of two with one name that
+        wait, the older is dropped. It returns ``None`` for a message that must be handled whatever
+        comes after it.
+        """
+        self.path = path
+        self.coalesce = coalesce
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and self.path == other.path
+
+    @override
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+    @override
+    def __repr__(self) -> str:
+        return f"Key({self.path!r})"
 
     @property
     def role(self) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from actors.messages.pods import Pod, PodUid, SourceName
+from actors.messages.port import Port
 from actors.messages.units import Timestamp
 
 
@@ -117,6 +118,13 @@ class PodsJudged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeSource:
+    """Asks a source how it is. Answered by one ``SourceDescribed``."""
+
+    reply_to: Port[SourceDescribed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceDescribed:
     """How a source is: the answer to ``DescribeSource``."""
 
@@ -126,6 +134,12 @@ class SourceDescribed:
     epoch: Epoch
     last_listed: Timestamp | None
     """When it last looked and could tell what it saw."""
+    rejected: Mapping[RejectReason, int]
+    """How many manifests were refused since the process began, by reason."""
     error: str
     """What keeps it from listing at present; empty when nothing does."""
     manifests: tuple[ManifestVerdict, ...]
+
+
+SourceMessage: TypeAlias = ListPods | Rescan | PodsJudged | DescribeSource
+"""What every source hears from others. Each has private messages beside these."""

@@ -1,0 +1,189 @@
+"""PodManager: the sole owner of what pods this node should have.
+
+Everything it decides is in ``stores``; this file is the actor around it: what it hears, what it
+tells and in which order, and what of it outlives a crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import assert_never
+
+import structlog
+from typing_extensions import override
+
+from actors.kernel import Key, PooledActor, Port
+from actors.messages.changes import PodChange
+from actors.messages.pod_manager import (
+    DescribePod,
+    DescribePods,
+    PodDescribed,
+    PodFact,
+    PodManagerMessage,
+    PodsAre,
+    PodsChanged,
+    PodsDescribed,
+    Subscribe,
+)
+from actors.messages.pods import SourceName
+from actors.messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
+from stores.claims import Claims
+from stores.first_seen import FirstSeen
+from stores.pod_ledger import PodLedger, Taken
+from stores.quarantine import Quarantine
+
+_log = structlog.get_logger("pod-manager")
+
+
+def _source_of_listing(message: PodManagerMessage) -> Hashable | None:
+    return message.source if isinstance(message, SourceListed) else None
+
+
+POD_MANAGER = Key[PodManagerMessage]("pod-manager", coalesce=_source_of_listing)
+"""A burst of listings of one source costs one merge: only the newest is handled."""
+
+
+@dataclass(slots=True)
+class PodMemory:
+    """What outlives a life of PodManager. Used by one life at a time, so it needs no lock."""
+
+    claims: Claims = field(default_factory=Claims)
+    seen: FirstSeen = field(default_factory=FirstSeen)
+    quarantine: Quarantine = field(default_factory=Quarantine)
+    subscribers: dict[Port[PodFact], None] = field(default_factory=dict)
+    """In the order of their subscription, which is the order in which they are told."""
+
+
+class PodManager(PooledActor[PodManagerMessage]):
+    """Merges what the sources list, and tells what became of it.
+
+    Owns: every pod index, the merge of each source, the claims on names and UIDs, the quarantine.
+    Hears: ``SourceListed`` (coalesced per source), ``Subscribe``, ``DescribePods``, ``DescribePod``.
+    Tells: sources ``ListPods`` when it starts, and ``PodsJudged`` when its verdict on their pods
+    changes; subscribers ``PodsAre`` for the first listing of each source, then ``PodsChanged``.
+    Fails when: a listing has a pod that no source should have made; after the second time that pod
+    is kept out (``stores/quarantine.py``).
+
+    Order: subscribers hear the changes of one listing at once, REMOVE before ADD, and listings of
+    one source in the order of their epochs. Repetition: ``PodsAre`` may repeat, ``PodsChanged`` does
+    not. It never waits and does no I/O. Sources are independent: one that never lists holds up
+    nothing but pods whose names it held before a crash.
+    """
+
+    def __init__(
+        self, sources: Mapping[SourceName, Port[SourceMessage]], memory: PodMemory
+    ) -> None:
+        self._sources = sources
+        self._memory = memory
+        self._ledger = PodLedger(memory.claims, memory.seen)
+        self._epochs: dict[SourceName, Epoch] = {}
+        self._judged: dict[SourceName, PodsJudged] = {}
+
+    @override
+    def started(self) -> None:
+        blamed = self._memory.quarantine.blame()
+        if blamed is not None:
+            _log.warning("a listing crashed the pod manager", source=blamed)
+        for source in self._sources.values():
+            source.tell(ListPods())
+
+    @override
+    def receive(self, message: PodManagerMessage, /) -> None:
+        match message:
+            case SourceListed():
+                self._take(message)
+            case Subscribe(subscriber=subscriber):
+                self._subscribe(subscriber)
+            case DescribePods(reply_to=reply_to):
+                reply_to.tell(self._described())
+            case DescribePod():
+                self._describe(message)
+            case _:
+                assert_never(message)
+
+    def _take(self, listing: SourceListed) -> None:
+        source = listing.source
+        if listing.epoch <= self._epochs.get(source, Epoch(0, 0)):
+            return
+        now = self.clock.wall()
+        quarantine = self._memory.quarantine
+        admitted = quarantine.admitted(source, listing.pods)
+        for pods in quarantine.attempts(source, admitted):
+            if pods is admitted:
+                self._publish(source, self._ledger.take(source, pods, now))
+            else:
+                PodLedger(Claims(), FirstSeen()).take(source, pods, now)
+        self._epochs[source] = listing.epoch
+        self._judge()
+
+    def _publish(self, source: SourceName, taken: Taken) -> None:
+        _log_changes(source, taken)
+        changes = taken.served
+        if taken.first:
+            self._tell(PodsAre(source=source, pods=self._ledger.served(source)))
+            changes = tuple(change for change in changes if change.pod.source != source)
+        if changes:
+            self._tell(PodsChanged(source=source, changes=changes))
+
+    def _tell(self, fact: PodFact) -> None:
+        for subscriber in self._memory.subscribers:
+            subscriber.tell(fact)
+
+    def _judge(self) -> None:
+        """Tell each source that listed what it cannot know of its pods by itself."""
+        for name, source in self._sources.items():
+            judged = PodsJudged(
+                source=name,
+                shadowed=self._ledger.waiting(name),
+                rejected=self._memory.quarantine.rejected(name),
+            )
+            if name in self._ledger.listed and judged != self._judged.get(name):
+                self._judged[name] = judged
+                source.tell(judged)
+
+    def _subscribe(self, subscriber: Port[PodFact]) -> None:
+        self._memory.subscribers[subscriber] = None
+        for source in self._sources:
+            if source in self._ledger.listed:
+                subscriber.tell(PodsAre(source=source, pods=self._ledger.served(source)))
+
+    def _described(self) -> PodsDescribed:
+        index = self._ledger.index
+        pods, mirrors, orphans = index.pods_and_mirrors()
+        counts = index.counts()
+        return PodsDescribed(
+            pods=pods,
+            mirrors=mirrors,
+            orphaned_mirrors=orphans,
+            mirror_to_static=index.uid_translations().mirror_to_static,
+            shadowed={pod.uid: holder.uid for pod, holder in index.shadowed()},
+            listed=self._ledger.listed,
+            static_pods=counts.static_pods,
+            regular_pods=counts.regular_pods,
+            ephemeral_containers=counts.ephemeral_containers,
+        )
+
+    def _describe(self, question: DescribePod) -> None:
+        index = self._ledger.index
+        pod = None
+        if question.uid is not None:
+            pod = index.get_by_uid(index.translate_uid(question.uid))
+        elif question.full_name is not None:
+            pod = index.get_by_full_name(question.full_name)
+        mirror = index.mirror_of(pod) if pod is not None else None
+        question.reply_to.tell(PodDescribed(pod=pod, mirror=mirror))
+
+
+def _log_changes(source: SourceName, taken: Taken) -> None:
+    """Log a listing in the kubelet's words, which its users grep for."""
+    for op, changes in groupby(taken.listed, key=_op_of):
+        pods = [change.pod.display_name for change in changes]
+        _log.info(f"SyncLoop {op}", source=source, pods=pods)
+    if taken.first and not taken.listed:
+        _log.info("SyncLoop ADD", source=source, pods=[])
+
+
+def _op_of(change: PodChange) -> str:
+    return change.op.value

@@ -1,0 +1,29 @@
+"""Starts the agent: ``python run.py --help``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from sources.command_line import parse
+from sources.errors import StartError
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the agent as ``arguments`` say, and return the process's exit code."""
+    try:
+        line = parse(arguments)
+        # Imported as late as they are needed, so that help and mistakes are answered at once.
+        from sources.load_settings import load_settings  # noqa: PLC0415
+
+        settings = load_settings(line)
+        from actors import app  # noqa: PLC0415
+
+        return app.run(settings)
+    except StartError as error:
+        print(f"actorlet: {error}", file=sys.stderr)  # noqa: T201 - the one sentence for the user
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

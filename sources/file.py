@@ -1,0 +1,284 @@
+"""The file source: pods from a directory of manifests, or from a single one.
+
+The actor around three pieces that know nothing of actors: ``manifest_directory`` looks, ``file_verdicts``
+decides, ``directory_watch`` says when it is worth looking. Everything passes through one mailbox, so a
+listing can never overtake a newer one (K7).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeAlias, assert_never
+
+import structlog
+from typing_extensions import override
+
+from actors.kernel import Actor, Key, Port, Timer
+from actors.messages.pods import FILE, Pod
+from actors.messages.sources import (
+    DescribeSource,
+    Epoch,
+    ListPods,
+    ManifestVerdict,
+    PodsJudged,
+    RejectReason,
+    Rescan,
+    SourceDescribed,
+    SourceListed,
+    SourceMessage,
+    Verdict,
+)
+from actors.messages.units import Seconds, Timestamp
+from sources.directory_watch import DirectoryWatch
+from sources.file_verdicts import FileState, Judgement, judge
+from sources.manifest import ManifestRules, decode_manifest
+from sources.manifest_directory import Listed, look
+from sources.verdicts import changes, judged_too
+from sources.watched_paths import watched_paths
+
+FIRST_RETRY: Final = Seconds(1.0)
+LONGEST_RETRY: Final = Seconds(20.0)
+"""A watch that cannot be had is asked for again after 1, 2, 4, ... s, at most 20 s (rule F20). Until
+then the scans notice everything, only later."""
+
+_log = structlog.get_logger("source/file")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesNoticed:
+    """Something in the watched directories changed. Coalesced; may come for nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookDue:
+    """It is time to look: a scan is due, or something that was moving may have settled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchLost:
+    """Watching ended by itself, or could not begin."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchDue:
+    """It is time to try watching again."""
+
+
+FileSourceMessage: TypeAlias = SourceMessage | FilesNoticed | LookDue | WatchLost | WatchDue
+
+
+def _name_of(message: FileSourceMessage) -> Hashable | None:
+    # Of everything but questions and lost watches one is as good as many.
+    return None if isinstance(message, DescribeSource | WatchLost) else type(message).__name__
+
+
+FILE_SOURCE = Key[FileSourceMessage]("source/file", coalesce=_name_of)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSourceRules:
+    """What the file source was told to do."""
+
+    path: Path
+    """A directory of manifests, or one manifest. Need not exist."""
+    check_frequency: Seconds
+    """Time between two scans."""
+    clear_on_missing: bool
+    """A path that vanishes takes its pods with it, as in a kubelet."""
+    manifests: ManifestRules
+
+
+@dataclass(slots=True)
+class FileMemory:
+    """What outlives a life of the file source.
+
+    Above all the last good content of each file: one that is broken when the source crashes must not
+    lose its pod by that.
+    """
+
+    state: FileState = field(default_factory=FileState)
+    listed: Listed | None = None
+    rejected: Counter[RejectReason] = field(default_factory=Counter)
+    shown: tuple[ManifestVerdict, ...] = ()
+    """Verdicts that are in the log already."""
+
+
+class FileSource(Actor[FileSourceMessage]):
+    """Looks at the manifest path when something changes there, and at every scan.
+
+    Owns: the verdicts on its files, the watch, the time of the next look. Has a thread of its own,
+    since reading files may block.
+    Hears: ``FilesNoticed`` and ``WatchLost`` from its watch, ``LookDue`` and ``WatchDue`` from its
+    timers, ``Rescan``, ``ListPods``, ``PodsJudged``, ``DescribeSource``.
+    Tells: PodManager ``SourceListed`` when the pods are others than those told last, for the first
+    look of each life, and for each ``ListPods``.
+    Fails when: there is a bug. Whatever is in the directory is a verdict.
+
+    Order: one look after the other, each listing complete, with a higher epoch than the one before.
+    Repetition: a listing may repeat; unchanged pods are then the identical objects.
+    """
+
+    def __init__(
+        self, rules: FileSourceRules, pod_manager: Port[SourceListed], memory: FileMemory
+    ) -> None:
+        self._rules = rules
+        self._pod_manager = pod_manager
+        self._memory = memory
+        self._decode = partial(decode_manifest, rules=rules.manifests)
+        self._sequence = 0
+        self._told: tuple[Pod, ...] | None = None
+        self._next_look: Timer | None = None
+        self._last_listed: Timestamp | None = None
+        self._error = ""
+        self._judged = PodsJudged(source=FILE, shadowed={}, rejected={})
+        self._watched: object = None
+        self._watch_stack = ExitStack()
+        self._retry_after = FIRST_RETRY
+
+    @override
+    def started(self) -> None:
+        self._watch_stack = self.resources.enter_context(ExitStack())
+        self._look()
+
+    @override
+    def receive(self, message: FileSourceMessage, /) -> None:
+        match message:
+            case FilesNoticed():
+                self._retry_after = FIRST_RETRY
+                self._look()
+            case LookDue() | Rescan():
+                self._look()
+            case ListPods():
+                self._tell()
+            case PodsJudged():
+                self._judged = message
+                self._log_verdicts()
+            case DescribeSource(reply_to=reply_to):
+                reply_to.tell(self._described())
+            case WatchLost(reason=reason):
+                self._lose_watch(reason)
+            case WatchDue():
+                self._watched = None
+                self._look()
+            case _:
+                assert_never(message)
+
+    def _look(self) -> None:
+        # The watch first: what changes while looking is then noticed, at worst for nothing.
+        self._watch()
+        now = self.clock.wall()
+        listing = look(self._rules.path, now=now, previous=self._memory.listed)
+        judgement = judge(
+            self._memory.state,
+            listing,
+            self._decode,
+            now=now,
+            clear_on_missing=self._rules.clear_on_missing,
+        )
+        self._memory.state = judgement.state
+        if isinstance(listing, Listed):
+            self._memory.listed = listing
+            self._last_listed = now
+        self._note_error(judgement.error)
+        self._log_verdicts()
+        if judgement.pods is not None and judgement.pods is not self._told:
+            self._tell()
+        self._plan_next(judgement)
+
+    def _plan_next(self, judgement: Judgement) -> None:
+        if self._next_look is not None:
+            self._next_look.cancel()
+        delay = self._rules.check_frequency
+        if judgement.look_again_in is not None:
+            delay = min(delay, judgement.look_again_in)
+        self._next_look = self.after(delay, LookDue())
+
+    def _tell(self) -> None:
+        pods = self._memory.state.pods
+        if pods is None:
+            return
+        self._sequence += 1
+        self._told = pods
+        epoch = Epoch(self.incarnation, self._sequence)
+        self._pod_manager.tell(SourceListed(source=FILE, epoch=epoch, pods=pods))
+
+    # The watch.
+
+    def _watch(self) -> None:
+        """Watch the directories that matter at present; does nothing while they are the same."""
+        wanted = watched_paths(self._rules.path)
+        if wanted == self._watched:
+            return
+        self._watch_stack.close()
+        self._watched = wanted
+        me = self.me
+        watch = DirectoryWatch(
+            wanted,
+            changed=lambda: me.tell(FilesNoticed()),
+            lost=lambda reason: me.tell(WatchLost(reason=reason)),
+        )
+        self._watch_stack.callback(watch.close)
+
+    def _lose_watch(self, reason: str) -> None:
+        _log.warning(
+            "cannot watch for changes, scanning only", reason=reason, retry=self._retry_after
+        )
+        self._watch_stack.close()
+        self.after(self._retry_after, WatchDue())
+        self._retry_after = Seconds(min(LONGEST_RETRY, self._retry_after * 2))
+
+    # What people see.
+
+    def _verdicts(self) -> tuple[ManifestVerdict, ...]:
+        return judged_too(self._memory.state.verdicts, self._judged)
+
+    def _log_verdicts(self) -> None:
+        """Log each verdict that is another than when it was logged last, and count refusals."""
+        verdicts = self._verdicts()
+        for verdict in changes(self._memory.shown, verdicts):
+            if verdict.code is not None:
+                self._memory.rejected[verdict.code] += 1
+            _log_verdict(verdict)
+        self._memory.shown = verdicts
+
+    def _note_error(self, error: str) -> None:
+        if error == self._error:
+            return
+        self._error = error
+        path = str(self._rules.path)
+        if error:
+            pods = len(self._memory.state.pods or ())
+            _log.warning("manifest path cannot be listed", path=path, reason=error, kept=pods)
+        else:
+            _log.info("manifest path can be listed again", path=path)
+
+    def _described(self) -> SourceDescribed:
+        return SourceDescribed(
+            name=FILE,
+            ready=self._told is not None,
+            epoch=Epoch(self.incarnation, self._sequence),
+            last_listed=self._last_listed,
+            rejected=dict(self._memory.rejected),
+            error=f"{self._rules.path} {self._error}" if self._error else "",
+            manifests=self._verdicts(),
+        )
+
+
+def _log_verdict(verdict: ManifestVerdict) -> None:
+    unusable = verdict.verdict in {Verdict.REJECTED, Verdict.KEPT, Verdict.SHADOWED}
+    log = _log.warning if unusable or verdict.warnings else _log.info
+    log(
+        "Could not process manifest file" if verdict.code else "manifest",
+        path=verdict.path,
+        verdict=verdict.verdict.value,
+        reason=verdict.reason,
+        warnings=list(verdict.warnings),
+        pod=verdict.pod,
+    )

@@ -1,0 +1,203 @@
+"""Settles the settings: flags over drop-ins over the configuration file over defaults.
+
+What is wrong with any of them is a ``UsageError`` with one sentence; what is merely not served, or
+served otherwise than its owner may think, is a warning.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from actors.messages.pods import JsonObject
+from sources.addresses import is_loopback
+from sources.command_line import CommandLine
+from sources.configuration_file import (
+    ConfigurationFile,
+    merged,
+    read_configuration,
+    read_drop_ins,
+)
+from sources.errors import UsageError
+from sources.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
+from sources.settings import Settings
+
+_SERVED = frozenset({
+    "staticPodPath",
+    "fileCheckFrequency",
+    "address",
+    "readOnlyPort",
+    "healthzBindAddress",
+    "healthzPort",
+    "enableServer",
+    "logging.format",
+    "logging.verbosity",
+})  # fmt: skip
+_NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_FILE_KINDS = (
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISFIFO, "a fifo"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISCHR, "a device"),
+)
+
+
+def load_settings(line: CommandLine) -> Settings:
+    """Return the settings that ``line`` and the files that it names amount to.
+
+    Reads the configuration files, and looks whether the kubeconfig is readable and the manifest path
+    is something to read manifests from. Raises ``UsageError``.
+    """
+    if line.standalone and line.kubeconfig:
+        raise UsageError("--standalone and --kubeconfig contradict each other")
+    files = [read_configuration(line.config)] if line.config else []
+    files += read_drop_ins(line.config_dir) if line.config_dir else []
+    if line.kubeconfig:
+        _check_readable(line.kubeconfig)
+    settings = settings_of(line, files, hostname=socket.gethostname())
+    if settings.static_pod_path:
+        _check_manifest_path(settings.static_pod_path)
+    return settings
+
+
+def settings_of(
+    line: CommandLine, files: Iterable[ConfigurationFile], *, hostname: str
+) -> Settings:
+    """Return the settings of ``line`` over ``files``, of which later ones win. Raises ``UsageError``."""
+    given: JsonObject = {"apiVersion": API_VERSION, "kind": KIND}
+    notes: list[str] = []
+    for file in files:
+        given = merged(given, file.given)
+        notes += file.warnings
+    configuration = KubeletConfiguration.model_validate(_with_flags(given, line.fields))
+    address = _checked_addresses(configuration, line)
+    ignored = _ignored(configuration, line)
+    return Settings(
+        node_name=_node_name(line.hostname_override or hostname),
+        node_labels=line.node_labels,
+        root_dir=line.root_dir,
+        kubeconfig=line.kubeconfig,
+        static_pod_path=Path(configuration.staticPodPath) if configuration.staticPodPath else None,
+        file_check_frequency=_value(configuration, "fileCheckFrequency"),
+        strict_manifests=line.strict_manifests,
+        clear_on_missing_path=line.clear_on_missing_path,
+        static_pod_url=configuration.staticPodURL,
+        static_pod_url_header={k: tuple(v) for k, v in configuration.staticPodURLHeader.items()},
+        http_check_frequency=_value(configuration, "httpCheckFrequency"),
+        sync_frequency=_value(configuration, "syncFrequency"),
+        max_pods=_value(configuration, "maxPods"),
+        address=address,
+        read_only_port=configuration.readOnlyPort,
+        healthz_bind_address=_value(configuration, "healthzBindAddress"),
+        healthz_port=configuration.healthzPort,
+        enable_server=configuration.enableServer,
+        enable_chaos=line.enable_chaos,
+        logging_format=configuration.logging.format or "text",
+        verbosity=configuration.logging.verbosity,
+        configuration=configuration.given(),
+        ignored_fields=ignored,
+        warnings=(*notes, *_warnings(configuration, line, address, ignored)),
+    )
+
+
+def _value(configuration: KubeletConfiguration, name: str) -> Any:
+    """Return a field's value; zero and empty ask for the default, as in a kubelet."""
+    return getattr(configuration, name) or KubeletConfiguration.model_fields[name].default
+
+
+def _with_flags(given: JsonObject, flags: Mapping[str, Any]) -> JsonObject:
+    """Return ``given`` with each flag's value in place of what stood at its path."""
+    result = dict(given)
+    for path, value in flags.items():
+        *parents, last = path.split(".")
+        target = result
+        for parent in parents:
+            target[parent] = dict(target.get(parent, {}))
+            target = target[parent]
+        target[last] = value
+    return result
+
+
+def _ignored(configuration: KubeletConfiguration, line: CommandLine) -> tuple[str, ...]:
+    fields = sorted(path for path in configuration.changed() if path not in _SERVED)
+    return (*fields, *line.unserved, *(["--node-labels"] if line.node_labels else []))
+
+
+def _checked_addresses(configuration: KubeletConfiguration, line: CommandLine) -> str:
+    """Return the read-only port's address; raise ``UsageError`` if strangers would reach a port unasked.
+
+    The ``address`` of a kubelet's file is meant for its TLS port, and the read-only port is off unless
+    the file says otherwise. So such a file, unchanged, gets the read-only port on loopback; whoever
+    also names the port, or gives the address as a flag, must insist.
+    """
+    address: str = _value(configuration, "address")
+    healthz: str = _value(configuration, "healthzBindAddress")
+    if configuration.healthzPort and not is_loopback(healthz) and not line.allow_non_loopback:
+        raise UsageError(_reachable("healthzPort", healthz))
+    if configuration.readOnlyPort and not is_loopback(address) and not line.allow_non_loopback:
+        if "readOnlyPort" in configuration.model_fields_set or "address" in line.fields:
+            raise UsageError(_reachable("readOnlyPort", address))
+        address = _default_address()
+    if line.enable_chaos and not is_loopback(address):
+        raise UsageError(f"--enable-chaos works on a loopback address only, not on {address}")
+    return address
+
+
+def _default_address() -> str:
+    return str(KubeletConfiguration.model_fields["address"].default)
+
+
+def _reachable(port: str, address: str) -> str:
+    return (
+        f"{port} on {address} would answer anybody who can reach this machine: take a loopback "
+        f"address, set {port} to 0, or insist with --allow-non-loopback"
+    )
+
+
+def _warnings(
+    configuration: KubeletConfiguration, line: CommandLine, address: str, ignored: tuple[str, ...]
+) -> Iterator[str]:
+    if configuration.readOnlyPort and address != _value(configuration, "address"):
+        yield (
+            f"The read-only port listens on {address} and not on {configuration.address}, which the "
+            "configuration names for the TLS port; --allow-non-loopback changes that"
+        )
+    if ignored:
+        yield f"Not served yet, so without effect: {', '.join(ignored)}"
+    if line.kubeconfig:
+        yield "Joining a cluster is not served yet: the agent runs standalone, whatever --kubeconfig says"
+    if not configuration.staticPodPath:
+        yield "No source of pods is configured: set staticPodPath or --pod-manifest-path"
+
+
+def _node_name(name: str) -> str:
+    """Return ``name`` as the name of a node: trimmed and in lower case, as a kubelet takes it."""
+    node_name = name.strip().lower()
+    if len(node_name) > 253 or not _NODE_NAME.fullmatch(node_name):
+        raise UsageError(
+            f"{name[:64]!r} cannot be the name of a node: letters, digits, - and . only, beginning and "
+            "ending with a letter or digit, up to 253 of them; choose one with --hostname-override"
+        )
+    return node_name
+
+
+def _check_readable(path: Path) -> None:
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise UsageError(f"cannot read --kubeconfig {path}: {error.strerror}") from None
+
+
+def _check_manifest_path(path: Path) -> None:
+    """Raise ``UsageError`` when nothing but a mistake puts this at ``path``; what is missing may come."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return
+    kind = next((name for is_kind, name in _FILE_KINDS if is_kind(mode)), None)
+    if kind:
+        raise UsageError(f"the manifest path {path} is {kind}; it should be a directory or a file")

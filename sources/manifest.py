@@ -1,0 +1,190 @@
+"""From the bytes of a manifest to a validated static pod, or to the reason why not.
+
+Reads top-down as the stages a manifest goes through: document, types and fields, defaults,
+identity, validation, references; each stage has modules of its own in ``sources.manifests``. Pure:
+the same bytes and rules give the same answer, and whatever the bytes are, there is an answer. The
+decisions are a kubelet's; where a kubelet says nothing, a warning does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from actors.messages.pods import CONFIG_MIRROR, Pod, SourceName
+from actors.messages.sources import RejectReason
+from sources.manifests.defaults import fill_defaults
+from sources.manifests.document import Document, DocumentError
+from sources.manifests.fields import Place
+from sources.manifests.findings import Finding, Findings, quoted, reason
+from sources.manifests.names import dns_label, dns_subdomain
+from sources.manifests.reading import canonical_json, read_document
+from sources.manifests.references import LOCAL, api_references
+from sources.manifests.schema import conform_pod
+from sources.manifests.static_pods import (
+    DEFAULT_NAMESPACE,
+    make_static,
+    static_name,
+    validate_uid,
+    warn_of_node,
+    warn_of_priority,
+)
+from sources.manifests.validate_pod import validate_pod
+from sources.manifests.validate_volumes import refuse_unknown_volumes
+
+MAX_WARNINGS = 20
+"""Warnings of one manifest that are told one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestRules:
+    """What a manifest is judged by."""
+
+    node_name: str
+    """As the node is called; names get it in lower case."""
+    source: SourceName
+    """Which source reads it: pods of ``file`` tolerate every NoExecute taint, others do not."""
+    strict: bool = False
+    """Unknown fields are refused, not warned of."""
+    allow_references: bool = False
+    """Secrets and ConfigMaps may be referenced: local files answer for them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoded:
+    """A manifest that can be used: its pod, complete, and what its owner should know.
+
+    ``kubernetes.io/config.source`` and ``config.seen`` are not set: the merge of the sources does.
+    """
+
+    pod: Pod
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A manifest that cannot be used."""
+
+    code: RejectReason
+    reason: str
+    """One line with the path and line of the first few problems; no more than 1,000 characters."""
+    pod: str = ""
+    """``<namespace>/<name>`` of the pod that it would have; empty when that cannot be told."""
+
+
+class _RefusalError(Exception):
+    """Ends the judging of a document: what was found so far makes it unusable."""
+
+    def __init__(self, code: RejectReason, findings: list[Finding], total: int) -> None:
+        super().__init__(code)
+        self.code = code
+        self.findings = findings
+        self.total = total
+
+
+def decode_manifest(data: bytes, rules: ManifestRules) -> Decoded | Refused:
+    """Return the static pod that ``data`` describes, or why it describes none. Never raises."""
+    try:
+        document = read_document(data)
+    except DocumentError as error:
+        return Refused(code=error.code, reason=error.sentence)
+    return decode_document(document, rules)
+
+
+def decode_document(document: Document, rules: ManifestRules) -> Decoded | Refused:
+    """Return the static pod that a document describes, or why it describes none. Never raises."""
+    findings = Findings(warnings=list(document.warnings))
+    try:
+        _refuse_other_kinds(document.value, findings)
+        pod = _static_pod(document.value, rules, findings)
+    except DocumentError as error:
+        return Refused(code=error.code, reason=error.sentence)
+    except _RefusalError as refusal:
+        return Refused(
+            code=refusal.code,
+            reason=reason(refusal.findings, refusal.total, document.line),
+            pod=_claimed_name(document.value, rules),
+        )
+    return Decoded(pod=Pod.of(pod), warnings=_sentences(findings, document))
+
+
+def _refuse_other_kinds(value: Any, findings: Findings) -> None:
+    if not isinstance(value, dict):
+        findings.problem((), "must be an object with apiVersion: v1 and kind: Pod")
+    elif (kind := value.get("kind")) in {"PodList", "List"}:
+        findings.problem(("kind",), f"a file holds exactly one Pod, not a {kind}")
+    else:
+        for name, wanted in (("apiVersion", "v1"), ("kind", "Pod")):
+            if value.get(name) != wanted:
+                findings.problem((name,), f"must be {wanted}{_instead(value.get(name))}")
+    _stop_on_problems(findings, RejectReason.NOT_A_POD)
+
+
+def _instead(value: Any) -> str:
+    return f", not {quoted(value)}" if value and isinstance(value, str) else ""
+
+
+def _static_pod(value: dict[str, Any], rules: ManifestRules, findings: Findings) -> dict[str, Any]:
+    """Return the complete pod; raises ``_RefusalError`` at the first stage that finds problems."""
+    canonical = canonical_json(value)
+    pod = conform_pod(value, findings)
+    _stop_on_problems(findings)
+    metadata = Place(pod.setdefault("metadata", {}), ("metadata",), findings)
+    spec = Place(pod.setdefault("spec", {}), ("spec",), findings)
+    _refuse_mirrors(metadata)
+    if rules.strict and findings.unknown:
+        total = findings.total(findings.unknown)
+        raise _RefusalError(RejectReason.UNKNOWN_FIELD, findings.unknown, total)
+    refuse_unknown_volumes(spec, findings)
+    # A name is needed before the node's is appended, which would make one of an empty one.
+    metadata.required("name")
+    _stop_on_problems(findings)
+    fill_defaults(pod)
+    warn_of_node(spec, rules.node_name)
+    make_static(pod, canonical=canonical, node_name=rules.node_name, source=rules.source)
+    validate_pod(pod, findings)
+    validate_uid(metadata)
+    _stop_on_problems(findings)
+    _refuse_references(spec, allowed=LOCAL if rules.allow_references else frozenset())
+    warn_of_priority(spec)
+    return pod
+
+
+def _stop_on_problems(findings: Findings, code: RejectReason = RejectReason.INVALID) -> None:
+    if findings.problems:
+        raise _RefusalError(code, findings.problems, findings.total(findings.problems))
+
+
+def _refuse_mirrors(metadata: Place) -> None:
+    if CONFIG_MIRROR in metadata.get("annotations", {}):
+        text = "this is the mirror of a static pod, not a pod of its own"
+        metadata.wrong(text, "annotations", CONFIG_MIRROR)
+        _stop_on_problems(metadata.findings, RejectReason.NOT_A_POD)
+
+
+def _refuse_references(spec: Place, *, allowed: frozenset[str]) -> None:
+    for resource, path in api_references(spec):
+        if resource not in allowed:
+            found = [Finding(path, f"static pods may not reference {resource}")]
+            raise _RefusalError(RejectReason.API_REFERENCE, found, 1)
+
+
+def _claimed_name(value: Any, rules: ManifestRules) -> str:
+    """Return ``<namespace>/<name>`` where both are good names, else nothing."""
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(metadata, dict):
+        return ""
+    name, namespace = metadata.get("name"), metadata.get("namespace") or DEFAULT_NAMESPACE
+    if not isinstance(name, str) or not isinstance(namespace, str):
+        return ""
+    name = static_name(name, rules.node_name)
+    return "" if dns_subdomain(name) or dns_label(namespace) else f"{namespace}/{name}"
+
+
+def _sentences(findings: Findings, document: Document) -> tuple[str, ...]:
+    """Return the warnings as sentences, unknown fields among them, the first twenty of them."""
+    everything = [*findings.unknown, *findings.warnings]
+    total = findings.total(findings.unknown) + findings.total(findings.warnings)
+    told = [finding.sentence(document.line) for finding in everything[:MAX_WARNINGS]]
+    more = total - len(told)
+    return (*told, f"and {more} more warnings") if more else tuple(told)

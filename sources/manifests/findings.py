@@ -1,0 +1,114 @@
+"""What is found wrong or doubtful in one manifest, with the path of the field it is found at.
+
+Problems make the manifest unusable, warnings do not. Everything is collected, so that one look at
+the verdict is enough to mend the file; but only so much is kept, since a manifest may be broken in
+a hundred thousand places. Lines are looked up at the end, by path: see ``document``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Steps from the top of the manifest: field names, map keys and list indices."""
+
+KEPT = 50
+"""Findings of one kind that are kept; the rest are only counted. More than anybody reads."""
+
+SHOWN_PROBLEMS = 3
+QUOTED_LEN = 64
+SENTENCE_LEN = 1_000
+
+_PLAIN_STEP = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_UNPRINTABLE = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\uffef]+")
+
+LineOf: TypeAlias = Callable[[Path], int]
+"""Line of the field at a path, counted from 1; 0 where it is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to say about the field at ``path``."""
+
+    path: Path
+    text: str
+
+    def sentence(self, line_of: LineOf) -> str:
+        """Return ``path (line n): text``."""
+        line = line_of(self.path)
+        place = f" (line {line})" if line else ""
+        return one_line(f"{shown(self.path)}{place}: {self.text}")
+
+
+@dataclass(slots=True)
+class Findings:
+    """Everything found in one manifest."""
+
+    problems: list[Finding] = field(default_factory=list)
+    unknown: list[Finding] = field(default_factory=list)
+    """Fields that a Pod does not have."""
+    warnings: list[Finding] = field(default_factory=list)
+    uncounted: dict[int, int] = field(default_factory=dict)
+    """How many were left out of which list, by its ``id``."""
+
+    def problem(self, path: Path, text: str) -> None:
+        """Keep what makes the manifest unusable."""
+        self._keep(self.problems, Finding(path, text))
+
+    def unknown_field(self, path: Path, text: str) -> None:
+        """Keep a field that a Pod does not have."""
+        self._keep(self.unknown, Finding(path, text))
+
+    def warning(self, path: Path, text: str) -> None:
+        """Keep what its owner should know."""
+        self._keep(self.warnings, Finding(path, text))
+
+    def total(self, findings: list[Finding]) -> int:
+        """Return how many there were, those left out included."""
+        return len(findings) + self.uncounted.get(id(findings), 0)
+
+    def _keep(self, findings: list[Finding], finding: Finding) -> None:
+        if len(findings) < KEPT:
+            findings.append(finding)
+        else:
+            self.uncounted[id(findings)] = self.uncounted.get(id(findings), 0) + 1
+
+
+def reason(findings: list[Finding], total: int, line_of: LineOf) -> str:
+    """Return one line that shows the first few of ``findings`` and says how many more there are."""
+    first = [finding.sentence(line_of) for finding in findings[:SHOWN_PROBLEMS]]
+    more = total - len(first)
+    ending = f"; and {more} more" if more else ""
+    room = SENTENCE_LEN - len(ending)
+    return cut("; ".join(first), room) + ending
+
+
+def shown(path: Path) -> str:
+    """Return ``path`` as Kubernetes writes it: ``spec.containers[0].image``, ``labels["a/b"]``."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif _PLAIN_STEP.fullmatch(step):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{quoted(step)}]"
+    return text or "the document"
+
+
+def quoted(text: str) -> str:
+    """Return ``text`` in quotes, cut to a length that fits into a sentence."""
+    return f'"{cut(text, QUOTED_LEN)}"'
+
+
+def cut(text: str, length: int) -> str:
+    """Return at most ``length`` characters of ``text``, with an ellipsis where some are missing."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` without line breaks and other characters that a terminal would obey."""
+    return cut(_UNPRINTABLE.sub(" ", text).strip(), SENTENCE_LEN)

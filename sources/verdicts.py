@@ -1,0 +1,41 @@
+"""What the verdicts of all sources have in common: when they are news, and how a path is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+
+from actors.messages.sources import ManifestVerdict, PodsJudged, RejectReason, Verdict
+
+
+def changes(
+    before: Iterable[ManifestVerdict], after: Iterable[ManifestVerdict]
+) -> tuple[ManifestVerdict, ...]:
+    """Return those of ``after`` that are new or differ: what is worth a line in the log."""
+    known = set(before)
+    return tuple(verdict for verdict in after if verdict not in known)
+
+
+def printable(path: os.PathLike[str] | str) -> str:
+    """Return ``path`` as text that can be written anywhere: names of files need not be UTF-8."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def judged_too(
+    verdicts: Iterable[ManifestVerdict], judged: PodsJudged
+) -> tuple[ManifestVerdict, ...]:
+    """Return ``verdicts`` with PodManager's word on accepted ones: it knows the other sources."""
+    return tuple(_judged(verdict, judged) for verdict in verdicts)
+
+
+def _judged(verdict: ManifestVerdict, judged: PodsJudged) -> ManifestVerdict:
+    if verdict.uid is None or verdict.verdict is not Verdict.ACCEPTED:
+        return verdict
+    rejected = judged.rejected.get(verdict.uid)
+    if rejected is not None:
+        return replace(verdict, verdict=Verdict.REJECTED, reason=rejected, code=RejectReason.POISON)
+    shadowed = judged.shadowed.get(verdict.uid)
+    if shadowed is not None:
+        return replace(verdict, verdict=Verdict.SHADOWED, reason=shadowed)
+    return verdict

@@ -1,0 +1,141 @@
+"""The pods of all sources, and which of them are served: what PodManager owns, without the actor.
+
+A pod is *served* when it holds both its UID and its name, and nobody older has yet to say whether it
+still does. Served pods are what the rest of the agent is told of; the others are known and listed,
+and wait. ``take`` brings in one listing and says what it changed about the served pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from actors.messages.changes import Op, PodChange
+from actors.messages.pods import Pod, PodUid, SourceName
+from actors.messages.units import Timestamp
+from stores.claims import Claims, Standing
+from stores.first_seen import FirstSeen
+from stores.merge import SourceMemory, merge
+from stores.pod_comparison import difference
+from stores.pod_index import PodIndex
+
+_ORDER = {op: place for place, op in enumerate(Op)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What one listing did."""
+
+    first: bool
+    """The source had not listed before in this life."""
+    listed: tuple[PodChange, ...]
+    """What changed within the source, whether or not its pods are served."""
+    served: tuple[PodChange, ...]
+    """What changed about the served pods of any source."""
+
+
+class PodLedger:
+    """Takes listings in. ``claims`` and ``seen`` outlive it; everything else is rebuilt by listings."""
+
+    def __init__(self, claims: Claims, seen: FirstSeen) -> None:
+        self.index = PodIndex(claims)
+        self._claims = claims
+        self._seen = seen
+        self._standing: Standing = claims.standing()
+        self._sources: dict[SourceName, SourceMemory] = {}
+        self._served: dict[PodUid, Pod] = {}
+        self._held: set[PodUid] = set()
+        """Pods that would be served, but for a source that has not listed since the restart."""
+
+    @property
+    def listed(self) -> frozenset[SourceName]:
+        """The sources that have listed."""
+        return frozenset(self._sources)
+
+    def served(self, source: SourceName) -> tuple[Pod, ...]:
+        """Return the served pods of one source."""
+        return tuple(pod for pod in self._served.values() if pod.source == source)
+
+    def take(self, source: SourceName, pods: tuple[Pod, ...], now: Timestamp) -> Taken:
+        """Bring in a listing of ``source`` and return what it changed."""
+        memory = self._sources.get(source, SourceMemory(source=source))
+        merged = merge(memory, pods, lambda uid: self._seen.seen_at(source, uid, now))
+        self._sources[source] = merged.memory
+        ops: dict[PodUid, Op | None] = {}
+        if merged.first:
+            # Before its pods are indexed: what went while nobody looked holds no name any more.
+            self._claims.retain(source, merged.memory.kept.keys())
+            self._standing = self._claims.standing()
+            ops |= dict.fromkeys(self._held)
+        for change in merged.changes:
+            is_removal = change.op is Op.REMOVE
+            turnover = (self.index.remove if is_removal else self.index.add)(change.pod)
+            for pod in (*turnover.revealed, *turnover.hidden):
+                ops.setdefault(pod.uid)
+            ops[change.pod.uid] = change.op
+        for pod in merged.refreshed:
+            self._refresh(pod)
+        self._seen.retain(source, merged.memory.kept.keys())
+        return Taken(first=merged.first, listed=merged.changes, served=tuple(self._changes(ops)))
+
+    def waiting(self, source: SourceName) -> dict[PodUid, str]:
+        """Return the pods of ``source`` that are not served, and why, as a sentence."""
+        reasons = {
+            pod.uid: f"{holder.display_name} of source {holder.source} was there first"
+            for pod, holder in self.index.shadowed()
+            if pod.source == source
+        }
+        memory = self._sources.get(source)
+        for pod, reason in memory.dropped if memory else ():
+            reasons[pod.uid] = str(reason)
+        for uid in self._held:
+            held = self.index.holder(uid)
+            if held is not None and held.source == source:
+                awaited = self._standing.awaited(held, self._sources)
+                reasons[uid] = f"its name was held by source {awaited}, which has not listed yet"
+        return reasons
+
+    def _refresh(self, pod: Pod) -> None:
+        self.index.add(pod)
+        served = self._served.get(pod.uid)
+        if served is not None and served.source == pod.source:
+            self._served[pod.uid] = pod
+
+    def _changes(self, ops: dict[PodUid, Op | None]) -> Iterable[PodChange]:
+        """Return how the served pods differ from before, in the order of ``Op``."""
+        changes = []
+        for uid, listed_op in ops.items():
+            before, after = self._served.get(uid), self._to_serve(uid)
+            op = _op(before, after, listed_op)
+            if after is not None:
+                self._served[uid] = after
+            else:
+                self._served.pop(uid, None)
+            pod = after or before
+            if op is not None and pod is not None:
+                changes.append(PodChange(op=op, pod=pod))
+        return sorted(changes, key=lambda change: _ORDER[change.op])
+
+    def _to_serve(self, uid: PodUid) -> Pod | None:
+        self._held.discard(uid)
+        pod = self.index.holder(uid)
+        if pod is None or self.index.shadow_of(pod) is not None:
+            return None
+        if self._standing.awaited(pod, self._sources) is not None:
+            self._held.add(uid)
+            return None
+        return pod
+
+
+def _op(before: Pod | None, after: Pod | None, listed: Op | None) -> Op | None:
+    """Return what to call the step from ``before`` to ``after``, both as served."""
+    if before is None:
+        return None if after is None else Op.ADD
+    if after is None:
+        return Op.REMOVE
+    if before.source != after.source:
+        # Another source tells the same UID: it is the same pod, and only its keeper is another.
+        return difference(before, after) or Op.UPDATE
+    if listed in {Op.UPDATE, Op.DELETE, Op.RECONCILE}:
+        return listed
+    return difference(before, after)

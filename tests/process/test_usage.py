@@ -1,0 +1,46 @@
+"""Help and mistakes, as the process answers them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.process
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the agent with ``arguments`` until it ends."""
+    command = [sys.executable, ROOT / "run.py", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+
+
+@pytest.mark.parametrize(
+    ("flag", "shown"), [("--help", "Where pods come from:"), ("--version", "actorlet ")]
+)
+def test_a_question_about_the_program_is_answered(flag: str, shown: str) -> None:
+    ended = run(flag)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert shown in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--no-such-flag"], "actorlet: No such option '--no-such-flag' (--help lists the flags)"),
+        (["--config=/none"], "actorlet: cannot read the configuration file /none: No such file or"),
+        (["--config=/dev/null"], "actorlet: /dev/null: the file is empty"),
+        (["--hostname-override=a_b"], "actorlet: 'a_b' cannot be the name of a node: letters, dig"),
+        (["--pod-manifest-path=/dev/null"], "actorlet: the manifest path /dev/null is a device; i"),
+        (["--address=0.0.0.0"], "actorlet: readOnlyPort on 0.0.0.0 would answer anybody who can r"),
+    ],
+)
+def test_wrong_usage_is_one_sentence_and_code_2(arguments: list[str], said: str) -> None:
+    ended = run(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith(said)
+    assert ended.stderr.count("\n") == 1
