@@ -145,7 +145,8 @@ class FileSource(Actor[FileSourceMessage]):
     @override
     def started(self) -> None:
         self._watch_stack = self.resources.enter_context(ExitStack())
-        self._look()
+        # As a message: ten thousand manifests take longer to read than a start may.
+        self.me.tell(LookDue())
 
     @override
     def receive(self, message: FileSourceMessage, /) -> None:

@@ -154,7 +154,7 @@ class _Look:
         wait = self._unrest(entry, QUIET)
         if not wait:
             outcome = self._outcome(entry)
-            wait = self._unrest(entry, GRACE) if isinstance(outcome, Refused) else Seconds(0.0)
+            wait = self._doubt(entry, old) if isinstance(outcome, Refused) else Seconds(0.0)
             if not wait:
                 last_good = old.good if old is not None else None
                 good = outcome if isinstance(outcome, Decoded) else last_good
@@ -164,6 +164,18 @@ class _Look:
             self._records[entry.name] = old
         self._moving[entry.name] = self._state.moving.get(entry.name, self._now)
         self._waits.append(wait)
+
+    def _doubt(self, entry: Entry, old: FileRecord | None) -> Seconds:
+        """Return for how long not to believe that ``entry`` is broken; 0 if it is.
+
+        Of a known file the time of modification is not enough: opened for writing it is empty a few
+        microseconds before it gets a new time (measured on ext4), and looks long settled meanwhile.
+        """
+        wait = self._unrest(entry, GRACE)
+        noticed_for = self._now - self._state.moving.get(entry.name, self._now)
+        if old is None or not 0 <= noticed_for < GRACE:
+            return wait
+        return Seconds(max(wait, GRACE - noticed_for))
 
     def _unrest(self, entry: Entry, quiet: Seconds) -> Seconds:
         """Return for how long to leave ``entry`` as it was; 0 if it is settled, or never will be."""

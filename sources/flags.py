@@ -6,7 +6,6 @@ are answered at once. The values of a flag never appear in a complaint: a header
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing_extensions import override
 
 from sources.addresses import ip_address
 from sources.durations import checked_frequency, format_duration, parse_duration
+from sources.version import version
 
 DEFAULT_ROOT_DIR = Path("/var/lib/actorlet")
 
@@ -39,8 +39,6 @@ class Kind(click.ParamType[Any]):
 
     @override
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
         try:
             return self._read(value)
         except ValueError as error:
@@ -119,8 +117,7 @@ def _gathered(_: click.Context, __: click.Parameter, given: Sequence[Any]) -> An
 
 def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - called by click
     if asked:
-        project = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())
-        click.echo(f"actorlet {project['project']['version']}")
+        click.echo(f"actorlet {version()}")
         context.exit()
 
 
@@ -154,7 +151,7 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
         Flag(
             "--file-check-frequency",
             _FREQUENCY,
-            "Time between two scans; changes are noticed at once besides [2s].",
+            "Time between two scans; changes are seen at once besides [2s].",
             "fileCheckFrequency",
         ),
         Flag("--strict-manifests", _SWITCH, "Refuse manifests with unknown fields."),

@@ -111,7 +111,7 @@ def decode_document(document: Document, rules: ManifestRules) -> Decoded | Refus
 def _refuse_other_kinds(value: Any, findings: Findings) -> None:
     if not isinstance(value, dict):
         findings.problem((), "must be an object with apiVersion: v1 and kind: Pod")
-    elif (kind := value.get("kind")) in {"PodList", "List"}:
+    elif (kind := value.get("kind")) in ("PodList", "List"):
         findings.problem(("kind",), f"a file holds exactly one Pod, not a {kind}")
     else:
         for name, wanted in (("apiVersion", "v1"), ("kind", "Pod")):

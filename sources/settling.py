@@ -21,7 +21,7 @@ one between moving a file away and making it anew. From "written" to "served" th
 
 GRACE: Final = Seconds(0.1)
 """A file that cannot be used is left as it was for this long: a slower writer may not be done yet.
-Costs a good manifest nothing, and a bad one 50 ms more until it is reported."""
+Costs a good manifest nothing, and a bad one 50 to 100 ms more until it is reported."""
 
 PATIENCE: Final = Seconds(2.0)
 """A file that is never quiet for so long is judged as it is. A guess: no writer of a manifest takes

@@ -41,8 +41,8 @@ class PodLedger:
         self.index = PodIndex(claims)
         self._claims = claims
         self._seen = seen
-        self._standing: Standing = claims.standing()
         self._sources: dict[SourceName, SourceMemory] = {}
+        self._take_standing()
         self._served: dict[PodUid, Pod] = {}
         self._held: set[PodUid] = set()
         """Pods that would be served, but for a source that has not listed since the restart."""
@@ -65,7 +65,7 @@ class PodLedger:
         if merged.first:
             # Before its pods are indexed: what went while nobody looked holds no name any more.
             self._claims.retain(source, merged.memory.kept.keys())
-            self._standing = self._claims.standing()
+            self._take_standing()
             ops |= dict.fromkeys(self._held)
         for change in merged.changes:
             is_removal = change.op is Op.REMOVE
@@ -75,6 +75,9 @@ class PodLedger:
             ops[change.pod.uid] = change.op
         for pod in merged.refreshed:
             self._refresh(pod)
+        if self._awaits_somebody and any(change.op is Op.REMOVE for change in merged.changes):
+            # The next in line for a name may belong to a source that has yet to list.
+            self._take_standing()
         self._seen.retain(source, merged.memory.kept.keys())
         return Taken(first=merged.first, listed=merged.changes, served=tuple(self._changes(ops)))
 
@@ -94,6 +97,12 @@ class PodLedger:
                 awaited = self._standing.awaited(held, self._sources)
                 reasons[uid] = f"its name was held by source {awaited}, which has not listed yet"
         return reasons
+
+    def _take_standing(self) -> None:
+        """Note who holds what by the claims on record, and whether any of them has yet to list."""
+        self._standing: Standing = self._claims.standing()
+        holders = {*self._standing.uid_holders.values(), *self._standing.name_holders.values()}
+        self._awaits_somebody = not holders <= self._sources.keys()
 
     def _refresh(self, pod: Pod) -> None:
         self.index.add(pod)
@@ -133,6 +142,8 @@ def _op(before: Pod | None, after: Pod | None, listed: Op | None) -> Op | None:
         return None if after is None else Op.ADD
     if after is None:
         return Op.REMOVE
+    if before is after:
+        return None  # what changed is another source's version, which waits behind this one
     if before.source != after.source:
         # Another source tells the same UID: it is the same pod, and only its keeper is another.
         return difference(before, after) or Op.UPDATE

@@ -11,6 +11,7 @@ from actors.kernel.clock import Clock, SystemClock
 from actors.kernel.dynamic import DynamicMessage, StartChild, StopChild
 from actors.kernel.endings import Ended, EndReason, Hook
 from actors.kernel.ports import (
+    ActorCrashedError,
     ActorDeadError,
     AskInsideActorError,
     AskTimeoutError,
@@ -19,6 +20,7 @@ from actors.kernel.ports import (
 )
 from actors.kernel.runtimes import Runtime, Steps, Threads
 from actors.kernel.specs import (
+    AnySpec,
     Backoff,
     ChildSpec,
     DynamicSpec,
@@ -32,11 +34,11 @@ from actors.kernel.system import (
     EXIT_FAILED,
     EXIT_STOPPED,
     EXIT_UNCLEAN,
-    ActorDescription,
     ActorSystem,
 )
 from actors.kernel.telemetry import SECONDS_BUCKETS, RoleStatistics
 from actors.kernel.timers import Timer
+from actors.kernel.tree import ActorDescription
 
 __all__ = [
     "EXIT_FAILED",
@@ -44,9 +46,11 @@ __all__ = [
     "EXIT_UNCLEAN",
     "SECONDS_BUCKETS",
     "Actor",
+    "ActorCrashedError",
     "ActorDeadError",
     "ActorDescription",
     "ActorSystem",
+    "AnySpec",
     "AskInsideActorError",
     "AskTimeoutError",
     "Backoff",

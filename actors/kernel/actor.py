@@ -19,7 +19,6 @@ from pykka.messages import ProxyCall, ProxyGetAttr, ProxySetAttr, _ActorStop
 from typing_extensions import override
 
 from actors.kernel.clock import Clock
-from actors.kernel.envelope import Envelope
 from actors.kernel.incarnation import Incarnation
 from actors.kernel.ports import Port
 from actors.kernel.timers import Timer
@@ -66,7 +65,8 @@ class BaseActor(pykka.Actor, Generic[M]):
     def me(self) -> Port[M]:
         """The port of this life, for messages to itself and for helper threads it starts.
 
-        Unlike the address, it ends with this life: what is told to it later is a dead letter.
+        Unlike the address, it ends with this life: what was told to it and is not handled by then,
+        and what is told to it later, are dead letters.
         """
         return LifePort(self._life)
 
@@ -194,11 +194,7 @@ class LifePort(Port[M]):
 
     @override
     def tell(self, message: M, /) -> None:
-        cell = self._life.cell
-        if self._life.fenced:
-            cell.telemetry.dead_letter(cell.key.path, message, "told to an ended life")
-        else:
-            cell.tell(message)
+        self._life.tell(message)
 
 
 class Liveness:
@@ -230,15 +226,14 @@ class PykkaInbox:
             self._life.cell.request_stop(self._life)
             if reply_to is not None:
                 reply_to.set(None)
-        elif isinstance(message, ProxyCall | ProxyGetAttr | ProxySetAttr):
-            error = TypeError("actors have no proxies: tell them messages")
-            if reply_to is None:
-                raise error
+        elif reply_to is not None:
+            # Pykka answers with what a handler returns, and ours return nothing.
+            error = TypeError("actors have no proxies, and are asked through their system")
             reply_to.set_exception((TypeError, error, None))
-        elif reply_to is None:
-            self._life.cell.tell(message)
+        elif isinstance(message, ProxyCall | ProxyGetAttr | ProxySetAttr):
+            raise TypeError("actors have no proxies: tell them messages")
         else:
-            self._life.cell.put_envelope(Envelope(message, reply_to))
+            self._life.cell.tell(message)
 
     def get(self) -> NoReturn:
         """Refuse: only the kernel's turn takes from a mailbox."""

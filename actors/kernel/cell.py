@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
+import structlog
 from typing_extensions import override
 
 from actors.kernel.current import current_incarnation
-from actors.kernel.envelope import Envelope
+from actors.kernel.envelope import Envelope, ForLife, unwrapped
 from actors.kernel.mailbox import CoalescingQueue, MessageQueue
 from actors.kernel.ports import ActorDeadError, Key, Port
 from actors.kernel.telemetry import Meter, Telemetry
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from actors.kernel.incarnation import Incarnation
 
 M = TypeVar("M")
+
+_log = structlog.get_logger("kernel")
 
 DOWN_LIMIT = 10_000
 """Messages kept for a child that is down. One second of tells to a child in backoff has been
@@ -52,6 +55,7 @@ class Cell(Port[M], Generic[M]):
         "key",
         "lives",
         "meter",
+        "owner",
         "telemetry",
     )
 
@@ -68,16 +72,20 @@ class Cell(Port[M], Generic[M]):
         self._busy = False
         """An incarnation is queued or running, and will look into the mailbox before it rests."""
         self._closed = False
+        self._expected = 0
+        """Starts that were asked for and not begun: while there are any it is not forgotten."""
+        self.owner: object = None
+        """The supervisor whose child lives here."""
 
     @override
     def tell(self, message: M, /) -> None:
         teller = current_incarnation()
         if teller is not None and teller.fenced:
-            self.telemetry.dead_letter(self.key.path, message, "told by an ended actor")
+            self._discard((message,), "told by an ended actor")
             return
         refusal = self.put(message)
         if refusal:
-            self.telemetry.dead_letter(self.key.path, message, refusal)
+            self._discard((message,), refusal)
 
     def put(self, item: object) -> str:
         """Append ``item`` and wake who handles it. Return why it was refused, or nothing."""
@@ -85,6 +93,10 @@ class Cell(Port[M], Generic[M]):
             if self._closed:
                 return "address closed"
             incarnation = self.incarnation
+            if isinstance(item, ForLife) and (
+                incarnation is None or incarnation.number != item.number
+            ):
+                return "told to an ended life"
             if incarnation is None and len(self._queue) >= DOWN_LIMIT and not self._replaces(item):
                 return "mailbox of an actor that is down is full"
             self._queue.append(item)
@@ -101,7 +113,7 @@ class Cell(Port[M], Generic[M]):
         """Append a question that somebody waits for, or fail it at once."""
         refusal = self.put(envelope)
         if refusal:
-            envelope.fail(ActorDeadError(f"{self.key.path}: {refusal}"))
+            self._discard((envelope,), refusal)
 
     def take(self, incarnation: Incarnation) -> object:
         """Return the next item for ``incarnation``: STOP before all else, EMPTY when it may rest."""
@@ -111,7 +123,8 @@ class Cell(Port[M], Generic[M]):
             if incarnation.stop_requested:
                 return STOP
             if self._queue:
-                return self._queue.popleft()
+                item = self._queue.popleft()
+                return item.message if isinstance(item, ForLife) else item
             self._busy = False
             return EMPTY
 
@@ -125,16 +138,38 @@ class Cell(Port[M], Generic[M]):
             self.incarnation = incarnation
             self._busy = True
 
-    def detach(self, incarnation: Incarnation) -> bool:
-        """Fence ``incarnation`` off from the mailbox; return False when it was so already."""
+    def detach(self, incarnation: Incarnation, report: Callable[[], None] | None = None) -> bool:
+        """Fence ``incarnation`` off from the mailbox; return False when it was so already.
+
+        ``report`` is called in the same step: nobody sees the mailbox at rest before it.
+        """
         with self._lock:
             if incarnation.fenced:
                 return False
             incarnation.fenced = True
+            is_idle = self.incarnation is incarnation and not self._busy
             if self.incarnation is incarnation:
                 self.incarnation = None
                 self._busy = False
-            return True
+            stale = self._take_out(incarnation.number)
+            if report is not None:
+                report()
+        self._discard(stale, "told to an ended life")
+        if is_idle:
+            # It rests, and would never learn that it is over and has resources to close.
+            incarnation.executor.wake(incarnation)
+        return True
+
+    def _take_out(self, number: int) -> list[object]:
+        """Return what waited for life ``number`` alone; the rest stays in order."""
+        stale: list[object] = []
+        for _ in range(len(self._queue)):
+            item = self._queue.popleft()
+            if isinstance(item, ForLife) and item.number == number:
+                stale.append(item)
+            else:
+                self._queue.append(item)
+        return stale
 
     def request_stop(self, incarnation: Incarnation) -> None:
         """Have ``incarnation`` stop before it handles another message."""
@@ -145,16 +180,30 @@ class Cell(Port[M], Generic[M]):
             self._busy = True
         incarnation.executor.wake(incarnation)
 
+    def expect(self, starts: int) -> None:
+        """Open, and count ``starts`` more, or fewer, that were asked for and not begun."""
+        with self._lock:
+            self._closed = False
+            self._expected += starts
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether a start was asked for and has not begun."""
+        return self._expected > 0
+
     def close(self) -> None:
         """Refuse everything from here on; what waits becomes dead letters and failed questions."""
         with self._lock:
             self._closed = True
             left = [self._queue.popleft() for _ in range(len(self._queue))]
-        for item in left:
+        self._discard(left, "address closed")
+
+    def _discard(self, items: Iterable[object], why: str) -> None:
+        for item in items:
             if isinstance(item, Envelope):
-                item.fail(ActorDeadError(f"{self.key.path}: address closed"))
+                item.fail(ActorDeadError(f"{self.key.path}: {why}"))
             else:
-                self.telemetry.dead_letter(self.key.path, item, "address closed")
+                self.telemetry.dead_letter(self.key.path, unwrapped(item), why)
 
     @property
     def depth(self) -> int:
@@ -174,7 +223,17 @@ def _queue_for(key: Key[Any]) -> MessageQueue:
     name = cast("Callable[[object], Hashable | None]", key.coalesce)
 
     def name_of(item: object) -> Hashable | None:
-        # Somebody waits for the answer to each envelope: none may be dropped.
-        return None if isinstance(item, Envelope) else name(item)
+        if isinstance(item, Envelope):
+            # Somebody waits for the answer: it may not be dropped.
+            return None
+        try:
+            own = name(unwrapped(item))
+            hash(own)
+        except Exception:  # noqa: BLE001  # whatever an actor's naming raises
+            # Whoever tells is not to blame, and telling never raises: nothing is dropped.
+            _log.exception("message could not be named", actor=key.path)
+            return None
+        # What ends with a life may replace nothing that outlives it.
+        return (ForLife, own) if isinstance(item, ForLife) and own is not None else own
 
     return CoalescingQueue(name_of)

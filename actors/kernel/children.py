@@ -6,11 +6,11 @@ All of this runs on the control thread.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import structlog
 from typing_extensions import override
 
 from actors.kernel.actor import PooledActor
@@ -23,8 +23,6 @@ from actors.messages.units import Seconds
 
 if TYPE_CHECKING:
     from actors.kernel.system import ActorSystem
-
-_log = structlog.get_logger("kernel")
 
 
 class ChildState(StrEnum):
@@ -45,6 +43,8 @@ class ChildState(StrEnum):
 
 ALIVE = frozenset({ChildState.STARTING, ChildState.RUNNING, ChildState.STOPPING})
 """States in which something of the child may still run."""
+
+_HOOK_WHILE = {ChildState.STARTING: Hook.STARTED, ChildState.STOPPING: Hook.STOPPING}
 
 
 class ParentOfChildren(ABC):
@@ -123,13 +123,31 @@ class Child(ABC):
         self.parent.child_ended(self, ended)
 
 
+def all_down(children: Iterable[Child]) -> bool:
+    """Return whether nothing of them runs."""
+    return all(child.is_down for child in children)
+
+
+def all_stopped(children: Iterable[Child]) -> bool:
+    """Stop the last child that is up, if any; return whether none was. Exact reverse order."""
+    for child in reversed(tuple(children)):
+        if not child.is_down:
+            child.stop()
+            if not child.is_down:
+                return False
+        elif child.retry is not None:
+            child.rest(ChildState.STOPPED)
+    return True
+
+
 class ActorChild(Child, Supervised):
     """A child that is an actor: one incarnation at a time, with a deadline on start and stop."""
 
     def __init__(self, spec: ChildSpec[Any], system: ActorSystem, parent: ParentOfChildren) -> None:
         super().__init__(spec, system, parent)
         self.spec = spec
-        self.cell = system.cell(spec.key)
+        self.cell = system.addresses.cell(spec.key)
+        self.cell.owner = parent
         self._life: Incarnation | None = None
         self._deadline: Timer | None = None
 
@@ -155,7 +173,7 @@ class ActorChild(Child, Supervised):
             self._fail(number, hook, one_line(error), with_traceback(error))
 
     def _fail(self, number: int, hook: Hook, error: str, details: str = "") -> None:
-        """End the life from outside of it."""
+        """End a life that did not get as far as a turn."""
         if self._life is not None:
             self._life.fence()
         ended = Ended(
@@ -180,50 +198,40 @@ class ActorChild(Child, Supervised):
 
     @override
     def stop(self) -> None:
-        if self.is_down or self._life is None:
+        if self.is_down:
             self.rest(ChildState.STOPPED)
-            return
-        if self.state is ChildState.STOPPING:
-            return
-        self.state = ChildState.STOPPING
-        self._arm(self.shutdown, "did not stop")
-        self.cell.request_stop(self._life)
+        elif self.state is not ChildState.STOPPING:
+            self.state = ChildState.STOPPING
+            if self._life is None:
+                # Its factory failed, and the word of that is on its way.
+                return
+            self._arm(self.shutdown, "did not stop")
+            self.cell.request_stop(self._life)
 
     @override
     def abandon(self, why: str) -> None:
-        life = self._life
-        if life is None or not life.fence():
+        if self._life is not None:
+            self._abandon(self._life, why)
+
+    @override
+    def hang(self, incarnation: Incarnation, stack: str, limit: Seconds) -> None:
+        # Its pool thread was replaced already.
+        self._abandon(incarnation, f"a turn did not end within {limit:g} s", stack)
+
+    def _abandon(self, life: Incarnation, why: str, stack: str = "") -> None:
+        if not life.fence():
             # Its own ending is already on its way.
             return
-        hook = Hook.STOPPING if self.state is ChildState.STOPPING else Hook.STARTED
-        self.system.note_abandoned(self.name, why, while_stopping=hook is Hook.STOPPING)
+        self.system.note_abandoned(self.name, why, stack)
         ended = Ended(
             name=self.name,
             incarnation=life.number,
             reason=EndReason.FAILED,
-            hook=hook,
+            hook=_HOOK_WHILE.get(self.state, Hook.RECEIVE),
             error=why,
             abandoned=True,
         )
         self._on_ended(life.number, ended)
-
-    def hang(self, life: Incarnation, stack: str, limit: Seconds) -> None:
-        """Give up a life that is stuck in a handler; its pool thread was replaced already."""
-        if not life.fence():
-            return
-        error = f"a handler did not return within {limit:g} s"
-        _log.error("actor hangs", actor=self.name, limit=limit, stack=stack)
-        self._on_ended(
-            life.number,
-            Ended(
-                name=self.name,
-                incarnation=life.number,
-                reason=EndReason.FAILED,
-                hook=Hook.RECEIVE,
-                error=error,
-                abandoned=True,
-            ),
-        )
 
     @override
     def forget(self) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
 
@@ -25,21 +27,32 @@ class Control:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.timers = Timers()
-        self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._events: deque[Callable[[], None]] = deque()
+        """An event leaves when it is done: while there is one, something happens."""
+        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._closed = False
-        self._busy = False
+        self._is_firing = False
         self.events = 0
         """How many events were run."""
         clock.on_advance(self._wake)
 
     def post(self, event: Callable[[], None]) -> None:
-        """Run ``event`` on the control thread, after those posted before."""
-        self._events.put(event)
+        """Run ``event`` on the control thread, after those posted before.
 
-    def set_timer(self, delay: Seconds, action: Callable[[], None]) -> Timer:
-        """Run ``action`` on the control thread in ``delay`` seconds; callable from any thread."""
+        Takes no lock, and so may be called from anywhere, even from a signal handler.
+        """
+        self._events.append(event)
+        self._wake()
+
+    def set_timer(
+        self, delay: Seconds, action: Callable[[], None], owner: set[Timer] | None = None
+    ) -> Timer:
+        """Run ``action`` on the control thread in ``delay`` seconds; callable from any thread.
+
+        The timer is in ``owner`` as long as it is to fire.
+        """
         due = Seconds(self.clock.monotonic() + max(0.0, delay))
-        timer, is_next = self.timers.add(due, action)
+        timer, is_next = self.timers.add(due, action, owner)
         if is_next:
             self._wake()
         return timer
@@ -54,53 +67,52 @@ class Control:
 
     def step(self) -> bool:
         """Run one event or one due timer on the calling thread; return False if there was none."""
-        try:
-            event: Callable[[], None] | None = self._events.get_nowait()
-        except queue.Empty:
-            event = self.timers.pop_due(self.clock.monotonic())
-        if event is None:
-            return False
-        self._run(event)
-        return True
+        return self._run_event() or self._fire()
 
     @property
     def has_work(self) -> bool:
-        """Whether ``step`` would find something."""
-        if self._busy or not self._events.empty():
-            return True
+        """Whether ``step`` would find something, or is at it."""
+        # In this order: what leaves the heap is firing before it has left.
         due = self.timers.next_due()
-        return due is not None and due <= self.clock.monotonic()
+        is_due = due is not None and due <= self.clock.monotonic()
+        return is_due or bool(self._events) or self._is_firing
 
     def _loop(self) -> None:
         while not self._closed:
             due = self.timers.next_due()
             delay = None if due is None else self.clock.real_delay(due)
-            try:
-                event = self._events.get(timeout=delay)
-            except queue.Empty:
+            with suppress(queue.Empty):
+                self._bell.get(timeout=delay)
+                self._run_event()
+            while self._fire():
                 pass
-            else:
-                self._run(event)
-            while (action := self.timers.pop_due(self.clock.monotonic())) is not None:
-                self._run(action)
+
+    def _run_event(self) -> bool:
+        if not self._events:
+            return False
+        self._run(self._events[0])
+        self._events.popleft()
+        return True
+
+    def _fire(self) -> bool:
+        self._is_firing = True
+        action = self.timers.pop_due(self.clock.monotonic())
+        if action is not None:
+            self._run(action)
+        self._is_firing = False
+        return action is not None
 
     def _run(self, event: Callable[[], None]) -> None:
-        self._busy = True
         try:
             event()
         except BaseException:  # noqa: BLE001  # whatever it is, the control thread goes on
             # Supervisors guard their own events; this one is the kernel's, and must not end it.
             _log.exception("control event failed")
-        finally:
-            self.events += 1
-            self._busy = False
+        self.events += 1
 
     def _wake(self) -> None:
-        self._events.put(_nothing)
+        """Make the control thread look at its events and timers."""
+        self._bell.put(None)
 
     def _close(self) -> None:
         self._closed = True
-
-
-def _nothing() -> None:
-    """Make the control thread look at its timers again."""

@@ -58,6 +58,8 @@ class DynamicSupervisor(Supervisor):
         self._left_to_stop: set[Child] | None = None
         """Children that are up while all are being stopped; counted down, since looking through
         ten thousand of them at each ending would take ten thousand times as long."""
+        self.is_gone = False
+        """It will not live again: nobody carries out what it is told."""
 
     def handle(self, message: DynamicMessage) -> None:
         """Carry out one message; on the control thread."""
@@ -67,6 +69,7 @@ class DynamicSupervisor(Supervisor):
         match message:
             case StartChild(spec=spec):
                 self._add(spec)
+                self.system.addresses.expect(spec.key, -1)
             case StopChild(path=path):
                 self._remove(path)
             case _:
@@ -77,6 +80,9 @@ class DynamicSupervisor(Supervisor):
             self._successors[spec.name] = spec
             return
         if spec.name in self.children:
+            return
+        if self.system.addresses.cell(spec.key).owner is not None:
+            _log.error("child refused: its name is taken", actor=spec.name, supervisor=self.name)
             return
         child = ActorChild(spec, self.system, self)
         self.children[spec.name] = child
@@ -99,10 +105,8 @@ class DynamicSupervisor(Supervisor):
         self._unwanted.discard(child.name)
         self.children.pop(child.name, None)
         successor = self._successors.pop(child.name, None)
-        if successor is None:
-            child.forget()
-            self.system.forget_address(child.name)
-        else:
+        self.system.addresses.forget(child.name, is_wanted=successor is not None)
+        if successor is not None:
             self._add(successor)
 
     @override
@@ -111,10 +115,10 @@ class DynamicSupervisor(Supervisor):
 
     @override
     def _start_next(self) -> None:
-        if self.state is ChildState.STARTING:
-            self.report_started()
-        if self.state is not ChildState.RUNNING:
+        # Once it runs nobody waits: each child starts when it is asked for.
+        if self.state is not ChildState.STARTING:
             return
+        self.report_started()
         for child in tuple(self.children.values()):
             if child.state is ChildState.WAITING:
                 child.start()
@@ -126,7 +130,13 @@ class DynamicSupervisor(Supervisor):
     @override
     def start(self) -> None:
         self._left_to_stop = None
+        self.is_gone = False
         super().start()
+
+    @override
+    def forget(self) -> None:
+        self.is_gone = True
+        super().forget()
 
     @override
     def child_ended(self, child: Child, ended: Ended) -> None:
@@ -154,9 +164,14 @@ class DynamicPort(Port[DynamicMessage]):
     @override
     def tell(self, message: DynamicMessage, /) -> None:
         supervisor, teller = self._supervisor, current_incarnation()
+        system = supervisor.system
         if teller is not None and teller.fenced:
-            supervisor.system.telemetry.dead_letter(
-                supervisor.name, message, "told by an ended actor"
-            )
-            return
-        supervisor.system.control.post(partial(supervisor.handle, message))
+            system.telemetry.dead_letter(supervisor.name, message, "told by an ended actor")
+        elif supervisor.is_gone:
+            system.telemetry.dead_letter(supervisor.name, message, "address closed")
+        else:
+            if isinstance(message, StartChild):
+                # From here on, not from when it is handled: so what the same teller tells the
+                # child next is kept, even when one of the same path is just going.
+                system.addresses.expect(message.spec.key, 1)
+            system.control.post(partial(supervisor.handle, message))

@@ -1,4 +1,4 @@
-"""Messages that somebody waits for: questions asked from outside, and fences."""
+"""What a mailbox holds besides plain messages: those that somebody waits for, and those for one life."""
 
 from __future__ import annotations
 
@@ -12,10 +12,33 @@ from typing_extensions import override
 from actors.kernel.ports import Port
 
 
-class Fence:
-    """A message that asks nothing: once it is handled, so is all that was told before it."""
+class KernelMessage:
+    """A message that the kernel handles in place of the actor, in its turn and on its thread."""
 
     __slots__ = ()
+
+    def happen(self) -> None:
+        """Do what the message says. What it raises is the actor's failure."""
+
+
+class Fence(KernelMessage):
+    """Asks nothing: once it is handled, so is all that was told before it."""
+
+    __slots__ = ()
+
+
+class InjectedCrashError(Exception):
+    """Somebody wanted to see the actor recover."""
+
+
+class Crash(KernelMessage):
+    """Makes the actor fail, as a bug in its handler would."""
+
+    __slots__ = ()
+
+    @override
+    def happen(self) -> None:
+        raise InjectedCrashError("crashed on request")
 
 
 class Envelope(PykkaEnvelope[Any]):
@@ -46,6 +69,21 @@ class Envelope(PykkaEnvelope[Any]):
             self.reply_to.set_exception((type(error), error, None))
         except queue.Full:
             return
+
+
+class ForLife:
+    """A message for one life of an actor only: a deadline that it set, or what it told itself."""
+
+    __slots__ = ("message", "number")
+
+    def __init__(self, number: int, message: object) -> None:
+        self.number = number
+        self.message = message
+
+
+def unwrapped(item: object) -> object:
+    """Return the message in what a mailbox holds."""
+    return item.message if isinstance(item, Envelope | ForLife) else item
 
 
 class ReplyPort(Port[Any]):

@@ -6,7 +6,9 @@ same path: resources closed, fenced off from mailbox and timers, one ``Ended`` t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,8 +17,10 @@ import structlog
 from actors.kernel.cell import EMPTY, STOP, Cell
 from actors.kernel.current import set_current_incarnation
 from actors.kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
-from actors.kernel.envelope import Envelope, Fence
+from actors.kernel.envelope import Envelope, ForLife, KernelMessage
+from actors.kernel.ports import ActorCrashedError
 from actors.kernel.timers import Timer
+from actors.messages.units import Seconds
 
 if TYPE_CHECKING:
     from actors.kernel.actor import BaseActor
@@ -48,7 +52,11 @@ class Supervised(Protocol):
         ...
 
     def incarnation_ended(self, incarnation: Incarnation, ended: Ended) -> None:
-        """Take note that it is over. Called on its own thread, once."""
+        """Take note that it is over. Called on its own thread, once, and may not wait."""
+        ...
+
+    def hang(self, incarnation: Incarnation, stack: str, limit: Seconds) -> None:
+        """Take note that a turn of it takes longer than ``limit``. Called on the control thread."""
         ...
 
 
@@ -96,7 +104,13 @@ class Incarnation:
         try:
             return self._run(batch)
         finally:
+            if self.fenced:
+                self._release()
             set_current_incarnation(None)
+
+    def tell(self, message: object) -> None:
+        """Tell ``message`` to this life alone; to nobody when it is over before its turn."""
+        self.cell.tell(ForLife(self.number, message))
 
     def _run(self, batch: int) -> bool:
         if not self.is_started and not self._start():
@@ -130,15 +144,16 @@ class Incarnation:
         message = item if envelope is None else envelope.message
         began = perf_counter()
         try:
-            if isinstance(message, Fence):
-                assert envelope is not None  # noqa: S101  # a fence is always asked
-                envelope.answer(None)
+            if isinstance(message, KernelMessage):
+                message.happen()
+                if envelope is not None:
+                    envelope.answer(None)
             else:
                 self.actor.receive(message)
         except BaseException as error:  # noqa: BLE001  # rule: every ending is a crash like any other
-            if envelope is not None:
-                envelope.fail(error)
             self._end(EndReason.FAILED, Hook.RECEIVE, error, type(message).__name__)
+            if envelope is not None:
+                envelope.fail(_for_asker(error))
             return False
         self._account(perf_counter() - began, message)
         return not self.fenced
@@ -175,24 +190,44 @@ class Incarnation:
         except BaseException as closing_error:  # noqa: BLE001  # rule: every ending is one fact
             if error is None:
                 reason, hook, error = EndReason.FAILED, Hook.RESOURCES, closing_error
-        if self.fence():
-            self.supervised.incarnation_ended(
-                self,
-                Ended(
-                    name=self.cell.key.path,
-                    incarnation=self.number,
-                    reason=reason,
-                    hook=hook,
-                    message=message,
-                    error=one_line(error) if error is not None else "",
-                    details=with_traceback(error) if error is not None else "",
-                ),
+        ended = Ended(
+            name=self.cell.key.path,
+            incarnation=self.number,
+            reason=reason,
+            hook=hook,
+            message=message,
+            error=one_line(error) if error is not None else "",
+            details=with_traceback(error) if error is not None else "",
+        )
+        self.fence(partial(self.supervised.incarnation_ended, self, ended))
+
+    def _release(self) -> None:
+        """Close what an abandoned life held, on its own thread, once it is back."""
+        try:
+            if self.resources is not None:
+                self.resources.close()
+        except BaseException as error:  # noqa: BLE001  # nobody waits for this life any more
+            _log.warning(
+                "resources of an abandoned actor failed to close",
+                actor=self.cell.key.path,
+                incarnation=self.number,
+                error=one_line(error),
             )
 
-    def fence(self) -> bool:
-        """Cut it off from mailbox and timers; return False when it was cut off before."""
-        if not self.cell.detach(self):
+    def fence(self, report: Callable[[], None] | None = None) -> bool:
+        """Cut it off from mailbox and timers; return False when it was cut off before.
+
+        If it was not, ``report`` is called in the same step.
+        """
+        if not self.cell.detach(self, report):
             return False
         for timer in tuple(self.timers or ()):
             timer.cancel()
         return True
+
+
+def _for_asker(error: BaseException) -> Exception:
+    """Return what is raised at who asked: without traceback, which would keep the actor in memory."""
+    if isinstance(error, Exception):
+        return error.with_traceback(None)
+    return ActorCrashedError(one_line(error))

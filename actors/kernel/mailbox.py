@@ -9,8 +9,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Protocol
 
-from typing_extensions import override
-
 
 class MessageQueue(Protocol):
     """The part of a deque that a cell needs."""
@@ -34,21 +32,19 @@ class CoalescingQueue:
     its emptied front.
     """
 
-    __slots__ = ("_items", "_name", "_serial", "coalesced")
+    __slots__ = ("_items", "_name", "coalesced")
 
     def __init__(self, name: Callable[[object], Hashable | None]) -> None:
         self._name = name
         self._items: OrderedDict[Hashable, object] = OrderedDict()
-        self._serial = 0
         self.coalesced = 0
 
     def append(self, item: object) -> None:
         """Add ``item`` at the back, in place of an older one of its name."""
         name = self._name(item)
         if name is None:
-            # A tuple of our own type cannot collide with a name that an actor chose.
-            self._serial += 1
-            self._items[_Unnamed(self._serial)] = item
+            # A bare object is equal to itself alone: it coalesces with nothing.
+            self._items[object()] = item
             return
         if self._items.pop(name, None) is not None:
             self.coalesced += 1
@@ -66,17 +62,3 @@ class CoalescingQueue:
 
     def __len__(self) -> int:
         return len(self._items)
-
-
-class _Unnamed(int):
-    """Key of a message that coalesces with nothing: equal only to itself."""
-
-    __slots__ = ()
-
-    @override
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    @override
-    def __hash__(self) -> int:
-        return int.__hash__(self)

@@ -60,6 +60,10 @@ class ActorDeadError(Exception):
     """The actor that was asked is gone for good and will not answer."""
 
 
+class ActorCrashedError(Exception):
+    """The handler ended by something that must not travel to who asked, such as a SystemExit."""
+
+
 class AskInsideActorError(Exception):
     """An actor tried to ask. Actors tell: an ask can deadlock and hides failures from supervisors."""
 

@@ -45,11 +45,14 @@ class FailureStreak:
 
     count: int = 0
     started: Seconds | None = None
+    is_exhausted: bool = False
+    """There were more than tolerated, and no healthy life since."""
 
     def failed(self, now: Seconds, reset_after: Seconds) -> int:
         """Count a failure at ``now``; return how many there were in a row."""
         if self.started is not None and now - self.started >= reset_after:
             self.count = 0
+            self.is_exhausted = False
         self.started = None
         self.count += 1
         return self.count
@@ -81,8 +84,10 @@ def decide(
     ``window`` is the supervisor's, or the child's own when it is isolated.
     """
     failures = streak.failed(now, backoff.reset_after)
-    if not window.exceeded_by_one_more(now):
-        return Again(backoff.delay(failures))
+    is_one_too_many = window.exceeded_by_one_more(now)
     if on_exhausted is OnExhausted.ISOLATE:
-        return Again(backoff.cap, exhausted=True)
-    return GiveUp()
+        # The waits at the cap alone empty the window: only a healthy life ends the exhaustion.
+        streak.is_exhausted |= is_one_too_many
+        if streak.is_exhausted:
+            return Again(backoff.cap, exhausted=True)
+    return GiveUp() if is_one_too_many else Again(backoff.delay(failures))

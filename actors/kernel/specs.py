@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
@@ -69,7 +70,7 @@ class Backoff:
     def delay(self, failures: int) -> Seconds:
         """Return the wait after ``failures`` failures in a row, the first being 1."""
         wait = tenacity.wait_exponential_jitter(
-            initial=self.initial, max=self.cap, jitter=self.jitter
+            multiplier=self.initial, max=self.cap, jitter=self.jitter
         )
         return Seconds(wait(_attempt(failures)))
 
@@ -128,9 +129,9 @@ class SupervisorSpec:
     def __post_init__(self) -> None:
         """Refuse limits that cannot be reached and names that occur twice."""
         check_intensity(self.name, self.intensity, self.period, self.backoff)
-        names = [child.name for child in self.children]
-        if len(set(names)) != len(names):
-            raise SpecError(f"supervisor {self.name}: two children have one name")
+        twice = [name for name, times in Counter(names_in(self)).items() if times > 1]
+        if twice:
+            raise SpecError(f"supervisor {self.name}: more than one is called {twice[0]}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +162,14 @@ class DynamicSpec:
 
 
 AnySpec: TypeAlias = ChildSpec[Any] | SupervisorSpec | DynamicSpec
+
+
+def names_in(spec: AnySpec) -> Iterator[str]:
+    """Give the names of a node and of everything below it."""
+    yield spec.name
+    if isinstance(spec, SupervisorSpec):
+        for child in spec.children:
+            yield from names_in(child)
 
 
 def check_intensity(name: str, intensity: int, period: Seconds, backoff: Backoff) -> None:

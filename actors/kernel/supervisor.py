@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, ParamSpec
 import structlog
 from typing_extensions import override
 
-from actors.kernel.children import Child, ChildState, ParentOfChildren
+from actors.kernel.children import (
+    Child,
+    ChildState,
+    ParentOfChildren,
+    all_down,
+    all_stopped,
+)
 from actors.kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
 from actors.kernel.restarts import Again, RestartWindow, decide, lives_again
 from actors.kernel.specs import DynamicSpec, OnExhausted, Restart, Strategy, SupervisorSpec
@@ -50,6 +56,7 @@ class Supervisor(Child, ParentOfChildren):
         """Why it gives up; empty while it does not."""
         self._deadline: Timer | None = None
         self._lives = 0
+        self._is_collapsing = False
         self._is_finishing = False
 
     # What its own supervisor asks of it.
@@ -60,6 +67,7 @@ class Supervisor(Child, ParentOfChildren):
         self._lives += 1
         self._failure = ""
         self._group = None
+        self._is_collapsing = False
         self._is_finishing = False
         self._restarts = RestartWindow(self.intensity, self.period)
         for child in self.children.values():
@@ -71,10 +79,12 @@ class Supervisor(Child, ParentOfChildren):
         if self.is_down:
             self.rest(ChildState.STOPPED)
         elif self.state is not ChildState.STOPPING:
-            self._wind_up()
+            self._guarded(self._wind_up)
 
     @override
     def abandon(self, why: str) -> None:
+        # Before its children go: it restarts none of them any more.
+        self._cease()
         for child in reversed(tuple(self.children.values())):
             if not child.is_down:
                 child.abandon(why)
@@ -96,10 +106,13 @@ class Supervisor(Child, ParentOfChildren):
         self._guarded(self._on_child_ended, child, ended)
 
     def _on_child_ended(self, child: Child, ended: Ended) -> None:
+        is_unwanted = self.is_unwanted(child)
+        if is_unwanted:
+            self.on_child_gone(child)
         if self.state is ChildState.STOPPING:
             self._stop_next()
-        elif self.is_unwanted(child):
-            self.on_child_gone(child)
+        elif is_unwanted:
+            return
         elif self._group is not None and self._group.is_stopping and child in self._members():
             self._stop_group()
         elif lives_again(child.restart, ended.reason):
@@ -180,7 +193,7 @@ class Supervisor(Child, ParentOfChildren):
 
     def _members(self) -> Sequence[Child]:
         assert self._group is not None  # noqa: S101  # asked only while there is a group
-        return tuple(self.children.values())[self._group.first :]
+        return list(self.children.values())[self._group.first :]
 
     def _stop_group(self) -> None:
         assert self._group is not None  # noqa: S101  # asked only while there is a group
@@ -211,30 +224,41 @@ class Supervisor(Child, ParentOfChildren):
 
     def fail(self, why: str) -> None:
         """Give up for a reason from outside."""
-        if not self.is_down:
+        if self.state in {ChildState.STARTING, ChildState.RUNNING}:
             self._guarded(self._give_up, why)
 
     def _give_up(self, why: str) -> None:
+        self._cease()
         self._failure = why
         self.system.note_giving_up(self.name, why)
         self._wind_up()
 
     def _wind_up(self) -> None:
+        self._cease()
+        why = f"supervisor {self.name} did not stop within {self.shutdown:g} s"
+        action = partial(self._guarded, self.abandon, why)
+        self._deadline = self.system.control.set_timer(self.shutdown, action)
+        self._stop_next()
+
+    def _cease(self) -> None:
+        """Start and restart nothing from here on."""
         self.state = ChildState.STOPPING
         if self._group is not None:
             self._group.timer.cancel()
             self._group = None
-        why = f"supervisor {self.name} did not stop within {self.shutdown:g} s"
-        self._deadline = self.system.control.set_timer(self.shutdown, partial(self.abandon, why))
-        self._stop_next()
+        for child in self.children.values():
+            if child.is_down:
+                child.rest(ChildState.STOPPED)
 
     def _stop_next(self) -> None:
-        if self.state is ChildState.STOPPING and self.stop_children():
+        if self.state is not ChildState.STOPPING:
+            return
+        if all_down(self.children.values()) if self._is_collapsing else self.stop_children():
             self._finish()
 
     def stop_children(self) -> bool:
         """Go on stopping the children; return whether all are down."""
-        return all_stopped(tuple(self.children.values()))
+        return all_stopped(self.children.values())
 
     def _finish(self) -> None:
         if self._is_finishing:
@@ -266,15 +290,16 @@ class Supervisor(Child, ParentOfChildren):
             self._collapse(one_line(error))
 
     def _collapse(self, why: str) -> None:
-        """Give up; at once when that is what failed."""
+        """Give up; without order when an orderly stop is what failed."""
         if self.state is not ChildState.STOPPING:
-            self._give_up(why)
+            self._guarded(self._give_up, why)
             return
         self._failure = self._failure or why
+        self._is_collapsing = True
         for child in reversed(tuple(self.children.values())):
-            with suppress(Exception):
+            with suppress(BaseException):
                 child.abandon(why)
-        self._finish()
+        self._stop_next()
 
 
 class _Group:
@@ -287,15 +312,3 @@ class _Group:
         self.timer = timer
         self.is_stopping = True
         self.is_due = False
-
-
-def all_stopped(children: Sequence[Child]) -> bool:
-    """Stop the last child that is up, if any; return whether none was. Exact reverse order."""
-    for child in reversed(children):
-        if not child.is_down:
-            child.stop()
-            if not child.is_down:
-                return False
-        elif child.retry is not None or child.state is ChildState.WAITING:
-            child.rest(ChildState.STOPPED)
-    return True

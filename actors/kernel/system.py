@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -16,14 +15,15 @@ import structlog
 from typing_extensions import override
 
 from actors.kernel.actor import KernelServices
+from actors.kernel.addresses import Addresses
 from actors.kernel.cell import Cell
-from actors.kernel.children import ActorChild, Child, ParentOfChildren
+from actors.kernel.children import ActorChild, Child, ChildState, ParentOfChildren
 from actors.kernel.clock import Clock, SystemClock
 from actors.kernel.control import Control
 from actors.kernel.current import current_incarnation
 from actors.kernel.dynamic import DynamicPort, DynamicSupervisor
 from actors.kernel.endings import Ended, EndReason
-from actors.kernel.envelope import Envelope, Fence, ReplyPort
+from actors.kernel.envelope import Crash, Envelope, Fence, ReplyPort
 from actors.kernel.incarnation import Executor, Incarnation
 from actors.kernel.ports import AskInsideActorError, AskTimeoutError, Key, Port
 from actors.kernel.runtimes import Runtime, Threads
@@ -31,6 +31,7 @@ from actors.kernel.specs import AnySpec, ChildSpec, DynamicSpec, SupervisorSpec
 from actors.kernel.supervisor import Supervisor
 from actors.kernel.telemetry import Telemetry
 from actors.kernel.timers import Timer
+from actors.kernel.tree import ActorDescription, described, family
 from actors.messages.units import Seconds
 
 M = TypeVar("M")
@@ -52,21 +53,6 @@ EXIT_FAILED = 70
 _log = structlog.get_logger("kernel")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActorDescription:
-    """One node of the tree, as it is at present."""
-
-    name: str
-    parent: str
-    type: str
-    state: str
-    restarts: int
-    mailbox: int
-    """How many messages wait."""
-    handled: int
-    last_error: str
-
-
 class ActorSystem(KernelServices, ParentOfChildren):
     """Runs the tree of ``spec``. Start it once, stop it once, then ask how it ended."""
 
@@ -84,14 +70,15 @@ class ActorSystem(KernelServices, ParentOfChildren):
         self._runtime = runtime or Threads()
         self._hang_limit = hang_limit
         self._hangs = 0
-        self._cells: dict[str, Cell[Any]] = {}
-        self._cells_lock = threading.Lock()
+        self.addresses = Addresses(self.telemetry)
         self._dynamic: dict[str, DynamicPort] = {}
         self._observers: list[Callable[[Ended], None]] = []
         self._abandoned_while_stopping = False
         self._is_started = threading.Event()
         self._finished = threading.Event()
         self._exit_code = EXIT_STOPPED
+        self.on_milestone: Callable[[], None] = _nobody_cares
+        """Called on the control thread once the tree is up, and once it is down. Set before start."""
         root = self._build(spec, self)
         assert isinstance(root, Supervisor)  # noqa: S101  # of a SupervisorSpec
         self._root = root
@@ -105,14 +92,17 @@ class ActorSystem(KernelServices, ParentOfChildren):
         self._watch_for_hangs()
 
     def wait_started(self, deadline: Seconds) -> bool:
-        """Return whether every child had its start, or its first end, within ``deadline``."""
+        """Return whether every child had its start, or its first end, within ``deadline``.
+
+        At once False when the tree is down.
+        """
         self._runtime.work_off()
-        return self._is_started.wait(deadline)
+        return self._is_started.wait(deadline) and not self._finished.is_set()
 
     def stop(self) -> None:
         """Begin to stop the tree, in the reverse order of its start.
 
-        May be called from anywhere but a signal handler, and more than once.
+        May be called from anywhere, since it takes no lock, and more than once.
         """
         self.control.post(self._root.stop)
 
@@ -126,7 +116,7 @@ class ActorSystem(KernelServices, ParentOfChildren):
         dynamic = self._dynamic.get(key.path)
         if dynamic is not None:
             return cast("Port[M]", dynamic)
-        return self.cell(key)
+        return self.addresses.cell(key)
 
     def ask(
         self, port: Port[M], question: Callable[[Port[A]], M], deadline: Seconds = Seconds(2.0)
@@ -137,28 +127,51 @@ class ActorSystem(KernelServices, ParentOfChildren):
         ``deadline``, ActorDeadError when the address is closed, and what the handler raised.
         """
         future: pykka.Future[A] = pykka.ThreadingFuture()
-        self._send(port, question(ReplyPort(future)), future)
+        self.send_question(port, question(ReplyPort(future)), future)
         return self._answer(future, port, deadline)
 
     def fence(self, port: Port[Any], deadline: Seconds = Seconds(5.0)) -> None:
         """Return once everything told to ``port`` before is handled. Errors as of ``ask``."""
         future: pykka.Future[None] = pykka.ThreadingFuture()
-        self._send(port, Fence(), future)
+        self.send_question(port, Fence(), future)
         self._answer(future, port, deadline)
 
     def describe(self, deadline: Seconds = Seconds(2.0)) -> tuple[ActorDescription, ...]:
-        """Return the tree, parents before their children. Raises AskTimeoutError."""
+        """Return the tree, parents before their children. Errors as of ``ask``."""
+        _refuse_inside_actors()
         future: pykka.Future[tuple[ActorDescription, ...]] = pykka.ThreadingFuture()
-        self.control.post(lambda: future.set(tuple(_described(self._root, ""))))
+        self.send_description(future)
         self._runtime.work_off()
         try:
             return future.get(timeout=deadline)
         except pykka.Timeout:
             raise AskTimeoutError("the control thread did not answer") from None
 
+    def send_description(self, future: pykka.Future[tuple[ActorDescription, ...]]) -> None:
+        """Have ``future`` told the tree, once the control thread comes to it."""
+        self.control.post(lambda: future.set(tuple(described(self._root))))
+
+    def crash(self, path: str, found: pykka.Future[bool]) -> None:
+        """Make the actor or supervisor of ``path`` fail; tell ``found`` whether there is one."""
+
+        def crash() -> None:
+            child = next((each for each in family(self._root) if each.name == path), None)
+            found.set(child is not None)
+            if isinstance(child, ActorChild):
+                child.cell.put(Crash())
+            elif isinstance(child, Supervisor):
+                child.fail("crashed on request")
+
+        self.control.post(crash)
+
     def observe_endings(self, observer: Callable[[Ended], None]) -> None:
         """Have ``observer`` called with each ending, on the control thread. Call before start."""
         self._observers.append(observer)
+
+    @property
+    def is_started(self) -> bool:
+        """Every child had its start, or its first end."""
+        return self._is_started.is_set()
 
     @property
     def is_quiet(self) -> bool:
@@ -167,17 +180,17 @@ class ActorSystem(KernelServices, ParentOfChildren):
         Sound because whoever tells is busy while telling: a message on its way either shows as a
         busy cell or has raised a count between the two readings.
         """
-        cells = tuple(self._cells.values())
+        cells = self.addresses.all()
         before = self._activity(cells)
         idle = not self.control.has_work and all(cell.is_idle for cell in cells)
-        return idle and self._activity(cells) == before and not self.control.has_work
+        return idle and not self.control.has_work and self._activity(cells) == before
 
     def _activity(self, cells: tuple[Cell[Any], ...]) -> tuple[int, int]:
         return sum(cell.handled + cell.lives for cell in cells), self.control.events
 
-    def _send(self, port: Port[Any], message: object, future: pykka.Future[Any]) -> None:
-        if current_incarnation() is not None:
-            raise AskInsideActorError("actors tell, they do not ask")
+    def send_question(self, port: Port[Any], message: object, future: pykka.Future[Any]) -> None:
+        """Tell ``message``, and have ``future`` told when that fails."""
+        _refuse_inside_actors()
         if not isinstance(port, Cell):
             raise TypeError(f"{type(port).__name__} cannot be asked: it is not an actor's address")
         port.put_envelope(Envelope(message, future))
@@ -192,37 +205,18 @@ class ActorSystem(KernelServices, ParentOfChildren):
 
     # For the kernel's other parts.
 
-    def cell(self, key: Key[M]) -> Cell[M]:
-        """Return the cell of ``key``, made at its first mention."""
-        with self._cells_lock:
-            cell = self._cells.get(key.path)
-            if cell is None:
-                cell = self._cells[key.path] = Cell(key, self.telemetry)
-            return cell
-
-    def forget_address(self, path: str) -> None:
-        """Drop the closed cell of a dynamic child."""
-        with self._cells_lock:
-            self._cells.pop(path, None)
-
     def executor_for(self, *, pooled: bool) -> Executor:
         """Return the executor of one incarnation."""
         return self._runtime.executor(pooled=pooled)
 
     @override
     def set_timer(self, life: Incarnation, delay: Seconds, message: object) -> Timer:
-        timer: Timer
-
-        def fire() -> None:
-            if life.timers is not None:
-                life.timers.discard(timer)
-            if not life.fenced:
-                life.cell.tell(message)
-
-        timer = self.control.set_timer(delay, fire)
         if life.timers is None:
             life.timers = set()
-        life.timers.add(timer)
+        timer = self.control.set_timer(delay, partial(life.tell, message), life.timers)
+        if life.fenced:
+            # Too late to be dropped with the others, and it would keep a dead actor in memory.
+            timer.cancel()
         return timer
 
     def note_ending(self, ended: Ended) -> None:
@@ -235,12 +229,15 @@ class ActorSystem(KernelServices, ParentOfChildren):
                 hook=ended.hook,
                 message=ended.message,
                 error=ended.error,
-                details=ended.details,
+                **({"exception": ended.details} if ended.details else {}),
             )
         else:
             _log.debug("actor ended", actor=ended.name, reason=ended.reason)
         for observer in self._observers:
-            observer(ended)
+            try:
+                observer(ended)
+            except Exception:  # noqa: BLE001  # endings go on, whatever an observer raises
+                _log.exception("observer of endings failed", actor=ended.name)
 
     def note_restart(self, name: str, reason: EndReason, delay: Seconds) -> None:
         """Count a restart."""
@@ -251,28 +248,30 @@ class ActorSystem(KernelServices, ParentOfChildren):
         """Log that a supervisor fails upward."""
         _log.error("supervisor gives up", actor=name, why=why)
 
-    def note_abandoned(self, name: str, why: str, *, while_stopping: bool) -> None:
-        """Log that a child was given up; while stopping, the process will not exit with 0."""
-        self._abandoned_while_stopping |= while_stopping
-        _log.error("actor abandoned", actor=name, why=why)
+    def note_abandoned(self, name: str, why: str, stack: str) -> None:
+        """Log that a life was given up; while the tree stops, the process will not exit with 0."""
+        self._abandoned_while_stopping |= self._root.state is ChildState.STOPPING
+        _log.error("actor abandoned", actor=name, why=why, stack=stack)
 
     # The root's parent.
 
     @override
     def child_started(self, child: Child) -> None:
         self._is_started.set()
+        self.on_milestone()
 
     @override
     def child_ended(self, child: Child, ended: Ended) -> None:
         child.forget()
-        for cell in tuple(self._cells.values()):
-            cell.close()
+        self.addresses.close()
         if ended.reason is EndReason.FAILED:
             self._exit_code = EXIT_FAILED
         elif self._abandoned_while_stopping:
             self._exit_code = EXIT_UNCLEAN
         self._runtime.close(self.control)
         self._finished.set()
+        self._is_started.set()
+        self.on_milestone()
 
     def _build(self, spec: AnySpec, parent: ParentOfChildren) -> Child:
         if isinstance(spec, ChildSpec):
@@ -287,31 +286,20 @@ class ActorSystem(KernelServices, ParentOfChildren):
         return supervisor
 
     def _watch_for_hangs(self) -> None:
-        for life, stack in self._runtime.hanging(self._hang_limit):
-            self._hangs += 1
-            if isinstance(life.supervised, ActorChild):
-                life.supervised.hang(life, stack, self._hang_limit)
-        if self._hangs > MOST_HANGS:
-            self.control.post(partial(self._root.fail, "too many handlers hang"))
+        if self._finished.is_set():
             return
         self.control.set_timer(Seconds(self._hang_limit / 4), self._watch_for_hangs)
+        for life, stack in self._runtime.hanging(self._hang_limit):
+            self._hangs += 1
+            life.supervised.hang(life, stack, self._hang_limit)
+        if self._hangs > MOST_HANGS:
+            self._root.fail("too many handlers hang")
 
 
-def _described(child: Child, parent: str) -> list[ActorDescription]:
-    cell = child.cell if isinstance(child, ActorChild) else None
-    described = [
-        ActorDescription(
-            name=child.name,
-            parent=parent,
-            type=child.type,
-            state=child.state.value,
-            restarts=child.restarts,
-            mailbox=cell.depth if cell else 0,
-            handled=cell.handled if cell else 0,
-            last_error=child.last_error,
-        )
-    ]
-    if isinstance(child, Supervisor):
-        for grandchild in child.children.values():
-            described += _described(grandchild, child.name)
-    return described
+def _nobody_cares() -> None:
+    """Do nothing about a milestone."""
+
+
+def _refuse_inside_actors() -> None:
+    if current_incarnation() is not None:
+        raise AskInsideActorError("actors tell, they do not ask")

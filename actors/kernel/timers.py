@@ -16,18 +16,30 @@ _WORTH_COMPACTING = 64
 class Timer:
     """One deadline: an action, run once, unless cancelled before."""
 
-    __slots__ = ("_timers", "action", "due")
+    __slots__ = ("_timers", "action", "due", "owner")
 
-    def __init__(self, due: Seconds, action: Callable[[], None], timers: Timers) -> None:
+    def __init__(
+        self,
+        due: Seconds,
+        action: Callable[[], None],
+        timers: Timers,
+        owner: set[Timer] | None,
+    ) -> None:
         self.due = due
         self.action: Callable[[], None] | None = action
+        self.owner = owner
         self._timers = timers
 
     def cancel(self) -> None:
         """Keep it from firing. Harmless when it has fired or was cancelled."""
-        if self.action is not None:
-            self.action = None
-            self._timers.forget_one()
+        self._timers.cancel(self)
+
+    def spend(self) -> Callable[[], None] | None:
+        """Return the action, if it is still to be run, and forget it and whose it was."""
+        action, self.action = self.action, None
+        if self.owner is not None:
+            self.owner.discard(self)
+        return action
 
 
 class Timers:
@@ -42,16 +54,25 @@ class Timers:
     def __len__(self) -> int:
         return len(self._heap)
 
-    def add(self, due: Seconds, action: Callable[[], None]) -> tuple[Timer, bool]:
-        """Return the timer for ``action`` at ``due``, and whether it is the next to fire."""
-        timer = Timer(due, action, self)
+    def add(
+        self, due: Seconds, action: Callable[[], None], owner: set[Timer] | None = None
+    ) -> tuple[Timer, bool]:
+        """Return the timer for ``action`` at ``due``, and whether it is the next to fire.
+
+        It is in ``owner`` as long as it is to fire.
+        """
+        timer = Timer(due, action, self, owner)
         with self._lock:
+            if owner is not None:
+                owner.add(timer)
             heapq.heappush(self._heap, (due, next(self._serial), timer))
             return timer, self._heap[0][2] is timer
 
-    def forget_one(self) -> None:
-        """Note that an entry was cancelled, and sweep when half of them were."""
+    def cancel(self, timer: Timer) -> None:
+        """Take ``timer`` out: at once from its owner, from the heap when half of it is such."""
         with self._lock:
+            if timer.spend() is None:
+                return
             self._dead += 1
             if self._dead * 2 > len(self._heap) > _WORTH_COMPACTING:
                 self._heap = [entry for entry in self._heap if entry[2].action is not None]
@@ -70,11 +91,9 @@ class Timers:
             self._drop_cancelled_front()
             if not self._heap or self._heap[0][0] > now:
                 return None
-            timer = heapq.heappop(self._heap)[2]
-            action, timer.action = timer.action, None
-            return action
+            return heapq.heappop(self._heap)[2].spend()
 
     def _drop_cancelled_front(self) -> None:
         while self._heap and self._heap[0][2].action is None:
             heapq.heappop(self._heap)
-            self._dead = max(0, self._dead - 1)
+            self._dead -= 1

@@ -22,7 +22,7 @@ SHOWN_PROBLEMS = 3
 QUOTED_LEN = 64
 SENTENCE_LEN = 1_000
 
-_PLAIN_STEP = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_PLAIN_STEP = re.compile(r"[A-Za-z][-A-Za-z0-9_]*")
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\uffef]+")
 
 LineOf: TypeAlias = Callable[[Path], int]

@@ -259,7 +259,8 @@ def _look_behind(events: Any, warnings: list[Finding]) -> None:
             first, end = events.get_event(), events.get_event()
             empty = isinstance(first, yaml.ScalarEvent) and plain_scalar(first.value) is None
             if not (empty and isinstance(end, yaml.DocumentEndEvent)):
-                line = start.start_mark.line + 1
+                mark: Any = start.start_mark
+                line = mark.line + 1
                 warnings.append(_only_the_first(f" (another one begins on line {line})"))
                 return
         warnings.append(_only_the_first(""))

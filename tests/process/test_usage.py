@@ -15,7 +15,7 @@ pytestmark = pytest.mark.process
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the agent with ``arguments`` until it ends."""
-    command = [sys.executable, ROOT / "run.py", *arguments]
+    command = [sys.executable, str(ROOT / "run.py"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
 
 
@@ -33,7 +33,7 @@ def test_a_question_about_the_program_is_answered(flag: str, shown: str) -> None
     [
         (["--no-such-flag"], "actorlet: No such option '--no-such-flag' (--help lists the flags)"),
         (["--config=/none"], "actorlet: cannot read the configuration file /none: No such file or"),
-        (["--config=/dev/null"], "actorlet: /dev/null: the file is empty"),
+        (["--config=/dev/null"], "actorlet: /dev/null: there is no document"),
         (["--hostname-override=a_b"], "actorlet: 'a_b' cannot be the name of a node: letters, dig"),
         (["--pod-manifest-path=/dev/null"], "actorlet: the manifest path /dev/null is a device; i"),
         (["--address=0.0.0.0"], "actorlet: readOnlyPort on 0.0.0.0 would answer anybody who can r"),

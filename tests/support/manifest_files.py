@@ -77,6 +77,11 @@ class Desk:
         listed = tuple(sorted(entries, key=lambda entry: entry.name))
         return self.hears(Listed(entries=listed), at=at)
 
+    def sees_for_a_second(self, *entries: Entry, at: float = 0.0) -> Judgement:
+        """Return the second judgement of two that are a second apart: what comes of it in the end."""
+        self.sees(*entries, at=at)
+        return self.sees(*entries, at=at + 1.0)
+
     def hears(self, listing: Listing, at: float = 0.0) -> Judgement:
         """Return the judgement on any listing."""
         judgement = judge(

@@ -28,10 +28,7 @@ def edited(path: str, value: Any) -> bytes:
     *parents, last = path.split(".")
     place: Any = document
     for step in parents:
-        if isinstance(place, list):
-            place = place[int(step)]
-        else:
-            place = place.setdefault(step, {})
+        place = place[int(step)] if isinstance(place, list) else place.setdefault(step, {})
     place[int(last) if isinstance(place, list) else last] = value
     return json.dumps(document).encode()
 

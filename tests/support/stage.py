@@ -45,6 +45,20 @@ class Stage:
         self.system.start()
         self.settle()
 
+    def port(self, key: Key[M]) -> Port[M]:
+        """Return the address of ``key``."""
+        return self.system.address(key)
+
+    def tell_all(self, key: Key[M], *messages: M) -> None:
+        """Tell one after the other before anything of it is handled, and let all happen then.
+
+        On threads some may be handled meanwhile.
+        """
+        port = self.system.address(key)
+        for message in messages:
+            port.tell(message)
+        self.settle()
+
     def settle(self) -> None:
         """Return once nothing more happens without time passing."""
         self.runtime.work_off()

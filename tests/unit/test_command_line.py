@@ -106,7 +106,7 @@ def test_what_a_kubelet_takes_without_a_field_is_named() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--confg=x"], "No such option '--confg'. Did you mean '--config'?"),
+        (["--confg=x"], "No such option '--confg'. (Did you mean one of: '--config', "),
         (["-x"], "No such option '-x'"),
         (["pods"], "Got unexpected extra argument (pods)"),
         (["--config"], "Option '--config' requires an argument"),

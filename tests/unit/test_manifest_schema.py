@@ -28,7 +28,11 @@ def test_the_table_of_fields_is_what_the_kubernetes_client_says() -> None:
         ("metadata.name", [], "metadata.name (line 1): must be a string, not a list"),
         ("metadata.uid", 12, "metadata.uid (line 1): must be a string, not a number: put it in"),
         ("metadata.labels", {"a/b": 1}, 'metadata.labels["a/b"] (line 1): must be a string, not a'),
-        ("metadata.labels", {"a": True}, "must be a string, not a boolean: put it in quotes (plain"),
+        (
+            "metadata.labels",
+            {"a": True},
+            "must be a string, not a boolean: put it in quotes (plain",
+        ),
         ("spec.containers.0.args", [8080], "args[0] (line 1): must be a string, not a number"),
         ("spec.hostNetwork", "true", "must be true or false, not a string"),
         ("spec.hostNetwork", 1, "must be true or false, not a number"),
@@ -110,7 +114,7 @@ def test_an_unknown_field_is_left_out_and_warned_of() -> None:
     ],
 )
 def test_fields_are_matched_by_case(name: str, sentence: str) -> None:
-    assert decoded(edited(f"spec.{name}", True)).warnings == (sentence,)
+    assert decoded(edited(f"spec.{name}", "x")).warnings == (sentence,)
 
 
 def test_an_unknown_field_is_refused_by_a_strict_agent() -> None:
@@ -136,12 +140,17 @@ def test_a_null_field_is_absent() -> None:
 
 
 def test_null_in_a_list_or_map_is_the_zero_value_as_in_kubernetes() -> None:
-    assert document_of(edited("metadata.labels", {"app": None}))["metadata"]["labels"] == {"app": ""}
+    assert document_of(edited("metadata.labels", {"app": None}))["metadata"]["labels"] == {
+        "app": ""
+    }
     container = document_of(edited("spec.containers.0.args", ["a", None]))["spec"]["containers"][0]
     assert container["args"] == ["a", ""]
-    assert "spec.volumes[0].name (line 1): is required" in refused(
-        edited("spec.volumes", [None]),
-    ).reason
+    assert (
+        "spec.volumes[0].name (line 1): is required"
+        in refused(
+            edited("spec.volumes", [None]),
+        ).reason
+    )
 
 
 @pytest.mark.parametrize(

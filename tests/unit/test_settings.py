@@ -141,18 +141,22 @@ def test_later_files_win() -> None:
 
 @pytest.mark.parametrize(
     ("override", "name"),
-    [("", "node-1"), ("--hostname-override=Web.Example.COM ", "web.example.com")]
-    + [("--hostname-override=0", "0"), (f"--hostname-override={'a' * 253}", "a" * 253)],
+    [
+        ("", "node-1"),
+        ("Web.Example.COM ", "web.example.com"),
+        ("0", "0"),
+        ("a" * 253, "a" * 253),
+    ],
 )
 def test_a_node_is_called_by_its_name_in_lower_case(override: str, name: str) -> None:
-    assert settled(*[override][: len(override)]).node_name == name
+    assert settled(f"--hostname-override={override}").node_name == name
 
 
 @pytest.mark.parametrize(
-    "name", ["my_host", "-a", "a-", "a..b", ".", "a b", "\u00e4", "a" * 254, "a\n", "a/b", "a.-b"]
+    "name", ["my_host", "-a", "a-", "a..b", ".", "a b", "\u00e4", "a" * 254, "a\nb", "a/b", "a.-b"]
 )
 def test_a_name_that_is_no_dns_name_is_refused(name: str) -> None:
-    line = CommandLine(hostname_override=f"{name}!" if name == "a\n" else name)
+    line = CommandLine(hostname_override=name)
     assert "cannot be the name of a node" in refusal(lambda: settings_of(line, [], hostname="n"))
 
 
@@ -168,10 +172,8 @@ class TestAddresses:
     def test_a_kubelet_s_address_without_its_read_only_port_stays_on_loopback(self) -> None:
         settings = settled(address="0.0.0.0", staticPodPath="/pods")
         assert (settings.address, settings.read_only_port) == ("127.0.0.1", 10255)
-        assert settings.warnings == (
-            "The read-only port listens on 127.0.0.1 and not on 0.0.0.0, which the configuration "
-            "names for the TLS port; --allow-non-loopback changes that",
-        )
+        (warning,) = settings.warnings
+        assert warning.startswith("The read-only port listens on 127.0.0.1 and not on 0.0.0.0, ")
 
     def test_a_kubelet_s_address_with_its_read_only_port_off_is_nobody_s_concern(self) -> None:
         settings = settled(address="10.0.0.4", readOnlyPort=0, staticPodPath="/pods")

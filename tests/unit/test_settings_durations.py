@@ -39,8 +39,10 @@ def test_a_duration_is_read_as_go_reads_it(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "20", "s", ".s", "1d", "1w", "1 s", "1s ", " 1s", "1e3s", "--1s", "1,5s", "1s!!2s", "5S"]
-    + ["\u0661s", "1s2", "2562048h", "+", "-", "m1s", "1.2.3s", "nan", "inf"],
+    [
+        *("", "20", "s", ".s", "1d", "1w", "1 s", "1s ", " 1s", "1e3s", "--1s", "1,5s", "1s!!2s"),
+        *("5S", "\u0661s", "1s2", "2562048h", "+", "-", "m1s", "1.2.3s", "nan", "inf"),
+    ],
 )
 def test_what_go_refuses_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="should be a duration such as"):

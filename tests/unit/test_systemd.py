@@ -72,7 +72,7 @@ def test_without_systemd_nothing_is_watched() -> None:
 def test_a_manager_that_does_not_listen_holds_nobody_up(manager: socket.socket) -> None:
     systemd = Systemd({"NOTIFY_SOCKET": manager.getsockname()})
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler:
-        filler.setblocking(False)
+        filler.settimeout(0)
         with pytest.raises(BlockingIOError):
             [filler.sendto(b"x", manager.getsockname()) for _ in range(100_000)]
     systemd.ready()  # its queue is full: this returns all the same

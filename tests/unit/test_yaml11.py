@@ -87,10 +87,11 @@ def test_a_key_that_is_no_string_becomes_one(key: str, text: str) -> None:
 def test_of_equal_keys_the_last_one_counts_and_the_owner_is_warned() -> None:
     document = read_yaml("a:\n  - b: 1\n    c: 2\n    b: 3\n")
     assert document.value == {"a": [{"b": 3, "c": 2}]}
-    assert [warning.sentence(document.line) for warning in document.warnings] == [
+    [warning] = document.warnings
+    assert warning.sentence(document.line) == (
         "a[0].b (line 4): the key stands here twice; this one on line 4 counts,"
-        " the one on line 2 does not",
-    ]
+        " the one on line 2 does not"
+    )
 
 
 def test_an_anchor_repeats_its_value() -> None:
@@ -146,7 +147,10 @@ def test_a_quoted_merge_key_is_a_key() -> None:
         ("a: &a\n  b: [*a]", "line 2: the alias *a stands inside of what it repeats"),
         ("a: &a [&a [*a]]", "line 1: the alias *a stands inside of what it repeats"),
         ("a: !custom x", "line 1: the value has a tag that manifests cannot use"),
-        ("a: !!python/object:os.system {}", "line 1: the value has a tag that manifests cannot use"),
+        (
+            "a: !!python/object:os.system {}",
+            "line 1: the value has a tag that manifests cannot use",
+        ),
         ("a: !!set {b}", "line 1: the value has a tag that manifests cannot use"),
         ("a: !!int x", "line 1: the value is not what its tag !!int says"),
         ("a: !!bool 1", "line 1: the value is not what its tag !!bool says"),
@@ -197,7 +201,9 @@ def test_only_the_first_document_counts_and_the_owner_is_warned(text: str, warni
     assert [warning in found.text for found in document.warnings] == [True]
 
 
-@pytest.mark.parametrize("text", ["a: 1\n---\n", "# c\n---\na: 1\n...\n", "a: 1\n---\n# end\n---\n~\n"])
+@pytest.mark.parametrize(
+    "text", ["a: 1\n---\n", "# c\n---\na: 1\n...\n", "a: 1\n---\n# end\n---\n~\n"]
+)
 def test_separators_without_a_second_document_are_no_reason_to_warn(text: str) -> None:
     document = read_yaml(text)
     assert (document.value, document.warnings) == ({"a": 1}, [])

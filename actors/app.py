@@ -1,0 +1,173 @@
+"""The composition root: which actors there are, who knows whom, and in which order they start.
+
+The only module that knows all the others. Start order is the order of the specs; stopping is its
+exact reverse, by the kernel.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+import structlog
+
+from actors.http.server import HTTP_SERVER, HttpServer, Listeners
+from actors.http.state import Surroundings
+from actors.kernel import (
+    ActorDeadError,
+    ActorSystem,
+    AnySpec,
+    AskTimeoutError,
+    ChildSpec,
+    Clock,
+    OnExhausted,
+    Port,
+    Runtime,
+    SupervisorSpec,
+)
+from actors.listeners import listen
+from actors.logs import configure_logs
+from actors.messages.pod_manager import DescribePods, PodsDescribed
+from actors.messages.pods import FILE, SourceName
+from actors.messages.sources import Rescan, SourceMessage
+from actors.messages.units import Seconds
+from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from actors.process import Process
+from actors.systemd import Systemd
+from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.manifest import ManifestRules
+from sources.root_dir import prepare_root_dir
+from sources.settings import Settings, effective_configuration
+
+ANSWER_WITHIN = Seconds(2.0)
+"""A root supervisor or PodManager that takes longer is not alive, as far as a watchdog cares."""
+
+GC_THRESHOLDS = (50_000, 20, 100)
+"""Pods are trees of thousands of dictionaries and none of them is ever in a cycle. With the
+interpreter's own thresholds, half of the time of a large merge goes into looking for cycles."""
+
+_log = structlog.get_logger("actorlet")
+
+
+class Agent:
+    """One agent: its tree, and what in it outlives a crash. Nothing runs before ``system.start``."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        listeners: Listeners,
+        *,
+        clock: Clock | None = None,
+        runtime: Runtime | None = None,
+    ) -> None:
+        self._settings = settings
+        self._listeners = listeners
+        self._pod_memory = PodMemory()
+        self._file_memory = FileMemory()
+        self.system = ActorSystem(self._root(), clock=clock, runtime=runtime)
+        self._pod_manager = self.system.address(POD_MANAGER)
+        file_source = self.system.address(FILE_SOURCE)
+        self._sources: Mapping[SourceName, Port[SourceMessage]] = (
+            {FILE: file_source} if settings.static_pod_path else {}
+        )
+
+    def rescan(self) -> None:
+        """Have every source look again."""
+        for source in self._sources.values():
+            source.tell(Rescan())
+
+    def is_responsive(self) -> bool:
+        """Whether the root supervisor and PodManager answer in time."""
+        try:
+            self.system.describe(ANSWER_WITHIN)
+            self.system.ask(self._pod_manager, _describe_pods, ANSWER_WITHIN)
+        except (AskTimeoutError, ActorDeadError):
+            return False
+        return True
+
+    def _root(self) -> SupervisorSpec:
+        # One for one: who restarts asks the others for what it needs to know.
+        return SupervisorSpec(
+            name="actorlet",
+            children=(
+                ChildSpec(key=POD_MANAGER, factory=self._make_pod_manager),
+                SupervisorSpec(name="sources", children=self._source_specs()),
+                ChildSpec(key=HTTP_SERVER, factory=self._make_http_server),
+            ),
+        )
+
+    def _source_specs(self) -> tuple[AnySpec, ...]:
+        if self._settings.static_pod_path is None:
+            return ()
+        # Isolated: a source in trouble is no reason to stop what the others want to run.
+        file_source = ChildSpec(
+            key=FILE_SOURCE, factory=self._make_file_source, on_exhausted=OnExhausted.ISOLATE
+        )
+        return (file_source,)
+
+    def _make_pod_manager(self) -> PodManager:
+        return PodManager(self._sources, self._pod_memory)
+
+    def _make_file_source(self) -> FileSource:
+        settings = self._settings
+        assert settings.static_pod_path is not None  # noqa: S101  # else there is no such child
+        rules = FileSourceRules(
+            path=settings.static_pod_path,
+            check_frequency=settings.file_check_frequency,
+            clear_on_missing=settings.clear_on_missing_path,
+            manifests=ManifestRules(
+                node_name=settings.node_name, source=FILE, strict=settings.strict_manifests
+            ),
+        )
+        return FileSource(rules, self._pod_manager, self._file_memory)
+
+    def _make_http_server(self) -> HttpServer:
+        surroundings = Surroundings(
+            system=self.system,
+            pod_manager=self._pod_manager,
+            sources=self._sources,
+            node_name=self._settings.node_name,
+            configuration=effective_configuration(self._settings),
+            chaos=self._settings.enable_chaos,
+        )
+        return HttpServer(surroundings, self._listeners)
+
+
+def _describe_pods(reply_to: Port[PodsDescribed]) -> DescribePods:
+    return DescribePods(reply_to=reply_to)
+
+
+def run(settings: Settings) -> int:
+    """Run the agent until it is told to stop, and return the exit code.
+
+    Raises StartError when the machine does not let it start.
+    """
+    configure_logs(settings.logging_format, settings.verbosity)
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
+    prepare_root_dir(settings.root_dir)
+    with ExitStack() as sockets:
+        listeners = Listeners(
+            read_only=listen(settings.address, settings.read_only_port, "the read-only port"),
+            healthz=listen(
+                settings.healthz_bind_address, settings.healthz_port, "the healthz port"
+            ),
+        )
+        for listener in (*listeners.read_only, *listeners.healthz):
+            sockets.enter_context(listener)
+        _log_start(settings)
+        agent = Agent(settings, listeners)
+        return Process(agent, Systemd(), settings.shutdown_deadline).run()
+
+
+def _log_start(settings: Settings) -> None:
+    for warning in settings.warnings:
+        _log.warning(warning)
+    _log.info(
+        "starting",
+        node=settings.node_name,
+        static_pod_path=str(settings.static_pod_path or ""),
+        read_only_port=settings.read_only_port,
+        healthz_port=settings.healthz_port,
+    )

@@ -1,0 +1,72 @@
+"""Health, in the words of Kubernetes' own health endpoints: ``[+]name ok``, ``[-]name failed: ...``. Pure.
+
+*Healthy* is about the agent's loops: the tree answers, PodManager answers, and no actor failed so
+often that it is only tried at long intervals. *Ready* is about sources, each by itself: one that is
+dead makes nobody else unready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from actors.http.state import Unanswered
+from actors.kernel import ActorDescription
+from actors.messages.sources import SourceDescribed
+from actors.messages.units import Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that is well or not."""
+
+    name: str
+    ok: bool
+    text: str = ""
+
+
+def loops(tree: Iterable[ActorDescription]) -> list[Check]:
+    """Return a check for each actor. One that is being restarted is well: that is what restarts are for."""
+    return [
+        Check(name=actor.name, ok=actor.state != "failed", text=_loop_text(actor)) for actor in tree
+    ]
+
+
+def _loop_text(actor: ActorDescription) -> str:
+    if actor.state == "running":
+        return ""
+    return f"{actor.state}: {actor.last_error}" if actor.last_error else actor.state
+
+
+def readiness(sources: Iterable[SourceDescribed | Unanswered], now: Timestamp) -> list[Check]:
+    """Return a check for each source: has it listed, and how long ago did it look."""
+    return [_readiness(source, now) for source in sources]
+
+
+def _readiness(source: SourceDescribed | Unanswered, now: Timestamp) -> Check:
+    name = f"source/{source.name}"
+    if isinstance(source, Unanswered):
+        return Check(name=name, ok=False, text=source.reason)
+    seen = (
+        "not seen yet"
+        if source.last_listed is None
+        else f"seen {max(0.0, now - source.last_listed):.1f} s ago"
+    )
+    text = f"{seen}, {source.error}" if source.error else seen
+    return Check(name=name, ok=source.ready, text=text)
+
+
+def is_ready(checks: Sequence[Check]) -> bool:
+    """Return whether the agent serves anything: a source has listed, or there is none to wait for."""
+    return not checks or any(check.ok for check in checks)
+
+
+def report(checks: Iterable[Check], name: str, *, ok: bool) -> str:
+    """Return the text of a ``?verbose`` answer, or of one that is not well."""
+    lines = [f"[{'+' if check.ok else '-'}]{check.name} {_verdict(check)}" for check in checks]
+    return "\n".join([*lines, f"{name} check {'passed' if ok else 'failed'}", ""])
+
+
+def _verdict(check: Check) -> str:
+    word = "ok" if check.ok else "failed"
+    return f"{word}: {check.text}" if check.text else word

@@ -1,0 +1,201 @@
+"""Metrics, made at the moment they are asked for, from what the actors say of themselves. Pure.
+
+Nothing is counted along the way: a gauge that is derived from the state cannot drift from it. Names
+are the kubelet's where it has one, and begin with ``actorlet_`` where it has none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TypeVar
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
+from typing_extensions import override
+
+from actors.http.state import Unanswered
+from actors.kernel import SECONDS_BUCKETS, ActorDescription, RoleStatistics
+from actors.messages.pod_manager import PodsDescribed
+from actors.messages.pods import Pod
+from actors.messages.sources import SourceDescribed, Verdict
+
+Labels = TypeVar("Labels", bound=tuple[str, ...])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Everything that metrics are made of."""
+
+    node_name: str
+    pods: PodsDescribed
+    sources: tuple[SourceDescribed | Unanswered, ...]
+    tree: tuple[ActorDescription, ...]
+    roles: tuple[RoleStatistics, ...]
+    dead_letters: Mapping[tuple[str, str], int]
+
+
+class _Once(Collector):
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = tuple(families)
+
+    @override
+    def collect(self) -> Iterable[Metric]:
+        return self._families
+
+
+def exposition(measured: Measured) -> bytes:
+    """Return the metrics in Prometheus' text format, those of the process included."""
+    registry = CollectorRegistry()
+    registry.register(_Once([*_pods(measured), *_sources(measured), *_actors(measured)]))
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    GCCollector(registry=registry)
+    return generate_latest(registry)
+
+
+def _gauge(
+    name: str, text: str, labels: tuple[str, ...], values: Mapping[Labels, float]
+) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, text, labels=labels)
+    for label_values, value in sorted(values.items()):
+        family.add_metric(label_values, value)
+    return family
+
+
+def _counter(
+    name: str, text: str, labels: tuple[str, ...], values: Mapping[Labels, float]
+) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, text, labels=labels)
+    for label_values, value in sorted(values.items()):
+        family.add_metric(label_values, value)
+    return family
+
+
+def _pods(measured: Measured) -> Iterable[Metric]:
+    pods = measured.pods
+    active = [pod for pod in pods.pods if not pod.is_terminal]
+    # The kubelet's label values: "true" for static pods and nothing for the others.
+    desired = {("",): pods.regular_pods, ("true",): pods.static_pods}
+    yield _gauge(
+        "kubelet_node_name", "The node's name. Always 1.", ("node",), {(measured.node_name,): 1}
+    )
+    yield _gauge("kubelet_desired_pods", "Pods that this node should have.", ("static",), desired)
+    yield _gauge(
+        "kubelet_active_pods", "Of these, pods not yet terminal.", ("static",), _by_static(active)
+    )
+    yield _gauge("kubelet_mirror_pods", "Mirror pods known.", (), {(): len(pods.mirrors)})
+    yield _gauge(
+        "kubelet_managed_ephemeral_containers",
+        "Ephemeral containers of the pods that this node should have.",
+        (),
+        {(): pods.ephemeral_containers},
+    )
+    yield _gauge(
+        "actorlet_shadowed_pods",
+        "Pods that wait behind another of their name or UID.",
+        (),
+        {(): len(pods.shadowed)},
+    )
+
+
+def _by_static(pods: Iterable[Pod]) -> dict[tuple[str, ...], float]:
+    counted = Counter("true" if pod.is_static else "" for pod in pods)
+    return {(static,): counted[static] for static in ("", "true")}
+
+
+def _sources(measured: Measured) -> Iterable[Metric]:
+    described = [source for source in measured.sources if isinstance(source, SourceDescribed)]
+    ready = {source.name for source in described if source.ready}
+    yield _gauge(
+        "actorlet_source_ready",
+        "1 when the source has listed.",
+        ("source",),
+        {(source.name,): float(source.name in ready) for source in measured.sources},
+    )
+    yield _gauge(
+        "actorlet_source_last_listed_timestamp_seconds",
+        "When the source could last tell what it saw.",
+        ("source",),
+        {
+            (source.name,): source.last_listed
+            for source in described
+            if source.last_listed is not None
+        },
+    )
+    verdicts = {
+        (source.name, verdict.value): float(
+            sum(manifest.verdict is verdict for manifest in source.manifests)
+        )
+        for source in described
+        for verdict in Verdict
+    }
+    yield _gauge(
+        "actorlet_manifest_verdicts",
+        "Manifests by what became of them.",
+        ("source", "verdict"),
+        verdicts,
+    )
+    rejected = {
+        (source.name, reason.value): float(count)
+        for source in described
+        for reason, count in source.rejected.items()
+    }
+    yield _counter(
+        "actorlet_manifest_rejected",
+        "Refusals of manifests, kept ones included.",
+        ("source", "reason"),
+        rejected,
+    )
+
+
+def _actors(measured: Measured) -> Iterable[Metric]:
+    roles = measured.roles
+    waiting: Counter[tuple[str, ...]] = Counter()
+    states: Counter[tuple[str, ...]] = Counter()
+    for actor in measured.tree:
+        role = actor.name.partition("/")[0]
+        waiting[role,] += actor.mailbox
+        states[role, actor.state] += 1
+    yield _gauge("actorlet_actors", "Actors by role and state.", ("actor", "state"), states)
+    yield _gauge("actorlet_mailbox_depth", "Messages that wait.", ("actor",), waiting)
+    yield _counter(
+        "actorlet_messages_handled",
+        "Messages handled.",
+        ("actor",),
+        {(role.role,): role.handled for role in roles},
+    )
+    restarts = {
+        (role.role, reason): float(count)
+        for role in roles
+        for reason, count in role.restarts.items()
+    }
+    yield _counter(
+        "actorlet_actor_restarts",
+        "Restarts by what ended the life before.",
+        ("actor", "reason"),
+        restarts,
+    )
+    dead = {key: float(count) for key, count in measured.dead_letters.items()}
+    yield _counter("actorlet_dead_letters", "Messages that nobody read.", ("actor", "reason"), dead)
+    yield _seconds(roles)
+
+
+def _seconds(roles: Iterable[RoleStatistics]) -> HistogramMetricFamily:
+    family = HistogramMetricFamily(
+        "actorlet_message_seconds", "Time to handle one message.", labels=("actor",)
+    )
+    bounds = [*(f"{bound:g}" for bound in SECONDS_BUCKETS), "+Inf"]
+    for role in roles:
+        buckets = list(zip(bounds, accumulate(role.buckets), strict=True))
+        family.add_metric((role.role,), buckets, sum_value=role.seconds)
+    return family

@@ -1,0 +1,151 @@
+"""The main thread's life: signals in, systemd out, and the exit code at the end.
+
+The tree runs on other threads; this one only waits for what concerns the process as a whole.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import structlog
+
+from actors.kernel import EXIT_UNCLEAN, ActorSystem, AskTimeoutError
+from actors.messages.units import Seconds
+from actors.signals import Signals
+from actors.systemd import Systemd
+
+_log = structlog.get_logger("process")
+
+ANSWER_WITHIN: Final = Seconds(2.0)
+"""How long the tree may take to describe itself for a dump."""
+
+
+class Agent(Protocol):
+    """What the main thread needs to know of the agent that it runs."""
+
+    @property
+    def system(self) -> ActorSystem:
+        """The actors."""
+        ...
+
+    def rescan(self) -> None:
+        """Have every source look again."""
+        ...
+
+    def is_responsive(self) -> bool:
+        """Whether the root supervisor and PodManager answer in time."""
+        ...
+
+
+class Process:
+    """Runs an agent until it has stopped, by a signal or because its root gave up."""
+
+    def __init__(self, agent: Agent, systemd: Systemd, shutdown_deadline: Seconds) -> None:
+        self._agent = agent
+        self._systemd = systemd
+        self._shutdown_deadline = shutdown_deadline
+        self._is_ready = False
+        self._must_end_by: Seconds | None = None
+        self._watchdog_due: Seconds | None = None
+
+    def run(self) -> int:
+        """Start the agent, and return the process's exit code once it has stopped."""
+        system = self._agent.system
+        with Signals() as signals:
+            system.on_milestone = signals.nudge
+            self._rearm_watchdog()
+            system.start()
+            try:
+                while (code := self._turn(signals)) is None:
+                    pass
+                return code
+            finally:
+                system.stop()
+
+    def _turn(self, signals: Signals) -> int | None:
+        """Wait for one thing and do it; return the exit code if that was the last."""
+        number = signals.wait(self._patience())
+        code = self._agent.system.wait(Seconds(0.0))
+        if code is not None:
+            _log.info("stopped", exit_code=code)
+            return code
+        if self._must_end_by is not None and self._now() >= self._must_end_by:
+            _log.error("stopping took too long", deadline=self._shutdown_deadline)
+            return EXIT_UNCLEAN
+        self._note_ready()
+        self._feed_watchdog()
+        return self._on_signal(number) if number else None
+
+    def _on_signal(self, number: int) -> int | None:
+        actions: dict[int, Callable[[], int | None]] = {
+            signal.SIGTERM: self._stop,
+            signal.SIGINT: self._stop,
+            signal.SIGHUP: self._rescan,
+            signal.SIGUSR1: self._dump,
+        }
+        _log.info("signal", name=signal.Signals(number).name)
+        return actions[number]()
+
+    def _stop(self) -> int | None:
+        if self._must_end_by is not None:
+            _log.warning("second signal to stop: ending at once")
+            return EXIT_UNCLEAN
+        self._must_end_by = Seconds(self._now() + self._shutdown_deadline)
+        self._systemd.stopping()
+        self._agent.system.stop()
+        return None
+
+    def _rescan(self) -> None:
+        self._agent.rescan()
+
+    def _dump(self) -> None:
+        try:
+            for actor in self._agent.system.describe(ANSWER_WITHIN):
+                _log.info(
+                    "actor",
+                    actor=actor.name,
+                    state=actor.state,
+                    restarts=actor.restarts,
+                    mailbox=actor.mailbox,
+                    handled=actor.handled,
+                    error=actor.last_error,
+                )
+        except AskTimeoutError as error:
+            _log.error("actor tree", error=str(error))
+        names = {thread.ident: thread.name for thread in threading.enumerate()}
+        for ident, frame in sys._current_frames().items():  # noqa: SLF001  # the one way to see them all
+            stack = "".join(traceback.format_stack(frame))
+            _log.info("thread", thread=names.get(ident, str(ident)), stack=stack)
+
+    def _note_ready(self) -> None:
+        if not self._is_ready and self._agent.system.is_started:
+            self._is_ready = True
+            self._systemd.ready()
+            _log.info("started")
+
+    def _feed_watchdog(self) -> None:
+        if self._watchdog_due is None or self._now() < self._watchdog_due:
+            return
+        if self._agent.is_responsive():
+            self._systemd.watchdog()
+        else:
+            _log.error("watchdog not fed: the root or PodManager does not answer")
+        self._rearm_watchdog()
+
+    def _rearm_watchdog(self) -> None:
+        interval = self._systemd.watchdog_interval
+        if interval is not None:
+            self._watchdog_due = Seconds(self._now() + interval)
+
+    def _patience(self) -> Seconds | None:
+        """Return how long there is nothing to do unless something happens."""
+        dues = [due for due in (self._must_end_by, self._watchdog_due) if due is not None]
+        return Seconds(max(0.0, min(dues) - self._now())) if dues else None
+
+    def _now(self) -> Seconds:
+        return self._agent.system.clock.monotonic()

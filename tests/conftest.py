@@ -1,0 +1,70 @@
+"""What every test has around it: no threads left behind, no log printed, hypothesis profiles."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, MutableMapping
+from typing import Any, NoReturn
+
+import pytest
+import structlog
+from hypothesis import HealthCheck, settings
+from structlog.testing import capture_logs
+
+from actors.kernel import Runtime, Steps, Threads
+from tests.support.players import Lines, OwnThreadPlayer, PooledPlayer, Troupe
+
+THREADS_END_WITHIN = 3.0
+"""Seconds for threads that are ending anyway. Only a test that leaves some waits this long."""
+
+settings.register_profile(
+    "dev", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("ci", settings.get_profile("dev"), max_examples=200, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "dev")
+
+
+def _drop(_logger: object, _method: str, _event: MutableMapping[str, Any]) -> NoReturn:
+    raise structlog.DropEvent
+
+
+@pytest.fixture(autouse=True)
+def no_log_is_printed() -> None:
+    """Throw log events away, unless the test asks for ``logs``."""
+    structlog.reset_defaults()
+    structlog.configure(processors=[_drop], cache_logger_on_first_use=False)
+
+
+@pytest.fixture
+def logs(no_log_is_printed: None) -> Iterator[list[MutableMapping[str, Any]]]:  # noqa: ARG001
+    """Return the log events of the test as they happen."""
+    with capture_logs() as events:
+        yield events
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left() -> Iterator[None]:
+    """Fail a test that leaves threads behind; one that got stuck on purpose has to be released."""
+    before = set(threading.enumerate())
+    yield
+    deadline = time.monotonic() + THREADS_END_WITHIN
+    for thread in set(threading.enumerate()) - before:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    left = sorted(thread.name for thread in set(threading.enumerate()) - before)
+    assert left == [], "threads are left"
+
+
+@pytest.fixture(params=[OwnThreadPlayer, PooledPlayer], ids=["actor", "pooled"])
+def troupe(request: pytest.FixtureRequest) -> Troupe:
+    """Return players of one actor type: each story is told with both."""
+    kind: type[Lines] = request.param
+    return Troupe(kind)
+
+
+@pytest.fixture(params=[Steps, Threads], ids=["steps", "threads"])
+def runtime(request: pytest.FixtureRequest) -> Runtime:
+    """Return what runs them: each story is told in single steps and on real threads."""
+    kind: type[Steps | Threads] = request.param
+    return kind()

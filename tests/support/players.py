@@ -1,0 +1,165 @@
+"""Actors that do as they are told, and a diary of what they live through.
+
+The kernel's scenarios are played by them: ``web starts 1``, ``web hears hello``, ``web stops``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
+
+from typing_extensions import override
+
+from actors.kernel import Actor, BaseActor, ChildSpec, Key, PooledActor, Port
+from tests.support.probe import Probe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Say:
+    """Write ``word`` into the diary. Of those with one ``topic`` only the newest matters."""
+
+    word: str
+    topic: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Do:
+    """Do ``action``, with the actor itself."""
+
+    action: Action
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """Answer ``word``."""
+
+    word: str
+    reply_to: Port[str]
+
+
+Line: TypeAlias = Say | Do | Repeat
+Player: TypeAlias = BaseActor[Line]
+Action: TypeAlias = Callable[[Player], None]
+
+
+def nothing(_player: Player) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What a player does beside its lines."""
+
+    diary: Port[str]
+    when_made: Callable[[], None] = lambda: None
+    at_start: Action = nothing
+    at_stop: Action = nothing
+
+
+class Lines(BaseActor[Line]):
+    """What both kinds of player do."""
+
+    def __init__(self, part: Part) -> None:
+        super().__init__()
+        part.when_made()
+        self.part = part
+
+    @override
+    def started(self) -> None:
+        self.part.diary.tell(f"{self.name} starts {self.incarnation}")
+        self.part.at_start(self)
+
+    @override
+    def stopping(self) -> None:
+        self.part.diary.tell(f"{self.name} stops")
+        self.part.at_stop(self)
+
+    @override
+    def receive(self, message: Line) -> None:
+        match message:
+            case Say(word=word):
+                self.part.diary.tell(f"{self.name} hears {word}")
+            case Do(action=action):
+                action(self)
+            case Repeat(word=word, reply_to=reply_to):
+                reply_to.tell(word)
+
+
+class OwnThreadPlayer(Lines, Actor[Line]):
+    """A player with a thread of its own."""
+
+
+class PooledPlayer(Lines, PooledActor[Line]):
+    """A player that shares the pool's threads."""
+
+
+class Troupe:
+    """Players of one type, and the diary that they share."""
+
+    def __init__(self, kind: type[Lines]) -> None:
+        self.kind = kind
+        self.diary: Probe[str] = Probe()
+
+    def child(  # noqa: PLR0913  # what a test leaves out has a default
+        self,
+        key: Key[Line],
+        *,
+        when_made: Callable[[], None] = lambda: None,
+        at_start: Action = nothing,
+        at_stop: Action = nothing,
+        kind: type[Lines] | None = None,
+        **spec: Any,
+    ) -> ChildSpec[Line]:
+        """Return the spec of a child that is one of these players."""
+        part = Part(
+            diary=self.diary,
+            when_made=when_made,
+            at_start=at_start,
+            at_stop=at_stop,
+        )
+        return ChildSpec(key=key, factory=lambda: (kind or self.kind)(part), **spec)
+
+
+def key(path: str) -> Key[Line]:
+    """Return a key whose mailbox is plain FIFO."""
+    return Key[Line](path)
+
+
+def newest_of_each_topic(path: str) -> Key[Line]:
+    """Return a key whose mailbox keeps of each topic only the newest word."""
+    return Key[Line](path, coalesce=_topic)
+
+
+def _topic(message: Line) -> Hashable | None:
+    return (message.topic or None) if isinstance(message, Say) else None
+
+
+def raising(error: BaseException) -> Action:
+    """Return an action that raises ``error``."""
+
+    def action(_player: Player) -> NoReturn:
+        raise error
+
+    return action
+
+
+def crash(error: BaseException | None = None) -> Do:
+    """Return a message that makes whoever handles it fail."""
+    return Do(action=raising(error or RuntimeError("a bug")))
+
+
+STOP_YOURSELF = Do(action=lambda player: player.stop())
+
+
+class FailsAtFirst:
+    """Raises in its first ``times`` calls, whatever it is called with."""
+
+    def __init__(self, times: int, error: BaseException | None = None) -> None:
+        self.left = times
+        self.error = error or RuntimeError("not yet")
+
+    def __call__(self, *_args: object) -> None:
+        if self.left > 0:
+            self.left -= 1
+            raise self.error
