@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from structlog.testing import capture_logs
 
 from actors.kernel import Runtime, Steps, Threads
-from tests.support.players import Lines, OwnThreadPlayer, PooledPlayer, Troupe
+from tests.support.players import Gate, Lines, OwnThreadPlayer, PooledPlayer, Troupe
 
 THREADS_END_WITHIN = 3.0
 """Seconds for threads that are ending anyway. Only a test that leaves some waits this long."""
@@ -68,3 +68,11 @@ def runtime(request: pytest.FixtureRequest) -> Runtime:
     """Return what runs them: each story is told in single steps and on real threads."""
     kind: type[Steps | Threads] = request.param
     return kind()
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    """Return where a player gets stuck until the test, or its end, opens it."""
+    gate = Gate()
+    yield gate
+    gate.open()

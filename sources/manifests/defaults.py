@@ -6,7 +6,10 @@ and zero count as absent where they do in Kubernetes.
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from sources.manifests.images import image_pull_policy
@@ -22,6 +25,9 @@ _SPEC = {
     "dnsPolicy": "ClusterFirst",
     "schedulerName": "default-scheduler",
 }
+_SHARED_RESOURCES = frozenset({"cpu", "memory"})
+"""What the containers of a pod can share out among themselves."""
+
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
@@ -102,38 +108,42 @@ def _default_host_ports(spec: Json) -> None:
 
 
 def _default_pod_requests(spec: Json) -> None:
-    """Request what the pod limits: as much as its containers request, else as much as the limit."""
+    """Let a pod with limits request what its containers do together, else as much as the limit."""
     resources = spec["resources"]
-    requests = dict(resources.get("requests", {}))
-    for name, limit in resources.get("limits", {}).items():
-        if name not in requests:
-            requests[name] = _container_requests(spec, name) or limit
-    if requests:
-        resources["requests"] = requests
+    if not resources.get("limits"):
+        return
+    together = {
+        name: _as_quantity(total)
+        for name, total in _container_requests(spec).items()
+        if name in _SHARED_RESOURCES
+    }
+    resources["requests"] = {**resources["limits"], **together, **resources.get("requests", {})}
 
 
-def _container_requests(spec: Json, resource: str) -> str:
-    """Return what the containers request together, or empty when none requests the resource.
+def _container_requests(spec: Json) -> dict[str, Fraction]:
+    """Return how much of each resource the containers request together.
 
     Init containers run one after another, before the rest; sidecars among them run beside it all.
     """
-
-    def requested(container: Json) -> Any:
-        return amount(container["resources"].get("requests", {}).get(resource, "0"))
-
-    beside = sum(map(requested, spec.get("containers", ())))
-    running, highest = 0, 0
+    beside: dict[str, Fraction] = defaultdict(Fraction)
+    highest: dict[str, Fraction] = {}
     for container in spec.get("initContainers", ()):
-        if container.get("restartPolicy") == "Always":
-            running += requested(container)
-            highest = max(highest, running)
-        else:
-            highest = max(highest, running + requested(container))
-    total = max(beside + running, highest)
-    return _as_quantity(total) if total else ""
+        sidecar = container.get("restartPolicy") == "Always"
+        for name, value in _requests(container).items():
+            highest[name] = max(highest.get(name, Fraction(0)), beside[name] + value)
+            beside[name] += value if sidecar else 0
+    for container in spec.get("containers", ()):
+        for name, value in _requests(container).items():
+            beside[name] += value
+    return {name: max(total, highest.get(name, total)) for name, total in beside.items()}
 
 
-def _as_quantity(total: Any) -> str:
+def _requests(container: Json) -> dict[str, Fraction]:
+    given = container["resources"].get("requests", {})
+    return {name: amount(text) for name, text in given.items()}
+
+
+def _as_quantity(total: Fraction) -> str:
     if total.denominator == 1:
         return str(total.numerator)
-    return f"{-(-total * 1000 // 1)}m"
+    return f"{math.ceil(total * 1000)}m"

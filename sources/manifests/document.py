@@ -66,13 +66,15 @@ class Document:
     locate: Callable[[], Located | None]
     """Tells where things stand; ``None`` when that cannot be told."""
     warnings: list[Finding] = field(default_factory=list)
-    _located: Located | None = None
+    _located: list[Located | None] = field(default_factory=list)
+    """The answer of ``locate``, once it was asked for."""
 
     def line(self, path: Path) -> int:
         """Return the line of the field at ``path``, counted from 1; 0 when it cannot be told."""
-        if self._located is None:
-            self._located = self.locate()
-        return self._located.line(path) if self._located else 0
+        if not self._located:
+            self._located.append(self.locate())
+        [located] = self._located
+        return located.line(path) if located else 0
 
 
 def text_weight(text: str) -> int:

@@ -92,7 +92,7 @@ def shown(path: Path) -> str:
     for step in path:
         if isinstance(step, int):
             text += f"[{step}]"
-        elif _PLAIN_STEP.fullmatch(step):
+        elif len(step) <= QUOTED_LEN and _PLAIN_STEP.fullmatch(step):
             text += f".{step}" if text else step
         else:
             text += f"[{quoted(step)}]"

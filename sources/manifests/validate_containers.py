@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sources.manifests.fields import REQUIRED, Place, told_twice
 from sources.manifests.names import dns_label, ip_address, port_name
 from sources.manifests.validate_environment import validate_environment
@@ -23,8 +26,12 @@ def validate_containers(spec: Place) -> None:
         text = "ephemeral containers can only be added to a pod that runs"
         spec.wrong(text, "ephemeralContainers", index)
     normal, first = list(spec.each("containers")), list(spec.each("initContainers"))
+    volumes = {volume.get("name"): volume for volume in spec.get("volumes", ())}
+    claims = frozenset(claim.get("name") for claim in spec.get("resourceClaims", ()))
     for container in (*normal, *first):
-        _validate_container(container, spec)
+        _validate_container(container, spec, volumes)
+        if resources := container.child("resources"):
+            validate_container_resources(resources, claims)
     for container in first:
         _validate_init_container(container)
         _refuse_port_conflicts([container])
@@ -32,9 +39,7 @@ def validate_containers(spec: Place) -> None:
     told_twice((*normal, *first), "name", "is the name of more than one container")
 
 
-def _validate_container(container: Place, spec: Place) -> None:
-    volumes = {volume.get("name"): volume for volume in spec.get("volumes", ())}
-    claims = frozenset(claim.get("name") for claim in spec.get("resourceClaims", ()))
+def _validate_container(container: Place, spec: Place, volumes: Mapping[str, Any]) -> None:
     container.named("name", dns_label)
     container.required("image")
     image: str = container.get("image", "")
@@ -49,8 +54,6 @@ def _validate_container(container: Place, spec: Place) -> None:
     if lifecycle := container.child("lifecycle"):
         os_name = spec.get("os", {}).get("name", "")
         validate_lifecycle(lifecycle, spec.get("terminationGracePeriodSeconds", 0), os_name)
-    if resources := container.child("resources"):
-        validate_container_resources(resources, claims)
     if context := container.child("securityContext"):
         validate_container_security(context, spec)
     _validate_resize(container, spec)

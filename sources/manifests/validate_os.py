@@ -41,15 +41,16 @@ def validate_os(spec: Place) -> None:
     windows = system.get("name") == "windows"
     if windows:
         _refuse(spec, _LINUX_SPEC, "windows")
-    if context := spec.child("securityContext"):
-        _refuse_foreign(context, _LINUX_POD_CONTEXT, windows=windows)
+    _refuse_foreign(spec, _LINUX_POD_CONTEXT, windows=windows)
     for name in ("containers", "initContainers"):
         for container in spec.each(name):
-            if context := container.child("securityContext"):
-                _refuse_foreign(context, _LINUX_CONTAINER_CONTEXT, windows=windows)
+            _refuse_foreign(container, _LINUX_CONTAINER_CONTEXT, windows=windows)
 
 
-def _refuse_foreign(context: Place, linux_only: tuple[str, ...], *, windows: bool) -> None:
+def _refuse_foreign(holder: Place, linux_only: tuple[str, ...], *, windows: bool) -> None:
+    context = holder.child("securityContext")
+    if context is None:
+        return
     if windows:
         _refuse(context, linux_only, "windows")
     else:

@@ -15,9 +15,7 @@ _IPC_SYSCTLS = ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")
 
 def validate_pod_security(spec: Place) -> None:
     """Tell what is wrong with the security context of a pod."""
-    context = spec.child("securityContext")
-    if context is None:
-        return
+    context = Place(spec.get("securityContext"), (*spec.path, "securityContext"), spec.findings)
     for name in ("runAsUser", "runAsGroup", "fsGroup"):
         context.within(name, 0, MAX_ID)
     for index, group in enumerate(context.get("supplementalGroups", ())):

@@ -93,14 +93,14 @@ def integer(digits: str) -> int | float:
     """Return a decimal integer; one beyond 64 bits becomes a float, as in Kubernetes' parser."""
     if len(digits) <= _MAX_DIGITS:
         value = int(digits)
-        return value if _MIN_INT <= value <= _MAX_INT else float(value)
+        return value if _MIN_INT <= value <= _MAX_INT else float(digits)
     return -math.inf if digits.startswith("-") else math.inf
 
 
 def _number(text: str) -> int | float | None:
     plain = text if text[0] == "." else text.replace("_", "")
     if _DECIMAL.fullmatch(plain):
-        return _overflowing_to_infinity(plain)
+        return integer(plain)
     if len(plain) <= _MAX_DIGITS and (based := _BASED.fullmatch(plain)):
         value = _based_integer(based)
         if _MIN_INT <= value <= _MAX_INT:
@@ -110,19 +110,11 @@ def _number(text: str) -> int | float | None:
     return None
 
 
-def _overflowing_to_infinity(digits: str) -> int | float:
-    try:
-        return integer(digits)
-    except OverflowError:
-        return -math.inf if digits.startswith("-") else math.inf
-
-
 def _based_integer(match: re.Match[str]) -> int:
     sign, hexadecimal, binary, octal = match.groups()
-    for digits, base in ((hexadecimal, 16), (binary, 2), (octal, 8)):
-        if digits is not None:
-            return int(sign + digits, base)
-    raise AssertionError("the pattern has one of three bases")
+    if hexadecimal:
+        return int(sign + hexadecimal, 16)
+    return int(sign + binary, 2) if binary else int(sign + octal, 8)
 
 
 def _binary(text: str) -> str:

@@ -5,6 +5,7 @@ The kernel's scenarios are played by them: ``web starts 1``, ``web hears hello``
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
@@ -12,7 +13,7 @@ from typing import Any, NoReturn, TypeAlias
 from typing_extensions import override
 
 from actors.kernel import Actor, BaseActor, ChildSpec, Key, PooledActor, Port
-from tests.support.probe import Probe
+from tests.support.probe import PATIENCE, Probe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +151,27 @@ def crash(error: BaseException | None = None) -> Do:
 
 
 STOP_YOURSELF = Do(action=lambda player: player.stop())
+
+
+class Gate:
+    """Where a player gets stuck until the test opens it."""
+
+    def __init__(self) -> None:
+        self._reached = threading.Event()
+        self._open = threading.Event()
+
+    def __call__(self, *_args: object) -> None:
+        """Be stuck here."""
+        self._reached.set()
+        assert self._open.wait(2 * PATIENCE), "the gate was not opened"
+
+    def reached(self) -> None:
+        """Return once somebody is stuck."""
+        assert self._reached.wait(PATIENCE), "nobody came"
+
+    def open(self) -> None:
+        """Let everybody pass from here on."""
+        self._open.set()
 
 
 class FailsAtFirst:

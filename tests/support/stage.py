@@ -21,24 +21,43 @@ from actors.kernel import (
     Runtime,
     Steps,
     SupervisorSpec,
+    SystemClock,
+    Threads,
 )
 from actors.messages.units import Seconds
 from tests.support.clock import ManualClock
-from tests.support.probe import PATIENCE
+from tests.support.probe import PATIENCE, Probe
 
 M = TypeVar("M")
 A = TypeVar("A")
 
 
 class Stage:
-    """An ``ActorSystem`` and the clock it lives by."""
+    """An ``ActorSystem`` and the clock it lives by.
 
-    def __init__(self, spec: SupervisorSpec, runtime: Runtime | None = None) -> None:
+    ``live`` ones live by the system's clock: for what gets stuck on a real thread.
+    """
+
+    def __init__(
+        self,
+        spec: SupervisorSpec,
+        runtime: Runtime | None = None,
+        *,
+        live: bool = False,
+        hang_limit: Seconds = Seconds(10.0),
+    ) -> None:
         self.clock = ManualClock()
         self.runtime = runtime or Steps()
-        self.system = ActorSystem(spec, clock=self.clock, runtime=self.runtime)
+        self.system = ActorSystem(
+            spec,
+            clock=SystemClock() if live else self.clock,
+            runtime=self.runtime,
+            hang_limit=hang_limit,
+        )
         self.endings: list[Ended] = []
         self.system.observe_endings(self.endings.append)
+        self.ended: Probe[Ended] = Probe()
+        self.system.observe_endings(self.ended.tell)
 
     def start(self) -> None:
         """Start the tree and let it come to rest."""
@@ -117,3 +136,15 @@ def stage(spec: SupervisorSpec, runtime: Runtime | None = None) -> Iterator[Stag
     finally:
         play.system.stop()
         play.system.wait(Seconds(PATIENCE if not isinstance(play.runtime, Steps) else 0.0))
+
+
+@contextmanager
+def live_stage(spec: SupervisorSpec, hang_limit: Seconds = Seconds(10.0)) -> Iterator[Stage]:
+    """Start a stage on real threads and the system's clock, and stop it whatever happens."""
+    play = Stage(spec, Threads(), live=True, hang_limit=hang_limit)
+    play.system.start()
+    try:
+        yield play
+    finally:
+        play.system.stop()
+        play.system.wait(Seconds(PATIENCE))

@@ -192,6 +192,10 @@ def _pod_level(containers: list[dict[str, Any]], **first: Any) -> dict[str, Any]
 def test_a_pod_requests_what_its_containers_do_and_else_its_limit() -> None:
     assert _pod_level([{"cpu": "250m"}, {"cpu": "1"}]) == {"cpu": "1250m", "memory": "1Gi"}
     assert _pod_level([{}]) == {"cpu": "4", "memory": "1Gi"}
+    assert _pod_level([{"memory": "1"}], resources={"limits": {"cpu": 1}}) == {
+        "cpu": "1",
+        "memory": "1",
+    }
 
 
 def test_init_containers_count_one_by_one_and_sidecars_beside_the_rest() -> None:

@@ -29,6 +29,7 @@ from tests.support.manifest_text import refused
         (b"{a: 1}", "syntax", "line 1: not JSON, which it begins like: Expecting property name"),
         (b'{"a": NaN}', "syntax", "not JSON: NaN is no number"),
         (b'{"a": 1e999}', "syntax", "not JSON: a number is too large"),
+        (b'{"a": ' + b"9" * 350 + b"}", "syntax", "not JSON: a number is too large"),
         (b'{"a": ' + b"9" * 5000 + b"}", "syntax", "not JSON: a number is too large"),
         (b'{"a": "\x01"}', "syntax", "line 1: not JSON, which it begins like: Invalid control"),
     ],

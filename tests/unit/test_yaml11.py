@@ -142,6 +142,7 @@ def test_a_quoted_merge_key_is_a_key() -> None:
         ("a: -.inf", "line 1: JSON has no number for infinity or not-a-number"),
         ("a:\n  b: 1e999", "line 2: JSON has no number for infinity or not-a-number"),
         ("a: " + "9" * 4000, "line 1: JSON has no number for infinity or not-a-number"),
+        ("a: -" + "9" * 350, "line 1: JSON has no number for infinity or not-a-number"),
         ("a: -" + "9" * 400, "line 1: JSON has no number for infinity or not-a-number"),
         ("a: *b", "line 1: the alias *b has no anchor"),
         ("a: &a\n  b: [*a]", "line 2: the alias *a stands inside of what it repeats"),

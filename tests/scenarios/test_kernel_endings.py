@@ -1,0 +1,387 @@
+"""Endings: whatever ends a life, it is one fact, and the others live on (rules 7 to 10)."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import pytest
+from typing_extensions import override
+
+from actors.kernel import (
+    Ended,
+    EndReason,
+    Hook,
+    Restart,
+    Runtime,
+    Steps,
+    SupervisorSpec,
+    Threads,
+)
+from actors.kernel.incarnation import Executor, Incarnation
+from actors.messages.units import Seconds
+from tests.support.players import (
+    STOP_YOURSELF,
+    Do,
+    FailsAtFirst,
+    Gate,
+    Player,
+    Say,
+    Troupe,
+    crash,
+    key,
+    raising,
+)
+from tests.support.probe import Probe
+from tests.support.stage import live_stage, stage
+
+WEB, LOG = key("web"), key("log")
+
+ANYTHING = pytest.mark.parametrize(
+    "error",
+    [RuntimeError("a bug"), SystemExit(3), KeyboardInterrupt(), GeneratorExit()],
+    ids=lambda error: type(error).__name__,
+)
+
+
+def failing_resource(error: BaseException) -> Do:
+    """Return a message that gives its handler a resource that cannot be closed."""
+    return Do(action=lambda player: player.resources.callback(raising(error), player))
+
+
+@ANYTHING
+def test_what_a_handler_raises_never_stops_the_others(
+    troupe: Troupe, runtime: Runtime, error: BaseException
+) -> None:
+    spec = SupervisorSpec(name="root", children=(troupe.child(WEB), troupe.child(LOG)))
+    with stage(spec, runtime) as play:
+        play.tell(WEB, crash(error))
+        play.tell(LOG, Say(word="still here"))
+        play.advance(1.0)
+
+        troupe.diary.expect("web starts 1", "log starts 1", "log hears still here", "web starts 2")
+        assert [ended.name for ended in play.endings] == ["web"]
+
+
+@ANYTHING
+def test_what_a_factory_raises_is_an_ending(
+    troupe: Troupe, runtime: Runtime, error: BaseException
+) -> None:
+    child = troupe.child(WEB, when_made=FailsAtFirst(1, error))
+    with stage(SupervisorSpec(name="root", children=(child, troupe.child(LOG))), runtime) as play:
+        assert facts_of(play.endings) == [("web", 1, EndReason.FAILED, Hook.FACTORY)]
+        play.advance(1.0)
+
+        troupe.diary.expect("log starts 1", "web starts 2")
+
+
+@ANYTHING
+def test_what_a_start_raises_is_an_ending(
+    troupe: Troupe, runtime: Runtime, error: BaseException
+) -> None:
+    child = troupe.child(WEB, at_start=FailsAtFirst(1, error))
+    with stage(SupervisorSpec(name="root", children=(child, troupe.child(LOG))), runtime) as play:
+        assert facts_of(play.endings) == [("web", 1, EndReason.FAILED, Hook.STARTED)]
+        play.advance(1.0)
+
+        troupe.diary.expect("web starts 1", "log starts 1", "web starts 2")
+
+
+@ANYTHING
+def test_what_a_stop_raises_is_an_ending(
+    troupe: Troupe, runtime: Runtime, error: BaseException
+) -> None:
+    child = troupe.child(WEB, at_stop=FailsAtFirst(1, error))
+    with stage(SupervisorSpec(name="root", children=(child, troupe.child(LOG))), runtime) as play:
+        play.tell(WEB, STOP_YOURSELF)
+        assert facts_of(play.endings) == [("web", 1, EndReason.FAILED, Hook.STOPPING)]
+        play.advance(1.0)
+
+        troupe.diary.expect("web starts 1", "log starts 1", "web stops", "web starts 2")
+
+
+@ANYTHING
+def test_what_closing_a_resource_raises_is_an_ending(
+    troupe: Troupe, runtime: Runtime, error: BaseException
+) -> None:
+    spec = SupervisorSpec(name="root", children=(troupe.child(WEB), troupe.child(LOG)))
+    with stage(spec, runtime) as play:
+        play.tell_all(WEB, failing_resource(error), STOP_YOURSELF)
+        assert facts_of(play.endings) == [("web", 1, EndReason.FAILED, Hook.RESOURCES)]
+        play.advance(1.0)
+
+        troupe.diary.expect("web starts 1", "log starts 1", "web stops", "web starts 2")
+
+
+def test_a_crash_is_told_even_when_a_resource_fails_to_close_after_it(
+    troupe: Troupe, runtime: Runtime
+) -> None:
+    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
+        play.tell_all(WEB, failing_resource(OSError("disk")), crash(LookupError("the cause")))
+
+        assert [ended.error for ended in play.endings] == ["LookupError: the cause"]
+
+
+class Unstartable(Executor):
+    """Has no thread to give."""
+
+    @override
+    def start(self, incarnation: Incarnation) -> NoReturn:
+        raise RuntimeError("can't start new thread")
+
+    @override
+    def wake(self, incarnation: Incarnation) -> NoReturn:
+        raise AssertionError("nothing was started")
+
+
+@dataclass
+class ShortOfThreads(Steps):
+    """Has no thread for the first one that wants one."""
+
+    left: int = 1
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    @override
+    def executor(self, *, pooled: bool) -> Executor:
+        self.left -= 1
+        return Unstartable() if self.left >= 0 else super().executor(pooled=pooled)
+
+
+def test_a_thread_that_cannot_start_is_an_ending(troupe: Troupe) -> None:
+    spec = SupervisorSpec(name="root", children=(troupe.child(WEB), troupe.child(LOG)))
+    with stage(spec, ShortOfThreads()) as play:
+        assert facts_of(play.endings) == [("web", 1, EndReason.FAILED, Hook.THREAD)]
+        play.advance(1.0)
+
+        troupe.diary.expect("log starts 1", "web starts 2")
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (STOP_YOURSELF, EndReason.NORMAL),
+        (crash(), EndReason.FAILED),
+    ],
+    ids=["stops itself", "crashes"],
+)
+def test_an_ending_is_told_once(
+    troupe: Troupe, runtime: Runtime, message: Do, reason: EndReason
+) -> None:
+    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
+        play.tell(WEB, message)
+
+        assert [(ended.name, ended.reason) for ended in play.endings] == [("web", reason)]
+
+
+def test_a_stop_ordered_by_the_supervisor_is_a_shutdown(troupe: Troupe, runtime: Runtime) -> None:
+    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
+        assert play.stop() == 0
+
+        assert facts_of(play.endings) == [
+            ("web", 1, EndReason.SHUTDOWN, None),
+            ("root", 1, EndReason.SHUTDOWN, None),
+        ]
+
+
+def test_an_ending_is_text_and_keeps_nothing_of_the_dead_actor_in_memory(
+    troupe: Troupe, runtime: Runtime
+) -> None:
+    bodies: list[weakref.ref[Player]] = []
+    child = troupe.child(WEB, at_start=lambda player: bodies.append(weakref.ref(player)))
+    with stage(SupervisorSpec(name="root", children=(child,)), runtime) as play:
+        play.port(WEB).tell(Do(action=lambda player: keep_a_timer_and_crash(player)))
+        play.settle()
+        play.advance(1.0)
+        gc.collect()
+
+        # The first life is gone, with what it held; its ending is still here and says why.
+        assert bodies[0]() is None
+        assert play.endings[0].error == "RuntimeError: a bug"
+        assert "keep_a_timer_and_crash" in play.endings[0].details
+
+
+def keep_a_timer_and_crash(player: Player) -> NoReturn:
+    """Fail with a deadline in the future."""
+    player.after(Seconds(3600.0), Say(word="never"))
+    raise RuntimeError("a bug")
+
+
+def test_a_long_error_is_cut_for_the_log(troupe: Troupe, runtime: Runtime) -> None:
+    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
+        play.tell(WEB, crash(ValueError("x\n" * 1000)))
+
+        assert len(play.endings[0].error) == 300
+        assert "\n" not in play.endings[0].error
+
+
+@dataclass
+class Diskette:
+    """A resource that says when it is given back."""
+
+    diary: Probe[str]
+    name: str = field(default="diskette")
+
+    def take(self, player: Player) -> None:
+        player.resources.callback(self.diary.tell, f"{self.name} is back")
+
+
+@pytest.mark.parametrize(
+    ("message", "goodbye"),
+    [
+        (STOP_YOURSELF, ["web stops", "diskette is back"]),
+        # After a crash nothing of the state is trusted: there is no goodbye.
+        (crash(), ["diskette is back"]),
+        (crash(SystemExit(1)), ["diskette is back"]),
+    ],
+    ids=["stops itself", "crashes", "exits"],
+)
+def test_resources_are_given_back_at_every_ending(
+    troupe: Troupe, runtime: Runtime, message: Do, goodbye: list[str]
+) -> None:
+    child = troupe.child(
+        WEB, at_start=Diskette(troupe.diary).take, restart=Restart.TEMPORARY
+    )
+    with stage(SupervisorSpec(name="root", children=(child,)), runtime) as play:
+        play.tell(WEB, message)
+
+        troupe.diary.expect("web starts 1", *goodbye)
+        troupe.diary.expect_silence()
+
+
+def test_a_start_that_fails_gives_back_what_it_had_taken(troupe: Troupe, runtime: Runtime) -> None:
+    def take_and_fail(player: Player) -> None:
+        Diskette(troupe.diary).take(player)
+        raise RuntimeError("no more")
+
+    child = troupe.child(WEB, at_start=take_and_fail, restart=Restart.TEMPORARY)
+    with stage(SupervisorSpec(name="root", children=(child,)), runtime):
+        troupe.diary.expect("web starts 1", "diskette is back")
+
+
+def test_what_an_abandoned_life_still_does_counts_no_more(
+    troupe: Troupe, gate: Gate, logs: list[MutableMapping[str, Any]]
+) -> None:
+    def get_stuck_then_speak(player: Player) -> None:
+        Diskette(troupe.diary, f"diskette {player.incarnation}").take(player)
+        stuck_first(player)
+        log.tell(Say(word=f"late words of {player.incarnation}"))
+
+    stuck_first = OnlyTheFirst(gate)
+    child = troupe.child(WEB, at_start=get_stuck_then_speak, start_deadline=Seconds(0.05))
+    spec = SupervisorSpec(name="root", children=(troupe.child(LOG), child))
+    with live_stage(spec) as play:
+        log = play.port(LOG)
+        # The first life does not finish its start: it is abandoned, and the next one starts.
+        gate.reached()
+        assert facts_of([play.ended.next()]) == [("web", 1, EndReason.FAILED, Hook.STARTED)]
+        troupe.diary.expect("log starts 1", "web starts 1", "web starts 2")
+        troupe.diary.expect("log hears late words of 2")
+
+        # Then it comes back: its words are dead letters, it gives back what it held, and its end
+        # changes nothing.
+        gate.open()
+        troupe.diary.expect("diskette 1 is back")
+        play.settle()
+
+        assert play.system.telemetry.dead_letters() == {("log", "told by an ended actor"): 1}
+        assert play.describe()["web"].state == "running"
+        assert len(play.endings) == 1
+        assert [event["why"] for event in logs if event["event"] == "actor abandoned"] == [
+            "did not start within 0.05 s"
+        ]
+
+
+class OnlyTheFirst:
+    """Does an action for the first life alone."""
+
+    def __init__(self, action: Gate) -> None:
+        self._action = action
+
+    def __call__(self, player: Player) -> None:
+        if player.incarnation == 1:
+            self._action(player)
+
+
+def test_a_resource_of_an_abandoned_life_that_fails_to_close_is_only_logged(
+    troupe: Troupe, gate: Gate, logs: list[MutableMapping[str, Any]]
+) -> None:
+    def hold_and_get_stuck(player: Player) -> None:
+        player.resources.callback(raising(OSError("disk")), player)
+        player.resources.callback(troupe.diary.tell, "about to close")
+        gate(player)
+
+    child = troupe.child(
+        WEB,
+        at_start=hold_and_get_stuck,
+        start_deadline=Seconds(0.05),
+        restart=Restart.TEMPORARY,
+    )
+    with live_stage(SupervisorSpec(name="root", children=(child,))) as play:
+        gate.reached()
+        assert play.ended.next().abandoned
+        gate.open()
+        troupe.diary.expect("web starts 1", "about to close")
+
+    event = next(event for event in logs if event["event"].startswith("resources of an aband"))
+    assert event["error"] == "OSError: disk"
+
+
+def test_what_is_told_to_a_life_ends_with_it(troupe: Troupe, runtime: Runtime) -> None:
+    def tell_myself_and_crash(player: Player) -> None:
+        mine.append(player.me)
+        player.me.tell(Say(word="from myself"))
+        player.me.tell(Say(word="from myself again"))
+        raise RuntimeError("a bug")
+
+    mine: list[Any] = []
+    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
+        play.tell_all(WEB, Do(action=tell_myself_and_crash), Say(word="from outside"))
+        play.advance(1.0)
+        mine[0].tell(Say(word="from a helper of the first life"))
+        play.settle()
+
+        troupe.diary.expect("web starts 1", "web starts 2", "web hears from outside")
+        troupe.diary.expect_silence()
+        assert play.system.telemetry.dead_letters() == {("web", "told to an ended life"): 3}
+
+
+def test_what_a_life_tells_itself_is_handled_by_it(troupe: Troupe, runtime: Runtime) -> None:
+    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
+        play.tell(WEB, Do(action=lambda player: player.me.tell(Say(word="next step"))))
+
+        troupe.diary.expect("web starts 1", "web hears next step")
+
+
+def test_an_observer_that_fails_does_not_hold_up_the_restart(
+    troupe: Troupe, runtime: Runtime
+) -> None:
+    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
+        play.system.observe_endings(FailsAtFirst(1))
+        play.tell(WEB, crash())
+        play.advance(1.0)
+
+        troupe.diary.expect("web starts 1", "web starts 2")
+
+
+def test_a_slow_handler_is_reported(
+    troupe: Troupe, gate: Gate, logs: list[MutableMapping[str, Any]]
+) -> None:
+    # The limit is a second of real time, more than any handler takes on a loaded machine.
+    def account(player: Player) -> None:
+        player._life._account(1.5, Say(word="secret"))
+
+    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), Threads()) as play:
+        play.tell(WEB, Do(action=account))
+
+    slow = next(event for event in logs if event["event"] == "slow handler")
+    assert (slow["actor"], slow["message"], slow["seconds"]) == ("web", "Say", 1.5)
+
+
+def facts_of(endings: list[Ended]) -> list[tuple[str, int, EndReason, Hook | None]]:
+    """Return what restart policies look at."""
+    return [(ended.name, ended.incarnation, ended.reason, ended.hook) for ended in endings]
