@@ -168,7 +168,8 @@ def look(path: Path, *, now: Timestamp, previous: Listed | None = None) -> Listi
 
 
 def _listed(path: Path, now: Timestamp, previous: Listed | None) -> Listing:
-    mode = path.stat().st_mode
+    status = path.stat()
+    mode, device = status.st_mode, status.st_dev
     single = stat.S_ISREG(mode)
     if not single and not stat.S_ISDIR(mode):
         reason = f"is a {_kind(mode)}, neither a directory nor a file"
@@ -179,7 +180,10 @@ def _listed(path: Path, now: Timestamp, previous: Listed | None) -> Listing:
         entries = [_read(path.name, path, now, known.get(path.name))]
     else:
         entries = [_entry(name, path, now, known.get(name)) for name in _names(path)]
-    return Listed(entries=tuple(filter(None, entries)), single=single)
+    if known and not entries and previous is not None and previous.device != device:
+        # What was mounted here is gone, and what is left is the empty mount point.
+        return Unlistable(reason="is empty, and on another file system than before", missing=True)
+    return Listed(entries=tuple(filter(None, entries)), single=single, device=device)
 
 
 def is_ignored(name: str) -> bool:

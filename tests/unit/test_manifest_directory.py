@@ -358,6 +358,23 @@ def test_a_directory_that_goes_is_missing_although_its_parent_is_there(tmp_path:
     )
 
 
+def test_an_empty_directory_on_another_file_system_is_an_unmounted_one(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text("web")
+    mounted = replace(listed(tmp_path), device=-1)
+    (tmp_path / "web.yaml").unlink()
+    listing = look(tmp_path, now=LATER, previous=mounted)
+    assert isinstance(listing, Unlistable)
+    assert listing.missing
+
+
+def test_files_on_another_file_system_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text("web")
+    mounted = replace(listed(tmp_path), device=-1)
+    (tmp_path / "other.yaml").write_text("other")
+    names = [entry.name for entry in listed(tmp_path, mounted).entries]
+    assert names == ["other.yaml", "web.yaml"]
+
+
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
