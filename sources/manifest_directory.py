@@ -126,6 +126,8 @@ class Listed:
     entries: tuple[Entry, ...]
     single: bool = False
     """The path is a manifest itself, not a directory of them."""
+    device: int | None = field(default=None, compare=False)
+    """The file system that the directory is on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

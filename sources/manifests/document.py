@@ -20,11 +20,11 @@ MAX_DEPTH = 100
 """Nesting that a manifest may have. A Pod has 12 or so; fields are walked recursively, so this also
 protects the stack."""
 
-MAX_WEIGHT = 200_000
-"""Values that a manifest may have, aliases written out. The API server's limit for an object is
-1.5 MiB, which is fewer. Text counts by its length, so that aliases of a long one count too."""
+MAX_WEIGHT = 100_000
+"""Values and keys that a manifest may have, aliases written out: some hundred times those of a large
+pod, and judged within seconds. Text counts by its length, so that aliases of a long one count too."""
 
-CHARACTERS_PER_WEIGHT = 64
+CHARACTERS_PER_WEIGHT = 128
 
 Lines: TypeAlias = dict[int, dict[str | int, int]]
 """For the ``id`` of each container: the line of each of its keys or items."""

@@ -23,7 +23,6 @@ QUOTED_LEN = 64
 SENTENCE_LEN = 1_000
 
 _PLAIN_STEP = re.compile(r"[A-Za-z][-A-Za-z0-9_]*")
-_UNPRINTABLE = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\uffef]+")
 
 LineOf: TypeAlias = Callable[[Path], int]
 """Line of the field at a path, counted from 1; 0 where it is unknown."""
@@ -111,4 +110,5 @@ def cut(text: str, length: int) -> str:
 
 def one_line(text: str) -> str:
     """Return ``text`` without line breaks and other characters that a terminal would obey."""
-    return cut(_UNPRINTABLE.sub(" ", text).strip(), SENTENCE_LEN)
+    short = cut(text, SENTENCE_LEN)
+    return "".join(letter if letter.isprintable() else " " for letter in short).strip()

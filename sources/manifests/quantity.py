@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 _QUANTITY = re.compile(
     r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE])|[eE]([+-]?[0-9]+))?",
@@ -28,6 +29,7 @@ def is_quantity(text: str) -> bool:
     return len(text) <= _MAX_LEN and _QUANTITY.fullmatch(text) is not None
 
 
+@lru_cache(maxsize=1024)
 def amount(text: str) -> Fraction:
     """Return what a well-formed quantity amounts to, exactly; ``ValueError`` for any other text."""
     match = _QUANTITY.fullmatch(text) if len(text) <= _MAX_LEN else None

@@ -92,6 +92,7 @@ class _Hooks:
         raise DocumentError(RejectReason.SYNTAX, f"not JSON: {name} is no number")
 
     def _counted(self, number: float) -> int | float:
+        # Gives up early: to call this for each of five million numbers takes long.
         self._numbers += 1
         if self._numbers > MAX_WEIGHT:
             raise too_heavy()
@@ -119,13 +120,16 @@ def _read_json(text: str) -> Document:
 
 
 def _refuse_deep_json(text: str) -> None:
-    """Raise when brackets are nested too deeply: Python's parser recurses."""
+    """Raise when brackets are nested too deeply: Python's parser recurses. Or when there are many."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
-    depth = 0
+    depth = opened = 0
     for token in _STRING_OR_BRACKET.finditer(text):
         if token[0] in "[{":
             depth += 1
+            opened += 1
+            if opened > MAX_WEIGHT:
+                raise too_heavy()
             if depth > MAX_DEPTH:
                 raise too_deep()
         elif token[0] in "]}":
