@@ -7,6 +7,8 @@ exact reverse, by the kernel.
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 
@@ -15,10 +17,9 @@ import structlog
 from actors.http.server import HTTP_SERVER, HttpServer, Listeners
 from actors.http.state import Surroundings
 from actors.kernel import (
-    ActorDeadError,
+    EXIT_STOPPED,
     ActorSystem,
     AnySpec,
-    AskTimeoutError,
     ChildSpec,
     Clock,
     OnExhausted,
@@ -28,7 +29,7 @@ from actors.kernel import (
 )
 from actors.listeners import listen
 from actors.logs import configure_logs
-from actors.messages.pod_manager import DescribePods, PodsDescribed
+from actors.messages.pod_manager import DescribePod, PodDescribed
 from actors.messages.pods import FILE, SourceName
 from actors.messages.sources import Rescan, SourceMessage
 from actors.messages.units import Seconds
@@ -81,8 +82,8 @@ class Agent:
         """Whether the root supervisor and PodManager answer in time."""
         try:
             self.system.describe(ANSWER_WITHIN)
-            self.system.ask(self._pod_manager, _describe_pods, ANSWER_WITHIN)
-        except (AskTimeoutError, ActorDeadError):
+            self.system.ask(self._pod_manager, _sign_of_life, ANSWER_WITHIN)
+        except Exception:  # noqa: BLE001  # who asks is told whatever a handler raises
             return False
         return True
 
@@ -134,16 +135,28 @@ class Agent:
         return HttpServer(surroundings, self._listeners)
 
 
-def _describe_pods(reply_to: Port[PodsDescribed]) -> DescribePods:
-    return DescribePods(reply_to=reply_to)
+def _sign_of_life(reply_to: Port[PodDescribed]) -> DescribePod:
+    return DescribePod(reply_to=reply_to)
 
 
 def run(settings: Settings) -> int:
     """Run the agent until it is told to stop, and return the exit code.
 
-    Raises StartError when the machine does not let it start.
+    Raises StartError when the machine does not let it start. Does not return when something is stuck:
+    then it ends the process itself, since the interpreter's own end may wait for, or be aborted by,
+    threads that are in the middle of something.
     """
-    configure_logs(settings.logging_format, settings.verbosity)
+    log = configure_logs(settings.logging_format, settings.verbosity, sys.stderr)
+    try:
+        code = _run(settings)
+    finally:
+        log.close()
+    if code != EXIT_STOPPED:
+        os._exit(code)
+    return code
+
+
+def _run(settings: Settings) -> int:
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
     prepare_root_dir(settings.root_dir)
@@ -163,7 +176,7 @@ def run(settings: Settings) -> int:
 
 def _log_start(settings: Settings) -> None:
     for warning in settings.warnings:
-        _log.warning(warning)
+        _log.warning("configuration", warning=warning)
     _log.info(
         "starting",
         node=settings.node_name,

@@ -27,6 +27,7 @@ def listen(address: str, port: int, what: str) -> tuple[socket.socket, ...]:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
+        place = f"[{address}]:{port}" if family == socket.AF_INET6 else f"{address}:{port}"
         reason = os.strerror(error.errno) if error.errno else str(error)
-        raise StartError(f"cannot listen on {what} {address}:{port}: {reason}") from error
+        raise StartError(f"cannot listen on {what} {place}: {reason}") from error
     return (listener,)

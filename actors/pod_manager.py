@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import assert_never
 
@@ -27,12 +28,15 @@ from actors.messages.pod_manager import (
     PodsDescribed,
     Subscribe,
 )
-from actors.messages.pods import SourceName
+from actors.messages.pods import Pod, SourceName
 from actors.messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
+from actors.messages.units import Timestamp
 from stores.claims import Claims
 from stores.first_seen import FirstSeen
 from stores.pod_ledger import PodLedger, Taken
 from stores.quarantine import Quarantine
+
+_BEFORE_ALL = Epoch(0, 0)
 
 _log = structlog.get_logger("pod-manager")
 
@@ -63,8 +67,8 @@ class PodManager(PooledActor[PodManagerMessage]):
     Hears: ``SourceListed`` (coalesced per source), ``Subscribe``, ``DescribePods``, ``DescribePod``.
     Tells: sources ``ListPods`` when it starts, and ``PodsJudged`` when its verdict on their pods
     changes; subscribers ``PodsAre`` for the first listing of each source, then ``PodsChanged``.
-    Fails when: a listing has a pod that no source should have made; after the second time that pod
-    is kept out (``stores/quarantine.py``).
+    Fails when: a listing has a pod that no source should have made; in the next life that pod is
+    kept out (``stores/quarantine.py``).
 
     Order: subscribers hear the changes of one listing at once, REMOVE before ADD, and listings of
     one source in the order of their epochs. Repetition: ``PodsAre`` may repeat, ``PodsChanged`` does
@@ -105,18 +109,22 @@ class PodManager(PooledActor[PodManagerMessage]):
 
     def _take(self, listing: SourceListed) -> None:
         source = listing.source
-        if listing.epoch <= self._epochs.get(source, Epoch(0, 0)):
+        if listing.epoch <= self._epochs.get(source, _BEFORE_ALL):
             return
         now = self.clock.wall()
         quarantine = self._memory.quarantine
-        admitted = quarantine.admitted(source, listing.pods)
-        for pods in quarantine.attempts(source, admitted):
-            if pods is admitted:
-                self._publish(source, self._ledger.take(source, pods, now))
-            else:
-                PodLedger(Claims(), FirstSeen()).take(source, pods, now)
-        self._epochs[source] = listing.epoch
-        self._judge()
+        pods = quarantine.admitted(source, listing.pods, partial(_is_harmless, source, now))
+        with quarantine.attempt(source, pods):
+            self._publish(source, self._ledger.take(source, pods, now))
+            self._note_epoch(source, listing.epoch)
+            self._judge()
+
+    def _note_epoch(self, source: SourceName, epoch: Epoch) -> None:
+        last = self._epochs.get(source)
+        if last is not None and last.incarnation != epoch.incarnation:
+            # The source was restarted, and may have lost what it was told of its pods.
+            self._judged.pop(source, None)
+        self._epochs[source] = epoch
 
     def _publish(self, source: SourceName, taken: Taken) -> None:
         _log_changes(source, taken)
@@ -145,9 +153,8 @@ class PodManager(PooledActor[PodManagerMessage]):
 
     def _subscribe(self, subscriber: Port[PodFact]) -> None:
         self._memory.subscribers[subscriber] = None
-        for source in self._sources:
-            if source in self._ledger.listed:
-                subscriber.tell(PodsAre(source=source, pods=self._ledger.served(source)))
+        for source in self._epochs:
+            subscriber.tell(PodsAre(source=source, pods=self._ledger.served(source)))
 
     def _described(self) -> PodsDescribed:
         index = self._ledger.index
@@ -174,6 +181,15 @@ class PodManager(PooledActor[PodManagerMessage]):
             pod = index.get_by_full_name(question.full_name)
         mirror = index.mirror_of(pod) if pod is not None else None
         question.reply_to.tell(PodDescribed(pod=pod, mirror=mirror))
+
+
+def _is_harmless(source: SourceName, now: Timestamp, pod: Pod) -> bool:
+    """Return whether ``pod`` can be taken in, tried on a ledger that is thrown away."""
+    try:
+        PodLedger(Claims(), FirstSeen()).take(source, (pod,), now)
+    except Exception:  # noqa: BLE001  # a trial: what it raises is the answer
+        return False
+    return True
 
 
 def _log_changes(source: SourceName, taken: Taken) -> None:

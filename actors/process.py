@@ -58,7 +58,6 @@ class Process:
         system = self._agent.system
         with Signals() as signals:
             system.on_milestone = signals.nudge
-            self._rearm_watchdog()
             system.start()
             try:
                 while (code := self._turn(signals)) is None:
@@ -72,10 +71,11 @@ class Process:
         number = signals.wait(self._patience())
         code = self._agent.system.wait(Seconds(0.0))
         if code is not None:
-            _log.info("stopped", exit_code=code)
+            log = _log.error if code else _log.info
+            log("stopped", exit_code=code)
             return code
         if self._must_end_by is not None and self._now() >= self._must_end_by:
-            _log.error("stopping took too long", deadline=self._shutdown_deadline)
+            _log.error("ending at once", why="stopping takes too long")
             return EXIT_UNCLEAN
         self._note_ready()
         self._feed_watchdog()
@@ -88,12 +88,12 @@ class Process:
             signal.SIGHUP: self._rescan,
             signal.SIGUSR1: self._dump,
         }
-        _log.info("signal", name=signal.Signals(number).name)
+        _log.info("signal received", signal=signal.Signals(number).name)
         return actions[number]()
 
     def _stop(self) -> int | None:
         if self._must_end_by is not None:
-            _log.warning("second signal to stop: ending at once")
+            _log.warning("ending at once", why="a second signal to stop")
             return EXIT_UNCLEAN
         self._must_end_by = Seconds(self._now() + self._shutdown_deadline)
         self._systemd.stopping()
@@ -116,7 +116,7 @@ class Process:
                     error=actor.last_error,
                 )
         except AskTimeoutError as error:
-            _log.error("actor tree", error=str(error))
+            _log.error("actors not described", error=str(error))
         names = {thread.ident: thread.name for thread in threading.enumerate()}
         for ident, frame in sys._current_frames().items():  # noqa: SLF001  # the one way to see them all
             stack = "".join(traceback.format_stack(frame))
@@ -125,16 +125,18 @@ class Process:
     def _note_ready(self) -> None:
         if not self._is_ready and self._agent.system.is_started:
             self._is_ready = True
+            self._rearm_watchdog()
             self._systemd.ready()
             _log.info("started")
 
     def _feed_watchdog(self) -> None:
         if self._watchdog_due is None or self._now() < self._watchdog_due:
             return
-        if self._agent.is_responsive():
+        # While stopping there is nobody left to ask, and a deadline of its own.
+        if self._must_end_by is not None or self._agent.is_responsive():
             self._systemd.watchdog()
         else:
-            _log.error("watchdog not fed: the root or PodManager does not answer")
+            _log.error("watchdog not fed", why="the root or PodManager does not answer")
         self._rearm_watchdog()
 
     def _rearm_watchdog(self) -> None:

@@ -108,6 +108,12 @@ class FileMemory:
     rejected: Counter[RejectReason] = field(default_factory=Counter)
     shown: tuple[ManifestVerdict, ...] = ()
     """Verdicts that are in the log already."""
+    judged: PodsJudged = field(
+        default_factory=lambda: PodsJudged(source=FILE, shadowed={}, rejected={})
+    )
+    """PodManager's word on these pods."""
+    last_listed: Timestamp | None = None
+    error: str = ""
 
 
 class FileSource(Actor[FileSourceMessage]):
@@ -135,10 +141,8 @@ class FileSource(Actor[FileSourceMessage]):
         self._sequence = 0
         self._told: tuple[Pod, ...] | None = None
         self._next_look: Timer | None = None
-        self._last_listed: Timestamp | None = None
-        self._error = ""
-        self._judged = PodsJudged(source=FILE, shadowed={}, rejected={})
         self._watched: object = None
+        self._watched_since = Seconds(0.0)
         self._watch_stack = ExitStack()
         self._retry_after = FIRST_RETRY
 
@@ -151,15 +155,12 @@ class FileSource(Actor[FileSourceMessage]):
     @override
     def receive(self, message: FileSourceMessage, /) -> None:
         match message:
-            case FilesNoticed():
-                self._retry_after = FIRST_RETRY
-                self._look()
-            case LookDue() | Rescan():
+            case FilesNoticed() | LookDue() | Rescan():
                 self._look()
             case ListPods():
                 self._tell()
             case PodsJudged():
-                self._judged = message
+                self._memory.judged = message
                 self._log_verdicts()
             case DescribeSource(reply_to=reply_to):
                 reply_to.tell(self._described())
@@ -186,7 +187,7 @@ class FileSource(Actor[FileSourceMessage]):
         self._memory.state = judgement.state
         if isinstance(listing, Listed):
             self._memory.listed = listing
-            self._last_listed = now
+            self._memory.last_listed = now
         self._note_error(judgement.error)
         self._log_verdicts()
         if judgement.pods is not None and judgement.pods is not self._told:
@@ -219,6 +220,7 @@ class FileSource(Actor[FileSourceMessage]):
             return
         self._watch_stack.close()
         self._watched = wanted
+        self._watched_since = self.clock.monotonic()
         me = self.me
         watch = DirectoryWatch(
             wanted,
@@ -228,21 +230,26 @@ class FileSource(Actor[FileSourceMessage]):
         self._watch_stack.callback(watch.close)
 
     def _lose_watch(self, reason: str) -> None:
-        _log.warning(
-            "cannot watch for changes, scanning only", reason=reason, retry=self._retry_after
-        )
         self._watch_stack.close()
-        self.after(self._retry_after, WatchDue())
-        self._retry_after = Seconds(min(LONGEST_RETRY, self._retry_after * 2))
+        if self.clock.monotonic() - self._watched_since > LONGEST_RETRY:
+            self._retry_after = FIRST_RETRY  # it was a good one: this is another trouble
+        delay = self._retry_after
+        self._retry_after = Seconds(min(LONGEST_RETRY, delay * 2))
+        # Once, not with every attempt: the scans go on meanwhile, and little is missed.
+        log = _log.warning if delay == FIRST_RETRY else _log.debug
+        log("cannot watch for changes, scanning only", reason=reason, retry=delay)
+        self.after(delay, WatchDue())
 
     # What people see.
 
     def _verdicts(self) -> tuple[ManifestVerdict, ...]:
-        return judged_too(self._memory.state.verdicts, self._judged)
+        return judged_too(self._memory.state.verdicts, self._memory.judged)
 
     def _log_verdicts(self) -> None:
         """Log each verdict that is another than when it was logged last, and count refusals."""
         verdicts = self._verdicts()
+        if verdicts == self._memory.shown:
+            return
         for verdict in changes(self._memory.shown, verdicts):
             if verdict.code is not None:
                 self._memory.rejected[verdict.code] += 1
@@ -250,9 +257,9 @@ class FileSource(Actor[FileSourceMessage]):
         self._memory.shown = verdicts
 
     def _note_error(self, error: str) -> None:
-        if error == self._error:
+        if error == self._memory.error:
             return
-        self._error = error
+        self._memory.error = error
         path = str(self._rules.path)
         if error:
             pods = len(self._memory.state.pods or ())
@@ -265,9 +272,9 @@ class FileSource(Actor[FileSourceMessage]):
             name=FILE,
             ready=self._told is not None,
             epoch=Epoch(self.incarnation, self._sequence),
-            last_listed=self._last_listed,
+            last_listed=self._memory.last_listed,
             rejected=dict(self._memory.rejected),
-            error=f"{self._rules.path} {self._error}" if self._error else "",
+            error=f"{self._rules.path} {self._memory.error}" if self._memory.error else "",
             manifests=self._verdicts(),
         )
 

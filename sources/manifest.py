@@ -16,7 +16,7 @@ from actors.messages.sources import RejectReason
 from sources.manifests.defaults import fill_defaults
 from sources.manifests.document import Document, DocumentError
 from sources.manifests.fields import Place
-from sources.manifests.findings import Finding, Findings, quoted, reason
+from sources.manifests.findings import Findings, Told, quoted, reason
 from sources.manifests.names import dns_label, dns_subdomain
 from sources.manifests.reading import canonical_json, read_document
 from sources.manifests.references import LOCAL, api_references
@@ -75,11 +75,10 @@ class Refused:
 class _RefusalError(Exception):
     """Ends the judging of a document: what was found so far makes it unusable."""
 
-    def __init__(self, code: RejectReason, findings: list[Finding], total: int) -> None:
+    def __init__(self, code: RejectReason, told: Told) -> None:
         super().__init__(code)
         self.code = code
-        self.findings = findings
-        self.total = total
+        self.told = told
 
 
 def decode_manifest(data: bytes, rules: ManifestRules) -> Decoded | Refused:
@@ -93,7 +92,7 @@ def decode_manifest(data: bytes, rules: ManifestRules) -> Decoded | Refused:
 
 def decode_document(document: Document, rules: ManifestRules) -> Decoded | Refused:
     """Return the static pod that a document describes, or why it describes none. Never raises."""
-    findings = Findings(warnings=list(document.warnings))
+    findings = Findings()
     try:
         _refuse_other_kinds(document.value, findings)
         pod = _static_pod(document.value, rules, findings)
@@ -102,7 +101,7 @@ def decode_document(document: Document, rules: ManifestRules) -> Decoded | Refus
     except _RefusalError as refusal:
         return Refused(
             code=refusal.code,
-            reason=reason(refusal.findings, refusal.total, document.line),
+            reason=reason(refusal.told, document.line),
             pod=_claimed_name(document.value, rules),
         )
     return Decoded(pod=Pod.of(pod), warnings=_sentences(findings, document))
@@ -132,9 +131,8 @@ def _static_pod(value: dict[str, Any], rules: ManifestRules, findings: Findings)
     metadata = Place(pod.setdefault("metadata", {}), ("metadata",), findings)
     spec = Place(pod.setdefault("spec", {}), ("spec",), findings)
     _refuse_mirrors(metadata)
-    if rules.strict and findings.unknown:
-        total = findings.total(findings.unknown)
-        raise _RefusalError(RejectReason.UNKNOWN_FIELD, findings.unknown, total)
+    if rules.strict and findings.unknown.total:
+        raise _RefusalError(RejectReason.UNKNOWN_FIELD, findings.unknown)
     refuse_unknown_volumes(spec, findings)
     # A name is needed before the node's is appended, which would make one of an empty one.
     metadata.required("name")
@@ -151,8 +149,8 @@ def _static_pod(value: dict[str, Any], rules: ManifestRules, findings: Findings)
 
 
 def _stop_on_problems(findings: Findings, code: RejectReason = RejectReason.INVALID) -> None:
-    if findings.problems:
-        raise _RefusalError(code, findings.problems, findings.total(findings.problems))
+    if findings.problems.total:
+        raise _RefusalError(code, findings.problems)
 
 
 def _refuse_mirrors(metadata: Place) -> None:
@@ -165,8 +163,8 @@ def _refuse_mirrors(metadata: Place) -> None:
 def _refuse_references(spec: Place, *, allowed: frozenset[str]) -> None:
     for resource, path in api_references(spec):
         if resource not in allowed:
-            found = [Finding(path, f"static pods may not reference {resource}")]
-            raise _RefusalError(RejectReason.API_REFERENCE, found, 1)
+            spec.findings.problem(path, f"static pods may not reference {resource}")
+            _stop_on_problems(spec.findings, RejectReason.API_REFERENCE)
 
 
 def _claimed_name(value: Any, rules: ManifestRules) -> str:
@@ -182,9 +180,9 @@ def _claimed_name(value: Any, rules: ManifestRules) -> str:
 
 
 def _sentences(findings: Findings, document: Document) -> tuple[str, ...]:
-    """Return the warnings as sentences, unknown fields among them, the first twenty of them."""
-    everything = [*findings.unknown, *findings.warnings]
-    total = findings.total(findings.unknown) + findings.total(findings.warnings)
+    """Return the first of the warnings as sentences, and how many more there are."""
+    everything = [*document.warnings, *findings.unknown.first, *findings.warnings.first]
+    total = len(document.warnings) + findings.unknown.total + findings.warnings.total
     told = [finding.sentence(document.line) for finding in everything[:MAX_WARNINGS]]
     more = total - len(told)
     return (*told, f"and {more} more warnings") if more else tuple(told)

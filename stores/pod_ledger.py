@@ -65,7 +65,6 @@ class PodLedger:
         if merged.first:
             # Before its pods are indexed: what went while nobody looked holds no name any more.
             self._claims.retain(source, merged.memory.kept.keys())
-            self._take_standing()
             ops |= dict.fromkeys(self._held)
         for change in merged.changes:
             is_removal = change.op is Op.REMOVE
@@ -75,7 +74,7 @@ class PodLedger:
             ops[change.pod.uid] = change.op
         for pod in merged.refreshed:
             self._refresh(pod)
-        if self._awaits_somebody and any(change.op is Op.REMOVE for change in merged.changes):
+        if merged.first or (self._awaits_somebody and _may_free_names(merged.changes)):
             # The next in line for a name may belong to a source that has yet to list.
             self._take_standing()
         self._seen.retain(source, merged.memory.kept.keys())
@@ -134,6 +133,11 @@ class PodLedger:
             self._held.add(uid)
             return None
         return pod
+
+
+def _may_free_names(changes: Iterable[PodChange]) -> bool:
+    # A manifest that fixes its UID can be edited to have another name.
+    return any(change.op in {Op.REMOVE, Op.UPDATE, Op.DELETE} for change in changes)
 
 
 def _op(before: Pod | None, after: Pod | None, listed: Op | None) -> Op | None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
+import structlog
 from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from actors.http import documents, health, metrics
-from actors.http.state import Surroundings
-from actors.kernel import ActorCrashedError, ActorDeadError, AskTimeoutError, asking
+from actors.http.state import Surroundings, Unanswered
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+T = TypeVar("T")
 
-UNAVAILABLE = (AskTimeoutError, ActorDeadError, ActorCrashedError)
+_log = structlog.get_logger("http-server")
 
 
 class Endpoints:
@@ -26,7 +28,7 @@ class Endpoints:
 
     def health_application(self) -> web.Application:
         """Return what the healthz port serves."""
-        return self._application(self._health_routes())
+        return _application(self._health_routes())
 
     def application(self) -> web.Application:
         """Return what the read-only port serves."""
@@ -38,7 +40,7 @@ class Endpoints:
             "/sourcez": self.sourcez,
             "/actorz": self.actorz,
         }
-        application = self._application(self._health_routes() | routes)
+        application = _application(self._health_routes() | routes)
         if self._of.chaos:
             application.router.add_post("/debug/actors/{name:.+}/crash", self.crash)
         return application
@@ -46,17 +48,11 @@ class Endpoints:
     def _health_routes(self) -> dict[str, Handler]:
         return {
             "/healthz": self.healthz,
-            "/livez": self.healthz,
+            "/livez": self.livez,
             "/healthz/ping": self.ping,
             "/readyz": self.readyz,
             "/readyz/{source}": self.readyz_of_source,
         }
-
-    def _application(self, routes: dict[str, Handler]) -> web.Application:
-        application = web.Application(middlewares=[_errors_as_json])
-        for path, handler in routes.items():
-            application.router.add_get(path, handler)
-        return application
 
     async def index(self, request: web.Request) -> web.Response:
         """List the paths there are."""
@@ -69,22 +65,27 @@ class Endpoints:
 
     async def healthz(self, request: web.Request) -> web.Response:
         """Say whether the agent's loops are well."""
-        checks = [health.Check(name="pod-manager/answers", ok=True)]
-        try:
-            await self._of.pods()
-        except UNAVAILABLE as error:
-            checks = [health.Check(name="pod-manager/answers", ok=False, text=str(error))]
-        checks += health.loops(await self._of.tree())
-        return _report(request, checks, "healthz", ok=all(check.ok for check in checks))
+        return await self._health(request, "healthz")
+
+    async def livez(self, request: web.Request) -> web.Response:
+        """Say the same by its newer name."""
+        return await self._health(request, "livez")
+
+    async def _health(self, request: web.Request, name: str) -> web.Response:
+        answer, tree = await asyncio.gather(self._of.sign_of_life(), self._of.tree())
+        checks = [health.answers("pod-manager", answer), health.answers("tree", tree)]
+        checks += [] if isinstance(tree, Unanswered) else health.loops(tree)
+        return _report(request, checks, name, ok=all(check.ok for check in checks))
 
     async def readyz(self, request: web.Request) -> web.Response:
         """Say whether any source has listed, and how each is."""
-        checks = health.readiness(await self._of.described_sources(), self._of.system.clock.wall())
+        checks = health.readiness(await self._of.all_sources(), self._of.system.clock.wall())
         return _report(request, checks, "readyz", ok=health.is_ready(checks))
 
     async def readyz_of_source(self, request: web.Request) -> web.Response:
         """Say whether one source has listed."""
-        name = next((s for s in self._of.sources if s == request.match_info["source"]), None)
+        asked = request.match_info["source"]
+        name = next((source for source in self._of.sources if source == asked), None)
         if name is None:
             raise web.HTTPNotFound(text="there is no such source")
         checks = health.readiness([await self._of.source(name)], self._of.system.clock.wall())
@@ -92,7 +93,7 @@ class Endpoints:
 
     async def pods(self, _request: web.Request) -> web.Response:
         """Return the pods that this node should have."""
-        return web.json_response(documents.pod_list(await self._of.pods()))
+        return web.json_response(documents.pod_list(_answered(await self._of.pods())))
 
     async def configz(self, _request: web.Request) -> web.Response:
         """Return the configuration in effect."""
@@ -100,20 +101,23 @@ class Endpoints:
 
     async def sourcez(self, _request: web.Request) -> web.Response:
         """Return what became of every manifest."""
-        return web.json_response(documents.sources(await self._of.described_sources()))
+        return web.json_response(documents.sources(await self._of.all_sources()))
 
     async def actorz(self, _request: web.Request) -> web.Response:
         """Return the tree of actors."""
-        return web.json_response(documents.actors(await self._of.tree()))
+        return web.json_response(documents.actors(_answered(await self._of.tree())))
 
     async def metrics(self, _request: web.Request) -> web.Response:
-        """Return the metrics."""
+        """Return the metrics; those of somebody who does not answer are missing."""
+        pods, sources, tree = await asyncio.gather(
+            self._of.pods(), self._of.all_sources(), self._of.tree()
+        )
         telemetry = self._of.system.telemetry
         measured = metrics.Measured(
             node_name=self._of.node_name,
-            pods=await self._of.pods(),
-            sources=await self._of.described_sources(),
-            tree=await self._of.tree(),
+            pods=pods,
+            sources=sources,
+            tree=tree,
             roles=telemetry.statistics(),
             dead_letters=telemetry.dead_letters(),
         )
@@ -127,18 +131,30 @@ class Endpoints:
             # Sent by browsers: a page that somebody visits must not crash the agent of this machine.
             raise web.HTTPForbidden(text="not from a browser")
         name = request.match_info["name"]
-        if not await asking.crash(self._of.system, name):
-            raise web.HTTPNotFound(text=f"there is no actor {name}")
+        if not _answered(await self._of.crash(name)):
+            raise web.HTTPNotFound(text="there is no such actor")
         return web.json_response({"crashed": name}, status=202)
+
+
+def _application(routes: Mapping[str, Handler]) -> web.Application:
+    application = web.Application(middlewares=[_errors_as_json])
+    for path, handler in routes.items():
+        application.router.add_get(path, handler)
+    return application
+
+
+def _answered(answer: T | Unanswered) -> T:
+    if isinstance(answer, Unanswered):
+        raise web.HTTPServiceUnavailable(text=f"{answer.name}: {answer.reason}")
+    return answer
 
 
 def _report(
     request: web.Request, checks: list[health.Check], name: str, *, ok: bool
 ) -> web.Response:
-    status = 200 if ok else 500
     if ok and "verbose" not in request.query:
-        return web.Response(text="ok", status=status)
-    return web.Response(text=health.report(checks, name, ok=ok), status=status)
+        return web.Response(text="ok")
+    return web.Response(text=health.report(checks, name, ok=ok), status=200 if ok else 500)
 
 
 @web.middleware
@@ -147,14 +163,16 @@ async def _errors_as_json(request: web.Request, handler: Handler) -> web.StreamR
     try:
         return await handler(request)
     except web.HTTPException as error:
-        return _error(error.status, error.text or error.reason, error.headers.get("Allow"))
-    except UNAVAILABLE as error:
-        return _error(503, str(error), None)
+        allow = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}
+        return _error(error.status, error.text or error.reason, allow)
+    except Exception:
+        # A bug in here. The tree has nothing to do with it, so nobody is restarted for it.
+        _log.exception("request failed", path=request.path)
+        return _error(500, "internal error, see the log", {})
 
 
-def _error(status: int, text: str, allow: str | None) -> web.Response:
+def _error(status: int, text: str, headers: Mapping[str, str]) -> web.Response:
     body: dict[str, Any] = {"error": text, "code": status}
-    headers = {"Allow": allow} if allow else {}
     return web.Response(
         text=json.dumps(body), status=status, content_type="application/json", headers=headers
     )

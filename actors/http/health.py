@@ -25,6 +25,12 @@ class Check:
     text: str = ""
 
 
+def answers(name: str, answer: object) -> Check:
+    """Return a check for whether somebody who was asked did answer."""
+    reason = answer.reason if isinstance(answer, Unanswered) else ""
+    return Check(name=f"{name}/answers", ok=not reason, text=reason)
+
+
 def loops(tree: Iterable[ActorDescription]) -> list[Check]:
     """Return a check for each actor. One that is being restarted is well: that is what restarts are for."""
     return [

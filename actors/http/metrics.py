@@ -7,7 +7,7 @@ are the kubelet's where it has one, and begin with ``actorlet_`` where it has no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeVar
@@ -37,9 +37,9 @@ class Measured:
     """Everything that metrics are made of."""
 
     node_name: str
-    pods: PodsDescribed
-    sources: tuple[SourceDescribed | Unanswered, ...]
-    tree: tuple[ActorDescription, ...]
+    pods: PodsDescribed | Unanswered
+    sources: Sequence[SourceDescribed | Unanswered]
+    tree: tuple[ActorDescription, ...] | Unanswered
     roles: tuple[RoleStatistics, ...]
     dead_letters: Mapping[tuple[str, str], int]
 
@@ -56,7 +56,18 @@ class _Once(Collector):
 def exposition(measured: Measured) -> bytes:
     """Return the metrics in Prometheus' text format, those of the process included."""
     registry = CollectorRegistry()
-    registry.register(_Once([*_pods(measured), *_sources(measured), *_actors(measured)]))
+    registry.register(
+        _Once(
+            [
+                *_node(measured.node_name),
+                *_pods(measured.pods),
+                *_sources(measured.sources),
+                *_tree(measured.tree),
+                *_roles(measured.roles),
+                *_dead_letters(measured.dead_letters),
+            ]
+        )
+    )
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
     GCCollector(registry=registry)
@@ -81,14 +92,16 @@ def _counter(
     return family
 
 
-def _pods(measured: Measured) -> Iterable[Metric]:
-    pods = measured.pods
+def _node(name: str) -> Iterable[Metric]:
+    yield _gauge("kubelet_node_name", "The node's name. Always 1.", ("node",), {(name,): 1})
+
+
+def _pods(pods: PodsDescribed | Unanswered) -> Iterable[Metric]:
+    if isinstance(pods, Unanswered):
+        return
     active = [pod for pod in pods.pods if not pod.is_terminal]
     # The kubelet's label values: "true" for static pods and nothing for the others.
     desired = {("",): pods.regular_pods, ("true",): pods.static_pods}
-    yield _gauge(
-        "kubelet_node_name", "The node's name. Always 1.", ("node",), {(measured.node_name,): 1}
-    )
     yield _gauge("kubelet_desired_pods", "Pods that this node should have.", ("static",), desired)
     yield _gauge(
         "kubelet_active_pods", "Of these, pods not yet terminal.", ("static",), _by_static(active)
@@ -113,14 +126,14 @@ def _by_static(pods: Iterable[Pod]) -> dict[tuple[str, ...], float]:
     return {(static,): counted[static] for static in ("", "true")}
 
 
-def _sources(measured: Measured) -> Iterable[Metric]:
-    described = [source for source in measured.sources if isinstance(source, SourceDescribed)]
+def _sources(sources: Iterable[SourceDescribed | Unanswered]) -> Iterable[Metric]:
+    described = [source for source in sources if isinstance(source, SourceDescribed)]
     ready = {source.name for source in described if source.ready}
     yield _gauge(
         "actorlet_source_ready",
         "1 when the source has listed.",
         ("source",),
-        {(source.name,): float(source.name in ready) for source in measured.sources},
+        {(source.name,): float(source.name in ready) for source in sources},
     )
     yield _gauge(
         "actorlet_source_last_listed_timestamp_seconds",
@@ -158,16 +171,20 @@ def _sources(measured: Measured) -> Iterable[Metric]:
     )
 
 
-def _actors(measured: Measured) -> Iterable[Metric]:
-    roles = measured.roles
+def _tree(tree: Iterable[ActorDescription] | Unanswered) -> Iterable[Metric]:
+    if isinstance(tree, Unanswered):
+        return
     waiting: Counter[tuple[str, ...]] = Counter()
     states: Counter[tuple[str, ...]] = Counter()
-    for actor in measured.tree:
+    for actor in tree:
         role = actor.name.partition("/")[0]
         waiting[role,] += actor.mailbox
         states[role, actor.state] += 1
     yield _gauge("actorlet_actors", "Actors by role and state.", ("actor", "state"), states)
     yield _gauge("actorlet_mailbox_depth", "Messages that wait.", ("actor",), waiting)
+
+
+def _roles(roles: Sequence[RoleStatistics]) -> Iterable[Metric]:
     yield _counter(
         "actorlet_messages_handled",
         "Messages handled.",
@@ -185,9 +202,12 @@ def _actors(measured: Measured) -> Iterable[Metric]:
         ("actor", "reason"),
         restarts,
     )
-    dead = {key: float(count) for key, count in measured.dead_letters.items()}
-    yield _counter("actorlet_dead_letters", "Messages that nobody read.", ("actor", "reason"), dead)
     yield _seconds(roles)
+
+
+def _dead_letters(counts: Mapping[tuple[str, str], int]) -> Iterable[Metric]:
+    dead = {key: float(count) for key, count in counts.items()}
+    yield _counter("actorlet_dead_letters", "Messages that nobody read.", ("actor", "reason"), dead)
 
 
 def _seconds(roles: Iterable[RoleStatistics]) -> HistogramMetricFamily:

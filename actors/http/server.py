@@ -42,7 +42,7 @@ class Listeners:
 class HttpServer(Actor[HttpServerMessage]):
     """Serves the endpoints on sockets that it is given.
 
-    Owns: an asyncio loop on a thread of its own, and what runs there.
+    Owns: an asyncio loop on a thread of its own, and what runs there; nothing while both ports are off.
     Hears: ``ServingEnded`` from that thread.
     Tells: nobody; its handlers ask PodManager and the sources, as somebody from outside.
     Fails when: the loop cannot start, or ends by itself.
@@ -58,11 +58,17 @@ class HttpServer(Actor[HttpServerMessage]):
     @override
     def started(self) -> None:
         endpoints = Endpoints(self._surroundings)
+        served = [
+            (endpoints.application, self._listeners.read_only),
+            (endpoints.health_application, self._listeners.healthz),
+        ]
+        if not any(sockets for _, sockets in served):
+            return
         me = self.me
         serving = Serving(ended=lambda error: me.tell(ServingEnded(error=error)))
         self.resources.callback(serving.close)
-        serving.open(endpoints.application(), self._listeners.read_only)
-        serving.open(endpoints.health_application(), self._listeners.healthz)
+        for application, sockets in served:
+            serving.open(application(), sockets)
 
     @override
     def receive(self, message: HttpServerMessage, /) -> None:

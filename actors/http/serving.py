@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import threading
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
 
 from aiohttp import web
 
@@ -16,6 +18,16 @@ PATIENCE: Final = Seconds(5.0)
 """For what takes milliseconds: binding applications to sockets, and letting them go."""
 GRACE: Final = Seconds(0.5)
 """How long ``close`` waits for requests that are being answered."""
+IDLE: Final = Seconds(75.0)
+"""How long a connection is kept for its next request; nginx's default."""
+MOST_CONNECTIONS: Final = 200
+"""Of each port. The oldest is cut for the one that is too many, so that clients who say nothing, or
+never read, can neither keep others out nor use up the process's descriptors (1,024, usually)."""
+
+_CLIENTS_FAULTS = logging.getLogger("aiohttp.garbage")
+"""What aiohttp says of requests that it cannot read: whatever was sent, with a traceback. Failures of
+handlers do not get that far, the applications answer them themselves."""
+_CLIENTS_FAULTS.setLevel(logging.CRITICAL)
 
 
 class Serving:
@@ -26,36 +38,43 @@ class Serving:
         self._ended = ended
         self._closing = False
         self._runners: list[web.AppRunner] = []
+        self._servers: list[asyncio.Server] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="http-loop", daemon=True)
         self._thread.start()
 
     def open(self, application: web.Application, sockets: Sequence[socket.socket]) -> None:
         """Serve ``application`` on duplicates of ``sockets``. Raises OSError, TimeoutError."""
-        self._wait_for(self._open(application, sockets))
+        opening = self._open(application, sockets)
+        asyncio.run_coroutine_threadsafe(opening, self._loop).result(PATIENCE)
 
     def close(self) -> None:
-        """Stop serving. The sockets given stay open."""
+        """Stop serving. The sockets given stay open, and keep new connections waiting."""
         self._closing = True
-        try:
-            self._wait_for(self._cleanup())
-        finally:
+        with suppress(RuntimeError):  # the loop ended by itself and is closed
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(PATIENCE)
-
-    def _wait_for(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
+        self._thread.join(PATIENCE)
 
     async def _open(self, application: web.Application, sockets: Sequence[socket.socket]) -> None:
-        runner = web.AppRunner(application, access_log=None, shutdown_timeout=GRACE)
+        runner = web.AppRunner(
+            application,
+            access_log=None,
+            logger=_CLIENTS_FAULTS,
+            keepalive_timeout=IDLE,
+            shutdown_timeout=GRACE,
+        )
         self._runners.append(runner)
         await runner.setup()
+        server = runner.server
+        assert server is not None  # noqa: S101  # there is one after setup
         for listener in sockets:
-            await web.SockSite(runner, listener.dup()).start()
+            listening = await self._loop.create_server(_bounded(server), sock=listener.dup())
+            self._servers.append(listening)
 
     async def _cleanup(self) -> None:
-        for runner in self._runners:
-            await runner.cleanup()
+        for listening in self._servers:
+            listening.close()
+        await asyncio.gather(*(runner.cleanup() for runner in self._runners))
 
     def _run(self) -> None:
         error = "the loop ended"
@@ -63,7 +82,20 @@ class Serving:
             self._loop.run_forever()
         except BaseException as failure:  # noqa: BLE001  # whatever it was, nobody is served any more
             error = f"{type(failure).__name__}: {failure}"
-        finally:
-            if not self._closing:
-                self._ended(error)
-            self._loop.close()
+        with suppress(Exception):  # what cannot be cleaned up goes with the loop
+            self._loop.run_until_complete(self._cleanup())
+        self._loop.close()
+        if not self._closing:
+            self._ended(error)
+
+
+def _bounded(server: web.Server) -> Callable[[], asyncio.Protocol]:
+    """Return what makes the protocol of a new connection, and cuts the oldest one if need be."""
+
+    def connection() -> asyncio.Protocol:
+        for oldest in server.connections[: 1 - MOST_CONNECTIONS]:
+            if oldest.transport is not None:
+                oldest.transport.abort()
+        return server()
+
+    return connection

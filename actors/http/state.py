@@ -1,10 +1,14 @@
-"""What the endpoints show, gathered from the actors in one go."""
+"""What the endpoints show, asked of the actors anew for each request.
+
+Nobody who does not answer keeps the others from being shown: that is an answer as well, ``Unanswered``.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from actors.kernel import (
     ActorCrashedError,
@@ -15,18 +19,38 @@ from actors.kernel import (
     Port,
     asking,
 )
-from actors.messages.pod_manager import DescribePods, PodManagerMessage, PodsDescribed
+from actors.messages.pod_manager import (
+    DescribePod,
+    DescribePods,
+    PodDescribed,
+    PodManagerMessage,
+    PodsDescribed,
+)
 from actors.messages.pods import JsonObject, SourceName
 from actors.messages.sources import DescribeSource, SourceDescribed, SourceMessage
 from actors.messages.units import Seconds
 
+A = TypeVar("A")
+
 ANSWER_WITHIN = Seconds(2.0)
-"""An actor that takes longer is not well: their handlers take milliseconds."""
+"""An actor that takes longer is not well: their handlers take milliseconds, and the longest wait
+between two of its lives, before its supervisor gives up, is 1.7 s."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unanswered:
+    """Somebody who was asked did not answer in time."""
+
+    name: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """Whom the endpoints ask, and what they were told to show and to allow."""
+    """Whom the endpoints ask, and what they were told to show and to allow.
+
+    No question takes longer than ``ANSWER_WITHIN``, and none raises.
+    """
 
     system: ActorSystem
     pod_manager: Port[PodManagerMessage]
@@ -37,39 +61,58 @@ class Surroundings:
     chaos: bool
     """Actors may be crashed on request."""
 
-    async def tree(self) -> tuple[ActorDescription, ...]:
-        """Return the actors. Raises AskTimeoutError."""
-        return await asking.describe(self.system, ANSWER_WITHIN)
+    async def tree(self) -> tuple[ActorDescription, ...] | Unanswered:
+        """Return the actors, parents before their children."""
+        return await _or_unanswered("tree", asking.describe(self.system, ANSWER_WITHIN))
 
-    async def pods(self) -> PodsDescribed:
-        """Return what PodManager knows. Raises AskTimeoutError, ActorDeadError."""
-        return await asking.ask(
-            self.system,
-            self.pod_manager,
-            lambda reply_to: DescribePods(reply_to=reply_to),
-            ANSWER_WITHIN,
+    async def pods(self) -> PodsDescribed | Unanswered:
+        """Return all that PodManager knows."""
+        return await self._of_pod_manager(
+            asking.ask(
+                self.system,
+                self.pod_manager,
+                lambda reply_to: DescribePods(reply_to=reply_to),
+                ANSWER_WITHIN,
+            )
+        )
+
+    async def sign_of_life(self) -> PodDescribed | Unanswered:
+        """Return the least that PodManager can answer."""
+        return await self._of_pod_manager(
+            asking.ask(
+                self.system,
+                self.pod_manager,
+                lambda reply_to: DescribePod(reply_to=reply_to),
+                ANSWER_WITHIN,
+            )
         )
 
     async def source(self, name: SourceName) -> SourceDescribed | Unanswered:
-        """Return how a source is; one that does not answer is an answer as well."""
-        try:
-            return await asking.ask(
+        """Return how a source is."""
+        return await _or_unanswered(
+            name,
+            asking.ask(
                 self.system,
                 self.sources[name],
                 lambda reply_to: DescribeSource(reply_to=reply_to),
                 ANSWER_WITHIN,
-            )
-        except (AskTimeoutError, ActorDeadError, ActorCrashedError) as error:
-            return Unanswered(name=name, reason=str(error))
+            ),
+        )
 
-    async def described_sources(self) -> tuple[SourceDescribed | Unanswered, ...]:
+    async def all_sources(self) -> tuple[SourceDescribed | Unanswered, ...]:
         """Return how all sources are, asked side by side."""
         return tuple(await asyncio.gather(*(self.source(name) for name in self.sources)))
 
+    async def crash(self, name: str) -> bool | Unanswered:
+        """Make an actor fail; return False if there is none of that name."""
+        return await _or_unanswered("tree", asking.crash(self.system, name, ANSWER_WITHIN))
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unanswered:
-    """A source that did not answer in time."""
+    async def _of_pod_manager(self, answer: Awaitable[A]) -> A | Unanswered:
+        return await _or_unanswered("pod-manager", answer)
 
-    name: SourceName
-    reason: str
+
+async def _or_unanswered(name: str, answer: Awaitable[A]) -> A | Unanswered:
+    try:
+        return await answer
+    except (AskTimeoutError, ActorDeadError, ActorCrashedError) as error:
+        return Unanswered(name=name, reason=str(error))

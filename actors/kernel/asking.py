@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import pykka
 from typing_extensions import override
 
+from actors.kernel.cell import Cell
 from actors.kernel.envelope import ReplyPort
-from actors.kernel.ports import AskTimeoutError, Port
+from actors.kernel.ports import ActorCrashedError, ActorDeadError, AskTimeoutError, Port
 from actors.messages.units import Seconds
 
 if TYPE_CHECKING:
@@ -29,7 +30,10 @@ A = TypeVar("A")
 
 
 class LoopFuture(pykka.Future[A], Generic[A]):
-    """A future that is set on any thread and awaited on the loop that made it."""
+    """A future that is set on any thread and awaited on the loop that made it.
+
+    Only the first that is set counts; what is set when nobody awaits it any more is dropped.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +51,7 @@ class LoopFuture(pykka.Future[A], Generic[A]):
         | None = None,
     ) -> None:
         error = (exc_info or sys.exc_info())[1]
-        self._hand_over(lambda: self._awaited.set_exception(_carried(error)))
+        self._hand_over(lambda: self._awaited.set_exception(_for_loop(error)))
 
     def _hand_over(self, settle: Callable[[], None]) -> None:
         def once() -> None:
@@ -65,9 +69,15 @@ class LoopFuture(pykka.Future[A], Generic[A]):
             raise AskTimeoutError(f"{who} did not answer within {deadline:g} s") from None
 
 
-def _carried(error: BaseException | None) -> BaseException:
-    # asyncio refuses to carry a StopIteration, and re-raises a SystemExit into its own loop.
-    return error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
+def _for_loop(error: BaseException | None) -> Exception:
+    """Return what is raised at who awaits: no text of a bug, which goes to the log and not outside.
+
+    Neither would every exception do: asyncio refuses to carry a StopIteration, and a SystemExit would
+    end its loop.
+    """
+    if isinstance(error, ActorDeadError | ActorCrashedError):
+        return error
+    return ActorCrashedError(f"crashed with {type(error).__name__}")
 
 
 async def ask(
@@ -76,10 +86,14 @@ async def ask(
     question: Callable[[Port[A]], M],
     deadline: Seconds = Seconds(2.0),
 ) -> A:
-    """Return the answer to ``question``; errors as of ``ActorSystem.ask``."""
+    """Return the answer to ``question``.
+
+    Raises AskTimeoutError, ActorDeadError when the address is closed, and ActorCrashedError when the
+    handler raised, whatever it was.
+    """
     future: LoopFuture[A] = LoopFuture()
     system.send_question(port, question(ReplyPort(future)), future)
-    return await future.within(deadline, "the actor")
+    return await future.within(deadline, port.key.path if isinstance(port, Cell) else "")
 
 
 async def describe(

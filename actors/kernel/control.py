@@ -39,8 +39,12 @@ class Control:
     def post(self, event: Callable[[], None]) -> None:
         """Run ``event`` on the control thread, after those posted before.
 
-        Takes no lock, and so may be called from anywhere, even from a signal handler.
+        Takes no lock, and so may be called from anywhere, even from a signal handler. After the end
+        of the thread nothing changes any more, and ``event`` is run at once.
         """
+        if self._closed:
+            self._run(event)
+            return
         self._events.append(event)
         self._wake()
 
@@ -67,11 +71,13 @@ class Control:
 
     def step(self) -> bool:
         """Run one event or one due timer on the calling thread; return False if there was none."""
-        return self._run_event() or self._fire()
+        return self._run_event() or (not self._closed and self._fire())
 
     @property
     def has_work(self) -> bool:
         """Whether ``step`` would find something, or is at it."""
+        if self._closed:
+            return False
         # In this order: what leaves the heap is firing before it has left.
         due = self.timers.next_due()
         is_due = due is not None and due <= self.clock.monotonic()
@@ -84,8 +90,10 @@ class Control:
             with suppress(queue.Empty):
                 self._bell.get(timeout=delay)
                 self._run_event()
-            while self._fire():
+            while not self._closed and self._fire():
                 pass
+        while self._run_event():
+            pass
 
     def _run_event(self) -> bool:
         if not self._events:
@@ -116,3 +124,4 @@ class Control:
 
     def _close(self) -> None:
         self._closed = True
+        self.timers.clear()

@@ -90,7 +90,7 @@ class Steps(Runtime, Executor):
 
     @override
     def close(self, control: Control) -> None:
-        """There is nothing to close."""
+        control.close()
 
     @override
     def executor(self, *, pooled: bool) -> Executor:

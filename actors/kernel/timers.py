@@ -52,7 +52,8 @@ class Timers:
         self._dead = 0
 
     def __len__(self) -> int:
-        return len(self._heap)
+        """How many are to fire."""
+        return len(self._heap) - self._dead
 
     def add(
         self, due: Seconds, action: Callable[[], None], owner: set[Timer] | None = None
@@ -78,6 +79,11 @@ class Timers:
                 self._heap = [entry for entry in self._heap if entry[2].action is not None]
                 heapq.heapify(self._heap)
                 self._dead = 0
+
+    def clear(self) -> None:
+        """Cancel all of them."""
+        for _, _, timer in tuple(self._heap):
+            timer.cancel()
 
     def next_due(self) -> Seconds | None:
         """When the next live timer is due."""

@@ -43,46 +43,47 @@ class Finding:
 
 
 @dataclass(slots=True)
+class Told:
+    """Findings of one kind: the first of them, and how many there are."""
+
+    first: list[Finding] = field(default_factory=list)
+    total: int = 0
+
+    def add(self, finding: Finding) -> None:
+        """Count one more, and keep it while few are kept."""
+        self.total += 1
+        if len(self.first) < KEPT:
+            self.first.append(finding)
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
     """Everything found in one manifest."""
 
-    problems: list[Finding] = field(default_factory=list)
-    unknown: list[Finding] = field(default_factory=list)
+    problems: Told = field(default_factory=Told)
+    unknown: Told = field(default_factory=Told)
     """Fields that a Pod does not have."""
-    warnings: list[Finding] = field(default_factory=list)
-    uncounted: dict[int, int] = field(default_factory=dict)
-    """How many were left out of which list, by its ``id``."""
+    warnings: Told = field(default_factory=Told)
 
     def problem(self, path: Path, text: str) -> None:
-        """Keep what makes the manifest unusable."""
-        self._keep(self.problems, Finding(path, text))
+        """Tell what makes the manifest unusable."""
+        self.problems.add(Finding(path, text))
 
     def unknown_field(self, path: Path, text: str) -> None:
-        """Keep a field that a Pod does not have."""
-        self._keep(self.unknown, Finding(path, text))
+        """Tell of a field that a Pod does not have."""
+        self.unknown.add(Finding(path, text))
 
     def warning(self, path: Path, text: str) -> None:
-        """Keep what its owner should know."""
-        self._keep(self.warnings, Finding(path, text))
-
-    def total(self, findings: list[Finding]) -> int:
-        """Return how many there were, those left out included."""
-        return len(findings) + self.uncounted.get(id(findings), 0)
-
-    def _keep(self, findings: list[Finding], finding: Finding) -> None:
-        if len(findings) < KEPT:
-            findings.append(finding)
-        else:
-            self.uncounted[id(findings)] = self.uncounted.get(id(findings), 0) + 1
+        """Tell what its owner should know."""
+        self.warnings.add(Finding(path, text))
 
 
-def reason(findings: list[Finding], total: int, line_of: LineOf) -> str:
-    """Return one line that shows the first few of ``findings`` and says how many more there are."""
-    first = [finding.sentence(line_of) for finding in findings[:SHOWN_PROBLEMS]]
-    more = total - len(first)
+def reason(told: Told, line_of: LineOf) -> str:
+    """Return one line that shows the first few findings and says how many more there are."""
+    first = [finding.sentence(line_of) for finding in told.first[:SHOWN_PROBLEMS]]
+    more = told.total - len(first)
     ending = f"; and {more} more" if more else ""
-    room = SENTENCE_LEN - len(ending)
-    return cut("; ".join(first), room) + ending
+    return cut("; ".join(first), SENTENCE_LEN - len(ending)) + ending
 
 
 def shown(path: Path) -> str:

@@ -211,15 +211,13 @@ def _kind_of(value: Any) -> str:
             return "a string"
         case list():
             return "a list"
-        case dict():
-            return "an object"
         case _:
-            return "null"
+            return "an object"
 
 
 def _unknown(name: str, fields: dict[str, str], findings: Findings) -> str:
     # To compare is slow, so it is not done for what nobody will read.
-    if len(findings.unknown) < KEPT and len(name) <= QUOTED_LEN:
+    if findings.unknown.total < KEPT and len(name) <= QUOTED_LEN:
         by_small = {field.lower(): field for field in fields}
         for near in get_close_matches(name.lower(), by_small, n=1, cutoff=0.75):
             return f"unknown field, did you mean {by_small[near]}?"

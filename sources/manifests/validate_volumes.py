@@ -68,7 +68,7 @@ def refuse_unknown_volumes(spec: Place, findings: Findings) -> None:
     kindless = {
         volume.path for volume in spec.each("volumes") if not any(k != "name" for k in volume.value)
     }
-    for finding in tuple(findings.unknown):
+    for finding in findings.unknown.first:
         if finding.path[:-1] in kindless:
             findings.problem(finding.path, f"no kind of volume: {finding.text}")
 

@@ -369,7 +369,7 @@ def test_an_observer_that_fails_does_not_hold_up_the_restart(
 
 
 def test_a_slow_handler_is_reported(
-    troupe: Troupe, gate: Gate, logs: list[MutableMapping[str, Any]]
+    troupe: Troupe, logs: list[MutableMapping[str, Any]]
 ) -> None:
     # The limit is a second of real time, more than any handler takes on a loaded machine.
     def account(player: Player) -> None:

@@ -68,6 +68,15 @@ def test_a_default_that_is_written_out_is_another_document() -> None:
     )
 
 
+def test_an_answer_shares_nothing_with_the_next_one() -> None:
+    document = document_of(json.dumps(GOOD))
+    text = json.dumps(document)
+    document["spec"]["tolerations"][0]["effect"] = "changed"
+    document["spec"]["securityContext"]["changed"] = True
+    document["spec"]["volumes"][0]["emptyDir"]["changed"] = True
+    assert json.dumps(document_of(json.dumps(GOOD))) == text
+
+
 def test_a_given_uid_is_kept_and_is_the_hash() -> None:
     pod = decoded(edited("metadata.uid", "12345")).pod
     assert (pod.uid, pod.annotations[CONFIG_HASH]) == ("12345", "12345")

@@ -23,6 +23,14 @@ from tests.support.manifest_text import refused
         (b'{"a":' + b"[" * MAX_DEPTH, "too_large", f"nested more than {MAX_DEPTH} levels deep"),
         (b'{"a":[' + b"1," * MAX_WEIGHT + b"1]}", "too_large", "more than 100,000 values"),
         (b'{"a":[' + b"[]," * MAX_WEIGHT + b"1]}", "too_large", "more than 100,000 values"),
+        (
+            json.dumps({str(n): "" for n in range(60_000)}).encode(),
+            "too_large",
+            "more than 100,000",
+        ),
+        (b'{"a":[' + b'"",' * MAX_WEIGHT + b"1]}", "too_large", "more than 100,000 values"),
+        (b'{"a":"' + b"[" * (MAX_DEPTH + 1) + b'\\"{"}', "accepted", ""),
+        (b'{"a":' + b"[" + b"[]," * (MAX_DEPTH + 1) + b"1]}", "accepted", ""),
         (b'{"a":[' + b"{}," * MAX_WEIGHT + b"1]}", "too_large", "more than 100,000 values"),
         (b'{"a":{' + b'"a":"",' * MAX_WEIGHT + b'"b":""}}', "accepted", ""),
         (b'{"a": 1', "syntax", "line 1: not JSON, which it begins like: Expecting ',' delimiter"),
@@ -63,6 +71,11 @@ def test_fields_of_json_have_lines_too() -> None:
     document = read_document(b'{\n  "a": [\n    {"b": 1},\n    {"c": 2}\n  ]\n}\n')
     paths = [("a",), ("a", 1), ("a", 1, "c"), ("a", 7), ("x",)]
     assert [document.line(path) for path in paths] == [2, 4, 4, 2, 1]
+
+
+def test_json_may_be_indented_with_tabs() -> None:
+    document = read_document(b'{\n\t"a":1,\n\t"b":[\n\t\t{"c":2}\n\t]\n}\n')
+    assert document.line(("b", 0, "c")) == 4
 
 
 def test_json_that_is_no_yaml_has_no_lines() -> None:

@@ -45,6 +45,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("metadata.namespace", "x" * 64, "must be no longer than 63 characters"),
     ("metadata.generateName", "Web-", "metadata.generateName"),
     ("metadata.generation", -1, "metadata.generation (line 1): must be 0 or more, not -1"),
+    ("metadata.deletionGracePeriodSeconds", -1, "metadata.deletionGracePeriodSeconds"),
     ("metadata.finalizers", ["a b"], "metadata.finalizers[0]"),
     ("metadata.ownerReferences", [{"kind": "X"}], "metadata.ownerReferences[0].apiVersion"),
     ("metadata.labels", {"a b": "c"}, 'metadata.labels["a b"] (line 1): the key must consist'),
@@ -87,6 +88,16 @@ BAD: list[tuple[str, Any, str]] = [
     ("spec.readinessGates", [{"conditionType": "a b"}], "spec.readinessGates[0].conditionType"),
     ("spec.schedulingGates", [{"name": "a"}], "nothing can gate its scheduling"),
     ("spec.resourceClaims", [{"name": "a"}], "one of resourceClaimName, resourceClaimTemplate"),
+    (
+        "spec.resourceClaims",
+        [{"resourceClaimName": "b"}],
+        "spec.resourceClaims[0].name (line 1): i",
+    ),
+    (
+        "spec.resourceClaims",
+        [{"name": "a", "resourceClaimName": "b"}] * 2,
+        "spec.resourceClaims[1].name (line 1): is the name of more than one claim",
+    ),
     ("spec.overhead", {"gold": 1}, "spec.overhead.gold"),
     ("spec.overhead", {"cpu": -1}, "must not be negative"),
     ("spec.nodeSelector", {"a": "b c"}, "spec.nodeSelector.a"),
@@ -192,6 +203,24 @@ BAD: list[tuple[str, Any, str]] = [
         [CONTAINER | {"name": "a", "lifecycle": {"preStop": HTTP}}],
         "spec.initContainers[0].lifecycle",
     ),
+    (
+        "spec.initContainers",
+        [
+            CONTAINER
+            | {"name": "a", "ports": [{"containerPort": n, "hostPort": 9} for n in (1, 2)]},
+        ],
+        "spec.initContainers[0].ports[1].hostPort (line 1): is taken by another",
+    ),
+    (
+        f"{C}.resizePolicy",
+        [{"resourceName": "cpu", "restartPolicy": "Later"}],
+        "must be one of NotRequired, RestartContainer",
+    ),
+    (
+        f"{C}.restartPolicyRules",
+        [{"action": "Restart", "exitCodes": {"operator": "In"}}],
+        "restartPolicyRules[0].exitCodes.values (line 1): is required",
+    ),
     (f"{C}.resizePolicy", [{"resourceName": "gold"}], "resizePolicy[0].resourceName"),
     (f"{C}.resizePolicy", [{"resourceName": "cpu"}], "resizePolicy[0].restartPolicy"),
     (
@@ -244,7 +273,17 @@ BAD: list[tuple[str, Any, str]] = [
                 {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1Ki"}},
                 "resourceFieldRef.divisor (line 1): must be 1 or a unit that fits",
             ),
+            (
+                {"resourceFieldRef": {"resource": "limits.cpu", "containerName": "A"}},
+                "resourceFieldRef.containerName (line 1): must be a DNS label",
+            ),
             ({"secretKeyRef": {"name": "a"}}, "secretKeyRef.key (line 1): is required"),
+            ({"secretKeyRef": {"name": "A", "key": "a"}}, "secretKeyRef.name (line 1): must be a"),
+            ({"fileKeyRef": {"path": "a", "volumeName": "scratch"}}, "fileKeyRef.key (line 1)"),
+            (
+                {"fileKeyRef": {"key": "A", "path": "a", "volumeName": "x"}},
+                "must be the name of a volume that is an emptyDir",
+            ),
             ({"configMapKeyRef": {"key": "a/b"}}, "configMapKeyRef.key"),
             ({"configMapKeyRef": {"key": "..a"}}, "nor begin with '..'"),
             ({"fileKeyRef": {"key": "A", "path": "a"}}, "fileKeyRef.volumeName"),
@@ -293,6 +332,17 @@ BAD: list[tuple[str, Any, str]] = [
     (f"{C}.volumeDevices", [{"name": "scratch"}], "volumeDevices[0].devicePath"),
     (f"{C}.volumeDevices", [{"name": "scratch", "devicePath": "/d"}], "a persistent volume claim"),
     (f"{C}.volumeDevices", [{"name": "x", "devicePath": "/../d"}], "must not contain '..'"),
+    (f"{C}.volumeDevices", [{"name": "x", "devicePath": "/d"}], "the name of one of spec.volumes"),
+    (
+        f"{C}.volumeDevices",
+        [{"name": name, "devicePath": "/d"} for name in "ab"],
+        "volumeDevices[1].devicePath (line 1): is the path of more than one device",
+    ),
+    (
+        f"{C}.volumeDevices",
+        [{"name": "a", "devicePath": path} for path in ("/d", "/e")],
+        "volumeDevices[1].name (line 1): is the volume of more than one device",
+    ),
     # Probes and hooks.
     (f"{C}.livenessProbe", {}, "one of exec, httpGet, tcpSocket, grpc is required"),
     (f"{C}.livenessProbe", HTTP | {"exec": {}}, "httpGet (line 1): cannot stand beside exec"),
@@ -340,6 +390,12 @@ BAD: list[tuple[str, Any, str]] = [
         ]
     ),
     ("spec.resources", {"limits": {"ephemeral-storage": 1}}, "pods as a whole have cpu, memory"),
+    ("spec.resources", {"limits": {"cpu": -1}}, "spec.resources.limits.cpu (line 1): must not be"),
+    (
+        "spec.resources",
+        {"limits": {"cpu": 1}, "requests": {"cpu": 2}},
+        "spec.resources.requests.cpu (line 1): must be no more than its limit of 1",
+    ),
     ("spec.resources", {"claims": [{"name": "a"}]}, "pods as a whole cannot have claims"),
     # Security.
     (f"{C}.securityContext.runAsUser", -1, "must be between 0 and 2147483647"),
@@ -371,6 +427,10 @@ BAD: list[tuple[str, Any, str]] = [
     (f"{C}.securityContext.windowsOptions", {"runAsUserName": ""}, "must not be empty"),
     ("spec.securityContext.fsGroup", -1, "spec.securityContext.fsGroup"),
     ("spec.securityContext.supplementalGroups", [1, -1], "supplementalGroups[1]"),
+    ("spec.securityContext.supplementalGroupsPolicy", "Join", "supplementalGroupsPolicy"),
+    ("spec.securityContext.seLinuxChangePolicy", "Never", "seLinuxChangePolicy"),
+    ("spec.securityContext.seccompProfile", {}, "spec.securityContext.seccompProfile.type"),
+    ("spec.securityContext.windowsOptions", {"runAsUserName": ""}, "must not be empty"),
     ("spec.securityContext.fsGroupChangePolicy", "Never", "fsGroupChangePolicy"),
     ("spec.securityContext.sysctls", [{"value": "1"}], "sysctls[0].name (line 1): is required"),
     ("spec.securityContext.sysctls", [{"name": "A"}], "must be the name of a kernel parameter"),
@@ -455,6 +515,88 @@ BAD: list[tuple[str, Any, str]] = [
                         },
                     },
                     "resourceFieldRef.containerName (line 1): is required",
+                ),
+                (
+                    {
+                        "secret": {
+                            "secretName": "a",
+                            "items": [{"key": "a", "path": "b", "mode": -1}],
+                        }
+                    },
+                    "secret.items[0].mode (line 1): must be a file mode",
+                ),
+                (
+                    {"downwardAPI": {"items": [{"mode": 512}]}},
+                    "downwardAPI.items[0].path (line 1): is",
+                ),
+                (
+                    {"downwardAPI": {"items": [{"path": "a", "mode": 512}]}},
+                    "downwardAPI.items[0].mode (line 1): must be a file mode",
+                ),
+                (
+                    {"downwardAPI": {"defaultMode": 512}},
+                    "downwardAPI.defaultMode (line 1): must be a",
+                ),
+                (
+                    {"projected": {"defaultMode": 512}},
+                    "projected.defaultMode (line 1): must be a file",
+                ),
+                (
+                    {
+                        "projected": {
+                            "sources": [{"configMap": {"name": "a", "items": [{"path": "a"}]}}]
+                        }
+                    },
+                    "configMap.items[0].key (line 1): is required",
+                ),
+                (
+                    {"projected": {"sources": [{"downwardAPI": {"items": [{"path": "a"}]}}]}},
+                    "downwardAPI.items[0] (line 1): one of fieldRef, resourceFieldRef is required",
+                ),
+                (
+                    {"projected": {"sources": [{"serviceAccountToken": {}}]}},
+                    "serviceAccountToken.path (line 1): is required",
+                ),
+                (
+                    {"projected": {"sources": [{"clusterTrustBundle": {"name": "a"}}]}},
+                    "clusterTrustBundle.path (line 1): is required",
+                ),
+                (
+                    {
+                        "projected": {
+                            "sources": [
+                                {
+                                    "clusterTrustBundle": {
+                                        "path": "a",
+                                        "signerName": "a",
+                                        "labelSelector": {"matchLabels": {"a": "b c"}},
+                                    },
+                                },
+                            ],
+                        },
+                    },
+                    "clusterTrustBundle.labelSelector.matchLabels.a",
+                ),
+                *(
+                    (
+                        {
+                            "projected": {
+                                "sources": [
+                                    {"podCertificate": {"signerName": "a", "keyType": "b", **more}},
+                                ],
+                            },
+                        },
+                        sentence,
+                    )
+                    for more, sentence in rows(
+                        [
+                            ({"maxExpirationSeconds": 5}, "must be between 3600 and 7862400"),
+                            (
+                                {"keyPath": "/a"},
+                                "podCertificate.keyPath (line 1): must be a relative",
+                            ),
+                        ]
+                    )
                 ),
                 ({"projected": {"sources": [{}]}}, "one of secret, configMap, downwardAPI,"),
                 ({"projected": {"sources": [{"secret": {}}]}}, "sources[0].secret.name"),
@@ -707,6 +849,14 @@ def _with(spec: dict[str, Any], **container: Any) -> str:
                 volumeDevices=[{"name": "scratch", "devicePath": "/a"}],
             ),
             "is the path of a volume mount too",
+        ),
+        (
+            _with(
+                {},
+                volumeMounts=[{"name": "x", "mountPath": "/a"}],
+                volumeDevices=[{"name": "x", "devicePath": "/b"}],
+            ),
+            "volumeDevices[0].name (line 1): is the volume of a volume mount too",
         ),
     ],
 )

@@ -1,0 +1,117 @@
+"""The command line: measures, prints the table, writes the JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Protocol
+
+import click
+
+from benchmarks.footprint import idle_rows, memory_rows
+from benchmarks.machine import load, machine
+from benchmarks.merging import merge_rows
+from benchmarks.messaging import actors_rows
+from benchmarks.noticing import notify_rows, scan_rows
+from benchmarks.recovery import crash_rows
+from benchmarks.restarting import restart_rows
+from benchmarks.row import Row
+from benchmarks.starting import start_rows, thousand_rows
+from benchmarks.table import table
+from benchmarks.waiting import waiting_rows
+
+LATEST = Path(__file__).parent / "results" / "latest.json"
+
+
+class Subject(Protocol):
+    """What can be measured by itself."""
+
+    def __call__(self, *, quick: bool) -> list[Row]:
+        """Measure and return the rows."""
+        ...
+
+
+SUBJECTS: dict[str, Subject] = {
+    "start": start_rows,
+    "memory": memory_rows,
+    "notify": notify_rows,
+    "scan": scan_rows,
+    "thousand": thousand_rows,
+    "merge": merge_rows,
+    "actors": actors_rows,
+    "waiting": waiting_rows,
+    "restart": restart_rows,
+    "crash": crash_rows,
+    "idle": idle_rows,
+}
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice(list(SUBJECTS)),
+    help="Measure this alone; may be repeated.",
+)
+@click.option(
+    "--json",
+    "path",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    default=LATEST,
+    help="Where the results go [benchmarks/results/latest.json].",
+)
+@click.option("--quick", is_flag=True, help="Few repetitions, small sizes: to see that it works.")
+def main(only: Sequence[str], path: Path, *, quick: bool) -> None:
+    """Measure the agent, and say where a number misses its target."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    began = datetime.now(UTC)
+    results: dict[str, Any] = {"machine": machine(), "began": began.isoformat(timespec="seconds")}
+    results |= {"quick": quick, "loadBefore": round(load(), 2)}
+    rows: list[Row] = []
+    for name, measured in _measured(only or list(SUBJECTS), quick=quick):
+        results.setdefault("rows", []).extend(_document(name, row) for row in measured)
+        rows += measured
+    results["loadAfter"] = round(load(), 2)
+    path.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    print(table(rows))
+    print(f"\n{_circumstances(results)}")
+
+
+def _measured(names: Sequence[str], *, quick: bool) -> Iterator[tuple[str, list[Row]]]:
+    for name in names:
+        began = perf_counter()
+        print(f"{name} ...", end="", file=sys.stderr, flush=True)
+        yield name, SUBJECTS[name](quick=quick)
+        print(f" {perf_counter() - began:.1f} s", file=sys.stderr)
+
+
+def _document(subject: str, row: Row) -> dict[str, Any]:
+    return {
+        "subject": subject,
+        **asdict(row),
+        "target": row.target and row.target._asdict(),
+        "peer": row.peer and row.peer._asdict(),
+        "met": row.is_met,
+        "ratio": row.ratio,
+    }
+
+
+def _circumstances(results: dict[str, Any]) -> str:
+    of = results["machine"]
+    sentences = [
+        "Ratio: the first figure measured, divided by the one beside it.",
+        f"{of['cpu']}, {of['cores']} cores, {of['memoryGiB']} GiB, Linux {of['kernel']}, {of['python']};",
+        f"load {results['loadBefore']} before, {results['loadAfter']} after.",
+    ]
+    if results["quick"]:
+        sentences.append("Quick: too few samples to be believed.")
+    return " ".join(sentences)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""An agent in a process of its own, seen from outside: endpoints, memory, processor time."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, Self
+
+from benchmarks.pods import manifest
+
+ROOT = Path(__file__).parents[1]
+
+GIVE_UP_AFTER = 30.0
+"""Seconds. Whatever takes that long is broken and not slow."""
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_nothing = threading.Event()
+
+
+def pause(seconds: float) -> None:
+    """Let ``seconds`` pass."""
+    _nothing.wait(seconds)
+
+
+def wait_until(is_so: Callable[[], bool], poll_every: float) -> float:
+    """Return the seconds until ``is_so``. Raises TimeoutError when it takes far too long."""
+    began = perf_counter()
+    while not is_so():
+        pause(poll_every)
+        if perf_counter() - began > GIVE_UP_AFTER:
+            raise TimeoutError(f"what was awaited did not happen within {GIVE_UP_AFTER:.0f} s")
+    return perf_counter() - began
+
+
+class Agent:
+    """``run.py`` on free ports, with a manifest directory that has a manifest for each of ``pods``.
+
+    A context: the process starts at entry and is gone at exit.
+    """
+
+    def __init__(
+        self,
+        *flags: str,
+        pods: Iterable[str] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._flags = flags
+        self._environment = {**os.environ, **(environment or {})}
+        self._directory = TemporaryDirectory(prefix="actorlet-bench-")
+        self.manifests = Path(self._directory.name) / "manifests"
+        self.manifests.mkdir()
+        for name in pods:
+            (self.manifests / f"{name}.yaml").write_bytes(manifest(name))
+        self._log = Path(self._directory.name) / "log"
+        self._port, self._health_port = _free_ports()
+        self._connection = HTTPConnection("127.0.0.1", self._port, timeout=GIVE_UP_AFTER)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                self._command(), env=self._environment, stdout=log, stderr=log, cwd=ROOT
+            )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(GIVE_UP_AFTER)
+            self._process.kill()
+            self._process.wait()
+        self._connection.close()
+        self._directory.cleanup()
+
+    def _command(self) -> list[str]:
+        return [
+            sys.executable,
+            str(ROOT / "run.py"),
+            "--hostname-override=node1",
+            f"--root-dir={self._directory.name}/state",
+            f"--pod-manifest-path={self.manifests}",
+            f"--read-only-port={self._port}",
+            f"--healthz-port={self._health_port}",
+            *self._flags,
+        ]
+
+    def wait_ready(self) -> None:
+        """Return once ``/readyz`` says 200. Raises RuntimeError with the log when it ends instead."""
+        wait_until(self._is_ready, poll_every=0.002)
+
+    def _is_ready(self) -> bool:
+        if self._process is not None and self._process.poll() is not None:
+            raise RuntimeError(f"the agent ended: {self._log.read_text(encoding='utf-8')}")
+        return self.status("/readyz") == 200
+
+    def status(self, path: str, *, method: str = "GET") -> int:
+        """Return how ``path`` answers; 0 when nobody does."""
+        try:
+            return self._ask(path, method)[0]
+        except (OSError, HTTPException):
+            return 0
+
+    def is_healthy(self) -> bool:
+        """Return whether the healthz port says so, asked as kubelets ask: each time anew."""
+        connection = HTTPConnection("127.0.0.1", self._health_port, timeout=GIVE_UP_AFTER)
+        try:
+            connection.request("GET", "/healthz", headers={"Connection": "close"})
+            return connection.getresponse().status == 200
+        except (OSError, HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def document(self, path: str) -> dict[str, Any]:
+        """Return the JSON of ``path``; empty when nobody answers, or not well."""
+        try:
+            status, body = self._ask(path, "GET")
+        except (OSError, HTTPException):
+            return {}
+        document: dict[str, Any] = json.loads(body) if status == 200 else {}
+        return document
+
+    def pod_names(self) -> set[str]:
+        """Return the names of the pods in ``/pods``, without the node's name."""
+        items = self.document("/pods").get("items", ())
+        return {item["metadata"]["name"].removesuffix("-node1") for item in items}
+
+    def _ask(self, path: str, method: str) -> tuple[int, bytes]:
+        try:
+            self._connection.request(method, path)
+            response = self._connection.getresponse()
+            return response.status, response.read()
+        except (OSError, HTTPException):
+            self._connection.close()  # the next request opens it again
+            raise
+
+    def resident_bytes(self) -> int:
+        """Return how much memory the process has."""
+        status = self._of_process("status")
+        found = re.search(r"^VmRSS:\s+(\d+) kB$", status, re.MULTILINE)
+        return int(found.group(1)) * 1024 if found else 0
+
+    def cpu_seconds(self) -> float:
+        """Return how long the process has computed, in user and system mode."""
+        # The second field is the command in parentheses, which may hold spaces.
+        fields = self._of_process("stat").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def _of_process(self, file: str) -> str:
+        assert self._process is not None
+        return Path(f"/proc/{self._process.pid}/{file}").read_text(encoding="utf-8")
+
+
+def _free_ports() -> tuple[int, int]:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as one,
+        socket.create_server(("127.0.0.1", 0)) as two,
+    ):
+        return one.getsockname()[1], two.getsockname()[1]

@@ -1,0 +1,202 @@
+"""The ledger against a plain model: several sources, any order of listings, crashes in between."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from actors.messages.changes import Op, PodChange
+from actors.messages.pod_manager import PodsAre, PodsChanged
+from actors.messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
+from actors.messages.units import Timestamp
+from stores.claims import Claims
+from stores.first_seen import FirstSeen
+from stores.pod_ledger import PodLedger
+from tests.support.builders import make_pod
+from tests.support.pod_picture import PodPicture
+
+SOURCES = (FILE, HTTP, API)
+LATER = len(SOURCES)
+
+
+@st.composite
+def listings(draw: st.DrawFn) -> tuple[Pod, ...]:
+    """Few UIDs and few names, so that sources meet in them and manifests change theirs."""
+    uids = draw(st.lists(st.sampled_from(["u1", "u2", "u3", "u4"]), unique=True, max_size=4))
+    return tuple(
+        make_pod(
+            draw(st.sampled_from("abc")),
+            uid=uid,
+            image=draw(st.sampled_from(["registry.example/a", "registry.example/b"])),
+            phase=draw(st.sampled_from(["", "Running", "Failed"])),
+            deleting=draw(st.sampled_from([False, False, True])),
+            metadata=draw(st.sampled_from([{}, {"resourceVersion": "7"}])),
+        )
+        for uid in uids
+    )
+
+
+class Model:
+    """Who claims what since when, as a table that is searched from top to bottom."""
+
+    def __init__(self) -> None:
+        self.lists: dict[SourceName, dict[PodUid, FullName]] = {}
+        """What each source told last, in this life or in an earlier one."""
+        self.claims: dict[tuple[SourceName, PodUid], tuple[int, int, FullName]] = {}
+        self._tick = 0
+
+    def take(self, source: SourceName, pods: dict[PodUid, FullName], order: list[PodUid]) -> None:
+        """Note a listing, whose pods make their claims in this order."""
+        for key in [(s, uid) for s, uid in self.claims if s == source and uid not in pods]:
+            del self.claims[key]
+        for uid in order:
+            place = pods[uid]
+            mine = self.claims.get((source, uid))
+            if mine is None or mine[2] != place:
+                self._tick += 1
+                rivals = [c[0] for (_, u), c in self.claims.items() if u == uid and c[2] == place]
+                self.claims[source, uid] = (min([*rivals, self._tick]), self._tick, place)
+        self.lists[source] = pods
+
+    def served(self) -> dict[PodUid, SourceName]:
+        """Return the pods that hold both their UID and their name, and whose version counts."""
+        by_age = sorted((claim, key) for key, claim in self.claims.items())
+        holders: dict[PodUid, SourceName] = {}
+        names: dict[FullName, PodUid] = {}
+        for (_, _, name), (source, uid) in by_age:
+            if uid not in holders:
+                holders[uid] = source
+                names.setdefault(name, uid)
+        return {uid: holders[uid] for uid in names.values()}
+
+
+class LedgerModel(RuleBasedStateMachine):
+    """Two pictures are kept: a subscriber's that was there all the time, and one that is told anew."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.claims, self.seen = Claims(), FirstSeen()
+        self.ledger = PodLedger(self.claims, self.seen)
+        self.model = Model()
+        self.picture = PodPicture()
+        self.told: dict[SourceName, tuple[Pod, ...]] = {}
+        """The objects of each source's newest listing."""
+        self.now = 0
+
+    @rule(source=st.sampled_from(SOURCES), pods=listings())
+    def lists(self, source: SourceName, pods: tuple[Pod, ...]) -> None:
+        self.take(source, pods)
+
+    @rule(source=st.sampled_from(SOURCES), data=st.data())
+    def lists_some_of_it_again(self, source: SourceName, data: st.DataObject) -> None:
+        known = self.told.get(source, ())
+        self.take(source, tuple(pod for pod in known if data.draw(st.booleans())))
+
+    @rule(source=st.sampled_from(SOURCES), data=st.data())
+    def takes_a_pod_over_from_another_source(
+        self, source: SourceName, data: st.DataObject
+    ) -> None:
+        others = [pod for name in SOURCES for pod in self.told.get(name, ()) if name != source]
+        more = (data.draw(st.sampled_from(others)),) if others else ()
+        self.take(source, (*more, *self.told.get(source, ())))
+
+    @rule()
+    def crashes(self) -> None:
+        self.ledger = PodLedger(self.claims, self.seen)
+
+    @precondition(lambda self: self.told.keys() - self.ledger.listed)
+    @rule(data=st.data())
+    def tells_its_listing_again(self, data: st.DataObject) -> None:
+        missing = sorted(self.told.keys() - self.ledger.listed)
+        source = data.draw(st.sampled_from(missing))
+        self.take(source, self.told[source])
+
+    @rule(order=st.permutations(SOURCES))
+    def crashes_and_recovers(self, order: list[SourceName]) -> None:
+        self.crashes()
+        before = dict(self.picture.pods)
+        removals = len(self.picture.removed)
+        for source in order:
+            if source in self.told:
+                self.take(source, self.told[source])
+        if self.complete:
+            # Whatever the order, nobody was stopped and nobody else took a name.
+            assert {uid: pod.source for uid, pod in self.picture.pods.items()} == {
+                uid: pod.source for uid, pod in before.items()
+            } or self.was_incomplete
+            assert self.was_incomplete or len(self.picture.removed) == removals
+
+    was_incomplete = False
+
+    @property
+    def complete(self) -> bool:
+        return self.ledger.listed == self.told.keys()
+
+    def take(self, source: SourceName, pods: tuple[Pod, ...]) -> None:
+        self.now += 1
+        places_before = self.places()
+        served_before = dict(self.picture.pods)
+        removals_before = len(self.picture.removed)
+        taken = self.ledger.take(source, pods, Timestamp(self.now))
+        changes = taken.served
+        if taken.first:
+            self.picture.apply(PodsAre(source=source, pods=self.ledger.served(source)))
+            changes = tuple(change for change in changes if change.pod.source != source)
+        if changes:
+            self.picture.apply(PodsChanged(source=source, changes=changes))
+        self.told[source] = pods
+        self.model.take(source, admitted(pods), claim_order(taken.listed))
+        for pod in self.picture.removed[removals_before:]:
+            # It was told somewhere at this place before and is not any more: else nobody removes it.
+            key = (SourceName(pod.source), pod.uid)
+            assert places_before.get(key) != self.places().get(key), served_before
+
+    def places(self) -> dict[tuple[SourceName, PodUid], FullName]:
+        return {
+            (source, uid): name
+            for source, pods in self.model.lists.items()
+            for uid, name in pods.items()
+        }
+
+    @invariant()
+    def what_a_subscriber_knows_is_what_is_served(self) -> None:
+        served = {
+            pod.uid: pod for source in self.ledger.listed for pod in self.ledger.served(source)
+        }
+        known = {
+            uid: pod for uid, pod in self.picture.pods.items() if pod.source in self.ledger.listed
+        }
+        assert known == served
+
+    @invariant()
+    def served_pods_are_those_of_the_oldest_claims(self) -> None:
+        if self.complete:
+            served = {uid: SourceName(pod.source) for uid, pod in self.picture.pods.items()}
+            assert served == self.model.served()
+
+    @invariant()
+    def whoever_is_listed_is_served_or_waits(self) -> None:
+        for source in self.ledger.listed:
+            served = {pod.uid for pod in self.ledger.served(source)}
+            waiting = self.ledger.waiting(source).keys()
+            assert served | waiting == {pod.uid for pod in self.told[source]}
+            assert not served & waiting
+
+
+def admitted(pods: tuple[Pod, ...]) -> dict[PodUid, FullName]:
+    """Return the pods that the merge takes in: the first of each UID and of each name."""
+    places: dict[PodUid, FullName] = {}
+    for pod in pods:
+        if pod.uid not in places and pod.full_name not in places.values():
+            places[pod.uid] = pod.full_name
+    return places
+
+
+def claim_order(changes: tuple[PodChange, ...]) -> list[PodUid]:
+    """Return who claims its place in which order: as the changes are listed."""
+    return [change.pod.uid for change in changes if change.op is not Op.REMOVE]
+
+
+TestLedgerModel = LedgerModel.TestCase
+TestLedgerModel.settings = settings(stateful_step_count=25, max_examples=3000)

@@ -1,0 +1,239 @@
+"""Starting: in order, each after the one before it is up or has ended (rules 11 and 13)."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.kernel import (
+    Actor,
+    ActorSystem,
+    Backoff,
+    ChildSpec,
+    DynamicSpec,
+    EndReason,
+    Key,
+    Restart,
+    Runtime,
+    SpecError,
+    Strategy,
+    SupervisorSpec,
+    Threads,
+)
+from actors.messages.units import Seconds
+from tests.support.players import (
+    STOP_YOURSELF,
+    FailsAtFirst,
+    Gate,
+    OwnThreadPlayer,
+    Say,
+    Troupe,
+    crash,
+    key,
+)
+from tests.support.stage import Stage, live_stage, stage
+
+DISK, WEB, LOG = key("disk"), key("web"), key("log")
+
+
+def test_children_start_from_left_to_right(troupe: Troupe, runtime: Runtime) -> None:
+    inner = SupervisorSpec(name="inner", children=(troupe.child(WEB),))
+    spec = SupervisorSpec(name="root", children=(troupe.child(DISK), inner, troupe.child(LOG)))
+    with stage(spec, runtime):
+        troupe.diary.expect("disk starts 1", "web starts 1", "log starts 1")
+
+
+def test_a_later_child_waits_until_the_earlier_one_is_up(troupe: Troupe, gate: Gate) -> None:
+    children = (troupe.child(DISK, at_start=gate), troupe.child(WEB))
+    with live_stage(SupervisorSpec(name="root", children=children)) as play:
+        gate.reached()
+        assert play.state(DISK) == "starting"
+        assert play.state(WEB) == "waiting"
+        assert not play.system.wait_started(Seconds(0.0))
+
+        gate.open()
+        assert play.system.wait_started(Seconds(5.0))
+        troupe.diary.expect("disk starts 1", "web starts 1")
+
+
+def test_a_child_that_does_not_start_in_time_is_abandoned_and_the_next_one_starts(
+    troupe: Troupe, gate: Gate
+) -> None:
+    disk = troupe.child(
+        DISK, at_start=gate, start_deadline=Seconds(0.05), restart=Restart.TEMPORARY
+    )
+    with live_stage(SupervisorSpec(name="root", children=(disk, troupe.child(WEB)))) as play:
+        ended = play.ended.next()
+
+        assert (ended.name, ended.reason, ended.abandoned) == ("disk", EndReason.FAILED, True)
+        assert ended.error == "did not start within 0.05 s"
+        troupe.diary.expect("disk starts 1", "web starts 1")
+
+
+def test_a_child_in_backoff_does_not_hold_up_those_after_it_under_one_for_one(
+    troupe: Troupe, runtime: Runtime
+) -> None:
+    disk = troupe.child(DISK, at_start=FailsAtFirst(1))
+    with stage(SupervisorSpec(name="root", children=(disk, troupe.child(WEB))), runtime) as play:
+        # The whole tree counts as started: each child had its start or its first end.
+        assert play.state(DISK) == "backoff"
+        assert play.state(WEB) == "running"
+        assert play.system.wait_started(Seconds(5.0))
+
+        play.advance(1.0)
+        troupe.diary.expect("disk starts 1", "web starts 1", "disk starts 2")
+
+
+@pytest.mark.parametrize("strategy", [Strategy.REST_FOR_ONE, Strategy.ONE_FOR_ALL])
+def test_a_child_in_backoff_holds_up_those_that_depend_on_it(
+    troupe: Troupe, runtime: Runtime, strategy: Strategy
+) -> None:
+    children = (troupe.child(DISK, at_start=FailsAtFirst(1)), troupe.child(WEB))
+    spec = SupervisorSpec(name="root", strategy=strategy, children=children)
+    with stage(spec, runtime) as play:
+        assert play.state(DISK) == "backoff"
+        assert play.state(WEB) == "waiting"
+        assert not play.system.wait_started(Seconds(0.0))
+
+        play.advance(1.0)
+        troupe.diary.expect("disk starts 1", "disk starts 2", "web starts 1")
+        assert play.system.wait_started(Seconds(5.0))
+
+
+@pytest.mark.parametrize("restart", list(Restart))
+def test_a_child_that_has_not_had_its_turn_starts_after_the_one_before_it_came_back(
+    troupe: Troupe, runtime: Runtime, restart: Restart
+) -> None:
+    # Also one that is never restarted: this is its first start.
+    children = (
+        troupe.child(DISK, at_start=FailsAtFirst(1)),
+        troupe.child(WEB, restart=restart),
+    )
+    spec = SupervisorSpec(name="root", strategy=Strategy.ONE_FOR_ALL, children=children)
+    with stage(spec, runtime) as play:
+        play.advance(1.0)
+
+        troupe.diary.expect("disk starts 1", "disk starts 2", "web starts 1")
+
+
+def test_a_child_that_is_done_at_once_holds_nobody_up(troupe: Troupe, runtime: Runtime) -> None:
+    disk = troupe.child(DISK, at_start=lambda player: player.stop(), restart=Restart.TRANSIENT)
+    with stage(SupervisorSpec(name="root", children=(disk, troupe.child(WEB))), runtime) as play:
+        troupe.diary.expect("disk starts 1")
+        assert sorted(troupe.diary.drain()) == ["disk stops", "web starts 1"]
+        assert play.state(DISK) == "stopped"
+
+
+def test_a_tree_that_fails_at_its_start_is_not_started(troupe: Troupe, runtime: Runtime) -> None:
+    spec = SupervisorSpec(
+        name="root", intensity=0, children=(troupe.child(WEB, at_start=FailsAtFirst(1)),)
+    )
+    with stage(spec, runtime) as play:
+        assert not play.system.wait_started(Seconds(5.0))
+        assert play.system.wait(Seconds(5.0)) == 70
+
+
+def test_an_actor_of_ones_own_needs_only_receive(runtime: Runtime) -> None:
+    class Quiet(Actor[Say]):
+        def receive(self, message: Say, /) -> None:
+            """Hear nothing."""
+
+    quiet = Key[Say]("quiet")
+    spec = SupervisorSpec(name="root", children=(ChildSpec(key=quiet, factory=Quiet),))
+    with stage(spec, runtime) as play:
+        play.tell(quiet, Say(word="hello"))
+
+        assert play.describe()["quiet"].handled == 1
+        assert play.stop() == 0
+
+
+def test_each_actor_has_its_own_name_incarnation_and_clock(
+    troupe: Troupe, runtime: Runtime
+) -> None:
+    spec = SupervisorSpec(name="root", children=(troupe.child(key("web/a")),))
+    play = Stage(spec, runtime)
+    play.start()
+    play.advance(3.0)
+
+    def look(reply_to: object) -> object:
+        from tests.support.players import Do  # noqa: PLC0415
+
+        return Do(
+            action=lambda player: reply_to.tell(  # type: ignore[attr-defined]
+                (player.name, player.incarnation, player.clock.monotonic(), player.clock.wall())
+            )
+        )
+
+    answer: object = play.ask(key("web/a"), look)  # type: ignore[arg-type]
+    assert answer == ("web/a", 1, 3.0, 1_700_000_003.0)
+    play.stop()
+
+
+def test_own_threads_carry_the_name_of_their_actor() -> None:
+    import threading  # noqa: PLC0415
+
+    troupe = Troupe(OwnThreadPlayer)
+    spec = SupervisorSpec(name="root", children=(troupe.child(key("web/a")),))
+    with stage(spec, Threads()):
+        threads = {thread.name: thread for thread in threading.enumerate()}
+
+        # All of them are daemons: a stuck one never keeps the interpreter from exiting.
+        assert {"web/a", "control", "pool-0", "pool-1"} <= set(threads)
+        assert all(threads[name].daemon for name in ("web/a", "control", "pool-0", "pool-1"))
+
+
+@pytest.mark.parametrize("kind", [SupervisorSpec, DynamicSpec])
+def test_a_limit_that_backoff_makes_unreachable_is_refused(
+    kind: type[SupervisorSpec | DynamicSpec],
+) -> None:
+    # 0.1 s, doubled seven times, takes longer than ten seconds: the eighth restart never counts.
+    name = {"name": "root"} if kind is SupervisorSpec else {"key": Key[object]("root")}
+    with pytest.raises(SpecError, match="root: 8 restarts take up to"):
+        kind(**name, intensity=8, period=Seconds(10.0))  # type: ignore[arg-type]
+
+
+def test_the_most_that_fits_into_the_period_is_accepted() -> None:
+    backoff = Backoff(initial=Seconds(1.0), jitter=Seconds(0.0), cap=Seconds(4.0))
+    # 1 + 2 + 4 + 4 s.
+    assert SupervisorSpec(name="root", intensity=4, period=Seconds(11.0), backoff=backoff)
+    with pytest.raises(SpecError):
+        SupervisorSpec(name="root", intensity=4, period=Seconds(10.9), backoff=backoff)
+
+
+@pytest.mark.parametrize(("intensity", "period"), [(-1, 10.0), (3, 0.0), (3, -1.0)])
+def test_a_limit_that_makes_no_sense_is_refused(intensity: int, period: float) -> None:
+    with pytest.raises(SpecError, match="intensity must be >= 0 and period > 0"):
+        SupervisorSpec(name="root", intensity=intensity, period=Seconds(period))
+
+
+def test_a_name_that_occurs_twice_anywhere_in_a_tree_is_refused(troupe: Troupe) -> None:
+    inner = SupervisorSpec(name="inner", children=(troupe.child(WEB),))
+    with pytest.raises(SpecError, match="root: more than one is called web"):
+        SupervisorSpec(name="root", children=(inner, troupe.child(WEB)))
+
+
+def test_a_supervisor_without_children_runs(runtime: Runtime) -> None:
+    with stage(SupervisorSpec(name="root"), runtime) as play:
+        assert play.system.wait_started(Seconds(5.0))
+        assert play.stop() == 0
+
+
+def test_a_system_stopped_while_it_starts_comes_down(troupe: Troupe, gate: Gate) -> None:
+    children = (troupe.child(DISK, at_start=gate), troupe.child(WEB))
+    with live_stage(SupervisorSpec(name="root", children=children)) as play:
+        gate.reached()
+        play.system.stop()
+        gate.open()
+
+        # The one that was starting is up and stops; the one after it never starts.
+        assert play.system.wait(Seconds(5.0)) == 0
+        troupe.diary.expect("disk starts 1", "disk stops")
+        troupe.diary.expect_silence()
+
+
+def test_the_same_system_can_be_built_from_a_spec_twice(troupe: Troupe, runtime: Runtime) -> None:
+    spec = SupervisorSpec(name="root", children=(troupe.child(WEB),))
+    ActorSystem(spec)
+    with stage(spec, runtime) as play:
+        play.tell_all(WEB, STOP_YOURSELF, crash())
+        play.advance(1.0)
+        assert play.describe()["web"].restarts == 2
