@@ -7,7 +7,6 @@ exact reverse, by the kernel.
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -17,7 +16,6 @@ import structlog
 from actors.http.server import HTTP_SERVER, HttpServer, Listeners
 from actors.http.state import Surroundings
 from actors.kernel import (
-    EXIT_STOPPED,
     ActorSystem,
     AnySpec,
     ChildSpec,
@@ -34,7 +32,7 @@ from actors.messages.pods import FILE, SourceName
 from actors.messages.sources import Rescan, SourceMessage
 from actors.messages.units import Seconds
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from actors.process import Process
+from actors.process import Process, leave
 from actors.systemd import Systemd
 from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from sources.manifest import ManifestRules
@@ -142,18 +140,14 @@ def _sign_of_life(reply_to: Port[PodDescribed]) -> DescribePod:
 def run(settings: Settings) -> int:
     """Run the agent until it is told to stop, and return the exit code.
 
-    Raises StartError when the machine does not let it start. Does not return when something is stuck:
-    then it ends the process itself, since the interpreter's own end may wait for, or be aborted by,
-    threads that are in the middle of something.
+    Raises StartError when the machine does not let it start. Ends as ``process.leave`` does.
     """
     log = configure_logs(settings.logging_format, settings.verbosity, sys.stderr)
     try:
         code = _run(settings)
     finally:
         log.close()
-    if code != EXIT_STOPPED:
-        os._exit(code)
-    return code
+    return leave(code)
 
 
 def _run(settings: Settings) -> int:

@@ -31,9 +31,7 @@ from actors.messages.pod_manager import (
 from actors.messages.pods import Pod, SourceName
 from actors.messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
 from actors.messages.units import Timestamp
-from stores.claims import Claims
-from stores.first_seen import FirstSeen
-from stores.pod_ledger import PodLedger, Taken
+from stores.pod_ledger import LedgerMemory, PodLedger, Taken
 from stores.quarantine import Quarantine
 
 _BEFORE_ALL = Epoch(0, 0)
@@ -53,8 +51,7 @@ POD_MANAGER = Key[PodManagerMessage]("pod-manager", coalesce=_source_of_listing)
 class PodMemory:
     """What outlives a life of PodManager. Used by one life at a time, so it needs no lock."""
 
-    claims: Claims = field(default_factory=Claims)
-    seen: FirstSeen = field(default_factory=FirstSeen)
+    ledger: LedgerMemory = field(default_factory=LedgerMemory)
     quarantine: Quarantine = field(default_factory=Quarantine)
     subscribers: dict[Port[PodFact], None] = field(default_factory=dict)
     """In the order of their subscription, which is the order in which they are told."""
@@ -81,7 +78,7 @@ class PodManager(PooledActor[PodManagerMessage]):
     ) -> None:
         self._sources = sources
         self._memory = memory
-        self._ledger = PodLedger(memory.claims, memory.seen)
+        self._ledger = PodLedger(memory.ledger)
         self._epochs: dict[SourceName, Epoch] = {}
         self._judged: dict[SourceName, PodsJudged] = {}
 
@@ -186,7 +183,7 @@ class PodManager(PooledActor[PodManagerMessage]):
 def _is_harmless(source: SourceName, now: Timestamp, pod: Pod) -> bool:
     """Return whether ``pod`` can be taken in, tried on a ledger that is thrown away."""
     try:
-        PodLedger(Claims(), FirstSeen()).take(source, (pod,), now)
+        PodLedger(LedgerMemory()).take(source, (pod,), now)
     except Exception:  # noqa: BLE001  # a trial: what it raises is the answer
         return False
     return True

@@ -5,6 +5,7 @@ The tree runs on other threads; this one only waits for what concerns the proces
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -14,7 +15,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from actors.kernel import EXIT_UNCLEAN, ActorSystem, AskTimeoutError
+from actors.kernel import EXIT_STOPPED, EXIT_UNCLEAN, ActorSystem, AskTimeoutError
 from actors.messages.units import Seconds
 from actors.signals import Signals
 from actors.systemd import Systemd
@@ -151,3 +152,14 @@ class Process:
 
     def _now(self) -> Seconds:
         return self._agent.system.clock.monotonic()
+
+
+def leave(code: int) -> int:
+    """Return ``code`` if it is 0; else end the process with it, here and now.
+
+    Then threads may be in the middle of something for good. The interpreter's own end can wait for
+    them, and is aborted by one that comes back from compiled code that far too late.
+    """
+    if code != EXIT_STOPPED:
+        os._exit(code)
+    return code

@@ -8,7 +8,7 @@ and wait. ``take`` brings in one listing and says what it changed about the serv
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from actors.messages.changes import Op, PodChange
 from actors.messages.pods import Pod, PodUid, SourceName
@@ -34,15 +34,28 @@ class Taken:
     """What changed about the served pods of any source."""
 
 
-class PodLedger:
-    """Takes listings in. ``claims`` and ``seen`` outlive it; everything else is rebuilt by listings."""
+@dataclass(frozen=True, slots=True)
+class LedgerMemory:
+    """What outlives a ledger. Everything else in it is rebuilt by the listings."""
 
-    def __init__(self, claims: Claims, seen: FirstSeen) -> None:
-        self.index = PodIndex(claims)
-        self._claims = claims
-        self._seen = seen
+    claims: Claims = field(default_factory=Claims)
+    seen: FirstSeen = field(default_factory=FirstSeen)
+    heard: set[SourceName] = field(default_factory=set)
+    """The sources that ever listed: only they can have claims on record."""
+
+
+class PodLedger:
+    """Takes listings in, one after the other."""
+
+    def __init__(self, memory: LedgerMemory) -> None:
+        self.index = PodIndex(memory.claims)
+        self._claims = memory.claims
+        self._seen = memory.seen
+        self._heard = memory.heard
+        self._awaited = set(memory.heard)
+        """Sources that have listed in an earlier life and not yet in this one."""
         self._sources: dict[SourceName, SourceMemory] = {}
-        self._take_standing()
+        self._standing: Standing = self._claims.standing()
         self._served: dict[PodUid, Pod] = {}
         self._held: set[PodUid] = set()
         """Pods that would be served, but for a source that has not listed since the restart."""
@@ -65,6 +78,8 @@ class PodLedger:
         if merged.first:
             # Before its pods are indexed: what went while nobody looked holds no name any more.
             self._claims.retain(source, merged.memory.kept.keys())
+            self._heard.add(source)
+            self._awaited.discard(source)
             ops |= dict.fromkeys(self._held)
         for change in merged.changes:
             is_removal = change.op is Op.REMOVE
@@ -74,9 +89,9 @@ class PodLedger:
             ops[change.pod.uid] = change.op
         for pod in merged.refreshed:
             self._refresh(pod)
-        if merged.first or (self._awaits_somebody and _may_free_names(merged.changes)):
+        if merged.first or (self._awaited and _may_free_names(merged.changes)):
             # The next in line for a name may belong to a source that has yet to list.
-            self._take_standing()
+            self._standing = self._claims.standing()
         self._seen.retain(source, merged.memory.kept.keys())
         return Taken(first=merged.first, listed=merged.changes, served=tuple(self._changes(ops)))
 
@@ -87,21 +102,17 @@ class PodLedger:
             for pod, holder in self.index.shadowed()
             if pod.source == source
         }
-        memory = self._sources.get(source)
-        for pod, reason in memory.dropped if memory else ():
-            reasons[pod.uid] = str(reason)
+        memory = self._sources.get(source, SourceMemory(source=source))
+        for pod, reason in memory.dropped:
+            # Of two pods with one UID the other may well be served.
+            if pod.uid not in memory.kept:
+                reasons[pod.uid] = str(reason)
         for uid in self._held:
             held = self.index.holder(uid)
             if held is not None and held.source == source:
                 awaited = self._standing.awaited(held, self._sources)
                 reasons[uid] = f"its name was held by source {awaited}, which has not listed yet"
         return reasons
-
-    def _take_standing(self) -> None:
-        """Note who holds what by the claims on record, and whether any of them has yet to list."""
-        self._standing: Standing = self._claims.standing()
-        holders = {*self._standing.uid_holders.values(), *self._standing.name_holders.values()}
-        self._awaits_somebody = not holders <= self._sources.keys()
 
     def _refresh(self, pod: Pod) -> None:
         self.index.add(pod)

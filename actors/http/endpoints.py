@@ -165,8 +165,7 @@ async def _errors_as_json(request: web.Request, handler: Handler) -> web.StreamR
     except web.HTTPException as error:
         allow = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}
         return _error(error.status, error.text or error.reason, allow)
-    except Exception:
-        # A bug in here. The tree has nothing to do with it, so nobody is restarted for it.
+    except Exception:  # noqa: BLE001  # a bug in here: the tree is well, so nobody is restarted for it
         _log.exception("request failed", path=request.path)
         return _error(500, "internal error, see the log", {})
 

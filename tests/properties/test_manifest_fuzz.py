@@ -31,7 +31,7 @@ RULE_SETS = st.builds(
     strict=st.booleans(),
     allow_references=st.booleans(),
 )
-QUICK = settings(deadline=timedelta(seconds=1))
+QUICK = settings(deadline=timedelta(seconds=5))
 
 FIELDS = sorted(
     {

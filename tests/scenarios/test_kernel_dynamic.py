@@ -130,6 +130,7 @@ def test_a_successor_that_is_not_wanted_any_more_does_not_start(
 ) -> None:
     with live_stage(TREE) as play:
         pool = play.port(POOL)
+        assert play.system.wait_started(Seconds(5.0))
         pool.tell(StartChild(spec=troupe.child(WEB, at_stop=gate)))
         pool.tell(StopChild(path="web"))
         gate.reached()
@@ -148,6 +149,7 @@ def test_a_successor_that_is_not_wanted_any_more_does_not_start(
 def test_a_successor_starts_when_the_one_before_it_is_down(troupe: Troupe, gate: Gate) -> None:
     with live_stage(TREE) as play:
         pool = play.port(POOL)
+        assert play.system.wait_started(Seconds(5.0))
         pool.tell(StartChild(spec=troupe.child(WEB, at_stop=gate)))
         pool.tell(StopChild(path="web"))
         gate.reached()

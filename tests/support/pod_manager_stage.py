@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 import pykka
 
@@ -14,7 +13,6 @@ from actors.messages.pod_manager import (
     DescribePods,
     PodDescribed,
     PodFact,
-    PodManagerMessage,
     PodsAre,
     PodsDescribed,
     Subscribe,
@@ -24,8 +22,6 @@ from actors.messages.sources import Epoch, ListPods, PodsJudged, SourceListed, S
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from tests.support.probe import Probe
 from tests.support.stage import Stage, stage
-
-A = TypeVar("A")
 
 
 class Listener(Probe[PodFact]):
@@ -92,22 +88,19 @@ class PodManagerStage:
 
     def described(self) -> PodsDescribed:
         """Return everything PodManager knows."""
-        return self._ask(lambda reply_to: DescribePods(reply_to=reply_to))
+        return self.play.ask(POD_MANAGER, _describe_pods)
 
-    def find(
-        self, *, uid: PodUid | None = None, full_name: FullName | None = None
-    ) -> PodDescribed:
+    def find(self, *, uid: PodUid | None = None, full_name: FullName | None = None) -> PodDescribed:
         """Return what PodManager answers about one pod."""
-        return self._ask(
-            lambda reply_to: DescribePod(reply_to=reply_to, uid=uid, full_name=full_name)
-        )
+
+        def question(reply_to: Port[PodDescribed]) -> DescribePod:
+            return DescribePod(reply_to=reply_to, uid=uid, full_name=full_name)
+
+        return self.play.ask(POD_MANAGER, question)
 
     def crash_count(self) -> int:
         """Return how many lives of PodManager ended."""
         return len(self.play.endings)
-
-    def _ask(self, question: Callable[[Port[A]], PodManagerMessage]) -> A:
-        return self.play.ask(POD_MANAGER, question)
 
 
 @contextmanager
@@ -120,6 +113,10 @@ def pod_manager_stage(
     child = ChildSpec(key=POD_MANAGER, factory=lambda: PodManager(sources, memory))
     with stage(SupervisorSpec(name="root", children=(child,)), runtime) as play:
         yield PodManagerStage(play, sources)
+
+
+def _describe_pods(reply_to: Port[PodsDescribed]) -> DescribePods:
+    return DescribePods(reply_to=reply_to)
 
 
 def _words(fact: PodFact) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from actors.messages.changes import Op
 from actors.messages.pod_manager import PodFact, PodsAre, PodsChanged
@@ -28,7 +29,9 @@ class PodPicture:
                 self.pods |= {pod.uid: pod for pod in pods}
             case PodsChanged(changes=changes):
                 assert changes
-                assert [c.op for c in changes] == sorted((c.op for c in changes), key=list(Op).index)
+                assert [c.op for c in changes] == sorted(
+                    (c.op for c in changes), key=list(Op).index
+                )
                 assert _all_differ([c.pod.uid for c in changes])
                 for change in changes:
                     if change.op is Op.REMOVE:
@@ -47,5 +50,5 @@ class PodPicture:
             self.removed.append(known)
 
 
-def _all_differ(things: list[PodUid] | list[str]) -> bool:
+def _all_differ(things: Sequence[str]) -> bool:
     return max(Counter(things).values(), default=1) == 1
