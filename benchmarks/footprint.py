@@ -50,11 +50,11 @@ def _resident_bytes() -> int:
 
 def idle_rows(*, quick: bool) -> list[Row]:
     """Return the processor time of an agent that is left alone, scans and watch included."""
-    window = 2.0 if quick else 10.0
+    window = 2.0 if quick else 8.0
     with Agent(pods=_NAMES) as agent:
         agent.wait_ready()
         pause(2.5)  # past the time in which young files are read again
-        shares = [_cpu_percent(agent, window) for _ in range(1 if quick else 3)]
+        shares = [_cpu_percent(agent, window) for _ in range(1 if quick else 2)]
     row = Row(
         what="processor time of an idle agent, 10 pods",
         unit="%",

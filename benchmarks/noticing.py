@@ -40,7 +40,7 @@ def notify_rows(*, quick: bool) -> list[Row]:
         Row(
             what=f"manifest {way} to pod in /pods",
             unit="ms",
-            figures=tail(latencies := _latencies(write, 10 if quick else 200), 1e3),
+            figures=tail(latencies := _latencies(write, 10 if quick else 150), 1e3),
             samples=len(latencies),
             target=Target(150.0),
             judged=P99,

@@ -10,7 +10,7 @@ from benchmarks.row import WORST, Row, Target, spread
 
 def start_rows(*, quick: bool) -> list[Row]:
     """Return the time from starting the process to the first 200 of ``/readyz``."""
-    seconds = [_seconds_to_be_ready(10) for _ in range(2 if quick else 10)]
+    seconds = [_seconds_to_be_ready(10) for _ in range(2 if quick else 8)]
     row = Row(
         what="process start to /readyz 200, 10 manifests",
         unit="s",
@@ -24,7 +24,7 @@ def start_rows(*, quick: bool) -> list[Row]:
 
 def thousand_rows(*, quick: bool) -> list[Row]:
     """Return the time from starting the process to 1,000 pods in ``/pods``."""
-    seconds = [_seconds_to_serve(1000) for _ in range(1 if quick else 5)]
+    seconds = [_seconds_to_serve(1000) for _ in range(1 if quick else 4)]
     row = Row(
         what="1,000 manifests at start, until all are in /pods",
         unit="s",

@@ -23,8 +23,8 @@ from benchmarks.row import Peer, Row, tail
 def waiting_rows(*, quick: bool) -> list[Row]:
     """Return how long a message waits for its actor while eight others have work without end."""
     # Each of Pykka's takes a tenth of a second.
-    ours = apart(waits_in_the_pool, times=50 if quick else 500)
-    pykkas = apart(waits_with_pykka, times=10 if quick else 100)
+    ours = apart(waits_in_the_pool, times=50 if quick else 300)
+    pykkas = apart(waits_with_pykka, times=10 if quick else 60)
     row = Row(
         what="message waits for its actor beside 8 that are always busy",
         unit="ms",

@@ -9,7 +9,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, TypeAlias
+
+from typing_extensions import override
 
 # Its public ``watch`` begins when it is first iterated, on the thread: what changes between a look
 # and that moment would go unnoticed until the next scan.
@@ -30,7 +32,19 @@ _JOIN_DEADLINE: Final = 1.0
 """Seconds. The thread sees the stop within a step; on a machine that is that slow, let it finish alone."""
 
 
-class DirectoryWatch:
+class Watch(Protocol):
+    """A watch that is kept."""
+
+    def close(self) -> None:
+        """Stop watching. Neither callback is called after this returned."""
+        ...
+
+
+KeepWatch: TypeAlias = Callable[[Iterable[Path], Callable[[], None], Callable[[str], None]], Watch]
+"""Begins to watch directories, as the constructor of ``DirectoryWatch`` does."""
+
+
+class DirectoryWatch(Watch):
     """Watches from construction until ``close``. Calls back on its own thread."""
 
     def __init__(
@@ -67,8 +81,8 @@ class DirectoryWatch:
         )
         self._thread.start()
 
+    @override
     def close(self) -> None:
-        """Stop watching. Neither callback is called after this returned."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(_JOIN_DEADLINE)

@@ -34,7 +34,7 @@ from actors.messages.sources import (
     Verdict,
 )
 from actors.messages.units import Seconds, Timestamp
-from sources.directory_watch import DirectoryWatch
+from sources.directory_watch import DirectoryWatch, KeepWatch
 from sources.file_verdicts import FileState, Judgement, judge
 from sources.manifest import ManifestRules, decode_manifest
 from sources.manifest_directory import Listed, look
@@ -132,9 +132,14 @@ class FileSource(Actor[FileSourceMessage]):
     """
 
     def __init__(
-        self, rules: FileSourceRules, pod_manager: Port[SourceListed], memory: FileMemory
+        self,
+        rules: FileSourceRules,
+        pod_manager: Port[SourceListed],
+        memory: FileMemory,
+        keep_watch: KeepWatch = DirectoryWatch,
     ) -> None:
         self._rules = rules
+        self._keep_watch = keep_watch
         self._pod_manager = pod_manager
         self._memory = memory
         self._decode = partial(decode_manifest, rules=rules.manifests)
@@ -222,10 +227,10 @@ class FileSource(Actor[FileSourceMessage]):
         self._watched = wanted
         self._watched_since = self.clock.monotonic()
         me = self.me
-        watch = DirectoryWatch(
+        watch = self._keep_watch(
             wanted,
-            changed=lambda: me.tell(FilesNoticed()),
-            lost=lambda reason: me.tell(WatchLost(reason=reason)),
+            lambda: me.tell(FilesNoticed()),
+            lambda reason: me.tell(WatchLost(reason=reason)),
         )
         self._watch_stack.callback(watch.close)
 

@@ -162,6 +162,4 @@ def _op(before: Pod | None, after: Pod | None, listed: Op | None) -> Op | None:
     if before.source != after.source:
         # Another source tells the same UID: it is the same pod, and only its keeper is another.
         return difference(before, after) or Op.UPDATE
-    if listed in {Op.UPDATE, Op.DELETE, Op.RECONCILE}:
-        return listed
-    return difference(before, after)
+    return listed

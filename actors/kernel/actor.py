@@ -77,7 +77,7 @@ class BaseActor(pykka.Actor, Generic[M]):
 
     @property
     def incarnation(self) -> int:
-        """Which life this is, from 1; never reset while the process lives."""
+        """The number of this life: higher than that of any earlier one at this address."""
         return self._life.number
 
     @property

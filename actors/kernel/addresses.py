@@ -22,6 +22,9 @@ class Addresses:
         self._cells: dict[str, Cell[Any]] = {}
         self._forgotten: WeakValueDictionary[str, Cell[Any]] = WeakValueDictionary()
         """Closed, but somebody may still hold them."""
+        self._most_lives = 0
+        """Of any that was forgotten. Others count on from there: no life of an address ever has the
+        number of an earlier one, and nobody has to remember every path that there was."""
 
     def cell(self, key: Key[M]) -> Cell[M]:
         """Return the cell of ``key``."""
@@ -34,6 +37,7 @@ class Addresses:
             # Whoever holds the port of a child that was forgotten, holds that of the next one too.
             cell = self._forgotten.pop(key.path, None) or Cell(key, self._telemetry)
             cell.expect(0)
+            cell.lives = self._most_lives
             self._cells[key.path] = cell
         return cell
 
@@ -49,6 +53,7 @@ class Addresses:
             cell.owner = None
             if not is_wanted and not cell.is_expected:
                 self._forgotten[path] = self._cells.pop(path)
+                self._most_lives = max(self._most_lives, cell.lives)
                 cell.close()
 
     def all(self) -> tuple[Cell[Any], ...]:

@@ -65,7 +65,7 @@ class Cell(Port[M], Generic[M]):
         self.meter: Meter = telemetry.meter(key.role)
         self.handled = 0
         self.lives = 0
-        """How many incarnations there were; never reset while the process lives."""
+        """Number of the last incarnation; never reset while the process lives."""
         self.incarnation: Incarnation | None = None
         self._lock = threading.Lock()
         self._queue: MessageQueue = _queue_for(key)

@@ -71,7 +71,7 @@ class Control:
 
     def step(self) -> bool:
         """Run one event or one due timer on the calling thread; return False if there was none."""
-        return self._run_event() or (not self._closed and self._fire())
+        return self._run_event() or self._fire()
 
     @property
     def has_work(self) -> bool:
@@ -90,7 +90,7 @@ class Control:
             with suppress(queue.Empty):
                 self._bell.get(timeout=delay)
                 self._run_event()
-            while not self._closed and self._fire():
+            while self._fire():
                 pass
         while self._run_event():
             pass

@@ -9,7 +9,6 @@ from actors.kernel import (
     ActorDeadError,
     AskInsideActorError,
     AskTimeoutError,
-    Backoff,
     ChildSpec,
     DynamicSpec,
     Key,
@@ -23,14 +22,15 @@ from actors.kernel import (
 from actors.messages.units import Seconds
 from tests.support.players import (
     STOP_YOURSELF,
+    Action,
     Do,
     Line,
     Player,
-    Repeat,
     Say,
     Troupe,
     crash,
     key,
+    repeat,
 )
 from tests.support.probe import Probe
 from tests.support.stage import Stage, stage
@@ -92,9 +92,7 @@ def test_an_address_closes_when_its_actor_is_gone_for_good(
 
 def test_a_question_is_answered_from_outside(troupe: Troupe, runtime: Runtime) -> None:
     with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        answer: str = play.ask(WEB, lambda reply_to: Repeat(word="hello", reply_to=reply_to))
-
-        assert answer == "hello"
+        assert play.ask(WEB, repeat("hello")) == "hello"
 
 
 def test_an_actor_that_asks_fails(troupe: Troupe, runtime: Runtime) -> None:
@@ -102,7 +100,7 @@ def test_an_actor_that_asks_fails(troupe: Troupe, runtime: Runtime) -> None:
     with stage(spec, runtime) as play:
 
         def ask(_player: Player) -> None:
-            play.ask(LOG, lambda reply_to: Repeat(word="hello", reply_to=reply_to))
+            play.ask(LOG, repeat("hello"))
 
         play.tell(WEB, Do(action=ask))
 
@@ -116,7 +114,7 @@ def test_an_actor_that_waits_for_the_kernel_fails(
 ) -> None:
     spec = SupervisorSpec(name="root", children=(troupe.child(WEB), troupe.child(LOG)))
     with stage(spec, runtime) as play:
-        ways = {
+        ways: dict[str, Action] = {
             "fence": lambda _player: play.system.fence(play.port(LOG)),
             "describe": lambda _player: play.system.describe(),
         }
@@ -154,18 +152,18 @@ def test_closing_an_address_answers_the_questions_that_wait(troupe: Troupe) -> N
     with stage(SupervisorSpec(name="root", children=(child,)), Steps()) as play:
         play.port(WEB).tell(crash())
         with pytest.raises(ActorDeadError, match="web"):
-            play.ask(WEB, lambda reply_to: Repeat(word="hello", reply_to=reply_to))
+            play.ask(WEB, repeat("hello"))
 
         # A question to a closed address is answered at once.
         with pytest.raises(ActorDeadError, match="web"):
-            play.ask(WEB, lambda reply_to: Repeat(word="hello", reply_to=reply_to))
+            play.ask(WEB, repeat("hello"))
 
 
 def test_a_question_that_nobody_answers_ends_at_its_deadline(
     troupe: Troupe, runtime: Runtime
 ) -> None:
     with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        with pytest.raises(AskTimeoutError, match="web did not answer within 0.01 s"):
+        with pytest.raises(AskTimeoutError, match=r"web did not answer within 0\.01 s"):
             play.system.ask(play.port(WEB), lambda _reply_to: Say(word="what?"), Seconds(0.01))
 
         troupe.diary.expect("web starts 1", "web hears what?")

@@ -194,7 +194,7 @@ def test_an_ending_is_text_and_keeps_nothing_of_the_dead_actor_in_memory(
     bodies: list[weakref.ref[Player]] = []
     child = troupe.child(WEB, at_start=lambda player: bodies.append(weakref.ref(player)))
     with stage(SupervisorSpec(name="root", children=(child,)), runtime) as play:
-        play.port(WEB).tell(Do(action=lambda player: keep_a_timer_and_crash(player)))
+        play.port(WEB).tell(Do(action=keep_a_timer_and_crash))
         play.settle()
         play.advance(1.0)
         gc.collect()
@@ -243,9 +243,7 @@ class Diskette:
 def test_resources_are_given_back_at_every_ending(
     troupe: Troupe, runtime: Runtime, message: Do, goodbye: list[str]
 ) -> None:
-    child = troupe.child(
-        WEB, at_start=Diskette(troupe.diary).take, restart=Restart.TEMPORARY
-    )
+    child = troupe.child(WEB, at_start=Diskette(troupe.diary).take, restart=Restart.TEMPORARY)
     with stage(SupervisorSpec(name="root", children=(child,)), runtime) as play:
         play.tell(WEB, message)
 
@@ -368,9 +366,7 @@ def test_an_observer_that_fails_does_not_hold_up_the_restart(
         troupe.diary.expect("web starts 1", "web starts 2")
 
 
-def test_a_slow_handler_is_reported(
-    troupe: Troupe, logs: list[MutableMapping[str, Any]]
-) -> None:
+def test_a_slow_handler_is_reported(troupe: Troupe, logs: list[MutableMapping[str, Any]]) -> None:
     # The limit is a second of real time, more than any handler takes on a loaded machine.
     def account(player: Player) -> None:
         player._life._account(1.5, Say(word="secret"))

@@ -17,12 +17,11 @@ from actors.messages.units import Seconds
 from tests.support.players import (
     Do,
     Gate,
-    Line,
     OwnThreadPlayer,
-    Player,
     PooledPlayer,
     Say,
     Troupe,
+    after,
     crash,
     key,
 )
@@ -96,9 +95,7 @@ def test_supervision_goes_on_while_the_whole_pool_hangs(gate: Gate) -> None:
         gate.reached()
 
         play.port(LOG).tell(crash())
-        play.port(LOG).tell(
-            Do(action=lambda player: player.after(Seconds(0.01), Say(word="in time")) and None)
-        )
+        play.port(LOG).tell(after(0.01, "in time"))
 
         assert play.ended.next().name == "log"
         told = [troupe.diary.next() for _ in range(5)]
@@ -163,12 +160,9 @@ def test_a_thread_of_its_own_may_block_longer_than_the_limit(gate: Gate) -> None
     troupe = Troupe(OwnThreadPlayer)
     spec = SupervisorSpec(name="root", children=(troupe.child(WEB), troupe.child(LOG)))
 
-    def wait_for_the_watch(player: Player) -> None:
-        player.after(Seconds(0.2), Say(word="the watch has passed"))
-
     with live_stage(spec, hang_limit=SOON) as play:
         play.port(WEB).tell(Do(action=gate))
-        play.port(LOG).tell(Do(action=wait_for_the_watch))
+        play.port(LOG).tell(after(0.2, "the watch has passed"))
         told = [troupe.diary.next() for _ in range(3)]
         gate.open()
         play.system.fence(play.port(WEB))
@@ -177,10 +171,15 @@ def test_a_thread_of_its_own_may_block_longer_than_the_limit(gate: Gate) -> None
         assert play.endings == []
 
 
+def backlog(play: Stage) -> None:
+    """Tell a hundred messages, and wait for none of them."""
+    for number in range(100):
+        play.port(WEB).tell(Say(word=f"{number}"))
+
+
 def test_a_batch_in_the_pool_lets_the_others_have_their_turn(gate: Gate) -> None:
     # One thread, a long backlog, and one message for somebody else behind it.
     troupe = pooled()
-    backlog: list[Line] = [Say(word=f"{number}") for number in range(100)]
     spec = SupervisorSpec(
         name="root", children=(troupe.child(WEB), troupe.child(LOG), troupe.child(key("net")))
     )
@@ -192,7 +191,7 @@ def test_a_batch_in_the_pool_lets_the_others_have_their_turn(gate: Gate) -> None
         second = Gate()
         get_stuck(play, "net", gate=second)
         second.reached()
-        tuple(play.port(WEB).tell(message) for message in backlog)
+        backlog(play)
         play.port(LOG).tell(Say(word="my turn"))
         gate.open()
 

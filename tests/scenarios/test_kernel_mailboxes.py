@@ -16,6 +16,7 @@ from tests.support.players import (
     crash,
     key,
     newest_of_each_topic,
+    repeat,
 )
 from tests.support.probe import Probe
 from tests.support.stage import live_stage, stage
@@ -106,7 +107,7 @@ def test_a_question_is_never_replaced_by_a_newer_one(troupe: Troupe) -> None:
             Repeat(word="one", reply_to=answers),
             Repeat(word="two", reply_to=answers),
         )
-        assert play.ask(web, lambda reply_to: Repeat(word="three", reply_to=reply_to)) == "three"
+        assert play.ask(web, repeat("three")) == "three"
         answers.expect("two")
         answers.expect_silence()
 

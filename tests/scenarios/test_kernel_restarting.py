@@ -11,6 +11,7 @@ from typing_extensions import override
 from actors.kernel import (
     EXIT_FAILED,
     Backoff,
+    ChildSpec,
     EndReason,
     Hook,
     OnExhausted,
@@ -22,9 +23,9 @@ from actors.kernel import (
 from actors.messages.units import Seconds
 from tests.support.players import (
     STOP_YOURSELF,
-    Do,
     FailsAtFirst,
     Gate,
+    Line,
     Say,
     Troupe,
     crash,
@@ -38,7 +39,18 @@ STEADY = Backoff(
     initial=Seconds(1.0), cap=Seconds(8.0), jitter=Seconds(0.0), reset_after=Seconds(30.0)
 )
 """Waits 1, 2, 4, 8, 8, ... seconds."""
-OFTEN = {"backoff": STEADY, "intensity": 5, "period": Seconds(100.0)}
+
+
+def often(*children: ChildSpec[Line], strategy: Strategy = Strategy.ONE_FOR_ONE) -> SupervisorSpec:
+    """Return a root that tolerates much, with a steady backoff."""
+    return SupervisorSpec(
+        name="root",
+        children=children,
+        strategy=strategy,
+        backoff=STEADY,
+        intensity=5,
+        period=Seconds(100.0),
+    )
 
 
 def state_of_web_after(play: Stage, *waits: float) -> list[str]:
@@ -52,8 +64,7 @@ def state_of_web_after(play: Stage, *waits: float) -> list[str]:
 
 
 def test_a_restart_waits_for_its_backoff(troupe: Troupe, runtime: Runtime) -> None:
-    spec = SupervisorSpec(name="root", children=(troupe.child(WEB),), **OFTEN)
-    with stage(spec, runtime) as play:
+    with stage(often(troupe.child(WEB)), runtime) as play:
         play.tell(WEB, crash())
         assert state_of_web_after(play, 0.9, 0.1) == ["backoff", "running"]
 
@@ -65,8 +76,7 @@ def test_a_restart_waits_for_its_backoff(troupe: Troupe, runtime: Runtime) -> No
 
 
 def test_a_healthy_life_resets_the_backoff(troupe: Troupe, runtime: Runtime) -> None:
-    spec = SupervisorSpec(name="root", children=(troupe.child(WEB),), **OFTEN)
-    with stage(spec, runtime) as play:
+    with stage(often(troupe.child(WEB)), runtime) as play:
         play.tell(WEB, crash())
         play.advance(1.0)
         play.tell(WEB, crash())
@@ -140,9 +150,7 @@ def test_restarts_long_ago_do_not_count(troupe: Troupe, runtime: Runtime) -> Non
 
 
 def test_siblings_share_what_their_supervisor_tolerates(troupe: Troupe, runtime: Runtime) -> None:
-    spec = SupervisorSpec(
-        name="root", intensity=1, children=(troupe.child(WEB), troupe.child(LOG))
-    )
+    spec = SupervisorSpec(name="root", intensity=1, children=(troupe.child(WEB), troupe.child(LOG)))
     with stage(spec, runtime) as play:
         play.tell(WEB, crash())
         play.tell(LOG, crash())
@@ -198,7 +206,7 @@ def test_isolated_children_do_not_count_against_the_others(
     spec = SupervisorSpec(name="root", intensity=1, children=children)
     with stage(spec, runtime) as play:
         # Fifty watchers crash once each, as when their API server goes away.
-        tuple(play.port(child.key).tell(crash()) for child in children)
+        play.tell_each([child.key for child in children], crash())
         play.advance(1.0)
 
         states = {node.state for node in play.system.describe()}
@@ -262,9 +270,7 @@ def test_a_group_that_grows_while_it_waits_is_restarted_once(
     troupe: Troupe, runtime: Runtime
 ) -> None:
     children = (troupe.child(DISK), troupe.child(WEB), troupe.child(LOG))
-    spec = SupervisorSpec(
-        name="root", strategy=Strategy.REST_FOR_ONE, children=children, **OFTEN
-    )
+    spec = often(*children, strategy=Strategy.REST_FOR_ONE)
     with stage(spec, runtime) as play:
         # The group of web is down and waits; then disk, before it, fails as well.
         play.tell(WEB, crash())
@@ -309,8 +315,7 @@ def test_a_group_whose_stop_outlasts_its_backoff_starts_when_it_is_down(
         play.port(WEB).tell(crash())
         gate.reached()
         # The backoff of a millisecond is long over.
-        second = Do(action=lambda player: player.after(Seconds(0.02), Say(word="now")) and None)
-        play.port(LOG).tell(second)
+        play.port(LOG).tell(Say(word="now"))
         assert play.state(WEB) == "backoff"
         gate.open()
 
@@ -380,9 +385,7 @@ def test_a_supervisor_that_cannot_stop_in_order_abandons_what_is_left(
         ]
 
 
-def test_a_restarted_supervisor_forgets_what_it_tolerated(
-    troupe: Troupe, runtime: Runtime
-) -> None:
+def test_a_restarted_supervisor_forgets_what_it_tolerated(troupe: Troupe, runtime: Runtime) -> None:
     inner = SupervisorSpec(name="inner", intensity=1, children=(troupe.child(WEB),))
     with stage(SupervisorSpec(name="root", children=(inner,)), runtime) as play:
         play.tell(WEB, crash())

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import pytest
+from typing_extensions import override
 
 from actors.kernel import (
     Actor,
@@ -22,15 +28,18 @@ from actors.kernel import (
 from actors.messages.units import Seconds
 from tests.support.players import (
     STOP_YOURSELF,
+    Do,
     FailsAtFirst,
     Gate,
     OwnThreadPlayer,
+    Player,
     Say,
     Troupe,
     crash,
     key,
 )
-from tests.support.stage import Stage, live_stage, stage
+from tests.support.probe import Probe
+from tests.support.stage import live_stage, stage
 
 DISK, WEB, LOG = key("disk"), key("web"), key("log")
 
@@ -134,6 +143,7 @@ def test_a_tree_that_fails_at_its_start_is_not_started(troupe: Troupe, runtime: 
 
 def test_an_actor_of_ones_own_needs_only_receive(runtime: Runtime) -> None:
     class Quiet(Actor[Say]):
+        @override
         def receive(self, message: Say, /) -> None:
             """Hear nothing."""
 
@@ -149,28 +159,20 @@ def test_an_actor_of_ones_own_needs_only_receive(runtime: Runtime) -> None:
 def test_each_actor_has_its_own_name_incarnation_and_clock(
     troupe: Troupe, runtime: Runtime
 ) -> None:
-    spec = SupervisorSpec(name="root", children=(troupe.child(key("web/a")),))
-    play = Stage(spec, runtime)
-    play.start()
-    play.advance(3.0)
+    web, seen = key("web/a"), Probe[object]()
 
-    def look(reply_to: object) -> object:
-        from tests.support.players import Do  # noqa: PLC0415
+    def look(player: Player) -> None:
+        clock = player.clock
+        seen.tell((player.name, player.incarnation, clock.monotonic(), clock.wall()))
 
-        return Do(
-            action=lambda player: reply_to.tell(  # type: ignore[attr-defined]
-                (player.name, player.incarnation, player.clock.monotonic(), player.clock.wall())
-            )
-        )
+    with stage(SupervisorSpec(name="root", children=(troupe.child(web),)), runtime) as play:
+        play.advance(3.0)
+        play.tell(web, Do(action=look))
 
-    answer: object = play.ask(key("web/a"), look)  # type: ignore[arg-type]
-    assert answer == ("web/a", 1, 3.0, 1_700_000_003.0)
-    play.stop()
+        seen.expect(("web/a", 1, 3.0, 1_700_000_003.0))
 
 
 def test_own_threads_carry_the_name_of_their_actor() -> None:
-    import threading  # noqa: PLC0415
-
     troupe = Troupe(OwnThreadPlayer)
     spec = SupervisorSpec(name="root", children=(troupe.child(key("web/a")),))
     with stage(spec, Threads()):
@@ -181,20 +183,22 @@ def test_own_threads_carry_the_name_of_their_actor() -> None:
         assert all(threads[name].daemon for name in ("web/a", "control", "pool-0", "pool-1"))
 
 
-@pytest.mark.parametrize("kind", [SupervisorSpec, DynamicSpec])
-def test_a_limit_that_backoff_makes_unreachable_is_refused(
-    kind: type[SupervisorSpec | DynamicSpec],
-) -> None:
+@pytest.mark.parametrize(
+    "make",
+    [partial(SupervisorSpec, name="root"), partial(DynamicSpec, key=Key[object]("root"))],
+    ids=["static", "dynamic"],
+)
+def test_a_limit_that_backoff_makes_unreachable_is_refused(make: Callable[..., object]) -> None:
     # 0.1 s, doubled seven times, takes longer than ten seconds: the eighth restart never counts.
-    name = {"name": "root"} if kind is SupervisorSpec else {"key": Key[object]("root")}
+    limits: dict[str, Any] = {"intensity": 8, "period": Seconds(10.0)}
     with pytest.raises(SpecError, match="root: 8 restarts take up to"):
-        kind(**name, intensity=8, period=Seconds(10.0))  # type: ignore[arg-type]
+        make(**limits)
 
 
 def test_the_most_that_fits_into_the_period_is_accepted() -> None:
     backoff = Backoff(initial=Seconds(1.0), jitter=Seconds(0.0), cap=Seconds(4.0))
     # 1 + 2 + 4 + 4 s.
-    assert SupervisorSpec(name="root", intensity=4, period=Seconds(11.0), backoff=backoff)
+    SupervisorSpec(name="root", intensity=4, period=Seconds(11.0), backoff=backoff)
     with pytest.raises(SpecError):
         SupervisorSpec(name="root", intensity=4, period=Seconds(10.9), backoff=backoff)
 

@@ -27,6 +27,7 @@ from tests.support.players import (
     Player,
     Say,
     Troupe,
+    after,
     crash,
     key,
 )
@@ -269,8 +270,7 @@ def test_a_stop_may_be_asked_for_in_a_signal_handler(troupe: Troupe, runtime: Ru
 
 def test_nothing_runs_after_the_end(troupe: Troupe, runtime: Runtime) -> None:
     with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        web = Do(action=lambda player: player.after(Seconds(1.0), Say(word="late")) and None)
-        play.tell(WEB, web)
+        play.tell(WEB, after(1.0, "late"))
         play.stop()
         play.clock.move(Seconds(60.0))
 

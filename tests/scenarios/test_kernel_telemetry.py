@@ -45,7 +45,9 @@ def test_restarts_are_counted_by_their_reason(troupe: Troupe, runtime: Runtime) 
 
 
 def test_roles_come_in_order(troupe: Troupe, runtime: Runtime) -> None:
-    spec = SupervisorSpec(name="root", children=(troupe.child(key("web")), troupe.child(key("disk"))))
+    spec = SupervisorSpec(
+        name="root", children=(troupe.child(key("web")), troupe.child(key("disk")))
+    )
     with stage(spec, runtime) as play:
         roles = [statistics.role for statistics in play.system.telemetry.statistics()]
         assert roles == ["disk", "web"]

@@ -11,6 +11,7 @@ from tests.support.players import (
     Player,
     Say,
     Troupe,
+    after,
     crash,
     key,
     newest_of_each_topic,
@@ -18,11 +19,6 @@ from tests.support.players import (
 from tests.support.stage import Stage, stage
 
 WEB = key("web")
-
-
-def after(seconds: float, word: str) -> Do:
-    """Return a message that sets its handler a deadline."""
-    return Do(action=lambda player: player.after(Seconds(seconds), Say(word=word)) and None)
 
 
 def kernels_own(play: Stage) -> int:
@@ -170,17 +166,13 @@ def test_a_deadline_never_replaces_what_others_told(troupe: Troupe, runtime: Run
     with stage(SupervisorSpec(name="root", children=(troupe.child(web),)), runtime) as play:
         # The newer one of that topic is for this life alone. When it ends the other must be there.
         play.tell(web, crash())
-        play.tell_all(
-            web, Do(action=tell_myself_and_crash), Say(word="theirs", topic="weather")
-        )
+        play.tell_all(web, Do(action=tell_myself_and_crash), Say(word="theirs", topic="weather"))
         play.advance(1.0)
 
         troupe.diary.expect("web starts 1", "web starts 2", "web starts 3", "web hears theirs")
 
 
-def test_deadlines_of_one_topic_coalesce_among_themselves(
-    troupe: Troupe, runtime: Runtime
-) -> None:
+def test_deadlines_of_one_topic_coalesce_among_themselves(troupe: Troupe, runtime: Runtime) -> None:
     web = newest_of_each_topic("web")
 
     def tell_myself_twice(player: Player) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeAlias
 from typing_extensions import override
 
 from actors.kernel import Actor, BaseActor, ChildSpec, Key, PooledActor, Port
+from actors.messages.units import Seconds
 from tests.support.probe import PATIENCE, Probe
 
 
@@ -41,7 +42,7 @@ class Repeat:
 
 Line: TypeAlias = Say | Do | Repeat
 Player: TypeAlias = BaseActor[Line]
-Action: TypeAlias = Callable[[Player], None]
+Action: TypeAlias = Callable[[Player], object]
 
 
 def nothing(_player: Player) -> None:
@@ -102,7 +103,7 @@ class Troupe:
         self.kind = kind
         self.diary: Probe[str] = Probe()
 
-    def child(  # noqa: PLR0913  # what a test leaves out has a default
+    def child(  # what a test leaves out has a default
         self,
         key: Key[Line],
         *,
@@ -148,6 +149,16 @@ def raising(error: BaseException) -> Action:
 def crash(error: BaseException | None = None) -> Do:
     """Return a message that makes whoever handles it fail."""
     return Do(action=raising(error or RuntimeError("a bug")))
+
+
+def after(seconds: float, word: str) -> Do:
+    """Return a message that has its handler told ``word`` in so many seconds."""
+    return Do(action=lambda player: player.after(Seconds(seconds), Say(word=word)))
+
+
+def repeat(word: str) -> Callable[[Port[str]], Line]:
+    """Return the question whose answer is ``word``."""
+    return lambda reply_to: Repeat(word=word, reply_to=reply_to)
 
 
 STOP_YOURSELF = Do(action=lambda player: player.stop())

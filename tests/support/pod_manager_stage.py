@@ -79,8 +79,13 @@ class PodManagerStage:
 
     def crashes(self) -> None:
         """Crash PodManager, and let time pass until its next life is up."""
-        self.play.system.crash(POD_MANAGER.path, pykka.ThreadingFuture())
+        self.goes_down()
         self.recovers()
+
+    def goes_down(self) -> None:
+        """Crash PodManager; its next life begins when time passes."""
+        self.play.system.crash(POD_MANAGER.path, pykka.ThreadingFuture())
+        self.play.settle()
 
     def recovers(self) -> None:
         """Let all backoffs pass."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -77,6 +77,11 @@ class Stage:
         for message in messages:
             port.tell(message)
         self.settle()
+
+    def tell_each(self, keys: Iterable[Key[M]], message: M) -> None:
+        """Tell each of them, and wait for nothing."""
+        for key in keys:
+            self.system.address(key).tell(message)
 
     def settle(self) -> None:
         """Return once nothing more happens without time passing."""

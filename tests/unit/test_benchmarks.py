@@ -59,18 +59,15 @@ def test_rates_are_summed_up_by_median_and_lowest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "figure", "met"),
-    [
-        (Target(1.5), 1.5, True),
-        (Target(1.5), 1.51, False),
-        (Target(10.0, at_least=True), 10.0, True),
-        (Target(10.0, at_least=True), 9.9, False),
-    ],
+    ("target", "enough", "not_enough"),
+    [(Target(1.5), 1.5, 1.51), (Target(10.0, at_least=True), 10.0, 9.9)],
+    ids=["at most", "at least"],
 )
 def test_a_target_is_a_limit_from_above_or_from_below(
-    target: Target, figure: float, met: bool
+    target: Target, enough: float, not_enough: float
 ) -> None:
-    assert target.is_met(figure) is met
+    assert target.is_met(enough)
+    assert not target.is_met(not_enough)
 
 
 FAST = Row(

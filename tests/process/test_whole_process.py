@@ -1,0 +1,304 @@
+"""The agent as its users meet it: files, signals and endpoints of a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent_process import ROOT, AgentProcess, eventually, manifest
+
+pytestmark = pytest.mark.process
+
+KUBEADM = ROOT / "tests" / "support" / "configurations" / "kubeadm.yaml"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentProcess]:
+    """Return an agent that all stories about files and crashes are told with, one after the other."""
+    with AgentProcess(tmp_path_factory.mktemp("shared")) as agent:
+        agent.write("web.yaml", manifest("web"))
+        agent.start_on_manifests("--enable-chaos")
+        yield agent
+        assert agent.stops() == 0
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[AgentProcess]:
+    """Return an agent that is not started yet."""
+    with AgentProcess(tmp_path) as agent:
+        yield agent
+
+
+# Files.
+
+
+def test_a_manifest_is_served_edited_kept_when_it_breaks_renamed_and_removed(
+    shared: AgentProcess,
+) -> None:
+    shared.write("db.yaml", manifest("db", "registry.example/db:1"))
+    eventually(lambda: "db-node1" in shared.pods())
+    web = shared.pods()["web-node1"]
+
+    # An edit is another pod of the same name.
+    first = shared.pods()["db-node1"]
+    shared.write("db.yaml", manifest("db", "registry.example/db:2"))
+    eventually(lambda: shared.images()["db-node1"] == "registry.example/db:2")
+    second = shared.pods()["db-node1"]
+    assert second != first
+
+    # A broken edit stops nothing, and says where it is broken.
+    shared.write("db.yaml", "apiVersion: v1\nkind: [\n")
+    eventually(lambda: shared.verdicts()["db.yaml"] == "kept")
+    assert shared.pods()["db-node1"] == second
+
+    # Repaired, then renamed: the same pod all the time.
+    shared.write("db.yaml", manifest("db", "registry.example/db:2"))
+    eventually(lambda: shared.verdicts()["db.yaml"] == "accepted")
+    (shared.manifests / "db.yaml").rename(shared.manifests / "database.yaml")
+    eventually(lambda: shared.verdicts() == {"database.yaml": "accepted", "web.yaml": "accepted"})
+    assert shared.pods()["db-node1"] == second
+
+    (shared.manifests / "database.yaml").unlink()
+    eventually(lambda: shared.pods() == {"web-node1": web})
+
+
+def test_hangup_makes_the_sources_look_again(agent: AgentProcess) -> None:
+    # What a link points to is out of sight of any notification, and the next scan is an hour away.
+    target = agent.log_file.parent / "elsewhere"
+    target.mkdir()
+    (target / "web.yaml").write_text(manifest("web"))
+    agent.manifests.mkdir()
+    (agent.manifests / "web.yaml").symlink_to(target / "web.yaml")
+    agent.start_on_manifests("--file-check-frequency=1h")
+    agent.write("fence.yaml", manifest("fence"))
+    eventually(lambda: "fence-node1" in agent.pods())
+    (target / "web.yaml").write_text(manifest("web", "registry.example/web:2"))
+    assert agent.images()["web-node1"] == "registry.example/web:1"
+    agent.send(signal.SIGHUP)
+    eventually(lambda: agent.images()["web-node1"] == "registry.example/web:2")
+    assert agent.stops() == 0
+
+
+# Crashes.
+
+
+@pytest.mark.parametrize("name", ["pod-manager", "source/file", "sources", "http-server"])
+def test_a_crashed_actor_is_back_within_a_second_and_nothing_is_lost(
+    shared: AgentProcess, name: str
+) -> None:
+    pods = shared.pods()
+    restarts = shared.actors()[name]["restarts"]
+    status, body = shared.get(f"/debug/actors/{name}/crash", method="POST")
+    assert (status, json.loads(body)) == (202, {"crashed": name})
+    # Meanwhile the agent as a whole is well, and what it runs is what it ran.
+    assert shared.get("/healthz") == (200, "ok")
+    assert shared.pods() in (pods, {})
+    eventually(
+        lambda: (
+            shared.actors()[name]["restarts"] == restarts + 1
+            and shared.actors()[name]["state"] == "running"
+            and shared.pods() == pods
+        ),
+        patience=1.0,
+    )
+    assert shared.get("/readyz/file") == (200, "ok")
+    assert "SyncLoop REMOVE" not in shared.log().partition("crashed on request")[2]
+
+
+def test_user_signal_1_writes_the_tree_and_every_stack_to_the_log(shared: AgentProcess) -> None:
+    shared.send(signal.SIGUSR1)
+    shared.logs("thread=http-loop")
+    log = shared.log()
+    assert "actor=source/file state=running" in log
+    assert "thread=MainThread" in log
+    assert "run_forever" in log
+
+
+def test_a_root_that_gives_up_ends_the_process_with_code_70(agent: AgentProcess) -> None:
+    agent.write("web.yaml", manifest("web"))
+    agent.start_on_manifests("--enable-chaos")
+    crash = "/debug/actors/pod-manager/crash"
+    # Each waits in the mailbox for the next life: five restarts are tolerated, the sixth is too many.
+    assert [agent.get(crash, method="POST")[0] for _ in range(6)] == [202] * 6
+    assert agent.ends() == 70
+    assert "stopped              [process] exit_code=70" in agent.log()
+
+
+def test_a_killed_agent_starts_again_with_the_same_pods(agent: AgentProcess) -> None:
+    agent.write("web.yaml", manifest("web"))
+    agent.write("db.yaml", manifest("db"))
+    agent.start_on_manifests()
+    pods = eventually(agent.pods)
+    agent.send(signal.SIGKILL)
+    assert agent.ends() == -signal.SIGKILL
+    agent.start_on_manifests()
+    assert eventually(agent.pods) == pods
+    assert agent.stops() == 0
+
+
+# How it ends.
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_stop_ends_it_in_order_and_a_late_second_one_changes_nothing(
+    agent: AgentProcess, number: signal.Signals
+) -> None:
+    agent.write("web.yaml", manifest("web"))
+    agent.start_on_manifests()
+    agent.send(number)
+    agent.logs("stopped")
+    agent.send(number)
+    assert agent.ends(within=5.0) == 0
+    assert "exit_code=0" in agent.log()
+    assert "Traceback" not in agent.log()
+    assert "SyncLoop REMOVE" not in agent.log()
+
+
+def terminate(process: subprocess.Popen[str], *, times: int) -> None:
+    """Send SIGTERM as often."""
+    for _ in range(times):
+        process.send_signal(signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("deadline", "signals", "why"),
+    [
+        ("60", 2, 'why="a second signal to stop"'),
+        ("0.1", 1, 'why="stopping takes too long"'),
+    ],
+)
+def test_something_that_hangs_does_not_keep_the_process(
+    deadline: str, signals: int, why: str
+) -> None:
+    command = [sys.executable, "-m", "tests.support.stuck_agent", deadline]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "started" in process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        assert "signal=SIGTERM" in process.stderr.readline()
+        terminate(process, times=signals - 1)
+        assert process.wait(3.0) == 1
+        said = process.stderr.read()
+    assert why in said
+    assert "Traceback" not in said
+
+
+# What keeps it from starting.
+
+
+def test_a_port_in_use_is_one_sentence_and_code_1(agent: AgentProcess) -> None:
+    with socket.create_server(("127.0.0.1", agent.health_port)):
+        assert agent.start().ends() == 1
+    place = f"127.0.0.1:{agent.health_port}"
+    said = agent.log().splitlines()
+    assert said == [f"actorlet: cannot listen on the healthz port {place}: Address already in use"]
+
+
+@pytest.mark.parametrize(
+    ("root", "said"),
+    [
+        ("file", "actorlet: --root-dir {} is not a directory\n"),
+        ("/proc/actorlet", "actorlet: cannot write to --root-dir {}: No such file or directory\n"),
+    ],
+)
+def test_a_root_directory_that_cannot_be_written_is_one_sentence_and_code_1(
+    agent: AgentProcess, root: str, said: str
+) -> None:
+    agent.root_dir = agent.log_file.parent / root
+    agent.log_file.with_name("file").write_text("")
+    assert agent.start().ends() == 1
+    assert agent.log() == said.format(agent.root_dir)
+
+
+def test_a_manifest_path_that_is_a_socket_is_one_sentence_and_code_2(agent: AgentProcess) -> None:
+    with socket.socket(socket.AF_UNIX) as there:
+        there.bind(str(agent.manifests))
+        assert agent.start(f"--pod-manifest-path={agent.manifests}").ends() == 2
+    complaint = "is a socket; it should be a directory or a file"
+    assert agent.log() == f"actorlet: the manifest path {agent.manifests} {complaint}\n"
+
+
+# With nothing, with a kubelet's configuration, with systemd.
+
+
+def test_with_nothing_to_do_it_runs_alone_and_says_so(agent: AgentProcess) -> None:
+    agent.start()
+    eventually(agent.is_ready)
+    assert agent.json("/sourcez") == {"sources": []}
+    assert agent.get("/healthz", port=agent.health_port) == (200, "ok")
+    assert 'warning="No source of pods is configured' in agent.log()
+    assert agent.stops() == 0
+
+
+def test_the_configuration_that_kubeadm_writes_works_unchanged(agent: AgentProcess) -> None:
+    agent.write("web.yaml", manifest("web"))
+    agent.start_on_manifests(f"--config={KUBEADM}", "--logging-format=json")
+    eventually(lambda: list(agent.pods()) == ["web-node1"])
+    shown = agent.json("/configz")["kubeletconfig"]
+    assert shown["clusterDomain"] == "cluster.local"
+    assert shown["readOnlyPort"] == agent.port
+    agent.send(signal.SIGUSR1)
+    agent.logs('"thread": "MainThread"')
+    assert agent.stops() == 0
+    # Every line of it can be parsed, thread dumps and warnings included.
+    events = [json.loads(line) for line in agent.log().splitlines()]
+    assert {"configuration", "starting", "SyncLoop ADD", "started", "thread", "stopped"} <= {
+        event["msg"] for event in events
+    }
+    assert {tuple(event)[:4] for event in events} == {("ts", "level", "logger", "msg")}
+
+
+def test_systemd_is_told_of_readiness_of_life_and_of_the_stop(agent: AgentProcess) -> None:
+    place = agent.log_file.with_name("notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(place))
+        manager.settimeout(10.0)
+        agent.write("web.yaml", manifest("web"))
+        agent.start_on_manifests(
+            environment={"NOTIFY_SOCKET": str(place), "WATCHDOG_USEC": "100000"}
+        )
+        assert [manager.recv(100) for _ in range(3)] == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+        assert agent.stops() == 0
+        rest = iter(lambda: manager.recv(100), b"STOPPING=1")
+        assert set(rest) <= {b"WATCHDOG=1"}
+
+
+# Its log.
+
+
+def test_a_log_that_nobody_reads_any_more_hurts_nobody(agent: AgentProcess) -> None:
+    reader, writer = os.pipe()
+    agent.write("web.yaml", manifest("web"))
+    agent.start(f"--pod-manifest-path={agent.manifests}", stderr=writer)
+    os.close(writer)
+    os.read(reader, 1)
+    os.close(reader)
+    eventually(agent.is_ready)
+    agent.write("db.yaml", manifest("db"))
+    eventually(lambda: "db-node1" in agent.pods())
+    assert agent.stops() == 0
+
+
+def test_a_log_whose_reader_is_stuck_holds_up_nobody(agent: AgentProcess) -> None:
+    reader, writer = os.pipe()
+    # Full from the beginning: whoever waits for this pipe waits for ever.
+    os.set_blocking(writer, False)
+    with pytest.raises(BlockingIOError):
+        [os.write(writer, bytes(4096)) for _ in range(100)]
+    os.set_blocking(writer, True)
+    agent.write("web.yaml", manifest("web"))
+    agent.start_on_manifests(stderr=writer)
+    os.close(writer)
+    agent.write("db.yaml", manifest("db"))
+    eventually(lambda: "db-node1" in agent.pods())
+    assert agent.get("/healthz") == (200, "ok")
+    assert agent.stops() == 0
+    os.close(reader)

@@ -1,0 +1,54 @@
+"""A process like the agent's, in which one actor never stops. Run as a script."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from typing_extensions import override
+
+from actors.kernel import Actor, ActorSystem, ChildSpec, Key, SupervisorSpec
+from actors.logs import configure_logs
+from actors.messages.units import Seconds
+from actors.process import Process, leave
+from actors.systemd import Systemd
+
+
+class Stuck(Actor[None]):
+    """Waits for ever while stopping."""
+
+    @override
+    def receive(self, message: None, /) -> None:
+        """Hear nothing."""
+
+    @override
+    def stopping(self) -> None:
+        threading.Event().wait()
+
+
+class StuckAgent:
+    """An agent of one actor."""
+
+    def __init__(self) -> None:
+        stuck = ChildSpec(key=Key[None]("stuck"), factory=Stuck, shutdown=Seconds(60.0))
+        root = SupervisorSpec(name="root", children=(stuck,), shutdown=Seconds(60.0))
+        self.system = ActorSystem(root)
+
+    def rescan(self) -> None:
+        """Do nothing."""
+
+    def is_responsive(self) -> bool:
+        """Return that all is well."""
+        return True
+
+
+def main(deadline: Seconds) -> int:
+    """Run for at most ``deadline`` seconds after the first signal to stop."""
+    log = configure_logs("text", 0, sys.stderr)
+    code = Process(StuckAgent(), Systemd(), deadline).run()
+    log.close()
+    return leave(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Seconds(float(sys.argv[1]))))

@@ -1,0 +1,178 @@
+"""Health and documents while something in the agent is not well: each says so, and of itself only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from typing_extensions import override
+
+from actors.kernel import ChildSpec, Key, OnExhausted, PooledActor, SupervisorSpec
+from actors.messages.pods import FILE, HTTP
+from actors.messages.sources import DescribeSource, Epoch, SourceDescribed, SourceMessage
+from actors.messages.units import Timestamp
+from tests.support.agent_process import eventually
+from tests.support.players import Gate
+from tests.support.served import Served, served_tree
+
+
+class Source(PooledActor[SourceMessage]):
+    """A source without manifests."""
+
+    def __init__(self, before: Callable[[], object], *, ready: bool) -> None:
+        self._before = before
+        self._ready = ready
+
+    @override
+    def receive(self, message: SourceMessage, /) -> None:
+        self._before()
+        if isinstance(message, DescribeSource):
+            described = SourceDescribed(
+                name=FILE,
+                ready=self._ready,
+                epoch=Epoch(1, 1),
+                last_listed=Timestamp(0.0) if self._ready else None,
+                rejected={},
+                error="" if self._ready else "is away",
+                manifests=(),
+            )
+            message.reply_to.tell(described)
+
+
+def source(
+    name: str, before: Callable[[], object] = lambda: None, *, ready: bool = True
+) -> ChildSpec[Any]:
+    """Return the spec of a source that does ``before`` whenever it is told something."""
+    return ChildSpec(
+        key=Key[SourceMessage](name),
+        factory=lambda: Source(before, ready=ready),
+        on_exhausted=OnExhausted.ISOLATE,
+    )
+
+
+def raises(error: BaseException) -> Callable[[object], None]:
+    """Return a handler that raises ``error``."""
+
+    def handler(_message: object) -> None:
+        raise error
+
+    return handler
+
+
+def body_of_failed_health(agent: Served) -> list[str]:
+    """Return the lines of ``/healthz`` that are not well; fails when it says that it is."""
+    answer = agent.get_health("/healthz")
+    assert answer.status == 500
+    assert answer.text.endswith("healthz check failed\n")
+    return [line for line in answer.text.splitlines() if line.startswith("[-]")]
+
+
+def test_a_stuck_pod_manager_is_said_to_be_stuck_within_the_deadline_and_the_rest_goes_on(
+    gate: Gate,
+) -> None:
+    with served_tree(source("file"), sources=(FILE,), pod_manager=gate) as agent:
+        began = time.monotonic()
+        assert body_of_failed_health(agent) == [
+            "[-]pod-manager/answers failed: pod-manager did not answer within 2 s"
+        ]
+        assert time.monotonic() - began < 4.0
+        # Its pods cannot be shown; everything else is.
+        answer = agent.get("/pods")
+        assert answer.status == 503
+        assert answer.json == {
+            "error": "pod-manager: pod-manager did not answer within 2 s",
+            "code": 503,
+        }
+        assert agent.get("/readyz").status == 200
+        assert agent.get("/sourcez").json["sources"][0]["name"] == "file"
+        metrics = agent.get("/metrics").text
+        assert "kubelet_desired_pods" not in metrics
+        assert 'actorlet_source_ready{source="file"} 1.0' in metrics
+        gate.open()
+        eventually(lambda: agent.get("/healthz").status == 200)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("hush"), "crashed with ValueError"),
+        (StopIteration(), "crashed with StopIteration"),
+        (SystemExit(3), "SystemExit: 3"),
+    ],
+)
+def test_a_pod_manager_that_crashes_over_a_question_is_said_to_crash(
+    error: BaseException, said: str
+) -> None:
+    with served_tree(pod_manager=raises(error)) as agent:
+        answer = agent.get("/pods")
+        assert answer.status == 503
+        assert answer.json["error"] == f"pod-manager: {said}"
+        assert body_of_failed_health(agent) == [f"[-]pod-manager/answers failed: {said}"]
+        assert agent.get("/actorz").status == 200
+
+
+def test_an_actor_that_is_being_restarted_is_well_and_one_that_failed_too_often_is_not() -> None:
+    sources = SupervisorSpec(name="sources", children=(source("file"),), intensity=1)
+    with served_tree(sources) as agent:
+        # Once is what restarts are for.
+        agent.get("/debug/actors/file/crash", "POST")
+        eventually(lambda: agent.actor("file").restarts == 1)
+        assert agent.get("/healthz").status == 200
+        eventually(lambda: agent.actor("file").state == "running")
+        # Twice is more than its supervisor tolerates.
+        agent.get("/debug/actors/file/crash", "POST")
+        eventually(lambda: agent.actor("file").state == "failed")
+        (line,) = body_of_failed_health(agent)
+        assert line.startswith("[-]file failed: failed: ")
+        assert "crashed on request" in line
+
+
+def test_readiness_is_of_each_source_by_itself(gate: Gate) -> None:
+    children = (source("file"), source("http", gate))
+    with served_tree(*children, sources=(FILE, HTTP)) as agent:
+        verbose = agent.get("/readyz?verbose")
+        assert verbose.status == 200
+        assert "[-]source/http failed: http did not answer within 2 s" in verbose.text
+        assert "[+]source/file ok: seen " in verbose.text
+        assert agent.get("/readyz/file").status == 200
+        assert agent.get("/readyz/http").status == 500
+        gate.open()
+        eventually(lambda: agent.get("/readyz/http").status == 200)
+
+
+def test_nothing_is_ready_before_any_source_has_listed() -> None:
+    with served_tree(source("file", ready=False), sources=(FILE,)) as agent:
+        answer = agent.get("/readyz")
+        assert answer.status == 500
+        assert answer.text == (
+            "[-]source/file failed: not seen yet, is away\nreadyz check failed\n"
+        )
+        assert agent.get("/readyz/file").status == 500
+        # Which is no reason to restart the agent.
+        assert agent.get("/healthz").status == 200
+
+
+def test_with_nothing_to_wait_for_it_is_ready() -> None:
+    with served_tree() as agent:
+        assert agent.get("/readyz").status == 200
+        assert agent.get("/readyz/file").status == 404
+
+
+def test_a_source_that_does_not_answer_is_shown_as_such(gate: Gate) -> None:
+    with served_tree(source("file", gate), sources=(FILE,)) as agent:
+        assert agent.get("/sourcez").json == {
+            "sources": [
+                {
+                    "name": "file",
+                    "ready": False,
+                    "epoch": None,
+                    "lastListed": None,
+                    "error": "file did not answer within 2 s",
+                    "manifests": [],
+                }
+            ]
+        }
+        assert 'actorlet_source_ready{source="file"} 0.0' in agent.get("/metrics").text
+        gate.open()
