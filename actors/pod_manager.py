@@ -6,7 +6,7 @@ tells and in which order, and what of it outlives a crash.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -125,12 +125,18 @@ class PodManager(PooledActor[PodManagerMessage]):
 
     def _publish(self, source: SourceName, taken: Taken) -> None:
         _log_changes(source, taken)
-        changes = taken.served
+        changes: Sequence[PodChange] = taken.served
         if taken.first:
+            others = [change for change in changes if change.pod.source != source]
+            # Before their absence is told: another source has them by now.
+            self._tell_changes(source, [c for c in others if c.pod.uid in taken.moved])
             self._tell(PodsAre(source=source, pods=self._ledger.served(source)))
-            changes = tuple(change for change in changes if change.pod.source != source)
+            changes = [c for c in others if c.pod.uid not in taken.moved]
+        self._tell_changes(source, changes)
+
+    def _tell_changes(self, source: SourceName, changes: Sequence[PodChange]) -> None:
         if changes:
-            self._tell(PodsChanged(source=source, changes=changes))
+            self._tell(PodsChanged(source=source, changes=tuple(changes)))
 
     def _tell(self, fact: PodFact) -> None:
         for subscriber in self._memory.subscribers:

@@ -124,7 +124,8 @@ class Process:
             _log.info("thread", thread=names.get(ident, str(ident)), stack=stack)
 
     def _note_ready(self) -> None:
-        if not self._is_ready and self._agent.system.is_started:
+        is_stopping = self._must_end_by is not None
+        if self._agent.system.is_started and not self._is_ready and not is_stopping:
             self._is_ready = True
             self._rearm_watchdog()
             self._systemd.ready()

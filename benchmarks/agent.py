@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -50,14 +50,8 @@ class Agent:
     A context: the process starts at entry and is gone at exit.
     """
 
-    def __init__(
-        self,
-        *flags: str,
-        pods: Iterable[str] = (),
-        environment: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, *flags: str, pods: Iterable[str] = ()) -> None:
         self._flags = flags
-        self._environment = {**os.environ, **(environment or {})}
         self._directory = TemporaryDirectory(prefix="actorlet-bench-")
         self.manifests = Path(self._directory.name) / "manifests"
         self.manifests.mkdir()
@@ -70,9 +64,7 @@ class Agent:
 
     def __enter__(self) -> Self:
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                self._command(), env=self._environment, stdout=log, stderr=log, cwd=ROOT
-            )
+            self._process = subprocess.Popen(self._command(), stdout=log, stderr=log, cwd=ROOT)
         return self
 
     def __exit__(self, *_: object) -> None:

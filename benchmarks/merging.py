@@ -26,7 +26,7 @@ from actors.messages.units import Seconds
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from benchmarks.apart import apart, behave_like_the_agent
 from benchmarks.pods import decoded_pod
-from benchmarks.row import P99, Peer, Row, Target, rates, tail
+from benchmarks.row import Peer, Row, Target, rates, tail
 
 Pods = tuple[Pod, ...]
 
@@ -116,7 +116,6 @@ def _unchanged_row(what: str, ours: list[float], plain: list[float]) -> Row:
         figures=tail(ours, 1e3),
         samples=len(ours),
         target=Target(5.0),
-        judged=P99,
         peer=Peer(_PEER, median(plain) * 1e3),
     )
 

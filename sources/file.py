@@ -38,7 +38,7 @@ from sources.directory_watch import DirectoryWatch, KeepWatch
 from sources.file_verdicts import FileState, Judgement, judge
 from sources.manifest import ManifestRules, decode_manifest
 from sources.manifest_directory import Listed, look
-from sources.verdicts import changes, judged_too
+from sources.verdicts import changes, judged_too, printable
 from sources.watched_paths import watched_paths
 
 FIRST_RETRY: Final = Seconds(1.0)
@@ -265,7 +265,7 @@ class FileSource(Actor[FileSourceMessage]):
         if error == self._memory.error:
             return
         self._memory.error = error
-        path = str(self._rules.path)
+        path = printable(self._rules.path)
         if error:
             pods = len(self._memory.state.pods or ())
             _log.warning("manifest path cannot be listed", path=path, reason=error, kept=pods)
@@ -275,11 +275,11 @@ class FileSource(Actor[FileSourceMessage]):
     def _described(self) -> SourceDescribed:
         return SourceDescribed(
             name=FILE,
-            ready=self._told is not None,
+            ready=self._memory.state.pods is not None,
             epoch=Epoch(self.incarnation, self._sequence),
             last_listed=self._memory.last_listed,
             rejected=dict(self._memory.rejected),
-            error=f"{self._rules.path} {self._memory.error}" if self._memory.error else "",
+            error=self._memory.error and f"{printable(self._rules.path)} {self._memory.error}",
             manifests=self._verdicts(),
         )
 

@@ -47,6 +47,11 @@ class Claimants(Generic[Key]):
 
     def put(self, key: Key, pod: Pod, age: Age) -> None:
         """Add ``pod`` to the claimants of ``key``; it replaces its earlier version there."""
+        present = self._claimants.get(key)
+        if present is not None and len(present) == 1 and self._is_same(present[0].pod, pod):
+            # Nearly every change is one of the only claimant: half of the time of a merge is here.
+            self._claimants[key] = (_Claimant(age, pod),)
+            return
         others = self._others(key, pod)
         self._keep(key, sorted((*others, _Claimant(age, pod)), key=_AGE))
 
@@ -59,6 +64,10 @@ class Claimants(Generic[Key]):
         claimants = self._claimants.get(key)
         return claimants[0].pod if claimants else None
 
+    def age(self, key: Key) -> Age:
+        """Return the age of the claim that holds ``key``. Raises KeyError when nobody claims it."""
+        return self._claimants[key][0].age
+
     def all(self, key: Key) -> tuple[Pod, ...]:
         """Return every claimant of ``key``, oldest first."""
         return tuple(claimant.pod for claimant in self._claimants.get(key, ()))
@@ -68,6 +77,9 @@ class Claimants(Generic[Key]):
         for key in self._contested:
             holder, *waiting = self.all(key)
             yield from (Shadow(pod, holder) for pod in waiting)
+
+    def _is_same(self, one: Pod, other: Pod) -> bool:
+        return self._identity(one) == self._identity(other)
 
     def _others(self, key: Key, pod: Pod) -> list[_Claimant]:
         mine = self._identity(pod)

@@ -293,7 +293,7 @@ class PodIndex:
     def _enter(self, pod: Pod) -> None:
         family, names = self._family(pod)
         family[pod.uid] = pod
-        names.put(pod.full_name, pod, self._claims.stake(pod))
+        names.put(pod.full_name, pod, self._by_uid.age(pod.uid))
 
     def _leave(self, pod: Pod) -> None:
         family, names = self._family(pod)

@@ -32,6 +32,8 @@ class Taken:
     """What changed within the source, whether or not its pods are served."""
     served: tuple[PodChange, ...]
     """What changed about the served pods of any source."""
+    moved: frozenset[PodUid] = frozenset()
+    """Pods that this source had before a restart, and another source tells now: they never went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class PodLedger:
         merged = merge(memory, pods, lambda uid: self._seen.seen_at(source, uid, now))
         self._sources[source] = merged.memory
         ops: dict[PodUid, Op | None] = {}
+        before = self._standing.uid_holders
         if merged.first:
             # Before its pods are indexed: what went while nobody looked holds no name any more.
             self._claims.retain(source, merged.memory.kept.keys())
@@ -93,7 +96,14 @@ class PodLedger:
             # The next in line for a name may belong to a source that has yet to list.
             self._standing = self._claims.standing()
         self._seen.retain(source, merged.memory.kept.keys())
-        return Taken(first=merged.first, listed=merged.changes, served=tuple(self._changes(ops)))
+        served = tuple(self._changes(ops))
+        moved = (c.pod.uid for c in served if c.pod.source != source == before.get(c.pod.uid))
+        return Taken(
+            first=merged.first,
+            listed=merged.changes,
+            served=served,
+            moved=frozenset(moved) if merged.first else frozenset(),
+        )
 
     def waiting(self, source: SourceName) -> dict[PodUid, str]:
         """Return the pods of ``source`` that are not served, and why, as a sentence."""

@@ -49,7 +49,7 @@ class Unanswered:
 class Surroundings:
     """Whom the endpoints ask, and what they were told to show and to allow.
 
-    No question takes longer than ``ANSWER_WITHIN``, and none raises.
+    No question takes longer than ``answer_within``, and none raises.
     """
 
     system: ActorSystem
@@ -60,10 +60,12 @@ class Surroundings:
     """What ``/configz`` answers."""
     chaos: bool
     """Actors may be crashed on request."""
+    answer_within: Seconds = ANSWER_WITHIN
+    """How long an actor may take to answer. Whoever takes longer is shown as not answering."""
 
     async def tree(self) -> tuple[ActorDescription, ...] | Unanswered:
         """Return the actors, parents before their children."""
-        return await _or_unanswered("tree", asking.describe(self.system, ANSWER_WITHIN))
+        return await _or_unanswered("tree", asking.describe(self.system, self.answer_within))
 
     async def pods(self) -> PodsDescribed | Unanswered:
         """Return all that PodManager knows."""
@@ -72,7 +74,7 @@ class Surroundings:
                 self.system,
                 self.pod_manager,
                 lambda reply_to: DescribePods(reply_to=reply_to),
-                ANSWER_WITHIN,
+                self.answer_within,
             )
         )
 
@@ -83,7 +85,7 @@ class Surroundings:
                 self.system,
                 self.pod_manager,
                 lambda reply_to: DescribePod(reply_to=reply_to),
-                ANSWER_WITHIN,
+                self.answer_within,
             )
         )
 
@@ -95,7 +97,7 @@ class Surroundings:
                 self.system,
                 self.sources[name],
                 lambda reply_to: DescribeSource(reply_to=reply_to),
-                ANSWER_WITHIN,
+                self.answer_within,
             ),
         )
 
@@ -105,7 +107,7 @@ class Surroundings:
 
     async def crash(self, name: str) -> bool | Unanswered:
         """Make an actor fail; return False if there is none of that name."""
-        return await _or_unanswered("tree", asking.crash(self.system, name, ANSWER_WITHIN))
+        return await _or_unanswered("tree", asking.crash(self.system, name, self.answer_within))
 
     async def _of_pod_manager(self, answer: Awaitable[A]) -> A | Unanswered:
         return await _or_unanswered("pod-manager", answer)

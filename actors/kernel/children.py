@@ -91,7 +91,8 @@ class Child(ABC):
     def stop(self) -> None:
         """Stop it.
 
-        A child that is up answers with ``child_ended``; one that is down is stopped on return.
+        One that is up answers with ``child_ended``, never before this returns; one that is down
+        settles at once.
         """
 
     @abstractmethod
@@ -123,20 +124,12 @@ class Child(ABC):
         self.parent.child_ended(self, ended)
 
 
-def all_down(children: Iterable[Child]) -> bool:
-    """Return whether nothing of them runs."""
-    return all(child.is_down for child in children)
-
-
 def all_stopped(children: Iterable[Child]) -> bool:
     """Stop the last child that is up, if any; return whether none was. Exact reverse order."""
     for child in reversed(tuple(children)):
         if not child.is_down:
             child.stop()
-            if not child.is_down:
-                return False
-        elif child.retry is not None:
-            child.rest(ChildState.STOPPED)
+            return False
     return True
 
 

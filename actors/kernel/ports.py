@@ -15,7 +15,14 @@ from actors.messages.port import Port
 
 M = TypeVar("M")
 
-__all__ = ["ActorDeadError", "AskInsideActorError", "AskTimeoutError", "Key", "Port"]
+__all__ = [
+    "ActorCrashedError",
+    "ActorDeadError",
+    "AskInsideActorError",
+    "AskTimeoutError",
+    "Key",
+    "Port",
+]
 
 
 class Key(Generic[M]):

@@ -18,7 +18,6 @@ from actors.kernel.children import (
     Child,
     ChildState,
     ParentOfChildren,
-    all_down,
     all_stopped,
 )
 from actors.kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
@@ -56,7 +55,6 @@ class Supervisor(Child, ParentOfChildren):
         """Why it gives up; empty while it does not."""
         self._deadline: Timer | None = None
         self._lives = 0
-        self._is_collapsing = False
         self._is_finishing = False
 
     # What its own supervisor asks of it.
@@ -67,7 +65,6 @@ class Supervisor(Child, ParentOfChildren):
         self._lives += 1
         self._failure = ""
         self._group = None
-        self._is_collapsing = False
         self._is_finishing = False
         self._restarts = RestartWindow(self.intensity, self.period)
         for child in self.children.values():
@@ -175,9 +172,8 @@ class Supervisor(Child, ParentOfChildren):
         return child.window
 
     def _retry(self, child: Child) -> None:
-        if child.state in {ChildState.BACKOFF, ChildState.FAILED} and child.retry is not None:
-            child.retry = None
-            child.start()
+        child.retry = None
+        child.start()
 
     # Restarting several: stop them in reverse, wait for the backoff, start them in order.
 
@@ -204,8 +200,7 @@ class Supervisor(Child, ParentOfChildren):
             self._start_group()
 
     def _group_due(self) -> None:
-        if self._group is None:
-            return
+        assert self._group is not None  # noqa: S101  # whoever drops it cancels its timer
         self._group.is_due = True
         if not self._group.is_stopping:
             self._start_group()
@@ -251,9 +246,7 @@ class Supervisor(Child, ParentOfChildren):
                 child.rest(ChildState.STOPPED)
 
     def _stop_next(self) -> None:
-        if self.state is not ChildState.STOPPING:
-            return
-        if all_down(self.children.values()) if self._is_collapsing else self.stop_children():
+        if self.state is ChildState.STOPPING and self.stop_children():
             self._finish()
 
     def stop_children(self) -> bool:
@@ -295,7 +288,6 @@ class Supervisor(Child, ParentOfChildren):
             self._guarded(self._give_up, why)
             return
         self._failure = self._failure or why
-        self._is_collapsing = True
         for child in reversed(tuple(self.children.values())):
             with suppress(BaseException):
                 child.abandon(why)

@@ -286,8 +286,6 @@ class ActorSystem(KernelServices, ParentOfChildren):
         return supervisor
 
     def _watch_for_hangs(self) -> None:
-        if self._finished.is_set():
-            return
         self.control.set_timer(Seconds(self._hang_limit / 4), self._watch_for_hangs)
         for life, stack in self._runtime.hanging(self._hang_limit):
             self._hangs += 1

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from actors.messages.changes import Op, PodChange
-from actors.messages.pod_manager import PodsAre, PodsChanged
+from actors.messages.pod_manager import PodFact, PodsAre, PodsChanged
 from actors.messages.pods import API, FILE, HTTP, FullName, JsonObject, Pod, PodUid, SourceName
 from actors.messages.units import Timestamp
-from stores.pod_ledger import LedgerMemory, PodLedger
+from stores.pod_ledger import LedgerMemory, PodLedger, Taken
 from tests.support.builders import make_pod
 from tests.support.pod_picture import PodPicture
 
@@ -131,18 +131,17 @@ class LedgerModel(RuleBasedStateMachine):
         places_before = self.places()
         removals_before = len(self.picture.removed)
         taken = self.ledger.take(source, pods, Timestamp(self.now))
-        changes = taken.served
-        if taken.first:
-            self.picture.apply(PodsAre(source=source, pods=self.ledger.served(source)))
-            changes = tuple(change for change in changes if change.pod.source != source)
-        if changes:
-            self.picture.apply(PodsChanged(source=source, changes=changes))
+        for fact in facts(source, taken, self.ledger.served(source)):
+            self.picture.apply(fact)
         self.told[source] = pods
         self.model.take(source, admitted(pods), claim_order(taken.listed))
         for pod in self.picture.removed[removals_before:]:
-            # Only who left its source, or its place there, is removed.
+            # Only who left its source, or its place there, is removed ...
             key = (SourceName(pod.source), pod.uid)
             assert places_before.get(key) != self.places().get(key)
+            # ... and only if no other source tells it there, as far as all of them have listed.
+            tellers = [s for (s, uid), name in self.places().items() if (uid, name) == place(pod)]
+            assert not tellers or not self.complete
 
     def places(self) -> dict[tuple[SourceName, PodUid], FullName]:
         return {
@@ -171,6 +170,24 @@ class LedgerModel(RuleBasedStateMachine):
             waiting = self.ledger.waiting(source).keys()
             assert served | waiting == {pod.uid for pod in self.told[source]}
             assert not served & waiting
+
+
+def facts(source: SourceName, taken: Taken, served: tuple[Pod, ...]) -> Iterator[PodFact]:
+    """Yield what PodManager tells of a listing."""
+    changes = taken.served
+    if taken.first:
+        others = tuple(change for change in changes if change.pod.source != source)
+        moved = tuple(change for change in others if change.pod.uid in taken.moved)
+        if moved:
+            yield PodsChanged(source=source, changes=moved)
+        yield PodsAre(source=source, pods=served)
+        changes = tuple(change for change in others if change not in moved)
+    if changes:
+        yield PodsChanged(source=source, changes=changes)
+
+
+def place(pod: Pod) -> tuple[PodUid, FullName]:
+    return pod.uid, pod.full_name
 
 
 def meanings(pods: Iterable[Pod]) -> dict[PodUid, JsonObject]:

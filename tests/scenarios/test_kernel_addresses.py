@@ -24,6 +24,7 @@ from tests.support.players import (
     STOP_YOURSELF,
     Action,
     Do,
+    Gate,
     Line,
     Player,
     Say,
@@ -33,7 +34,7 @@ from tests.support.players import (
     repeat,
 )
 from tests.support.probe import Probe
-from tests.support.stage import Stage, stage
+from tests.support.stage import Stage, live_stage, stage
 
 WEB, LOG = key("web"), key("log")
 
@@ -167,6 +168,15 @@ def test_a_question_that_nobody_answers_ends_at_its_deadline(
             play.system.ask(play.port(WEB), lambda _reply_to: Say(word="what?"), Seconds(0.01))
 
         troupe.diary.expect("web starts 1", "web hears what?")
+
+
+def test_a_tree_that_does_not_answer_is_not_described(troupe: Troupe, gate: Gate) -> None:
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
+        play.system.control.post(gate)
+
+        with pytest.raises(AskTimeoutError, match="the control thread did not answer"):
+            play.system.describe(Seconds(0.01))
+        gate.open()
 
 
 def test_only_the_first_answer_counts(troupe: Troupe, runtime: Runtime) -> None:

@@ -18,6 +18,7 @@ from actors.kernel import (
     Restart,
     Runtime,
     Steps,
+    Strategy,
     SupervisorSpec,
     Threads,
 )
@@ -292,6 +293,46 @@ def test_what_an_abandoned_life_still_does_counts_no_more(
         assert [event["why"] for event in logs if event["event"] == "actor abandoned"] == [
             "did not start within 0.05 s"
         ]
+
+
+def test_a_late_word_of_an_old_life_changes_nothing(troupe: Troupe, runtime: Runtime) -> None:
+    lives: list[Player] = []
+    spec = SupervisorSpec(name="root", children=(troupe.child(WEB, at_start=lives.append),))
+    with stage(spec, runtime) as play:
+        play.tell(WEB, crash())
+        play.advance(1.0)
+
+        # The first life reports its end once more, as if it had been delayed for so long.
+        first = lives[0]._life
+        first.supervised.incarnation_ended(first, play.endings[0])
+        play.advance(1.0)
+
+        troupe.diary.expect("web starts 1", "web starts 2")
+        troupe.diary.expect_silence()
+        assert len(play.endings) == 1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_late_start_of_an_old_life_is_not_taken_for_that_of_the_next(
+    troupe: Troupe, seed: int
+) -> None:
+    lives: list[Player] = []
+
+    def say_it_again() -> None:
+        # The word of the first life's start arrives while the second one starts.
+        for life in lives:
+            life._life.supervised.incarnation_started(life._life)
+
+    web = troupe.child(WEB, when_made=say_it_again, at_start=lives.append)
+    spec = SupervisorSpec(
+        name="root", strategy=Strategy.REST_FOR_ONE, children=(web, troupe.child(LOG))
+    )
+    with stage(spec, Steps(seed)) as play:
+        play.tell(WEB, crash())
+        play.advance(1.0)
+
+        troupe.diary.expect("web starts 1", "log starts 1", "log stops")
+        troupe.diary.expect("web starts 2", "log starts 2")
 
 
 class OnlyTheFirst:

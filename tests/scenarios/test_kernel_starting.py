@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -39,7 +40,7 @@ from tests.support.players import (
     key,
 )
 from tests.support.probe import Probe
-from tests.support.stage import live_stage, stage
+from tests.support.stage import Stage, live_stage, stage
 
 DISK, WEB, LOG = key("disk"), key("web"), key("log")
 
@@ -122,6 +123,48 @@ def test_a_child_that_has_not_had_its_turn_starts_after_the_one_before_it_came_b
         play.advance(1.0)
 
         troupe.diary.expect("disk starts 1", "disk starts 2", "web starts 1")
+
+
+def test_a_sibling_that_is_done_meanwhile_does_not_let_the_later_ones_start(
+    troupe: Troupe, runtime: Runtime
+) -> None:
+    # The one in the middle is in backoff, and the last waits for it; then the first is done.
+    children = (
+        troupe.child(LOG, restart=Restart.TRANSIENT),
+        troupe.child(DISK, at_start=FailsAtFirst(1)),
+        troupe.child(WEB),
+    )
+    spec = SupervisorSpec(name="root", strategy=Strategy.REST_FOR_ONE, children=children)
+    with stage(spec, runtime) as play:
+        play.tell(LOG, STOP_YOURSELF)
+        assert play.state(WEB) == "waiting"
+
+        play.advance(1.0)
+        troupe.diary.expect("log starts 1", "disk starts 1", "log stops")
+        troupe.diary.expect("disk starts 2", "web starts 1")
+
+
+def test_a_system_stopped_before_anything_started_starts_nothing(
+    troupe: Troupe, runtime: Runtime
+) -> None:
+    play = Stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime)
+    # The stop is asked for before the root comes to its first child.
+    with every_event_waiting(play):
+        play.system.start()
+        play.system.stop()
+    play.settle()
+
+    assert play.system.wait(Seconds(5.0)) == 0
+    troupe.diary.expect_silence()
+
+
+@contextmanager
+def every_event_waiting(play: Stage) -> Iterator[None]:
+    """Keep the control thread at an event, so that what is asked for here waits behind it."""
+    gate = Gate()
+    play.system.control.post(gate)
+    yield
+    gate.open()
 
 
 def test_a_child_that_is_done_at_once_holds_nobody_up(troupe: Troupe, runtime: Runtime) -> None:

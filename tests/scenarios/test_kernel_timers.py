@@ -149,9 +149,9 @@ def test_a_deadline_set_after_the_end_is_dropped_at_once(troupe: Troupe, runtime
 
         # A helper thread of the first life may still hold it.
         bodies[0].after(Seconds(5.0), Say(word="late"))
-        play.advance(10.0)
-
         assert kernels_own(play) == at_rest
+
+        play.advance(10.0)
         troupe.diary.expect("web starts 1", "web stops", "web starts 2")
         troupe.diary.expect_silence()
 

@@ -181,6 +181,20 @@ def test_a_name_is_held_back_until_the_source_of_its_former_holder_has_listed(
     assert subscriber.heard() == ["file are", "file: ADD web"]
 
 
+def test_a_pod_that_moved_to_another_source_meanwhile_is_never_absent(
+    manager: PodManagerStage,
+) -> None:
+    subscriber = manager.subscriber()
+    manager.lists(FILE, WEB, SHOP)
+    manager.lists(HTTP)
+    subscriber.drain()
+
+    manager.crashes()
+    manager.lists(HTTP, WEB)
+    manager.lists(FILE, SHOP)
+    assert subscriber.heard() == ["http are", "file: ADD web", "file are shop"]
+
+
 def test_a_source_that_is_restarted_hears_again_what_its_pods_wait_for(
     manager: PodManagerStage,
 ) -> None:

@@ -37,6 +37,9 @@ from sources.load_settings import settings_of
 from sources.settings import Settings
 from tests.support.http_client import PATIENCE, Answer, fetch
 
+SOON = Seconds(0.25)
+"""Within this the actors of ``served_tree`` answer, unless they are stuck."""
+
 NO_PODS = PodsDescribed(
     pods=(),
     mirrors=(),
@@ -145,6 +148,7 @@ def _surroundings(
         node_name="node1",
         configuration=configuration,
         chaos=True,
+        answer_within=SOON,
     )
 
 

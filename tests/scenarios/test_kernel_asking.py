@@ -1,0 +1,126 @@
+"""Asking from an asyncio loop, and crashing an actor on request, as the endpoints do (rule 6)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from actors.kernel import (
+    ActorCrashedError,
+    ActorDeadError,
+    AskTimeoutError,
+    Hook,
+    Port,
+    Restart,
+    SupervisorSpec,
+    Threads,
+    asking,
+)
+from actors.messages.units import Seconds
+from tests.support.players import (
+    STOP_YOURSELF,
+    Do,
+    Gate,
+    Line,
+    Player,
+    Say,
+    Troupe,
+    crash,
+    key,
+    repeat,
+)
+from tests.support.stage import live_stage, stage
+
+WEB, LOG = key("web"), key("log")
+
+
+def test_a_question_is_awaited(troupe: Troupe) -> None:
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
+        assert asyncio.run(asking.ask(play.system, play.port(WEB), repeat("hello"))) == "hello"
+
+
+def test_who_awaits_hears_that_the_actor_crashed_and_nothing_of_its_words(troupe: Troupe) -> None:
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
+        with pytest.raises(ActorCrashedError, match="crashed with StopIteration") as raised:
+            asyncio.run(
+                asking.ask(play.system, play.port(WEB), lambda _: crash(StopIteration("secret")))
+            )
+
+        assert "secret" not in str(raised.value)
+
+
+def test_who_awaits_an_actor_that_is_gone_hears_so(troupe: Troupe) -> None:
+    child = troupe.child(WEB, restart=Restart.TEMPORARY)
+    with stage(SupervisorSpec(name="root", children=(child,)), Threads()) as play:
+        play.tell(WEB, STOP_YOURSELF)
+
+        with pytest.raises(ActorDeadError, match="web: address closed"):
+            asyncio.run(asking.ask(play.system, play.port(WEB), repeat("hello")))
+
+
+def test_who_awaits_too_long_hears_that(troupe: Troupe) -> None:
+    spec = SupervisorSpec(name="root", children=(troupe.child(WEB),))
+    with (
+        live_stage(spec) as play,
+        pytest.raises(AskTimeoutError, match=r"web did not answer within 0\.01 s"),
+    ):
+        asyncio.run(
+            asking.ask(play.system, play.port(WEB), lambda _: Say(word="what?"), Seconds(0.01))
+        )
+
+
+def test_an_answer_after_the_loop_has_ended_is_dropped(troupe: Troupe, gate: Gate) -> None:
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
+        with pytest.raises(AskTimeoutError):
+            asyncio.run(asking.ask(play.system, play.port(WEB), late_answer(gate), Seconds(0.01)))
+        gate.open()
+        play.system.fence(play.port(WEB))
+
+        assert play.endings == []
+
+
+def late_answer(gate: Gate) -> Callable[[Port[str]], Line]:
+    """Return a question that is answered when the gate opens."""
+
+    def question(reply_to: Port[str]) -> Do:
+        def answer(player: Player) -> None:
+            gate(player)
+            reply_to.tell("too late")
+
+        return Do(action=answer)
+
+    return question
+
+
+def test_the_tree_is_awaited(troupe: Troupe) -> None:
+    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), Threads()) as play:
+        tree = asyncio.run(asking.describe(play.system))
+
+        assert [node.name for node in tree] == ["root", "web"]
+
+
+def test_an_actor_crashed_on_request_recovers(troupe: Troupe) -> None:
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
+        assert asyncio.run(asking.crash(play.system, "web"))
+
+        ended = play.ended.next()
+        assert (ended.hook, ended.message) == (Hook.RECEIVE, "Crash")
+        assert ended.error.endswith("InjectedCrashError: crashed on request")
+        troupe.diary.expect("web starts 1", "web starts 2")
+
+
+def test_a_supervisor_crashed_on_request_recovers_with_its_children(troupe: Troupe) -> None:
+    inner = SupervisorSpec(name="inner", children=(troupe.child(WEB), troupe.child(LOG)))
+    with live_stage(SupervisorSpec(name="root", children=(inner,))) as play:
+        assert play.system.wait_started(Seconds(5.0))
+        assert asyncio.run(asking.crash(play.system, "inner"))
+
+        troupe.diary.expect("web starts 1", "log starts 1", "log stops", "web stops")
+        troupe.diary.expect("web starts 2", "log starts 2")
+
+
+def test_nobody_can_be_crashed_who_does_not_exist(troupe: Troupe) -> None:
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
+        assert not asyncio.run(asking.crash(play.system, "disk"))

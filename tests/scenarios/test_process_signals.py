@@ -1,0 +1,213 @@
+"""The main thread's life: what it does about signals, systemd and an agent that gives up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator, MutableMapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.kernel import ActorSystem, SupervisorSpec
+from actors.messages.units import Seconds
+from actors.process import Process, leave
+from actors.signals import HANDLED
+from actors.systemd import Systemd
+from tests.support.players import Action, Gate, Troupe, key, nothing, raising
+
+WEB = key("web")
+LONG = Seconds(60.0)
+
+
+@pytest.fixture(autouse=True)
+def signals_as_before() -> Iterator[None]:
+    """Give the signals back to pytest."""
+    before = {number: signal.getsignal(number) for number in HANDLED}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+class ToldAgent:
+    """An agent of one player, which does what the test says when it is asked for something."""
+
+    def __init__(self, troupe: Troupe, at_start: Action = nothing, at_stop: Action = nothing) -> None:
+        web = troupe.child(WEB, at_start=at_start, at_stop=at_stop)
+        self.system = ActorSystem(SupervisorSpec(name="root", children=(web,), intensity=0))
+        self.at_rescan: Callable[[], None] = lambda: None
+        self.answers: Iterator[Callable[[], bool]] = iter(())
+
+    def rescan(self) -> None:
+        self.at_rescan()
+
+    def is_responsive(self) -> bool:
+        return next(self.answers)()
+
+
+def send(*numbers: signal.Signals) -> Action:
+    """Return an action that sends this process signals."""
+
+    def action(_player: object) -> None:
+        for number in numbers:
+            os.kill(os.getpid(), number)
+
+    return action
+
+
+def events(logs: list[MutableMapping[str, Any]]) -> list[str]:
+    """Return what was logged, without what the kernel says."""
+    return [event["event"] for event in logs if not event["event"].startswith(("actor ", "superv"))]
+
+
+def test_hangup_rescans_and_terminate_stops_in_order(
+    troupe: Troupe, logs: list[MutableMapping[str, Any]]
+) -> None:
+    agent = ToldAgent(troupe, at_start=send(signal.SIGHUP))
+    agent.at_rescan = lambda: signal.raise_signal(signal.SIGTERM)
+    assert Process(agent, Systemd({}), LONG).run() == 0
+    troupe.diary.expect("web starts 1", "web stops")
+    assert [event["signal"] for event in logs if "signal" in event] == ["SIGHUP", "SIGTERM"]
+    assert logs[-1]["event"] == "stopped"
+
+
+def test_interrupt_stops_as_well(troupe: Troupe) -> None:
+    agent = ToldAgent(troupe, at_start=send(signal.SIGINT))
+    assert Process(agent, Systemd({}), LONG).run() == 0
+    troupe.diary.expect("web starts 1", "web stops")
+
+
+def test_user_signal_1_dumps_the_tree_and_every_stack(
+    troupe: Troupe, logs: list[MutableMapping[str, Any]]
+) -> None:
+    agent = ToldAgent(troupe, at_start=send(signal.SIGUSR1, signal.SIGTERM))
+    assert Process(agent, Systemd({}), LONG).run() == 0
+    actors = {event["actor"]: event["state"] for event in logs if event["event"] == "actor"}
+    assert set(actors) == {"root", "web"}
+    stacks = {event["thread"]: event["stack"] for event in logs if event["event"] == "thread"}
+    assert {"MainThread", "control"} <= set(stacks)
+    assert "in _dump" in stacks["MainThread"]
+
+
+def test_a_second_signal_ends_it_at_once_while_something_hangs(
+    troupe: Troupe, gate: Gate, logs: list[MutableMapping[str, Any]]
+) -> None:
+    def hang(player: Any) -> None:
+        send(signal.SIGTERM)(player)
+        gate()
+
+    agent = ToldAgent(troupe, at_start=send(signal.SIGTERM), at_stop=hang)
+    assert Process(agent, Systemd({}), LONG).run() == 1
+    assert logs[-1]["why"] == "a second signal to stop"
+
+
+def test_stopping_has_a_deadline(
+    troupe: Troupe, gate: Gate, logs: list[MutableMapping[str, Any]]
+) -> None:
+    agent = ToldAgent(troupe, at_start=send(signal.SIGTERM), at_stop=gate)
+    assert Process(agent, Systemd({}), Seconds(0.05)).run() == 1
+    assert logs[-1]["why"] == "stopping takes too long"
+
+
+def test_a_root_that_gives_up_is_code_70(
+    troupe: Troupe, logs: list[MutableMapping[str, Any]]
+) -> None:
+    agent = ToldAgent(troupe, at_start=raising(RuntimeError("a bug")))
+    assert Process(agent, Systemd({}), LONG).run() == 70
+    assert (logs[-1]["event"], logs[-1]["log_level"]) == ("stopped", "error")
+
+
+def test_signals_after_the_end_change_nothing(troupe: Troupe) -> None:
+    agent = ToldAgent(troupe, at_start=send(signal.SIGTERM))
+    assert Process(agent, Systemd({}), LONG).run() == 0
+    assert {signal.getsignal(number) for number in HANDLED} == {signal.SIG_IGN}
+
+
+def test_only_a_good_end_is_left_to_the_interpreter() -> None:
+    assert leave(0) == 0
+    child = os.fork()
+    if child == 0:
+        leave(70)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 70
+
+
+# systemd.
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[socket.socket]:
+    """Stand in for systemd: a socket that hears what it is told."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as server:
+        server.bind(str(tmp_path / "notify"))
+        server.settimeout(5.0)
+        yield server
+
+
+def told(manager: socket.socket) -> list[bytes]:
+    """Return all that was told."""
+    manager.settimeout(0.0)
+    messages = []
+    while True:
+        try:
+            messages.append(manager.recv(100))
+        except BlockingIOError:
+            return messages
+
+
+def terminate() -> bool:
+    """Say that all is well, and that it is time to stop."""
+    signal.raise_signal(signal.SIGTERM)
+    return True
+
+
+def test_systemd_hears_of_the_start_of_life_while_there_is_some_and_of_the_stop(
+    troupe: Troupe, manager: socket.socket, logs: list[MutableMapping[str, Any]]
+) -> None:
+    agent = ToldAgent(troupe)
+    agent.answers = iter([lambda: True, lambda: False, terminate])
+    systemd = Systemd({"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "100000"})
+    assert Process(agent, systemd, LONG).run() == 0
+    # Three times it was due: the second time nobody answered, and nothing was said.
+    assert told(manager) == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"STOPPING=1"]
+    assert events(logs).count("watchdog not fed") == 1
+
+
+def test_while_it_stops_systemd_is_told_that_it_lives_though_nobody_answers(
+    troupe: Troupe, manager: socket.socket, gate: Gate
+) -> None:
+    agent = ToldAgent(troupe, at_stop=gate)
+    agent.answers = iter([terminate])
+    systemd = Systemd({"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "20000"})
+    assert Process(agent, systemd, Seconds(0.1)).run() == 1
+    messages = told(manager)
+    assert b"STOPPING=1" in messages
+    assert b"WATCHDOG=1" in messages[messages.index(b"STOPPING=1") :]
+
+
+def test_ready_is_said_only_once_everything_has_started(
+    troupe: Troupe, manager: socket.socket
+) -> None:
+    heard: list[list[bytes]] = []
+
+    agent = ToldAgent(troupe, at_start=lambda _player: heard.append(told(manager)))
+    agent.answers = iter([terminate])
+    systemd = Systemd({"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "2000"})
+    assert Process(agent, systemd, LONG).run() == 0
+    assert heard == [[]]
+    assert told(manager)[0] == b"READY=1"
+
+
+def test_an_agent_that_is_stopped_before_it_has_started_was_never_ready(
+    troupe: Troupe, manager: socket.socket
+) -> None:
+    def start_late(player: Any) -> None:
+        send(signal.SIGTERM)(player)
+        # Goes on starting until the stop has arrived.
+        assert manager.recv(100) == b"STOPPING=1"
+
+    agent = ToldAgent(troupe, at_start=start_late)
+    systemd = Systemd({"NOTIFY_SOCKET": manager.getsockname()})
+    assert Process(agent, systemd, LONG).run() == 0
+    assert told(manager) == []

@@ -1,0 +1,75 @@
+"""What the main thread waits for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from actors.messages.units import Seconds
+from actors.signals import HANDLED, NUDGE, Signals
+
+SOON = Seconds(5.0)
+
+
+@pytest.fixture(autouse=True)
+def signals_as_before() -> Iterator[None]:
+    """Give the signals back to pytest."""
+    numbers = [*HANDLED, signal.SIGUSR2]
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", HANDLED)
+def test_a_signal_ends_the_wait(number: signal.Signals) -> None:
+    with Signals() as signals:
+        os.kill(os.getpid(), number)
+        assert signals.wait(SOON) == number
+        assert signals.wait(Seconds(0.0)) is None
+
+
+def test_signals_are_told_one_by_one() -> None:
+    with Signals() as signals:
+        signal.raise_signal(signal.SIGHUP)
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        assert [signals.wait(SOON) for _ in range(3)] == [
+            signal.SIGHUP,
+            signal.SIGTERM,
+            signal.SIGTERM,
+        ]
+
+
+def test_a_nudge_of_another_thread_ends_the_wait() -> None:
+    with Signals() as signals:
+        thread = threading.Thread(target=signals.nudge)
+        thread.start()
+        assert signals.wait(None) == NUDGE
+        thread.join()
+
+
+def test_signals_of_others_are_none_of_its_business() -> None:
+    signal.signal(signal.SIGUSR2, lambda _number, _frame: None)
+    with Signals() as signals:
+        signal.raise_signal(signal.SIGUSR2)
+        assert signals.wait(SOON) is None
+
+
+def test_any_number_of_nudges_blocks_nobody_and_none_is_too_late() -> None:
+    with Signals() as signals:
+        [signals.nudge() for _ in range(100_000)]  # type: ignore[func-returns-value]
+        assert signals.wait(SOON) == NUDGE
+    signals.nudge()
+
+
+def test_afterwards_signals_are_ignored_and_the_descriptor_is_given_back() -> None:
+    before = signal.set_wakeup_fd(-1)
+    with Signals():
+        pass
+    assert signal.set_wakeup_fd(before) == -1
+    signal.raise_signal(signal.SIGTERM)
