@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from collections.abc import MutableMapping
 from typing import Any
@@ -21,6 +22,7 @@ from actors.kernel import (
     StopChild,
     Strategy,
     SupervisorSpec,
+    Threads,
 )
 from actors.messages.units import Seconds
 from tests.support.players import (
@@ -53,15 +55,18 @@ def test_a_child_starts_when_it_is_asked_for(troupe: Troupe, runtime: Runtime) -
         assert play.describe()["web"].parent == "pool"
 
 
-def test_asking_for_a_child_twice_starts_it_once(troupe: Troupe, runtime: Runtime) -> None:
+def test_asking_for_a_child_twice_starts_it_once(
+    troupe: Troupe, runtime: Runtime, logs: list[MutableMapping[str, Any]]
+) -> None:
     with stage(TREE, runtime) as play:
-        # Both before anything happens, and once more when it is up.
+        # Both before anything happens, and once more when it is up: harmless, all of them.
         start = StartChild(spec=troupe.child(WEB))
         play.tell_all(POOL, start, start)
         play.tell(POOL, start)
 
         troupe.diary.expect("web starts 1")
         troupe.diary.expect_silence()
+        assert [event for event in logs if event["log_level"] == "error"] == []
 
 
 def test_a_child_stops_when_it_is_asked_to(troupe: Troupe, runtime: Runtime) -> None:
@@ -260,6 +265,17 @@ def test_a_thousand_children_stop_side_by_side(runtime: Runtime) -> None:
 
         assert play.stop() == EXIT_STOPPED
         assert len(troupe.diary.drain()) == 2000
+
+
+def test_children_say_goodbye_side_by_side(troupe: Troupe) -> None:
+    # Each waits for the other in its goodbye: one after the other they would never get there.
+    meeting = threading.Barrier(2, timeout=4.0)
+    with stage(TREE, Threads()) as play:
+        play.tell(POOL, StartChild(spec=troupe.child(WEB, at_stop=lambda _: meeting.wait())))
+        play.tell(POOL, StartChild(spec=troupe.child(LOG, at_stop=lambda _: meeting.wait())))
+
+        assert play.stop() == EXIT_STOPPED
+        assert [ended.error for ended in play.endings] == ["", "", "", ""]
 
 
 def test_dynamic_children_have_one_deadline_for_all(troupe: Troupe, gate: Gate) -> None:

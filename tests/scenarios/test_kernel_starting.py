@@ -120,9 +120,10 @@ def test_a_child_that_has_not_had_its_turn_starts_after_the_one_before_it_came_b
     )
     spec = SupervisorSpec(name="root", strategy=Strategy.ONE_FOR_ALL, children=children)
     with stage(spec, runtime) as play:
+        play.tell(WEB, Say(word="early"))
         play.advance(1.0)
 
-        troupe.diary.expect("disk starts 1", "disk starts 2", "web starts 1")
+        troupe.diary.expect("disk starts 1", "disk starts 2", "web starts 1", "web hears early")
 
 
 def test_a_sibling_that_is_done_meanwhile_does_not_let_the_later_ones_start(
