@@ -18,6 +18,9 @@ from actors.messages.units import Seconds
 MOST_WAITING: Final = 10_000
 """Lines that wait for a slow reader, about 2 MB; what is logged beyond that is dropped."""
 
+_AT_ONCE: Final = 256
+"""Lines of one write: about 50 kB, and what a pipe holds is 64 kB."""
+
 _FLUSHED_WITHIN: Final = Seconds(1.0)
 """How long ``close`` waits for a reader. systemd and terminals take milliseconds."""
 
@@ -51,14 +54,31 @@ class LogWriter:
         self._thread.join(patience)
 
     def _run(self) -> None:
-        while (line := self._lines.get()) is not None:
-            self._write_out(line)
+        ended = False
+        while not ended:
+            lines, ended = self._waiting()
+            self._write_out(b"".join(lines))
             if self._dropped and self._lines.empty():
                 dropped, self._dropped = self._dropped, 0
                 self._lost(dropped)
 
-    def _write_out(self, line: bytes) -> None:
-        left = memoryview(line)
+    def _waiting(self) -> tuple[list[bytes], bool]:
+        """Return the lines that wait, at least one, and whether they are the last.
+
+        Many at once: a write for each of ten thousand lines hands the interpreter lock to and fro as
+        often, which takes seconds on a busy machine.
+        """
+        lines: list[bytes] = []
+        line = self._lines.get()
+        while line is not None:
+            lines.append(line)
+            if len(lines) == _AT_ONCE or self._lines.empty():
+                return lines, False
+            line = self._lines.get()
+        return lines, True
+
+    def _write_out(self, lines: bytes) -> None:
+        left = memoryview(lines)
         while left:
             try:
                 left = left[os.write(self._descriptor, left) :]

@@ -16,7 +16,7 @@ import structlog
 from typing_extensions import override
 
 from actors.kernel import Key, PooledActor, Port
-from actors.messages.changes import PodChange
+from actors.messages.changes import Op, PodChange
 from actors.messages.pod_manager import (
     DescribePod,
     DescribePods,
@@ -128,10 +128,11 @@ class PodManager(PooledActor[PodManagerMessage]):
         changes: Sequence[PodChange] = taken.served
         if taken.first:
             others = [change for change in changes if change.pod.source != source]
-            # Before their absence is told: another source has them by now.
-            self._tell_changes(source, [c for c in others if c.pod.uid in taken.moved])
+            # Who has another source by now must not be taken for absent, and who went must have
+            # left its name; who is revealed comes when all names are free.
+            self._tell_changes(source, [c for c in others if c.op is not Op.ADD])
             self._tell(PodsAre(source=source, pods=self._ledger.served(source)))
-            changes = [c for c in others if c.pod.uid not in taken.moved]
+            changes = [c for c in others if c.op is Op.ADD]
         self._tell_changes(source, changes)
 
     def _tell_changes(self, source: SourceName, changes: Sequence[PodChange]) -> None:

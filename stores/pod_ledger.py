@@ -31,9 +31,7 @@ class Taken:
     listed: tuple[PodChange, ...]
     """What changed within the source, whether or not its pods are served."""
     served: tuple[PodChange, ...]
-    """What changed about the served pods of any source."""
-    moved: frozenset[PodUid] = frozenset()
-    """Pods that this source had before a restart, and another source tells now: they never went."""
+    """What changed about the served pods of any source, against what was told of them last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +42,8 @@ class LedgerMemory:
     seen: FirstSeen = field(default_factory=FirstSeen)
     heard: set[SourceName] = field(default_factory=set)
     """The sources that ever listed: only they can have claims on record."""
+    served: dict[PodUid, Pod] = field(default_factory=dict)
+    """The served pods, as everybody was told of them last."""
 
 
 class PodLedger:
@@ -58,9 +58,9 @@ class PodLedger:
         """Sources that have listed in an earlier life and not yet in this one."""
         self._sources: dict[SourceName, SourceMemory] = {}
         self._standing: Standing = self._claims.standing()
-        self._served: dict[PodUid, Pod] = {}
+        self._served = memory.served
         self._held: set[PodUid] = set()
-        """Pods that would be served, but for a source that has not listed since the restart."""
+        """Pods that nothing new is said of until a source has listed, as it had before the restart."""
 
     @property
     def listed(self) -> frozenset[SourceName]:
@@ -77,33 +77,26 @@ class PodLedger:
         merged = merge(memory, pods, lambda uid: self._seen.seen_at(source, uid, now))
         self._sources[source] = merged.memory
         ops: dict[PodUid, Op | None] = {}
-        before = self._standing.uid_holders
         if merged.first:
             # Before its pods are indexed: what went while nobody looked holds no name any more.
             self._claims.retain(source, merged.memory.kept.keys())
             self._heard.add(source)
             self._awaited.discard(source)
-            ops |= dict.fromkeys(self._held)
+            ops |= dict.fromkeys((*self._served, *self._held))
         for change in merged.changes:
             is_removal = change.op is Op.REMOVE
             turnover = (self.index.remove if is_removal else self.index.add)(change.pod)
             for pod in (*turnover.revealed, *turnover.hidden):
                 ops.setdefault(pod.uid)
-            ops[change.pod.uid] = change.op
+            # What was held back is to be compared with what was served all the while.
+            ops[change.pod.uid] = None if change.pod.uid in self._held else change.op
         for pod in merged.refreshed:
             self._refresh(pod)
         if merged.first or (self._awaited and _may_free_names(merged.changes)):
             # The next in line for a name may belong to a source that has yet to list.
             self._standing = self._claims.standing()
         self._seen.retain(source, merged.memory.kept.keys())
-        served = tuple(self._changes(ops))
-        moved = (c.pod.uid for c in served if c.pod.source != source == before.get(c.pod.uid))
-        return Taken(
-            first=merged.first,
-            listed=merged.changes,
-            served=served,
-            moved=frozenset(moved) if merged.first else frozenset(),
-        )
+        return Taken(first=merged.first, listed=merged.changes, served=tuple(self._changes(ops)))
 
     def waiting(self, source: SourceName) -> dict[PodUid, str]:
         """Return the pods of ``source`` that are not served, and why, as a sentence."""
@@ -147,7 +140,11 @@ class PodLedger:
 
     def _to_serve(self, uid: PodUid) -> Pod | None:
         self._held.discard(uid)
-        pod = self.index.holder(uid)
+        known, pod = self._served.get(uid), self.index.holder(uid)
+        if known is not None and self._standing.uid_holders.get(uid) in self._awaited:
+            # Whoever told it first may tell it still: until that is known, it is as it was.
+            self._held.add(uid)
+            return known
         if pod is None or self.index.shadow_of(pod) is not None:
             return None
         if self._standing.awaited(pod, self._sources) is not None:
@@ -172,4 +169,4 @@ def _op(before: Pod | None, after: Pod | None, listed: Op | None) -> Op | None:
     if before.source != after.source:
         # Another source tells the same UID: it is the same pod, and only its keeper is another.
         return difference(before, after) or Op.UPDATE
-    return listed
+    return listed or difference(before, after)

@@ -71,22 +71,36 @@ class Serving:
             listening = await self._loop.create_server(_bounded(server), sock=listener.dup())
             self._servers.append(listening)
 
-    async def _cleanup(self) -> None:
-        for listening in self._servers:
-            listening.close()
-        await asyncio.gather(*(runner.cleanup() for runner in self._runners))
-
     def _run(self) -> None:
         error = "the loop ended"
         try:
             self._loop.run_forever()
+            self._loop.run_until_complete(self._finish())
         except BaseException as failure:  # noqa: BLE001  # whatever it was, nobody is served any more
             error = f"{type(failure).__name__}: {failure}"
-        with suppress(Exception):  # what cannot be cleaned up goes with the loop
-            self._loop.run_until_complete(self._cleanup())
+        self._cut()
         self._loop.close()
         if not self._closing:
             self._ended(error)
+
+    async def _finish(self) -> None:
+        """Let go of the listening sockets at once, and of who is being answered after a grace."""
+        for listening in self._servers:
+            listening.close()
+        await asyncio.gather(*(runner.cleanup() for runner in self._runners))
+
+    def _cut(self) -> None:
+        """Close what is still open, in a loop in which anything may have gone wrong."""
+        for listening in self._servers:
+            listening.close()
+        for runner in self._runners:
+            for connection in runner.server.connections if runner.server else ():
+                _abort(connection)
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        self._loop.call_soon(self._loop.stop)
+        with suppress(BaseException):  # what ended it once may do so again
+            self._loop.run_forever()
 
 
 def _bounded(server: web.Server) -> Callable[[], asyncio.Protocol]:
@@ -94,8 +108,12 @@ def _bounded(server: web.Server) -> Callable[[], asyncio.Protocol]:
 
     def connection() -> asyncio.Protocol:
         for oldest in server.connections[: 1 - MOST_CONNECTIONS]:
-            if oldest.transport is not None:
-                oldest.transport.abort()
+            _abort(oldest)
         return server()
 
     return connection
+
+
+def _abort(connection: web.RequestHandler) -> None:
+    if connection.transport is not None:
+        connection.transport.abort()

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from actors.messages.changes import Op, PodChange
 from actors.messages.pod_manager import PodFact, PodsAre, PodsChanged
-from actors.messages.pods import API, FILE, HTTP, FullName, JsonObject, Pod, PodUid, SourceName
+from actors.messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
 from actors.messages.units import Timestamp
 from stores.pod_ledger import LedgerMemory, PodLedger, Taken
 from tests.support.builders import make_pod
@@ -128,7 +128,6 @@ class LedgerModel(RuleBasedStateMachine):
 
     def take(self, source: SourceName, pods: tuple[Pod, ...]) -> None:
         self.now += 1
-        places_before = self.places()
         removals_before = len(self.picture.removed)
         taken = self.ledger.take(source, pods, Timestamp(self.now))
         for fact in facts(source, taken, self.ledger.served(source)):
@@ -136,12 +135,9 @@ class LedgerModel(RuleBasedStateMachine):
         self.told[source] = pods
         self.model.take(source, admitted(pods), claim_order(taken.listed))
         for pod in self.picture.removed[removals_before:]:
-            # Only who left its source, or its place there, is removed ...
-            key = (SourceName(pod.source), pod.uid)
-            assert places_before.get(key) != self.places().get(key)
-            # ... and only if no other source tells it there, as far as all of them have listed.
-            tellers = [s for (s, uid), name in self.places().items() if (uid, name) == place(pod)]
-            assert not tellers or not self.complete
+            # Only if no source, in this life or an earlier one, told it there last.
+            tellers = [key for key, name in self.places().items() if (key[1], name) == place(pod)]
+            assert tellers == []
 
     def places(self) -> dict[tuple[SourceName, PodUid], FullName]:
         return {
@@ -166,10 +162,14 @@ class LedgerModel(RuleBasedStateMachine):
     @invariant()
     def whoever_is_listed_is_served_or_waits(self) -> None:
         for source in self.ledger.listed:
+            listed = {pod.uid for pod in self.told[source]}
             served = {pod.uid for pod in self.ledger.served(source)}
             waiting = self.ledger.waiting(source).keys()
-            assert served | waiting == {pod.uid for pod in self.told[source]}
-            assert not served & waiting
+            assert listed <= served | waiting
+            # Who went, or waits, is served on only as long as another source may tell it still.
+            silent = self.told.keys() - self.ledger.listed
+            may_be_told = {uid for s, uid in self.places() if s in silent}
+            assert (served - listed) | (served & waiting) <= may_be_told
 
 
 def facts(source: SourceName, taken: Taken, served: tuple[Pod, ...]) -> Iterator[PodFact]:
@@ -177,11 +177,11 @@ def facts(source: SourceName, taken: Taken, served: tuple[Pod, ...]) -> Iterator
     changes = taken.served
     if taken.first:
         others = tuple(change for change in changes if change.pod.source != source)
-        moved = tuple(change for change in others if change.pod.uid in taken.moved)
-        if moved:
-            yield PodsChanged(source=source, changes=moved)
+        before = tuple(change for change in others if change.op is not Op.ADD)
+        if before:
+            yield PodsChanged(source=source, changes=before)
         yield PodsAre(source=source, pods=served)
-        changes = tuple(change for change in others if change not in moved)
+        changes = tuple(change for change in others if change.op is Op.ADD)
     if changes:
         yield PodsChanged(source=source, changes=changes)
 
@@ -190,13 +190,16 @@ def place(pod: Pod) -> tuple[PodUid, FullName]:
     return pod.uid, pod.full_name
 
 
-def meanings(pods: Iterable[Pod]) -> dict[PodUid, JsonObject]:
-    """Return the pods without what only the API server counts: no fact tells of that alone."""
+def meanings(pods: Iterable[Pod]) -> dict[PodUid, object]:
+    """Return the pods without what no change tells of alone: their version and when they came."""
     return {
-        pod.uid: {
-            **pod.document,
-            "metadata": {**pod.document["metadata"], "resourceVersion": ""},
-        }
+        pod.uid: (
+            pod.full_name,
+            pod.source,
+            pod.document["spec"],
+            pod.document.get("status"),
+            pod.is_deleting,
+        )
         for pod in pods
     }
 

@@ -93,7 +93,7 @@ def test_the_last_good_version_stays(manager: PodManagerStage, uid: str) -> None
     subscriber.drain()
 
     lists_until_it_lives(manager, poison("web", uid=uid), SHOP)
-    assert subscriber.heard() == ["file are shop web"]
+    assert subscriber.heard() == ["file are web shop"]
     known = manager.find(uid=WEB.uid).pod
     assert known is not None
     assert known.document["spec"] == WEB.document["spec"]

@@ -181,7 +181,10 @@ def test_a_name_is_held_back_until_the_source_of_its_former_holder_has_listed(
     assert subscriber.heard() == ["file are", "file: ADD web"]
 
 
-def test_a_pod_that_moved_to_another_source_meanwhile_is_never_absent(
+# --- pods that several sources tell ---------------------------------------------------------------------
+
+
+def test_a_pod_that_moved_to_a_source_that_has_listed_is_never_absent(
     manager: PodManagerStage,
 ) -> None:
     subscriber = manager.subscriber()
@@ -192,7 +195,35 @@ def test_a_pod_that_moved_to_another_source_meanwhile_is_never_absent(
     manager.crashes()
     manager.lists(HTTP, WEB)
     manager.lists(FILE, SHOP)
-    assert subscriber.heard() == ["http are", "file: ADD web", "file are shop"]
+    assert subscriber.heard() == ["http are", "file: UPDATE web", "file are shop"]
+
+
+def test_a_pod_that_moved_to_a_source_that_is_yet_to_list_is_never_absent(
+    manager: PodManagerStage,
+) -> None:
+    subscriber = manager.subscriber()
+    manager.lists(FILE, WEB, SHOP)
+    manager.lists(HTTP, WEB)
+    subscriber.drain()
+
+    manager.crashes()
+    manager.lists(FILE, SHOP)
+    manager.lists(HTTP, WEB)
+    assert subscriber.heard() == ["file are web shop", "http are web"]
+
+
+def test_a_pod_that_neither_of_its_sources_tells_any_more_is_removed_by_the_last(
+    manager: PodManagerStage,
+) -> None:
+    subscriber = manager.subscriber()
+    manager.lists(FILE, WEB, SHOP)
+    manager.lists(HTTP, WEB)
+    subscriber.drain()
+
+    manager.crashes()
+    manager.lists(FILE, SHOP)
+    manager.lists(HTTP)
+    assert subscriber.heard() == ["file are web shop", "http: REMOVE web", "http are"]
 
 
 def test_a_source_that_is_restarted_hears_again_what_its_pods_wait_for(

@@ -11,7 +11,7 @@ import pytest
 
 from actors.app import Agent
 from actors.http.server import Listeners
-from actors.kernel import ActorSystem, Steps
+from actors.kernel import ActorSystem, Port, Steps
 from actors.messages.pod_manager import DescribePods, PodsDescribed
 from actors.messages.sources import DescribeSource, SourceDescribed
 from actors.messages.units import Seconds
@@ -42,18 +42,20 @@ class Stepped:
 
     def pods(self) -> dict[str, str]:
         """Return the images of all pods by their names."""
-        described: PodsDescribed = self.system.ask(
-            self.system.address(POD_MANAGER), lambda reply_to: DescribePods(reply_to=reply_to)
-        )
-        return {
-            pod.name: pod.document["spec"]["containers"][0]["image"] for pod in described.pods
-        }
+
+        def question(reply_to: Port[PodsDescribed]) -> DescribePods:
+            return DescribePods(reply_to=reply_to)
+
+        described = self.system.ask(self.system.address(POD_MANAGER), question)
+        return {pod.name: pod.document["spec"]["containers"][0]["image"] for pod in described.pods}
 
     def verdicts(self) -> list[str]:
         """Return the verdicts on all files, in order of name."""
-        described: SourceDescribed = self.system.ask(
-            self.system.address(FILE_SOURCE), lambda reply_to: DescribeSource(reply_to=reply_to)
-        )
+
+        def question(reply_to: Port[SourceDescribed]) -> DescribeSource:
+            return DescribeSource(reply_to=reply_to)
+
+        described = self.system.ask(self.system.address(FILE_SOURCE), question)
         return [verdict.verdict.value for verdict in described.manifests]
 
     def passes(self, seconds: float) -> None:

@@ -34,7 +34,9 @@ def signals_as_before() -> Iterator[None]:
 class ToldAgent:
     """An agent of one player, which does what the test says when it is asked for something."""
 
-    def __init__(self, troupe: Troupe, at_start: Action = nothing, at_stop: Action = nothing) -> None:
+    def __init__(
+        self, troupe: Troupe, at_start: Action = nothing, at_stop: Action = nothing
+    ) -> None:
         web = troupe.child(WEB, at_start=at_start, at_stop=at_stop)
         self.system = ActorSystem(SupervisorSpec(name="root", children=(web,), intensity=0))
         self.at_rescan: Callable[[], None] = lambda: None
@@ -47,14 +49,9 @@ class ToldAgent:
         return next(self.answers)()
 
 
-def send(*numbers: signal.Signals) -> Action:
-    """Return an action that sends this process signals."""
-
-    def action(_player: object) -> None:
-        for number in numbers:
-            os.kill(os.getpid(), number)
-
-    return action
+def send(number: signal.Signals) -> Action:
+    """Return an action that sends this process a signal."""
+    return lambda _player: os.kill(os.getpid(), number)
 
 
 def events(logs: list[MutableMapping[str, Any]]) -> list[str]:
@@ -77,18 +74,6 @@ def test_interrupt_stops_as_well(troupe: Troupe) -> None:
     agent = ToldAgent(troupe, at_start=send(signal.SIGINT))
     assert Process(agent, Systemd({}), LONG).run() == 0
     troupe.diary.expect("web starts 1", "web stops")
-
-
-def test_user_signal_1_dumps_the_tree_and_every_stack(
-    troupe: Troupe, logs: list[MutableMapping[str, Any]]
-) -> None:
-    agent = ToldAgent(troupe, at_start=send(signal.SIGUSR1, signal.SIGTERM))
-    assert Process(agent, Systemd({}), LONG).run() == 0
-    actors = {event["actor"]: event["state"] for event in logs if event["event"] == "actor"}
-    assert set(actors) == {"root", "web"}
-    stacks = {event["thread"]: event["stack"] for event in logs if event["event"] == "thread"}
-    assert {"MainThread", "control"} <= set(stacks)
-    assert "in _dump" in stacks["MainThread"]
 
 
 def test_a_second_signal_ends_it_at_once_while_something_hangs(
@@ -133,7 +118,7 @@ def test_only_a_good_end_is_left_to_the_interpreter() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 70
 
 
-# systemd.
+# systemd, and what needs an agent that is up.
 
 
 @pytest.fixture
@@ -160,6 +145,26 @@ def terminate() -> bool:
     """Say that all is well, and that it is time to stop."""
     signal.raise_signal(signal.SIGTERM)
     return True
+
+
+def wants_a_dump() -> bool:
+    """Say that all is well, and that somebody wants to see it."""
+    signal.raise_signal(signal.SIGUSR1)
+    return True
+
+
+def test_user_signal_1_dumps_the_tree_and_every_stack(
+    troupe: Troupe, manager: socket.socket, logs: list[MutableMapping[str, Any]]
+) -> None:
+    agent = ToldAgent(troupe)
+    agent.answers = iter([wants_a_dump, terminate])
+    systemd = Systemd({"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "2000"})
+    assert Process(agent, systemd, LONG).run() == 0
+    actors = {event["actor"]: event["state"] for event in logs if event["event"] == "actor"}
+    assert set(actors) == {"root", "web"}
+    stacks = {event["thread"]: event["stack"] for event in logs if event["event"] == "thread"}
+    assert {"MainThread", "control"} <= set(stacks)
+    assert "in _dump" in stacks["MainThread"]
 
 
 def test_systemd_hears_of_the_start_of_life_while_there_is_some_and_of_the_stop(

@@ -138,10 +138,12 @@ class End:
     index: object
     removed: frozenset[PodUid]
     """What was told as removed; in a disturbed telling it may be less."""
+    nonsense: list[str]
+    """What the subscriber could make no sense of."""
 
     def differences(self, other: End) -> list[str]:
         """Return in which respects ``other``, a disturbed telling, ended otherwise."""
-        names = ("known", "known_late", "sources", "index")
+        names = ("known", "known_late", "sources", "index", "nonsense")
         different = [name for name in names if getattr(self, name) != getattr(other, name)]
         return different + [f"{uid} was removed" for uid in sorted(other.removed - self.removed)]
 
@@ -273,6 +275,7 @@ class World:
                 described.mirror_to_static,
             ),
             removed=frozenset(self.removed),
+            nonsense=[e.error for e in self.play.endings if "AssertionError" in e.error],
         )
 
 
@@ -296,7 +299,7 @@ class Matrix:
                 struck, end = self._tell(seed, blow)
                 self.reached += struck.was_struck
                 self.differences += [
-                    f"seed {seed}, {blow.victim} {blow.how} {blow.at}: {difference}"
+                    f"seed {seed}, {blow.victim.path} {blow.how} {blow.at}: {difference}"
                     for difference in undisturbed.differences(end)
                 ]
 

@@ -7,12 +7,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias
 
 from typing_extensions import override
 
-from actors.kernel import Actor, BaseActor, ChildSpec, Key, PooledActor, Port
+from actors.kernel import (
+    Actor,
+    Backoff,
+    BaseActor,
+    ChildSpec,
+    Ended,
+    EndReason,
+    Hook,
+    Key,
+    PooledActor,
+    Port,
+)
 from actors.messages.units import Seconds
 from tests.support.probe import PATIENCE, Probe
 
@@ -161,6 +172,11 @@ def repeat(word: str) -> Callable[[Port[str]], Line]:
     return lambda reply_to: Repeat(word=word, reply_to=reply_to)
 
 
+STEADY = Backoff(
+    initial=Seconds(1.0), cap=Seconds(8.0), jitter=Seconds(0.0), reset_after=Seconds(30.0)
+)
+"""Waits 1, 2, 4, 8, 8, ... seconds."""
+
 STOP_YOURSELF = Do(action=lambda player: player.stop())
 
 
@@ -196,3 +212,20 @@ class FailsAtFirst:
         if self.left > 0:
             self.left -= 1
             raise self.error
+
+
+@dataclass
+class Diskette:
+    """A resource that says when it is given back."""
+
+    diary: Port[str]
+    name: str = field(default="diskette")
+
+    def take(self, player: Player) -> None:
+        """Hold it until the end of this life."""
+        player.resources.callback(self.diary.tell, f"{self.name} is back")
+
+
+def facts_of(endings: list[Ended]) -> list[tuple[str, int, EndReason, Hook | None]]:
+    """Return what restart policies look at."""
+    return [(ended.name, ended.incarnation, ended.reason, ended.hook) for ended in endings]

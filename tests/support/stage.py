@@ -119,6 +119,14 @@ class Stage:
         """Return the state of one actor."""
         return self.describe()[key.path].state
 
+    def states_after(self, key: Key[Any], *waits: float) -> list[str]:
+        """Return the state of one actor after each of these waits, in seconds."""
+        states = []
+        for wait in waits:
+            self.advance(wait)
+            states.append(self.state(key))
+        return states
+
     def stop(self) -> int:
         """Stop the tree, letting time pass if something has to be given up; return the exit code."""
         self.system.stop()

@@ -65,7 +65,9 @@ def test_moments_are_written_as_kubernetes_writes_them() -> None:
 
 
 def test_a_source_that_was_never_seen_has_no_last_listing() -> None:
-    (shown,) = documents.sources([described(ready=False, last_listed=None, error="gone")])["sources"]
+    (shown,) = documents.sources([described(ready=False, last_listed=None, error="gone")])[
+        "sources"
+    ]
     assert (shown["ready"], shown["lastListed"], shown["error"]) == (False, None, "gone")
     assert shown["epoch"] == [2, 7]
 
@@ -160,9 +162,7 @@ def test_who_does_not_answer_is_not_well() -> None:
 
 # Metrics.
 
-NOTHING = Measured(
-    node_name="node1", pods=NO_PODS, sources=(), tree=(), roles=(), dead_letters={}
-)
+NOTHING = Measured(node_name="node1", pods=NO_PODS, sources=(), tree=(), roles=(), dead_letters={})
 
 
 def samples(measured: Measured) -> dict[tuple[str, ...], float]:
@@ -206,7 +206,10 @@ def test_a_source_that_was_never_seen_has_no_time_of_it() -> None:
     found = samples(dataclasses.replace(NOTHING, sources=(file, http)))
     assert found["actorlet_source_last_listed_timestamp_seconds", "file"] == NOON
     assert ("actorlet_source_last_listed_timestamp_seconds", "http") not in found
-    assert (found["actorlet_source_ready", "file"], found["actorlet_source_ready", "http"]) == (1, 0)
+    assert (found["actorlet_source_ready", "file"], found["actorlet_source_ready", "http"]) == (
+        1,
+        0,
+    )
 
 
 def test_actors_are_counted_by_role_so_that_ten_thousand_are_one_row() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from actors.log_writer import MOST_WAITING, LogWriter
 from actors.messages.units import Seconds
-from tests.support.probe import Probe
+from tests.support.probe import PATIENCE, Probe
 
 
 class Pipe:
@@ -19,7 +19,9 @@ class Pipe:
 
     def __init__(self) -> None:
         self.reader, self.end = os.pipe()
+        self.read = b""
         self.lost: Probe[int] = Probe()
+        self.reading: threading.Thread | None = None
         self.writer = LogWriter(self.end, self.lost.tell)
 
     def fill(self) -> None:
@@ -28,16 +30,22 @@ class Pipe:
         with pytest.raises(BlockingIOError):
             [os.write(self.end, b"." * 4095 + b"\n") for _ in range(10_000)]
 
+    def shut(self) -> None:
+        """Close the end that is written to, once: its number may be somebody else's by then."""
+        if self.end >= 0:
+            os.close(self.end)
+            self.end = -1
+
     def read_on(self) -> threading.Thread:
-        """Begin to read and to throw away, until the other end is closed."""
+        """Begin to read, until the other end is closed."""
 
         def read() -> None:
-            while os.read(self.reader, 1 << 20):
-                pass
+            while page := os.read(self.reader, 1 << 20):
+                self.read += page
 
-        thread = threading.Thread(target=read)
-        thread.start()
-        return thread
+        self.reading = threading.Thread(target=read, daemon=True)
+        self.reading.start()
+        return self.reading
 
 
 @pytest.fixture
@@ -45,6 +53,10 @@ def pipe() -> Iterator[Pipe]:
     """Return a pipe that is empty."""
     pipe = Pipe()
     yield pipe
+    # First the end that is written to, which ends whoever still reads.
+    pipe.shut()
+    if pipe.reading is not None:
+        pipe.reading.join(PATIENCE)
     os.close(pipe.reader)
 
 
@@ -52,7 +64,7 @@ def test_lines_are_written_in_order_and_all_of_them_before_it_is_closed(pipe: Pi
     lines = [f"line {number}" for number in range(1000)]
     [pipe.writer.write(line) for line in lines]  # type: ignore[func-returns-value]
     pipe.writer.close()
-    os.close(pipe.end)
+    pipe.shut()
     with open(pipe.reader, encoding="utf-8", closefd=False) as reader:
         assert reader.read().splitlines() == lines
 
@@ -62,7 +74,7 @@ def test_a_reader_that_is_gone_is_no_trouble(pipe: Pipe) -> None:
     pipe.writer.write("to nobody")
     pipe.writer.close()
     pipe.reader = os.open(os.devnull, os.O_RDONLY)
-    os.close(pipe.end)
+    pipe.shut()
 
 
 @pytest.mark.parametrize("blocking", [True, False])
@@ -70,12 +82,25 @@ def test_a_reader_that_is_stuck_costs_lines_but_no_time(pipe: Pipe, *, blocking:
     pipe.fill()
     os.set_blocking(pipe.end, blocking)
     began = time.monotonic()
-    [pipe.writer.write("x" * 8) for _ in range(MOST_WAITING + 100)]  # type: ignore[func-returns-value]
-    pipe.writer.close(Seconds(0.05))
+    [pipe.writer.write("x") for _ in range(MOST_WAITING + 100)]  # type: ignore[func-returns-value]
     assert time.monotonic() - began < 3.0
     # It comes back: what waited is written, and how much was dropped is told.
     reading = pipe.read_on()
-    assert 90 <= pipe.lost.next() <= 100
+    lost = pipe.lost.next()
+    assert 90 <= lost <= 100
     pipe.writer.close(Seconds(5.0))
-    os.close(pipe.end)
-    reading.join()
+    pipe.shut()
+    reading.join(5.0)
+    assert pipe.read.count(b"x\n") == MOST_WAITING + 100 - lost
+
+
+def test_a_reader_that_never_comes_back_does_not_hold_up_the_end(pipe: Pipe) -> None:
+    pipe.fill()
+    pipe.writer.write("never read")
+    began = time.monotonic()
+    pipe.writer.close(Seconds(0.05))
+    assert time.monotonic() - began < 3.0
+    reading = pipe.read_on()
+    pipe.writer.close(Seconds(5.0))
+    pipe.shut()
+    reading.join(5.0)

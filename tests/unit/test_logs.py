@@ -167,5 +167,3 @@ def test_a_process_without_standard_error_logs_to_nowhere() -> None:
     writer = configure_logs("text", 0, None)
     structlog.get_logger("who").info("event")
     writer.close()
-
-

@@ -154,7 +154,9 @@ def test_after_a_crash_a_name_waits_for_its_former_holder() -> None:
         "u2": "its name was held by source file, which has not listed yet",
     }
     assert books.ledger.waiting(API) == {}
-    assert books.take(FILE, pod("web", "u1")) == ["ADD u1 file"]
+    assert books.take(FILE, pod("web", "u1")) == []
+    assert books.served(FILE) == ["web"]
+    assert books.served(HTTP) == []
 
 
 def test_after_a_crash_a_name_is_free_once_its_former_holder_lists_without_it() -> None:
@@ -163,7 +165,7 @@ def test_after_a_crash_a_name_is_free_once_its_former_holder_lists_without_it() 
     books.take(HTTP, pod("web", "u2"))
     books.crash()
     books.take(HTTP, pod("web", "u2"))
-    assert books.take(FILE) == ["ADD u2 http"]
+    assert books.take(FILE) == ["REMOVE u1 file", "ADD u2 http"]
 
 
 def test_a_pod_that_goes_while_it_is_held_back_is_not_waited_for() -> None:
@@ -174,7 +176,7 @@ def test_a_pod_that_goes_while_it_is_held_back_is_not_waited_for() -> None:
     books.take(HTTP, pod("web", "u2"))
     books.take(HTTP)
     assert books.ledger.waiting(HTTP) == {}
-    assert books.take(FILE) == []
+    assert books.take(FILE) == ["REMOVE u1 file"]
 
 
 def test_a_name_that_is_freed_waits_for_a_source_next_in_line() -> None:
@@ -198,7 +200,7 @@ def test_a_name_that_is_left_by_an_edit_waits_for_a_source_next_in_line() -> Non
     books.crash()
     books.take(API, pod("web", "u3"))
     # The first listing after the crash has the pod under another name already.
-    assert books.take(FILE, pod("shop", "u1")) == ["ADD u1 file"]
+    assert books.take(FILE, pod("shop", "u1")) == ["UPDATE u1 file"]
     assert books.take(HTTP, pod("web", "u2")) == ["ADD u2 http"]
 
 
@@ -208,7 +210,32 @@ def test_who_told_a_uid_first_keeps_it_over_a_crash() -> None:
     books.take(HTTP, pod("web", "u1"))
     books.crash()
     assert books.take(HTTP, pod("web", "u1")) == []
-    assert books.take(FILE, pod("web", "u1")) == ["ADD u1 file"]
+    assert books.take(FILE, pod("web", "u1")) == []
+    assert books.served(FILE) == ["web"]
+
+
+def test_a_pod_that_a_silent_source_may_tell_still_is_served_as_it_was() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("web", "u1"))
+    books.crash()
+    assert books.take(FILE) == []
+    assert books.served(FILE) == ["web"]
+    assert books.take(HTTP, pod("web", "u1")) == ["UPDATE u1 http"]
+    assert books.served(FILE) == []
+
+
+def test_a_name_is_not_given_away_while_its_pod_may_be_told_still() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("web", "u1"))
+    books.crash()
+    # The manifest was edited, and its UID is a digest of it.
+    assert books.take(FILE, pod("web", "u2")) == []
+    assert books.ledger.waiting(FILE) == {
+        "u2": "its name was held by source http, which has not listed yet"
+    }
+    assert books.take(HTTP) == ["REMOVE u1 file", "ADD u2 file"]
 
 
 def test_the_time_of_first_sight_outlives_the_ledger() -> None:

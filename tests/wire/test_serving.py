@@ -1,0 +1,88 @@
+"""The loop that serves: what becomes of it when it ends by itself, or is ended."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from http.client import RemoteDisconnected
+
+import pytest
+from aiohttp import web
+
+from actors.http.server import HTTP_SERVER, ServingEnded
+from actors.http.serving import Serving
+from tests.support.agent_process import eventually
+from tests.support.http_client import fetch
+from tests.support.probe import Probe
+from tests.support.served import served_tree
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    """Return a listening socket."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener
+
+
+def application() -> web.Application:
+    """Return something that answers, and that exits when it is asked to."""
+
+    async def hello(_request: web.Request) -> web.Response:
+        return web.Response(text="hello")
+
+    async def leave(_request: web.Request) -> web.Response:
+        raise SystemExit(3)
+
+    application = web.Application()
+    application.router.add_get("/hello", hello)
+    application.router.add_get("/exit", leave)
+    return application
+
+
+def test_one_life_after_the_other_serves_the_same_socket(listener: socket.socket) -> None:
+    port = listener.getsockname()[1]
+    for _ in range(2):
+        serving = Serving(ended=lambda _error: None)
+        serving.open(application(), [listener])
+        assert fetch(port, "/hello").text == "hello"
+        serving.close()
+    assert listener.fileno() > 0
+
+
+def test_a_loop_that_ends_by_itself_is_told_and_leaves_nothing_open(
+    listener: socket.socket,
+) -> None:
+    ended: Probe[str] = Probe()
+    serving = Serving(ended=ended.tell)
+    serving.open(application(), [listener])
+    with pytest.raises(RemoteDisconnected):
+        fetch(listener.getsockname()[1], "/exit")
+    ended.expect("SystemExit: 3")
+    serving.close()
+    ended.expect_silence()
+    assert "http-loop" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_loop_that_is_closed_is_not_told_of(listener: socket.socket) -> None:
+    ended: Probe[str] = Probe()
+    serving = Serving(ended=ended.tell)
+    serving.open(application(), [listener])
+    serving.close()
+    ended.expect_silence()
+
+
+def test_a_socket_that_cannot_be_served_is_an_error(listener: socket.socket) -> None:
+    serving = Serving(ended=lambda _error: None)
+    listener.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        serving.open(application(), [listener])
+    serving.close()
+
+
+def test_a_server_whose_loop_ended_is_restarted() -> None:
+    with served_tree() as agent:
+        agent.system.address(HTTP_SERVER).tell(ServingEnded(error="the loop ended"))
+        eventually(lambda: agent.actor("http-server").restarts == 1)
+        assert agent.actor("http-server").last_error.endswith("ServingError: the loop ended")
+        assert agent.get("/healthz").status == 200
