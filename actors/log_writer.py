@@ -18,7 +18,7 @@ from actors.messages.units import Seconds
 MOST_WAITING: Final = 10_000
 """Lines that wait for a slow reader, about 2 MB; what is logged beyond that is dropped."""
 
-_AT_ONCE: Final = 256
+AT_ONCE: Final = 256
 """Lines of one write: about 50 kB, and what a pipe holds is 64 kB."""
 
 _FLUSHED_WITHIN: Final = Seconds(1.0)
@@ -72,7 +72,7 @@ class LogWriter:
         line = self._lines.get()
         while line is not None:
             lines.append(line)
-            if len(lines) == _AT_ONCE or self._lines.empty():
+            if len(lines) == AT_ONCE or self._lines.empty():
                 return lines, False
             line = self._lines.get()
         return lines, True

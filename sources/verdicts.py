@@ -30,12 +30,16 @@ def judged_too(
 
 
 def _judged(verdict: ManifestVerdict, judged: PodsJudged) -> ManifestVerdict:
-    if verdict.uid is None or verdict.verdict is not Verdict.ACCEPTED:
+    if verdict.uid is None or verdict.verdict not in {Verdict.ACCEPTED, Verdict.KEPT}:
         return verdict
     rejected = judged.rejected.get(verdict.uid)
     if rejected is not None:
         return replace(verdict, verdict=Verdict.REJECTED, reason=rejected, code=RejectReason.POISON)
     shadowed = judged.shadowed.get(verdict.uid)
-    if shadowed is not None:
-        return replace(verdict, verdict=Verdict.SHADOWED, reason=shadowed)
-    return verdict
+    if shadowed is None:
+        return verdict
+    if verdict.verdict is Verdict.KEPT:
+        # Broken and outclaimed too: nothing of it is served, and the breakage is what to mend.
+        reason = f"{verdict.reason}; its last good pod is not served: {shadowed}"
+        return replace(verdict, verdict=Verdict.REJECTED, reason=reason)
+    return replace(verdict, verdict=Verdict.SHADOWED, reason=shadowed)

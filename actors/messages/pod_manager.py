@@ -18,7 +18,9 @@ class PodsAre:
 
     Told when a subscriber is new, and for the first listing of each source in a life of PodManager.
     A subscriber replaces what it knows of this source and of no other: absence means removal only
-    within a source that has listed. May repeat.
+    within a source that has listed. It keeps one pod for each UID: one that it knew of another
+    source is of this one from here on. After a crash of PodManager a pod that its source dropped is
+    still among them while another source, which has not listed yet, may tell it. May repeat.
     """
 
     source: SourceName
@@ -30,8 +32,9 @@ class PodsChanged:
     """What one listing changed about the served pods; never empty.
 
     Changes come in the order REMOVE, ADD, UPDATE, DELETE, RECONCILE, each UID at most once. A pod
-    names its source itself: one listing can reveal a pod of another source. Told once, in order,
-    after the ``PodsAre`` of the sources concerned.
+    names its source itself: one listing can reveal a pod of another source, or give a pod, by an
+    UPDATE, to another source that tells it too. Told once, and in order. The first listing of a source
+    has others' pods that went or changed hands told before its ``PodsAre``, and revealed ones after it.
     """
 
     source: SourceName

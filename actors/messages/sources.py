@@ -60,7 +60,7 @@ class RejectReason(StrEnum):
     API_REFERENCE = "api_reference"
     """A static pod that depends on an object of the API server."""
     POISON = "poison"
-    """Taking it in has crashed the pod manager more than once."""
+    """Taking it in has crashed the pod manager."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
