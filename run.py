@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -26,4 +27,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    # Until the agent listens to signals, about a second: Ctrl-C ends the process without a traceback,
+    # and a request to look at the sources again can be dropped, since they will be looked at anyway.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     sys.exit(main(sys.argv[1:]))

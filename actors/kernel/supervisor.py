@@ -279,7 +279,7 @@ class Supervisor(Child, ParentOfChildren):
         try:
             event(*args, **kwargs)
         except BaseException as error:  # noqa: BLE001  # rule: a supervisor's own failure is a failure
-            _log.error("supervisor failed", actor=self.name, error=with_traceback(error))
+            _log.error("supervisor failed", actor=self.name, exception=with_traceback(error))
             self._collapse(one_line(error))
 
     def _collapse(self, why: str) -> None:
