@@ -287,6 +287,8 @@ class FileSource(Actor[FileSourceMessage]):
 def _log_verdict(verdict: ManifestVerdict) -> None:
     unusable = verdict.verdict in {Verdict.REJECTED, Verdict.KEPT, Verdict.SHADOWED}
     log = _log.warning if unusable or verdict.warnings else _log.info
+    if verdict.verdict is Verdict.IGNORED:
+        log = _log.debug  # an editor makes and removes such files at every save
     log(
         "Could not process manifest file" if verdict.code else "manifest",
         path=verdict.path,
