@@ -71,7 +71,7 @@ def test_a_duration_is_printed_as_go_prints_it(seconds: float, text: str) -> Non
 @given(st.integers(min_value=-(10**15), max_value=10**15))
 def test_what_is_printed_reads_back_as_the_same_span(microseconds: int) -> None:
     span = Seconds(microseconds / 10**6)
-    assert parse_duration(format_duration(span)) == pytest.approx(span, abs=1e-9)
+    assert parse_duration(format_duration(span)) == pytest.approx(span, rel=1e-14, abs=1e-9)
 
 
 @given(st.text(alphabet="0123456789.hmsun\u00b5+- ", max_size=12))
@@ -80,7 +80,7 @@ def test_any_text_is_a_duration_or_a_plain_refusal(text: str) -> None:
         span = parse_duration(text)
     except ValueError:
         return
-    assert parse_duration(format_duration(span)) == pytest.approx(span, abs=1e-9)
+    assert parse_duration(format_duration(span)) == pytest.approx(span, rel=1e-14, abs=1e-9)
 
 
 @pytest.mark.parametrize("span", [0.0, 0.01, 2.0])
