@@ -39,9 +39,6 @@ from sources.manifest import ManifestRules
 from sources.root_dir import prepare_root_dir
 from sources.settings import Settings, effective_configuration
 
-ANSWER_WITHIN = Seconds(2.0)
-"""A root supervisor or PodManager that takes longer is not alive, as far as a watchdog cares."""
-
 GC_THRESHOLDS = (50_000, 20, 100)
 """Pods are trees of thousands of dictionaries and none of them is ever in a cycle. With the
 interpreter's own thresholds, half of the time of a large merge goes into looking for cycles."""
@@ -76,11 +73,11 @@ class Agent:
         for source in self._sources.values():
             source.tell(Rescan())
 
-    def is_responsive(self) -> bool:
-        """Whether the root supervisor and PodManager answer in time."""
+    def is_responsive(self, within: Seconds) -> bool:
+        """Whether the root supervisor and PodManager answer, each within so long."""
         try:
-            self.system.describe(ANSWER_WITHIN)
-            self.system.ask(self._pod_manager, _sign_of_life, ANSWER_WITHIN)
+            self.system.describe(within)
+            self.system.ask(self._pod_manager, _sign_of_life, within)
         except Exception:  # noqa: BLE001  # who asks is told whatever a handler raises
             return False
         return True

@@ -26,6 +26,11 @@ ANSWER_WITHIN: Final = Seconds(2.0)
 """How long the tree may take to describe itself for a dump."""
 
 
+SAME_STOP: Final = Seconds(0.5)
+"""A signal to stop that comes so soon after the first is the same one: ``make``, ``timeout`` and others
+pass on to their child what the whole process group has got already."""
+
+
 class Agent(Protocol):
     """What the main thread needs to know of the agent that it runs."""
 
@@ -38,8 +43,8 @@ class Agent(Protocol):
         """Have every source look again."""
         ...
 
-    def is_responsive(self) -> bool:
-        """Whether the root supervisor and PodManager answer in time."""
+    def is_responsive(self, within: Seconds) -> bool:
+        """Whether the root supervisor and PodManager answer, each within so long."""
         ...
 
 
@@ -51,6 +56,7 @@ class Process:
         self._systemd = systemd
         self._shutdown_deadline = shutdown_deadline
         self._is_ready = False
+        self._stopping_since: Seconds | None = None
         self._must_end_by: Seconds | None = None
         self._watchdog_due: Seconds | None = None
 
@@ -93,10 +99,13 @@ class Process:
         return actions[number]()
 
     def _stop(self) -> int | None:
+        if self._stopping_since is not None and self._now() - self._stopping_since < SAME_STOP:
+            return None
         if self._must_end_by is not None:
             _log.warning("ending at once", why="a second signal to stop")
             return EXIT_UNCLEAN
-        self._must_end_by = Seconds(self._now() + self._shutdown_deadline)
+        self._stopping_since = self._now()
+        self._must_end_by = Seconds(self._stopping_since + self._shutdown_deadline)
         self._systemd.stopping()
         self._agent.system.stop()
         return None
@@ -134,12 +143,18 @@ class Process:
     def _feed_watchdog(self) -> None:
         if self._watchdog_due is None or self._now() < self._watchdog_due:
             return
+        interval = self._systemd.watchdog_interval or Seconds(0.0)
+        # Half of the time is gone when it is due. Two questions of an eighth of that half each, and a
+        # pause as long, leave room to ask twice more before systemd loses patience: whoever is being
+        # restarted at this moment answers later.
+        patience = Seconds(min(ANSWER_WITHIN, interval / 8))
         # While stopping there is nobody left to ask, and a deadline of its own.
-        if self._must_end_by is not None or self._agent.is_responsive():
+        if self._must_end_by is not None or self._agent.is_responsive(patience):
             self._systemd.watchdog()
+            self._rearm_watchdog()
         else:
             _log.error("watchdog not fed", why="the root or PodManager does not answer")
-        self._rearm_watchdog()
+            self._watchdog_due = Seconds(self._now() + patience)
 
     def _rearm_watchdog(self) -> None:
         interval = self._systemd.watchdog_interval

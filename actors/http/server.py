@@ -48,7 +48,7 @@ class HttpServer(Actor[HttpServerMessage]):
     Fails when: the loop cannot start, or ends by itself.
 
     While it is restarted the kernel queues new connections on the sockets, and they are answered
-    by its next life.
+    by its next life. A connection that it has accepted, and not answered when it fails, is cut.
     """
 
     def __init__(self, surroundings: Surroundings, listeners: Listeners) -> None:

@@ -29,6 +29,10 @@ SLOW = 1.0
 """Seconds after which a handler is reported as slow. Generous: four 30 ms handlers at once look
 like 100 ms each on two cores."""
 
+LONGEST_TURN = 0.1
+"""Seconds after which a turn handles no further message: the others in the pool wait meanwhile, and
+sixteen slow handlers in one turn must not look like one that hangs."""
+
 _log = structlog.get_logger("kernel")
 
 
@@ -115,6 +119,7 @@ class Incarnation:
     def _run(self, batch: int) -> bool:
         if not self.is_started and not self._start():
             return False
+        must_yield = perf_counter() + LONGEST_TURN
         for _ in range(batch):
             item = self.cell.take(self)
             if item is EMPTY:
@@ -124,6 +129,8 @@ class Incarnation:
                 return False
             if not self._handle(item):
                 return False
+            if perf_counter() > must_yield:
+                break
         return not self.fenced
 
     def _start(self) -> bool:

@@ -118,9 +118,9 @@ def test_it_stops_in_the_reverse_order_of_its_start(stepped: Stepped) -> None:
 
 
 def test_it_is_responsive_as_long_as_it_runs(stepped: Stepped) -> None:
-    assert stepped.agent.is_responsive()
+    assert stepped.agent.is_responsive(Seconds(2.0))
     stepped.stop()
-    assert not stepped.agent.is_responsive()
+    assert not stepped.agent.is_responsive(Seconds(2.0))
 
 
 def test_a_rescan_finds_what_nobody_was_notified_of(stepped: Stepped, tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import threading
+import time
 from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 
 from actors.kernel import ActorSystem, SupervisorSpec
 from actors.messages.units import Seconds
-from actors.process import Process, leave
+from actors.process import SAME_STOP, Process, leave
 from actors.signals import HANDLED
 from actors.systemd import Systemd
 from tests.support.players import Action, Gate, Troupe, key, nothing, raising
@@ -45,7 +47,7 @@ class ToldAgent:
     def rescan(self) -> None:
         self.at_rescan()
 
-    def is_responsive(self) -> bool:
+    def is_responsive(self, within: Seconds) -> bool:  # noqa: ARG002  # it answers at once
         return next(self.answers)()
 
 
@@ -80,12 +82,43 @@ def test_a_second_signal_ends_it_at_once_while_something_hangs(
     troupe: Troupe, gate: Gate, logs: list[MutableMapping[str, Any]]
 ) -> None:
     def hang(player: Any) -> None:
+        # One that comes at once is the first again, as ``make`` passes it on.
+        send(signal.SIGTERM)(player)
+        threading.Event().wait(SAME_STOP)
         send(signal.SIGTERM)(player)
         gate()
 
     agent = ToldAgent(troupe, at_start=send(signal.SIGTERM), at_stop=hang)
     assert Process(agent, Systemd({}), LONG).run() == 1
     assert logs[-1]["why"] == "a second signal to stop"
+
+
+def test_a_signal_that_is_passed_on_twice_is_one_stop(
+    troupe: Troupe, logs: list[MutableMapping[str, Any]]
+) -> None:
+    agent = ToldAgent(troupe, at_start=send(signal.SIGTERM), at_stop=send(signal.SIGTERM))
+    assert Process(agent, Systemd({}), LONG).run() == 0
+    assert "ending at once" not in events(logs)
+
+
+def test_who_does_not_answer_the_watchdog_is_asked_again_before_its_patience_ends(
+    troupe: Troupe, manager: socket.socket
+) -> None:
+    asked: list[float] = []
+
+    def answer(*, well: bool) -> Callable[[], bool]:
+        def reply() -> bool:
+            asked.append(time.monotonic())
+            return well
+
+        return reply
+
+    agent = ToldAgent(troupe)
+    agent.answers = iter([answer(well=False), answer(well=True), terminate])
+    # A second's patience: it is due after half of it, and then an eighth of that half later.
+    systemd = Systemd({"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "1000000"})
+    assert Process(agent, systemd, LONG).run() == 0
+    assert asked[1] - asked[0] < 0.4
 
 
 def test_stopping_has_a_deadline(
