@@ -27,8 +27,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    # Until the agent listens to signals, about a second: Ctrl-C ends the process without a traceback,
-    # and a request to look at the sources again can be dropped, since they will be looked at anyway.
+    # Until the agent listens to signals, about a second: Ctrl-C ends the process without a traceback.
+    # A request to look at the sources again can be dropped, since they will be looked at anyway, and
+    # there is nothing to dump yet.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     sys.exit(main(sys.argv[1:]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -67,6 +68,22 @@ def test_an_actor_that_hangs_is_abandoned_and_starts_again(
     # The log says where it hangs.
     abandoned = next(event for event in logs if event["event"] == "actor abandoned")
     assert "self._open.wait" in abandoned["stack"]
+
+
+def test_many_slow_messages_in_a_row_are_no_hang() -> None:
+    troupe = pooled()
+
+    def dawdle(_player: object) -> None:
+        threading.Event().wait(0.1)
+
+    # Twelve handlers of a tenth of a second each: in one turn they would look like one that hangs.
+    with live_stage(
+        SupervisorSpec(name="root", children=(troupe.child(WEB),)), hang_limit=Seconds(0.8)
+    ) as play:
+        for _ in range(12):
+            play.port(WEB).tell(Do(action=dawdle))
+        play.port(WEB).tell(Say(word="done"))
+        troupe.diary.expect("web starts 1", "web hears done")
 
 
 def test_as_many_hangs_as_the_pool_has_threads_stop_nobody_else(gate: Gate) -> None:
