@@ -16,8 +16,8 @@ from actors.kernel.incarnation import Executor, Incarnation
 OWN_THREAD_BATCH = 1_000_000
 """An actor with its own thread need not yield to anybody."""
 POOL_BATCH = 16
-"""Messages per turn in the pool. Measured with 10,000 actors: waiting is 0.11 ms with 16, and 28 ms
-without a bound."""
+"""Messages per turn in the pool. A bound, so that a message waits for one round of those who are ready,
+and not for somebody's whole backlog; 16, so that changing turns is not most of the work."""
 
 _log = structlog.get_logger("kernel")
 
