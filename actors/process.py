@@ -26,6 +26,8 @@ ANSWER_WITHIN: Final = Seconds(2.0)
 """How long the tree may take to describe itself for a dump."""
 
 
+NO_ANSWER: Final = "the root or PodManager does not answer"
+
 SAME_STOP: Final = Seconds(0.5)
 """A signal to stop that comes so soon after the first is the same one: ``make``, ``timeout`` and others
 pass on to their child what the whole process group has got already."""
@@ -56,6 +58,7 @@ class Process:
         self._systemd = systemd
         self._shutdown_deadline = shutdown_deadline
         self._is_ready = False
+        self._trouble = ""
         self._stopping_since: Seconds | None = None
         self._must_end_by: Seconds | None = None
         self._watchdog_due: Seconds | None = None
@@ -151,10 +154,18 @@ class Process:
         # While stopping there is nobody left to ask, and a deadline of its own.
         if self._must_end_by is not None or self._agent.is_responsive(patience):
             self._systemd.watchdog()
+            self._show_status("")
             self._rearm_watchdog()
         else:
-            _log.error("watchdog not fed", why="the root or PodManager does not answer")
+            _log.error("watchdog not fed", why=NO_ANSWER)
+            self._show_status(NO_ANSWER)
             self._watchdog_due = Seconds(self._now() + patience)
+
+    def _show_status(self, trouble: str) -> None:
+        """Have ``systemctl status`` show what is wrong, when that is another thing than before."""
+        if trouble != self._trouble:
+            self._trouble = trouble
+            self._systemd.status(trouble or "running")
 
     def _rearm_watchdog(self) -> None:
         interval = self._systemd.watchdog_interval
