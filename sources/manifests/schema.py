@@ -135,6 +135,9 @@ def _integer_of(bits: int) -> Conform:
     limit = 2 ** (bits - 1)
 
     def conform(value: Any, path: Path, findings: Findings) -> Any:
+        if isinstance(value, float):
+            findings.problem(path, "must be a whole number, not one with a fraction")
+            return value
         if isinstance(value, bool) or not isinstance(value, int):
             return _mismatch("a whole number", value, path, findings)
         if not -limit <= value < limit:

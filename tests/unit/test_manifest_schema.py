@@ -37,7 +37,7 @@ def test_the_table_of_fields_is_what_the_kubernetes_client_says() -> None:
         ("spec.hostNetwork", "true", "must be true or false, not a string"),
         ("spec.hostNetwork", 1, "must be true or false, not a number"),
         ("spec.priority", "7", "must be a whole number, not a string"),
-        ("spec.priority", 1.5, "must be a whole number, not a number"),
+        ("spec.priority", 1.5, "must be a whole number, not one with a fraction"),
         ("spec.priority", True, "must be a whole number, not a boolean"),
         ("spec.priority", 2**31, "must be a number of 32 bits"),
         ("spec.activeDeadlineSeconds", 2**63, "must be a number of 64 bits"),
