@@ -30,6 +30,7 @@ from actors.messages.pods import Pod
 from actors.messages.sources import SourceDescribed, Verdict
 
 Labels = TypeVar("Labels", bound=tuple[str, ...])
+Family = TypeVar("Family", GaugeMetricFamily, CounterMetricFamily)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,16 +78,16 @@ def exposition(measured: Measured) -> bytes:
 def _gauge(
     name: str, text: str, labels: tuple[str, ...], values: Mapping[Labels, float]
 ) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(name, text, labels=labels)
-    for label_values, value in sorted(values.items()):
-        family.add_metric(label_values, value)
-    return family
+    return _filled(GaugeMetricFamily(name, text, labels=labels), values)
 
 
 def _counter(
     name: str, text: str, labels: tuple[str, ...], values: Mapping[Labels, float]
 ) -> CounterMetricFamily:
-    family = CounterMetricFamily(name, text, labels=labels)
+    return _filled(CounterMetricFamily(name, text, labels=labels), values)
+
+
+def _filled(family: Family, values: Mapping[Labels, float]) -> Family:
     for label_values, value in sorted(values.items()):
         family.add_metric(label_values, value)
     return family

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import pykka
 from typing_extensions import override
 
-from actors.kernel.cell import Cell
 from actors.kernel.envelope import ReplyPort
 from actors.kernel.ports import ActorCrashedError, ActorDeadError, AskTimeoutError, Port
 from actors.messages.units import Seconds
@@ -92,8 +91,8 @@ async def ask(
     handler raised, whatever it was.
     """
     future: LoopFuture[A] = LoopFuture()
-    system.send_question(port, question(ReplyPort(future)), future)
-    return await future.within(deadline, port.key.path if isinstance(port, Cell) else "")
+    who = system.send_question(port, question(ReplyPort(future)), future)
+    return await future.within(deadline, who)
 
 
 async def describe(

@@ -127,25 +127,21 @@ class ActorSystem(KernelServices, ParentOfChildren):
         ``deadline``, ActorDeadError when the address is closed, and what the handler raised.
         """
         future: pykka.Future[A] = pykka.ThreadingFuture()
-        self.send_question(port, question(ReplyPort(future)), future)
-        return self._answer(future, port, deadline)
+        who = self.send_question(port, question(ReplyPort(future)), future)
+        return self._answer(future, who, deadline)
 
     def fence(self, port: Port[Any], deadline: Seconds = Seconds(5.0)) -> None:
         """Return once everything told to ``port`` before is handled. Errors as of ``ask``."""
         future: pykka.Future[None] = pykka.ThreadingFuture()
-        self.send_question(port, Fence(), future)
-        self._answer(future, port, deadline)
+        who = self.send_question(port, Fence(), future)
+        self._answer(future, who, deadline)
 
     def describe(self, deadline: Seconds = Seconds(2.0)) -> tuple[ActorDescription, ...]:
         """Return the tree, parents before their children. Errors as of ``ask``."""
         _refuse_inside_actors()
         future: pykka.Future[tuple[ActorDescription, ...]] = pykka.ThreadingFuture()
         self.send_description(future)
-        self._runtime.work_off()
-        try:
-            return future.get(timeout=deadline)
-        except pykka.Timeout:
-            raise AskTimeoutError("the control thread did not answer") from None
+        return self._answer(future, "the control thread", deadline)
 
     def send_description(self, future: pykka.Future[tuple[ActorDescription, ...]]) -> None:
         """Have ``future`` told the tree, once the control thread comes to it."""
@@ -188,20 +184,20 @@ class ActorSystem(KernelServices, ParentOfChildren):
     def _activity(self, cells: tuple[Cell[Any], ...]) -> tuple[int, int]:
         return sum(cell.handled + cell.lives for cell in cells), self.control.events
 
-    def send_question(self, port: Port[Any], message: object, future: pykka.Future[Any]) -> None:
-        """Tell ``message``, and have ``future`` told when that fails."""
+    def send_question(self, port: Port[Any], message: object, future: pykka.Future[Any]) -> str:
+        """Tell ``message``, have ``future`` told when that fails, and return the path asked."""
         _refuse_inside_actors()
         if not isinstance(port, Cell):
             raise TypeError(f"{type(port).__name__} cannot be asked: it is not an actor's address")
         port.put_envelope(Envelope(message, future))
+        return port.key.path
 
-    def _answer(self, future: pykka.Future[A], port: Port[Any], deadline: Seconds) -> A:
+    def _answer(self, future: pykka.Future[A], who: str, deadline: Seconds) -> A:
         self._runtime.work_off()
         try:
             return future.get(timeout=deadline)
         except pykka.Timeout:
-            path = port.key.path if isinstance(port, Cell) else ""
-            raise AskTimeoutError(f"{path} did not answer within {deadline:g} s") from None
+            raise AskTimeoutError(f"{who} did not answer within {deadline:g} s") from None
 
     # For the kernel's other parts.
 

@@ -23,6 +23,7 @@ from actors.kernel import (
 from actors.kernel.incarnation import Executor, Incarnation
 from actors.messages.units import Seconds
 from tests.support.players import (
+    ANYTHING,
     STOP_YOURSELF,
     Diskette,
     Do,
@@ -38,12 +39,6 @@ from tests.support.players import (
 from tests.support.stage import stage
 
 WEB, LOG = key("web"), key("log")
-
-ANYTHING = pytest.mark.parametrize(
-    "error",
-    [RuntimeError("a bug"), SystemExit(3), KeyboardInterrupt(), GeneratorExit()],
-    ids=lambda error: type(error).__name__,
-)
 
 
 def failing_resource(error: BaseException) -> Do:

@@ -33,12 +33,6 @@ from tests.support.stage import live_stage, stage
 
 WEB, LOG = key("web"), key("log")
 
-ANYTHING = pytest.mark.parametrize(
-    "error",
-    [RuntimeError("a bug"), SystemExit(3), KeyboardInterrupt(), GeneratorExit()],
-    ids=lambda error: type(error).__name__,
-)
-
 
 def test_what_an_abandoned_life_still_does_counts_no_more(
     troupe: Troupe, gate: Gate, logs: list[MutableMapping[str, Any]]

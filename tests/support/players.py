@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias
 
+import pytest
 from typing_extensions import override
 
 from actors.kernel import (
@@ -68,6 +69,14 @@ class Part:
     when_made: Callable[[], None] = lambda: None
     at_start: Action = nothing
     at_stop: Action = nothing
+
+
+ANYTHING = pytest.mark.parametrize(
+    "error",
+    [RuntimeError("a bug"), SystemExit(3), KeyboardInterrupt(), GeneratorExit()],
+    ids=lambda error: type(error).__name__,
+)
+"""What an actor may end with: a bug, and what elsewhere ends a process or a thread."""
 
 
 class Lines(BaseActor[Line]):
