@@ -118,6 +118,18 @@ class PodsJudged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorsJudged:
+    """MirrorKeeper's standing word on the pods of one source, complete. Coalesced: newest wins.
+
+    The pods run: what is refused is only that the cluster shows them.
+    """
+
+    source: SourceName
+    refused: Mapping[PodUid, str]
+    """Sentence for each pod whose mirror the API server refuses."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeSource:
     """Asks a source how it is. Answered by one ``SourceDescribed``."""
 
@@ -141,5 +153,5 @@ class SourceDescribed:
     manifests: tuple[ManifestVerdict, ...]
 
 
-SourceMessage: TypeAlias = ListPods | Rescan | PodsJudged | DescribeSource
+SourceMessage: TypeAlias = ListPods | Rescan | PodsJudged | MirrorsJudged | DescribeSource
 """What every source hears from others. Each has private messages beside these."""

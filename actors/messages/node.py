@@ -1,0 +1,55 @@
+"""The Node that stands for this machine in the cluster, and what its loops say of themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NewType, TypeAlias
+
+from actors.messages.pods import JsonObject
+from actors.messages.port import Port
+
+NodeUid = NewType("NodeUid", str)
+"""``metadata.uid`` of the Node: another one after it was deleted and registered again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeIs:
+    """The Node exists, and this is it. Told for each change of it, status included; coalesced."""
+
+    name: str
+    uid: NodeUid
+    is_deleting: bool
+    """It has a ``deletionTimestamp``: nothing is to be created that it would own."""
+    document: JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeIsGone:
+    """There is no Node of this name at present."""
+
+    name: str
+
+
+NodeFact: TypeAlias = NodeIs | NodeIsGone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowNode:
+    """Wants every ``NodeFact`` from here on, preceded by the present state once it is known.
+
+    A subscription outlives crashes on both sides; repeats give the present state again.
+    """
+
+    subscriber: Port[NodeFact]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopsAre:
+    """How the agent's own loops are. Coalesced: newest wins."""
+
+    failed: tuple[str, ...]
+    """Running names of actors that failed too often and are only tried at long intervals."""
+
+
+NodeMessage: TypeAlias = FollowNode | LoopsAre
+"""What the node's registrar hears from others."""

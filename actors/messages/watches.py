@@ -1,0 +1,137 @@
+"""Watching objects of the API server: who wants to follow what, and what is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from actors.messages.api import ApiFailure
+from actors.messages.pods import JsonObject
+from actors.messages.port import Port
+from actors.messages.units import Seconds, Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchTarget:
+    """What to follow: a collection, narrowed by a field selector."""
+
+    path: str
+    """The collection, such as ``/api/v1/pods`` or ``/api/v1/namespaces/default/secrets``."""
+    field_selector: str = ""
+    """Such as ``spec.nodeName=n1`` or ``metadata.name=web``."""
+
+
+class ObjectOp(StrEnum):
+    """What a watch event says of its object, in the API's words."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectsAre:
+    """All objects of a target, complete: replaces what was told of it before.
+
+    Told first, after every relist, and again for each ``Watch``. What is missing in it is deleted.
+    """
+
+    target: WatchTarget
+    objects: tuple[JsonObject, ...]
+    """With ``apiVersion`` and ``kind``, which the items of a list come without."""
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectChanged:
+    """One object of a target changed. In the order of the API server; may repeat after a reconnect."""
+
+    target: WatchTarget
+    op: ObjectOp
+    object: JsonObject
+    """As it is from here on; as it was last when it is deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchFailed:
+    """The target cannot be followed at present; it is tried again. What was told stays as it was.
+
+    Told when it begins to fail and when it fails for another reason, not at every attempt.
+    """
+
+    target: WatchTarget
+    failure: ApiFailure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchRecovered:
+    """After a ``WatchFailed``: the target is followed again, from where it was left."""
+
+    target: WatchTarget
+
+
+WatchFact: TypeAlias = ObjectsAre | ObjectChanged | WatchFailed | WatchRecovered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """Wants every ``WatchFact`` of a target from here on.
+
+    A repeat by the same subscriber lists anew, so that is what a restarted subscriber does.
+    A subscription outlives crashes on both sides.
+    """
+
+    target: WatchTarget
+    subscriber: Port[WatchFact]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unwatch:
+    """Wants nothing more of a target. Facts that are under way may still arrive. May repeat."""
+
+    target: WatchTarget
+    subscriber: Port[WatchFact]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeWatches:
+    """Asks how the watches are. Answered by one ``WatchesDescribed``."""
+
+    reply_to: Port[WatchesDescribed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchDescribed:
+    """How one watch is."""
+
+    target: WatchTarget
+    state: str
+    """``listing``, ``watching``, ``waiting`` (for its next attempt)."""
+    resource_version: str
+    since: Timestamp
+    """When it got into this state."""
+    reconnects: int
+    error: str
+    """Why it is not watching; empty when nothing is wrong."""
+    next_attempt_in: Seconds | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchesDescribed:
+    """How all watches are."""
+
+    watches: tuple[WatchDescribed, ...]
+    connections: int
+    """Clients that streams are multiplexed over: each has one connection, or more after a GOAWAY."""
+    streams: int
+    """Watches that are open at the API server."""
+    reconnects: Mapping[str, int]
+    """How often watches had to be opened again since the process began, by reason."""
+    requests: Mapping[tuple[str, str, str], int]
+    """As in ``CallsDescribed``: requests by status code, host and method."""
+
+
+WatchesMessage: TypeAlias = Watch | Unwatch | DescribeWatches
+"""What the keeper of watch streams hears from others."""

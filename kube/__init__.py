@@ -1,0 +1,1 @@
+"""The API server: who we are to it, single calls, and watch streams. Knows nothing of pods."""
