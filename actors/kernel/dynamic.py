@@ -103,6 +103,7 @@ class DynamicSupervisor(Supervisor):
     @override
     def on_child_gone(self, child: Child) -> None:
         self._unwanted.discard(child.name)
+        self.system.note_loop(child.name, failed=False)
         self.children.pop(child.name, None)
         successor = self._successors.pop(child.name, None)
         self.system.addresses.forget(child.name, is_wanted=successor is not None)

@@ -96,7 +96,14 @@ class Supervisor(Child, ParentOfChildren):
 
     @override
     def child_started(self, child: Child) -> None:
+        if self.system.is_failed_loop(child.name):
+            action = partial(self._note_health, child, child.restarts)
+            self.system.control.set_timer(self.backoff.reset_after, action)
         self._guarded(self._start_next)
+
+    def _note_health(self, child: Child, restarts: int) -> None:
+        if child.restarts == restarts and child.state is ChildState.RUNNING:
+            self.system.note_loop(child.name, failed=False)
 
     @override
     def child_ended(self, child: Child, ended: Ended) -> None:
@@ -125,6 +132,7 @@ class Supervisor(Child, ParentOfChildren):
 
     def on_child_gone(self, child: Child) -> None:
         """``child`` ended and will not live again, unless a group or the supervisor starts anew."""
+        self.system.note_loop(child.name, failed=False)
         child.forget()
 
     # Starting, in order.
@@ -156,6 +164,8 @@ class Supervisor(Child, ParentOfChildren):
             return
         child.state = ChildState.FAILED if decision.exhausted else ChildState.BACKOFF
         child.restarts += 1
+        if decision.exhausted:
+            self.system.note_loop(child.name, failed=True)
         self.system.note_restart(child.name, ended.reason, decision.delay)
         if self.strategy is Strategy.ONE_FOR_ONE:
             action = partial(self._guarded, self._retry, child)

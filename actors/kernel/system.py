@@ -73,6 +73,8 @@ class ActorSystem(KernelServices, ParentOfChildren):
         self.addresses = Addresses(self.telemetry)
         self._dynamic: dict[str, DynamicPort] = {}
         self._observers: list[Callable[[Ended], None]] = []
+        self._failed_loops: frozenset[str] = frozenset()
+        self._failure_observers: list[Callable[[frozenset[str]], None]] = []
         self._abandoned_while_stopping = False
         self._is_started = threading.Event()
         self._finished = threading.Event()
@@ -164,6 +166,14 @@ class ActorSystem(KernelServices, ParentOfChildren):
         """Have ``observer`` called with each ending, on the control thread. Call before start."""
         self._observers.append(observer)
 
+    def observe_failed_loops(self, observer: Callable[[frozenset[str]], None]) -> None:
+        """Have ``observer`` told, on the control thread, whenever other children count as failed.
+
+        One counts from the time it failed too often until it is gone or has been healthy again for
+        its backoff's ``reset_after``: between two attempts it looks well for a moment. Call before start.
+        """
+        self._failure_observers.append(observer)
+
     @property
     def is_started(self) -> bool:
         """Every child had its start, or its first end."""
@@ -239,6 +249,19 @@ class ActorSystem(KernelServices, ParentOfChildren):
         """Count a restart."""
         self.telemetry.meter(name.partition("/")[0]).restarted(reason)
         _log.info("actor restarts", actor=name, after=reason, delay=round(delay, 3))
+
+    def note_loop(self, name: str, *, failed: bool) -> None:
+        """Tell those who observe it that a child failed too often, or is well again."""
+        others = self._failed_loops - {name}
+        loops = others | {name} if failed else others
+        if loops != self._failed_loops:
+            self._failed_loops = loops
+            for observer in self._failure_observers:
+                observer(loops)
+
+    def is_failed_loop(self, name: str) -> bool:
+        """Whether a child counts as failed, even if it runs at this moment."""
+        return name in self._failed_loops
 
     def note_giving_up(self, name: str, why: str) -> None:
         """Log that a supervisor fails upward."""
