@@ -39,14 +39,14 @@ def test_a_loop_is_failed_from_its_last_straw_until_it_was_healthy_for_a_while(
         # It fails at 0, 1 and 3 s: two restarts are tolerated, the third is not.
         play.advance(2.9)
         heard.expect_silence()
-        play.advance(0.1)
+        play.advance(0.2)
         heard.expect(frozenset({"web"}))
 
-        # The attempts at 7, 15 and 23 s change nothing; the one at 31 s holds, and takes 30 s to be
+        # The attempts at 11, 19 and 27 s change nothing; the one at 35 s holds, and takes 30 s to be
         # believed.
-        play.advance(57.9)
+        play.advance(61.8)
         heard.expect_silence()
-        play.advance(0.1)
+        play.advance(0.2)
         heard.expect(frozenset())
 
 
@@ -58,13 +58,13 @@ def test_a_crash_in_between_starts_the_wait_anew(troupe: Troupe, runtime: Runtim
     )
     with stage(spec, runtime) as play:
         play.system.observe_failed_loops(heard.tell)
-        # The life that begins at 7 s holds for a while; the next begins 8 s after it crashed.
+        # The life that begins at 17 s holds for a while; the next begins 8 s after it crashed.
         play.advance(20.0)
         heard.expect(frozenset({"web"}))
         play.tell(WEB, crash())
         play.advance(37.9)
         heard.expect_silence()
-        play.advance(0.1)
+        play.advance(0.2)
         heard.expect(frozenset())
 
 
