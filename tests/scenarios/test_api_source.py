@@ -1,0 +1,305 @@
+"""The API server source: what the watch tells, what PodManager hears."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pykka
+import pytest
+
+from actors.kernel import ChildSpec, Port, Steps, SupervisorSpec
+from actors.messages.api import ApiFailure, FailureKind, Retry
+from actors.messages.node import FollowNode, NodeIs, NodeUid
+from actors.messages.pods import API, Pod, PodUid
+from actors.messages.sources import (
+    DescribeSource,
+    ListPods,
+    PodsJudged,
+    Rescan,
+    SourceDescribed,
+    SourceListed,
+    Verdict,
+)
+from actors.messages.watches import (
+    ObjectChanged,
+    ObjectOp,
+    ObjectsAre,
+    Watch,
+    WatchFailed,
+    WatchRecovered,
+)
+from sources.apiserver import API_SOURCE, ApiMemory, ApiSource, ApiSourceMessage, ApiSourcePorts
+from sources.apiserver import pods_of as target_of
+from tests.support.builders import make_pod
+from tests.support.clock import EPOCH
+from tests.support.probe import Probe
+from tests.support.stage import Stage
+
+TARGET = target_of("n1")
+NODE = NodeIs(name="n1", uid=NodeUid("node-1"), is_deleting=False, document={})
+AWAY = ApiFailure(
+    kind=FailureKind.UNREACHABLE,
+    retry=Retry.AFTER_DELAY,
+    sentence="cannot list pods at https://127.0.0.1:6443 as n1: connection refused",
+)
+
+
+class Company:
+    """The source, and probes for everybody whom it tells something."""
+
+    def __init__(self) -> None:
+        self.told: Probe[SourceListed] = Probe()
+        self.watches: Probe[Watch] = Probe()
+        self.node: Probe[FollowNode] = Probe()
+        self.memory = ApiMemory()
+        self.play = Stage(
+            SupervisorSpec(name="root", children=(ChildSpec(key=API_SOURCE, factory=self._make),)),
+            Steps(),
+        )
+
+        self.me: Port[ApiSourceMessage] = self.play.port(API_SOURCE)
+
+    def _make(self) -> ApiSource:
+        ports = ApiSourcePorts(
+            pod_manager=self.told,
+            watches=self.watches,
+            node=self.node,
+            me=self.me,
+        )
+        return ApiSource("n1", ports, self.memory)
+
+    def hears(self, *messages: ApiSourceMessage) -> None:
+        """Tell all of them before any is handled."""
+        self.play.tell_all(API_SOURCE, *messages)
+
+    def listed(self) -> list[str]:
+        """Return the pods of the next listing, as ``namespace/name@image``."""
+        return [_label(pod) for pod in self.told.next().pods]
+
+    def described(self) -> SourceDescribed:
+        return self.play.ask(API_SOURCE, _describe)
+
+
+@pytest.fixture
+def company() -> Iterator[Company]:
+    company = Company()
+    company.play.start()
+    yield company
+    company.play.stop()
+
+
+def _describe(reply_to: Port[SourceDescribed]) -> DescribeSource:
+    return DescribeSource(reply_to=reply_to)
+
+
+def _label(pod: Pod) -> str:
+    image = pod.document["spec"]["containers"][0]["image"]
+    return f"{pod.display_name}@{image}"
+
+
+def pod(name: str, image: str = "v1", version: str = "1", namespace: str = "default") -> Pod:
+    return make_pod(name, source="", image=image, resource_version=version, namespace=namespace)
+
+
+def all_are(*pods: Pod) -> ObjectsAre:
+    objects = tuple(each.document for each in pods)
+    return ObjectsAre(target=TARGET, objects=objects, resource_version="10")
+
+
+def event(op: ObjectOp, subject: Pod) -> ObjectChanged:
+    return ObjectChanged(target=TARGET, op=op, object=subject.document)
+
+
+def added(subject: Pod) -> ObjectChanged:
+    return event(ObjectOp.ADDED, subject)
+
+
+def modified(subject: Pod) -> ObjectChanged:
+    return event(ObjectOp.MODIFIED, subject)
+
+
+def deleted(subject: Pod) -> ObjectChanged:
+    return event(ObjectOp.DELETED, subject)
+
+
+def test_it_asks_for_the_pods_of_this_node_once_there_is_a_node(company: Company) -> None:
+    company.node.expect(FollowNode(subscriber=company.me))
+    company.watches.expect_silence()
+    assert company.described().error == "waits until the Node is known"
+
+    company.hears(NODE)
+    company.watches.expect(Watch(target=TARGET, subscriber=company.me))
+    assert company.described().error == ""
+
+    # A Node that changes is no reason to begin anew.
+    company.hears(NODE)
+    company.watches.expect_silence()
+
+
+def test_each_event_gives_a_complete_listing(company: Company) -> None:
+    """Scenario 27."""
+    company.hears(all_are(pod("p")))
+    assert company.listed() == ["default/p@v1"]
+    company.hears(added(pod("q")))
+    assert company.listed() == ["default/p@v1", "default/q@v1"]
+    company.hears(modified(pod("p", "v2", "2")))
+    assert company.listed() == ["default/p@v2", "default/q@v1"]
+    company.hears(deleted(pod("p", "v2", "3")))
+    assert company.listed() == ["default/q@v1"]
+    company.hears(deleted(pod("q", "v1", "4")))
+    assert company.listed() == []
+    company.told.expect_silence()
+
+
+def test_pods_of_one_name_in_two_namespaces_are_two(company: Company) -> None:
+    """Scenario 28."""
+    one, two = pod("p", namespace="one"), pod("p", namespace="two")
+    company.hears(all_are(one, two))
+    assert company.listed() == ["one/p@v1", "two/p@v1"]
+    company.hears(deleted(one))
+    assert company.listed() == ["two/p@v1"]
+
+
+def test_an_empty_list_is_a_listing(company: Company) -> None:
+    """Scenario 29."""
+    company.hears(all_are())
+    assert company.listed() == []
+    assert company.described().ready
+
+
+def test_a_burst_of_events_is_one_listing(company: Company) -> None:
+    company.hears(all_are())
+    company.told.drain()
+    company.hears(*(added(pod(f"p{number}")) for number in range(1_000)))
+    assert len(company.listed()) == 1_000
+    company.told.expect_silence()
+
+
+def test_a_pod_that_did_not_change_is_the_identical_object(company: Company) -> None:
+    company.hears(all_are(pod("p"), pod("q")))
+    first = company.told.next().pods
+    company.hears(all_are(pod("p"), pod("q", "v2", "2")))
+    second = company.told.next().pods
+    assert second[0] is first[0]
+    assert second[1] is not first[1]
+
+
+def test_an_event_that_comes_twice_changes_nothing(company: Company) -> None:
+    company.hears(all_are(pod("p")))
+    company.told.drain()
+    company.hears(modified(pod("p")))
+    company.told.expect_silence()
+
+
+def test_a_relist_without_news_tells_nothing(company: Company) -> None:
+    company.hears(all_are(pod("p")))
+    company.told.drain()
+    company.hears(all_are(pod("p")))
+    company.told.expect_silence()
+
+
+def test_what_a_relist_does_not_show_is_gone(company: Company) -> None:
+    company.hears(all_are(pod("p"), pod("q")))
+    company.told.drain()
+    company.hears(all_are(pod("q")))
+    assert company.listed() == ["default/q@v1"]
+
+
+def test_the_successor_of_a_deleted_pod_survives_a_late_deletion(company: Company) -> None:
+    """Rule A5."""
+    successor = make_pod("p", source="", uid="second", resource_version="7")
+    company.hears(all_are(pod("p")), added(successor), deleted(pod("p", version="6")))
+    assert [each.uid for each in company.told.next().pods] == [PodUid("second")]
+
+
+def test_a_watch_that_fails_changes_nothing_and_is_shown(company: Company) -> None:
+    """Rule A6."""
+    company.hears(all_are(pod("p")))
+    company.told.drain()
+    company.play.advance(5.0)
+    assert company.described().last_listed == EPOCH + 5
+
+    # Away for a minute: the pods stay, and what people see ages.
+    company.hears(WatchFailed(target=TARGET, failure=AWAY))
+    company.play.advance(60.0)
+    company.told.expect_silence()
+    described = company.described()
+    assert (described.ready, described.error, described.last_listed) == (
+        True,
+        AWAY.sentence,
+        EPOCH + 5,
+    )
+
+    company.hears(WatchRecovered(target=TARGET))
+    described = company.described()
+    assert (described.error, described.last_listed) == ("", EPOCH + 65)
+
+
+def test_what_is_no_pod_is_left_out_and_touches_nobody(company: Company) -> None:
+    nonsense = {"metadata": {"name": "x"}, "spec": {}}
+    company.hears(
+        ObjectsAre(
+            target=TARGET,
+            objects=(pod("p").document, {"kind": "Pod"}, nonsense),
+            resource_version="1",
+        )
+    )
+    assert company.listed() == ["default/p@v1"]
+    assert company.described().rejected == {"not_a_pod": 2}
+
+
+def test_a_new_life_follows_anew_and_tells_what_it_finds_once(company: Company) -> None:
+    company.hears(NODE, all_are(pod("p")))
+    (before,) = company.told.next().pods
+    company.node.drain()
+    company.watches.drain()
+
+    company.play.system.crash(API_SOURCE.path, pykka.ThreadingFuture())
+    company.play.advance(1.0)
+    company.node.expect(FollowNode(subscriber=company.me))
+    company.hears(NODE)
+    company.watches.expect(Watch(target=TARGET, subscriber=company.me))
+
+    # The list is the same: told all the same, since PodManager may have crashed too.
+    company.hears(all_are(pod("p")))
+    (after,) = company.told.next().pods
+    assert after is before
+
+
+def test_asked_again_it_tells_again_but_nothing_before_there_is_something(
+    company: Company,
+) -> None:
+    company.hears(ListPods())
+    company.told.expect_silence()
+    company.hears(all_are(pod("p")))
+    first = company.told.next()
+    company.hears(ListPods())
+    second = company.told.next()
+    assert (second.pods, second.epoch > first.epoch) == (first.pods, True)
+
+
+def test_a_rescan_lists_anew(company: Company) -> None:
+    company.hears(Rescan())
+    company.watches.expect_silence()
+    company.hears(NODE)
+    company.watches.drain()
+    company.hears(Rescan())
+    company.watches.expect(Watch(target=TARGET, subscriber=company.me))
+
+
+def test_pods_that_are_not_served_are_shown_with_the_reason(company: Company) -> None:
+    company.hears(all_are(pod("p"), pod("q")))
+    shadowed = {pod("q").uid: "behind default/q of source file"}
+    company.hears(PodsJudged(source=API, shadowed=shadowed, rejected={}))
+    assert [(each.path, each.verdict) for each in company.described().manifests] == [
+        ("/api/v1/namespaces/default/pods/p", Verdict.ACCEPTED),
+        ("/api/v1/namespaces/default/pods/q", Verdict.SHADOWED),
+    ]
+
+
+def test_mirrors_are_listed_but_are_no_manifests(company: Company) -> None:
+    """Rule A8."""
+    mirror = make_pod("web-n1", source="", mirror="abc")
+    company.hears(all_are(mirror))
+    assert company.listed() == ["default/web-n1@registry.example/web:1"]
+    assert company.described().manifests == ()
