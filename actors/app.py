@@ -36,7 +36,7 @@ from actors.process import Process, leave
 from actors.systemd import Systemd
 from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from sources.manifest import ManifestRules
-from sources.root_dir import prepare_root_dir
+from sources.root_dir import root_dir
 from sources.settings import Settings, effective_configuration
 
 GC_THRESHOLDS = (50_000, 20, 100)
@@ -150,8 +150,9 @@ def run(settings: Settings) -> int:
 def _run(settings: Settings) -> int:
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
-    prepare_root_dir(settings.root_dir)
-    with ExitStack() as sockets:
+    with ExitStack() as held:
+        # Before the ports: of two agents the second is told of the first, not of a port in use.
+        held.enter_context(root_dir(settings.root_dir))
         listeners = Listeners(
             read_only=listen(settings.address, settings.read_only_port, "the read-only port"),
             healthz=listen(
@@ -159,7 +160,7 @@ def _run(settings: Settings) -> int:
             ),
         )
         for listener in (*listeners.read_only, *listeners.healthz):
-            sockets.enter_context(listener)
+            held.enter_context(listener)
         _log_start(settings)
         agent = Agent(settings, listeners)
         return Process(agent, Systemd(), settings.shutdown_deadline).run()

@@ -26,8 +26,11 @@ class CommandLine:
     root_dir: Path = DEFAULT_ROOT_DIR
     hostname_override: str = ""
     kubeconfig: Path | None = None
+    in_cluster: bool = False
     standalone: bool = False
     node_labels: Mapping[str, str] = field(default_factory=dict)
+    node_ip: tuple[str, ...] = ()
+    manifest_url_ca_file: Path | None = None
     strict_manifests: bool = False
     clear_on_missing_path: bool = False
     allow_non_loopback: bool = False

@@ -103,6 +103,23 @@ def _pairs(text: str, separator: str, complaint: str) -> list[tuple[str, str]]:
     return [(name.strip(), value.strip()) for name, _, value in pairs]
 
 
+def _addresses(text: str) -> tuple[str, ...]:
+    return tuple(ip_address(each.strip()) for each in text.split(",") if each.strip())
+
+
+def _taints(text: str) -> list[dict[str, str]]:
+    """Read ``key=value:Effect,key:Effect``."""
+    return [_taint(each.strip()) for each in text.split(",") if each.strip()]
+
+
+def _taint(text: str) -> dict[str, str]:
+    what, colon, effect = text.rpartition(":")
+    key, _, value = what.partition("=")
+    if not colon or not key:
+        raise ValueError("should be key=value:Effect,key:Effect")
+    return {"key": key, "value": value, "effect": effect}
+
+
 def _headers(text: str) -> list[tuple[str, str]]:
     return _pairs(text, ":", "should be name:value,name:value")
 
@@ -129,6 +146,8 @@ _NUMBER = Kind("number", _number)
 _PORT = Kind("port", _port)
 _FORMAT = Kind("format", _format, metavar="text|json")
 _LABELS = Kind("labels", _labels, metavar="NAME=VALUE,...")
+_ADDRESSES = Kind("ips", _addresses, metavar="IP[,IP]")
+_TAINTS = Kind("taints", _taints, metavar="KEY=VALUE:EFFECT,...")
 _HEADERS = Kind("headers", _headers, metavar="NAME:VALUE,...", multiple=True, callback=_gathered)
 # "--flag", "--flag=true" and "--flag=false", as with Go's flags.
 _SWITCH = Kind("", _switch, is_flag=False, flag_value="true", metavar="")
@@ -156,7 +175,34 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
         ),
         Flag("--strict-manifests", _SWITCH, "Refuse manifests with unknown fields."),
         Flag("--clear-on-missing-path", _SWITCH, "Stop its pods when the directory vanishes."),
+        Flag("--manifest-url", _TEXT, "Where to ask for static pods.", "staticPodURL"),
+        Flag("--manifest-url-header", _HEADERS, "Sent with it; may repeat.", "staticPodURLHeader"),
+        Flag("--manifest-url-ca-file", _PATH, "Whose certificates that server may have (PEM)."),
+        Flag(
+            "--http-check-frequency",
+            _FREQUENCY,
+            "Time between two such questions [20s].",
+            "httpCheckFrequency",
+        ),
+    ],
+    "Joining a cluster": [
+        Flag("--kubeconfig", _PATH, "The cluster to join; without it the agent is standalone."),
+        Flag("--in-cluster", _SWITCH, "Join the cluster that the agent runs in as a pod."),
         Flag("--standalone", _SWITCH, "Join no cluster; as without --kubeconfig."),
+        Flag(
+            "--register-node", _SWITCH, "Create the Node if there is none [true].", "registerNode"
+        ),
+        Flag("--node-labels", _LABELS, "Labels of the Node."),
+        Flag("--node-ip", _ADDRESSES, "Addresses of the Node [that of the default route]."),
+        Flag(
+            "--register-with-taints",
+            _TAINTS,
+            "Taints of the Node when it is created.",
+            "registerWithTaints",
+        ),
+        Flag("--max-pods", _NUMBER, "Pods that the Node says it can take [110].", "maxPods"),
+        Flag("--kube-api-qps", _NUMBER, "Requests a second to the API server [50].", "kubeAPIQPS"),
+        Flag("--kube-api-burst", _NUMBER, "Requests at once after a pause [100].", "kubeAPIBurst"),
     ],
     "Endpoints": [
         Flag("--address", _ADDRESS, "Where the read-only port listens [127.0.0.1].", "address"),
@@ -178,24 +224,13 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
         Flag("-v, --v", _NUMBER, "The higher, the more is logged [0].", "logging.verbosity"),
     ],
     "Taken as a kubelet takes them, not served yet": [
-        Flag("--kubeconfig", _PATH, "The cluster to join."),
         Flag("--bootstrap-kubeconfig", _PATH, "How to get a kubeconfig."),
-        Flag("--node-labels", _LABELS, "Labels of the Node."),
-        Flag("--node-ip", _TEXT, "Address of the Node."),
-        Flag("--register-node", _SWITCH, "Register the Node.", "registerNode"),
-        Flag("--register-with-taints", _TEXT, "Taints of the Node."),
-        Flag("--max-pods", _NUMBER, "Most pods at a time.", "maxPods"),
-        Flag("--manifest-url", _TEXT, "Where to ask for static pods.", "staticPodURL"),
-        Flag("--manifest-url-header", _HEADERS, "Sent with it; may repeat.", "staticPodURLHeader"),
-        Flag("--http-check-frequency", _FREQUENCY, "How often to ask.", "httpCheckFrequency"),
         Flag("--sync-frequency", _FREQUENCY, "Time between two syncs of a pod.", "syncFrequency"),
         Flag("--enable-server", _SWITCH, "The TLS server.", "enableServer"),
         Flag("--port", _PORT, "The TLS server's port.", "port"),
         Flag("--cgroup-driver", _TEXT, "cgroupfs or systemd.", "cgroupDriver"),
         Flag("--container-runtime-endpoint", _TEXT, "The runtime.", "containerRuntimeEndpoint"),
         Flag("--pod-infra-container-image", _TEXT, "Image of the sandbox."),
-        Flag("--kube-api-qps", _NUMBER, "Requests a second to the API server.", "kubeAPIQPS"),
-        Flag("--kube-api-burst", _NUMBER, "Requests at once to it.", "kubeAPIBurst"),
     ],
 }
 

@@ -12,9 +12,16 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from actors.messages.pods import JsonObject
 from sources.addresses import is_loopback
+from sources.cluster_settings import (
+    FLAGS_OF_A_CLUSTER,
+    SERVED_IN_A_CLUSTER,
+    ClusterSettings,
+    cluster_settings_of,
+)
 from sources.command_line import CommandLine
 from sources.configuration_file import (
     ConfigurationFile,
@@ -29,6 +36,9 @@ from sources.settings import Settings
 _SERVED = frozenset({
     "staticPodPath",
     "fileCheckFrequency",
+    "staticPodURL",
+    "staticPodURLHeader",
+    "httpCheckFrequency",
     "address",
     "readOnlyPort",
     "healthzBindAddress",
@@ -49,15 +59,12 @@ _FILE_KINDS = (
 def load_settings(line: CommandLine) -> Settings:
     """Return the settings that ``line`` and the files that it names amount to.
 
-    Reads the configuration files, and looks whether the kubeconfig is readable and the manifest path
-    is something to read manifests from. Raises ``UsageError``.
+    Reads the configuration files, and looks whether the manifest path is something to read manifests
+    from. The kubeconfig is left to those who use it: static pods run without it. Raises ``UsageError``.
     """
-    if line.standalone and line.kubeconfig:
-        raise UsageError("--standalone and --kubeconfig contradict each other")
+    _check_contradictions(line)
     files = [read_configuration(line.config)] if line.config else []
     files += read_drop_ins(line.config_dir) if line.config_dir else []
-    if line.kubeconfig:
-        _check_readable(line.kubeconfig)
     settings = settings_of(line, files, hostname=socket.gethostname())
     if settings.static_pod_path:
         _check_manifest_path(settings.static_pod_path)
@@ -75,18 +82,19 @@ def settings_of(
         notes += file.warnings
     configuration = KubeletConfiguration.model_validate(_with_flags(given, line.fields))
     address = _checked_addresses(configuration, line)
-    ignored = _ignored(configuration, line)
+    cluster = cluster_settings_of(line, configuration)
+    unserved, idle = _unserved(configuration, line), _idle(configuration, line, cluster)
     return Settings(
         node_name=_node_name(line.hostname_override or hostname),
-        node_labels=line.node_labels,
         root_dir=line.root_dir,
-        kubeconfig=line.kubeconfig,
+        cluster=cluster,
         static_pod_path=Path(configuration.staticPodPath) if configuration.staticPodPath else None,
         file_check_frequency=_value(configuration, "fileCheckFrequency"),
         strict_manifests=line.strict_manifests,
         clear_on_missing_path=line.clear_on_missing_path,
-        static_pod_url=configuration.staticPodURL,
+        static_pod_url=_checked_url(configuration.staticPodURL),
         static_pod_url_header={k: tuple(v) for k, v in configuration.staticPodURLHeader.items()},
+        static_pod_url_ca_file=line.manifest_url_ca_file,
         http_check_frequency=_value(configuration, "httpCheckFrequency"),
         sync_frequency=_value(configuration, "syncFrequency"),
         max_pods=_value(configuration, "maxPods"),
@@ -99,8 +107,12 @@ def settings_of(
         logging_format=configuration.logging.format or "text",
         verbosity=configuration.logging.verbosity,
         configuration=configuration.given(),
-        ignored_fields=ignored,
-        warnings=(*notes, *_warnings(configuration, line, address, ignored)),
+        ignored_fields=(*unserved, *idle),
+        warnings=(
+            *notes,
+            *_warnings(configuration, address, unserved),
+            *(_standalone_warnings(configuration, idle) if cluster is None else ()),
+        ),
     )
 
 
@@ -122,9 +134,21 @@ def _with_flags(given: JsonObject, flags: Mapping[str, Any]) -> JsonObject:
     return result
 
 
-def _ignored(configuration: KubeletConfiguration, line: CommandLine) -> tuple[str, ...]:
-    fields = sorted(path for path in configuration.changed() if path not in _SERVED)
-    return (*fields, *line.unserved, *(["--node-labels"] if line.node_labels else []))
+def _unserved(configuration: KubeletConfiguration, line: CommandLine) -> tuple[str, ...]:
+    served = _SERVED | SERVED_IN_A_CLUSTER
+    return (*sorted(path for path in configuration.changed() if path not in served), *line.unserved)
+
+
+def _idle(
+    configuration: KubeletConfiguration, line: CommandLine, cluster: ClusterSettings | None
+) -> tuple[str, ...]:
+    """Return what was set that only a node of a cluster would have a use for."""
+    if cluster is not None:
+        return ()
+    fields = sorted(path for path in configuration.changed() if path in SERVED_IN_A_CLUSTER)
+    given = (line.node_labels, line.node_ip)
+    flags = (name for name, value in zip(FLAGS_OF_A_CLUSTER, given, strict=True) if value)
+    return (*fields, *flags)
 
 
 def _checked_addresses(configuration: KubeletConfiguration, line: CommandLine) -> str:
@@ -159,19 +183,39 @@ def _reachable(port: str, address: str) -> str:
 
 
 def _warnings(
-    configuration: KubeletConfiguration, line: CommandLine, address: str, ignored: tuple[str, ...]
+    configuration: KubeletConfiguration, address: str, unserved: tuple[str, ...]
 ) -> Iterator[str]:
     if configuration.readOnlyPort and address != _value(configuration, "address"):
         yield (
             f"The read-only port listens on {address} and not on {configuration.address}, which the "
             "configuration names for the TLS port; --allow-non-loopback changes that"
         )
-    if ignored:
-        yield f"Not served yet, so without effect: {', '.join(ignored)}"
-    if line.kubeconfig:
-        yield "Joining a cluster is not served yet: the agent runs standalone, whatever --kubeconfig says"
-    if not configuration.staticPodPath:
-        yield "No source of pods is configured: set staticPodPath or --pod-manifest-path"
+    if unserved:
+        yield f"Not served yet, so without effect: {', '.join(unserved)}"
+
+
+def _standalone_warnings(
+    configuration: KubeletConfiguration, idle: tuple[str, ...]
+) -> Iterator[str]:
+    if idle:
+        yield f"Without effect on a standalone agent: {', '.join(idle)}"
+    if not configuration.staticPodPath and not configuration.staticPodURL:
+        yield (
+            "No source of pods is configured: set staticPodPath or --pod-manifest-path, staticPodURL "
+            "or --manifest-url, or join a cluster with --kubeconfig"
+        )
+
+
+def _checked_url(url: str) -> str:
+    """Return ``url``, of http or https with a host. It is not shown if it is refused: it may hold a token."""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
+    except ValueError:
+        good = False
+    if url and not good:
+        raise UsageError("staticPodURL should be an http or https URL with a host")
+    return url
 
 
 def _node_name(name: str) -> str:
@@ -185,11 +229,15 @@ def _node_name(name: str) -> str:
     return node_name
 
 
-def _check_readable(path: Path) -> None:
-    try:
-        path.open("rb").close()
-    except OSError as error:
-        raise UsageError(f"cannot read --kubeconfig {path}: {error.strerror}") from None
+def _check_contradictions(line: CommandLine) -> None:
+    chosen = {
+        "--standalone": line.standalone,
+        "--kubeconfig": bool(line.kubeconfig),
+        "--in-cluster": line.in_cluster,
+    }
+    names = [name for name, is_chosen in chosen.items() if is_chosen]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names)} contradict each other")
 
 
 def _check_manifest_path(path: Path) -> None:

@@ -1,20 +1,39 @@
-"""The agent's own directory: made when the agent starts, and tried, so that nothing fails on it later."""
+"""The agent's own directory: made at the start, tried and locked, so that nothing fails on it later."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from sources.errors import StartError
 
-_MODE = 0o750  # state is not for everybody to read
+_MODE: Final = 0o750  # state is not for everybody to read
+LOCK_FILE: Final = "actorlet.lock"
 
 
-def prepare_root_dir(path: Path) -> None:
-    """Make ``path`` if it is missing, and write to it. Raises ``StartError`` when either is refused.
+@contextmanager
+def root_dir(path: Path) -> Iterator[None]:
+    """Make ``path`` if it is missing, write to it, and keep other agents out of it while in the context.
 
-    A directory that exists keeps its mode and owner.
+    Raises ``StartError`` when one of these is refused. A directory that exists keeps its mode and owner.
+    The lock is the kernel's: it goes with the process, however that ends, and the file that it is on
+    stays, with the process ID of its last owner.
     """
+    _prepare(path)
+    descriptor = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    try:
+        _lock(descriptor, path)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _prepare(path: Path) -> None:
     try:
         path.mkdir(mode=_MODE, parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path).close()
@@ -22,3 +41,18 @@ def prepare_root_dir(path: Path) -> None:
         raise StartError(f"--root-dir {path} is not a directory") from None
     except OSError as error:
         raise StartError(f"cannot write to --root-dir {path}: {error.strerror}") from None
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        owner = os.read(descriptor, 32).decode(errors="replace").strip()
+        who = f" (process {owner})" if owner.isdigit() else ""
+        raise StartError(
+            f"another agent{who} uses --root-dir {path}: stop it, or choose another directory"
+        ) from None
+    except OSError as error:
+        raise StartError(f"cannot lock {path / LOCK_FILE}: {error.strerror}") from None
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, f"{os.getpid()}\n".encode())

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
+from sources.cluster_settings import ClusterSettings
 from sources.durations import format_duration
-
-MASKED = "<masked>"
+from sources.urls import MASKED, masked_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +25,10 @@ class Settings:
     node_name: str
     """Name of this node: a DNS name in lower case. The host's name unless ``--hostname-override`` says
     another. Every static pod's name ends with it, so a change renames, and restarts, all of them."""
-    node_labels: Mapping[str, str]
-    """Labels for the Node. Without effect until the agent can join a cluster."""
     root_dir: Path
     """Where the agent keeps its own files; made with mode 0750 if it is missing. One agent only."""
-    kubeconfig: Path | None
-    """The cluster to join. ``None`` is standalone, a kubelet's rule. Readable when settings were loaded."""
+    cluster: ClusterSettings | None
+    """The cluster to join. ``None`` is standalone: nobody named a kubeconfig, a kubelet's rule."""
 
     static_pod_path: Path | None
     """Directory of manifests, or one manifest. ``None`` is no file source. It may appear later."""
@@ -44,16 +41,18 @@ class Settings:
     """Stop the pods when ``static_pod_path`` vanishes, as a kubelet does. Off: a mount that comes late, or
     goes, must not stop what runs."""
     static_pod_url: str = field(repr=False)
-    """Where static pods are asked for; empty for nowhere. Without effect until there is an HTTP source."""
+    """Where static pods are asked for; empty for nowhere."""
     static_pod_url_header: Mapping[str, tuple[str, ...]] = field(repr=False)
     """Headers of that request. Often a token."""
+    static_pod_url_ca_file: Path | None
+    """PEM of the authorities that may have signed that server's certificate; None for the system's."""
     http_check_frequency: Seconds
     """Time between two such requests. 20 s as in a kubelet: somebody else's server pays for them."""
 
     sync_frequency: Seconds
     """Longest time between two looks at a running pod. 1 min as in a kubelet."""
     max_pods: int
-    """Most pods at a time; 110 as in a kubelet. Without effect until pods are admitted."""
+    """Pods that the Node says it can take; 110 as in a kubelet. Nobody is turned away by it yet."""
 
     address: str
     """IP address of the read-only port. 127.0.0.1, where a kubelet takes 0.0.0.0: nobody is asked who
@@ -89,7 +88,7 @@ class Settings:
     @property
     def standalone(self) -> bool:
         """Whether the agent belongs to no cluster."""
-        return self.kubeconfig is None
+        return self.cluster is None
 
 
 def effective_configuration(settings: Settings) -> JsonObject:
@@ -99,7 +98,7 @@ def effective_configuration(settings: Settings) -> JsonObject:
     """
     shown: dict[str, Any] = {**settings.configuration, **_in_effect(settings)}
     if settings.static_pod_url:
-        shown["staticPodURL"] = _masked_url(settings.static_pod_url)
+        shown["staticPodURL"] = masked_url(settings.static_pod_url)
     if settings.static_pod_url_header:
         names = settings.static_pod_url_header
         shown["staticPodURLHeader"] = {name: [MASKED] * len(names[name]) for name in names}
@@ -108,7 +107,9 @@ def effective_configuration(settings: Settings) -> JsonObject:
 
 def _in_effect(settings: Settings) -> dict[str, Any]:
     logging = settings.configuration.get("logging", {})
+    cluster = _cluster_in_effect(settings.cluster) if settings.cluster else {}
     return {
+        **cluster,
         "enableServer": settings.enable_server,
         "staticPodPath": str(settings.static_pod_path or ""),
         "syncFrequency": format_duration(settings.sync_frequency),
@@ -127,13 +128,13 @@ def _in_effect(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _masked_url(url: str) -> str:
-    """Return ``url`` without what identifies its caller: the user before the host, and the query."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return MASKED
-    user, at, host = parts.netloc.rpartition("@")
-    netloc = f"{MASKED}@{host}" if user or at else host
-    query = MASKED if parts.query else ""
-    return parts._replace(netloc=netloc, query=query, fragment="").geturl()
+def _cluster_in_effect(cluster: ClusterSettings) -> dict[str, Any]:
+    return {
+        "registerNode": cluster.register_node,
+        "registerWithTaints": [dict(taint) for taint in cluster.taints],
+        "kubeAPIQPS": cluster.qps,
+        "kubeAPIBurst": cluster.burst,
+        "nodeStatusUpdateFrequency": format_duration(cluster.status_update_frequency),
+        "nodeStatusReportFrequency": format_duration(cluster.status_report_frequency),
+        "nodeLeaseDurationSeconds": int(cluster.lease_duration),
+    }

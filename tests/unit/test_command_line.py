@@ -30,6 +30,7 @@ def test_every_own_flag_is_told_by_its_name() -> None:
             *("--config", "c", "--config-dir=d", "--root-dir=r", "--hostname-override=h"),
             *("--kubeconfig=k", "--standalone", "--node-labels=a=b,c=", "--strict-manifests"),
             *("--clear-on-missing-path", "--allow-non-loopback", "--enable-chaos"),
+            *("--in-cluster", "--node-ip=10.0.0.4,::1", "--manifest-url-ca-file=ca"),
         ]
     )
     assert line == CommandLine(
@@ -44,6 +45,9 @@ def test_every_own_flag_is_told_by_its_name() -> None:
         clear_on_missing_path=True,
         allow_non_loopback=True,
         enable_chaos=True,
+        in_cluster=True,
+        node_ip=("10.0.0.4", "::1"),
+        manifest_url_ca_file=Path("ca"),
     )
 
 
@@ -99,8 +103,8 @@ def test_an_empty_flag_is_no_flag() -> None:
 
 
 def test_what_a_kubelet_takes_without_a_field_is_named() -> None:
-    line = parse(["--node-ip=1.2.3.4", "--bootstrap-kubeconfig=b"])
-    assert line == CommandLine(unserved=("--bootstrap-kubeconfig", "--node-ip"))
+    line = parse(["--pod-infra-container-image=pause", "--bootstrap-kubeconfig=b"])
+    assert line == CommandLine(unserved=("--bootstrap-kubeconfig", "--pod-infra-container-image"))
 
 
 @pytest.mark.parametrize(
@@ -120,6 +124,8 @@ def test_what_a_kubelet_takes_without_a_field_is_named() -> None:
         (["--address=localhost"], "'--address': should be an IP address"),
         (["--logging-format=xml"], "'--logging-format': should be text or json"),
         (["--standalone=maybe"], "'--standalone': should be true or false"),
+        (["--node-ip=host"], "'--node-ip': should be an IP address"),
+        (["--register-with-taints=a"], "should be key=value:Effect,key:Effect"),
         (["--node-labels=a"], "should be name=value,name=value"),
         (["--manifest-url-header=hunter2"], "should be name:value,name:value"),
         (["--manifest-url-header=:hunter2"], "should be name:value,name:value"),

@@ -11,14 +11,19 @@ from typing import Any
 
 import pytest
 
+from actors.messages.units import Seconds
+from sources.cluster_settings import ClusterSettings
 from sources.command_line import CommandLine, parse
 from sources.configuration_file import ConfigurationFile
-from sources.errors import StartError, UsageError
+from sources.errors import UsageError
 from sources.kubelet_configuration import KubeletConfiguration
 from sources.load_settings import load_settings, settings_of
-from sources.root_dir import prepare_root_dir
 from sources.settings import Settings, effective_configuration
 
+NO_SOURCE = (
+    "No source of pods is configured: set staticPodPath or --pod-manifest-path, staticPodURL "
+    "or --manifest-url, or join a cluster with --kubeconfig"
+)
 CONFIGURATIONS = Path(__file__).parents[1] / "support" / "configurations"
 
 
@@ -39,15 +44,15 @@ def test_nothing_given_is_a_standalone_agent_on_loopback_without_pods() -> None:
     settings = settled()
     assert settings == Settings(
         node_name="node-1",
-        node_labels={},
         root_dir=Path("/var/lib/actorlet"),
-        kubeconfig=None,
+        cluster=None,
         static_pod_path=None,
         file_check_frequency=settings.file_check_frequency,
         strict_manifests=False,
         clear_on_missing_path=False,
         static_pod_url="",
         static_pod_url_header={},
+        static_pod_url_ca_file=None,
         http_check_frequency=settings.http_check_frequency,
         sync_frequency=settings.sync_frequency,
         max_pods=110,
@@ -61,7 +66,7 @@ def test_nothing_given_is_a_standalone_agent_on_loopback_without_pods() -> None:
         verbosity=0,
         configuration=settings.configuration,
         ignored_fields=(),
-        warnings=("No source of pods is configured: set staticPodPath or --pod-manifest-path",),
+        warnings=(NO_SOURCE,),
     )
     assert settings.standalone
     assert (settings.file_check_frequency, settings.http_check_frequency) == (2.0, 20.0)
@@ -229,27 +234,28 @@ class TestWhatIsNotServed:
 
     def test_they_are_named_by_their_paths_in_one_warning(self) -> None:
         settings = settled(
-            "--max-pods=50",
-            "--node-ip=10.0.0.4",
-            "--node-labels=a=b",
+            "--bootstrap-kubeconfig=b",
             staticPodPath="/pods",
-            staticPodURL="http://x",
             authentication={"webhook": {"enabled": False}},
             logging={"vmodule": [{"filePattern": "a", "verbosity": 1}]},
         )
         assert settings.ignored_fields == (
             "authentication.webhook.enabled",
             "logging.vmodule",
-            "maxPods",
-            "staticPodURL",
-            "--node-ip",
-            "--node-labels",
+            "--bootstrap-kubeconfig",
         )
         assert settings.warnings == (
             f"Not served yet, so without effect: {', '.join(settings.ignored_fields)}",
         )
-        assert settings.max_pods == 50
-        assert settings.node_labels == {"a": "b"}
+
+    def test_what_a_standalone_agent_has_no_use_for_is_named_too(self) -> None:
+        arguments = ("--max-pods=50", "--node-ip=10.0.0.4", "--node-labels=a=b")
+        settings = settled(*arguments, staticPodPath="/pods")
+        assert settings.ignored_fields == ("maxPods", "--node-labels", "--node-ip")
+        assert settings.warnings == (
+            "Without effect on a standalone agent: maxPods, --node-labels, --node-ip",
+        )
+        assert settled(*arguments, "--kubeconfig=k", staticPodPath="/pods").warnings == ()
 
     def test_a_kubelet_s_default_changes_nothing_and_is_not_named(self) -> None:
         settings = settled(
@@ -316,19 +322,83 @@ def test_files_drop_ins_and_flags_are_read_from_where_they_are(tmp_path: Path) -
     )
     assert (settings.healthz_port, settings.read_only_port, settings.max_pods) == (1, 2, 3)
     assert not settings.standalone
-    assert any("runs standalone, whatever --kubeconfig says" in text for text in settings.warnings)
 
 
-def test_standalone_and_a_kubeconfig_contradict_each_other() -> None:
-    line = CommandLine(standalone=True, kubeconfig=Path("/x"))
-    assert refusal(lambda: load_settings(line)).endswith("contradict each other")
+@pytest.mark.parametrize(
+    "flags", [("--standalone", "--kubeconfig=k"), ("--kubeconfig=k", "--in-cluster")], ids="+".join
+)
+def test_two_ways_to_be_in_a_cluster_or_in_none_contradict_each_other(
+    flags: tuple[str, ...],
+) -> None:
+    assert refusal(lambda: load_settings(parse(flags))).endswith("contradict each other")
 
 
-def test_an_unreadable_kubeconfig_is_named(tmp_path: Path) -> None:
-    line = CommandLine(kubeconfig=tmp_path / "none")
-    assert refusal(lambda: load_settings(line)) == (
-        f"cannot read --kubeconfig {tmp_path / 'none'}: No such file or directory"
-    )
+def test_a_kubeconfig_need_not_exist_yet(tmp_path: Path) -> None:
+    settings = load_settings(parse([f"--kubeconfig={tmp_path / 'none'}"]))
+    assert settings.cluster is not None
+    assert settings.cluster.kubeconfig == tmp_path / "none"
+
+
+class TestJoiningACluster:
+    """What makes the agent a node."""
+
+    def test_the_defaults_are_a_kubelet_s(self) -> None:
+        cluster = settled("--kubeconfig=k").cluster
+        assert cluster == ClusterSettings(
+            kubeconfig=Path("k"),
+            register_node=True,
+            node_labels={},
+            taints=(),
+            node_ips=(),
+            qps=50,
+            burst=100,
+            status_update_frequency=Seconds(10.0),
+            status_report_frequency=Seconds(300.0),
+            lease_duration=Seconds(40.0),
+        )
+
+    def test_in_a_pod_there_is_no_kubeconfig(self) -> None:
+        cluster = settled("--in-cluster").cluster
+        assert cluster is not None
+        assert cluster.kubeconfig is None
+
+    def test_taints_come_from_the_flag_or_the_file(self) -> None:
+        typed = settled("--kubeconfig=k", "--register-with-taints=a=b:NoSchedule,c:NoExecute")
+        assert typed.cluster is not None
+        assert typed.cluster.taints == (
+            {"key": "a", "value": "b", "effect": "NoSchedule"},
+            {"key": "c", "effect": "NoExecute"},
+        )
+        written = settled(
+            "--kubeconfig=k", registerWithTaints=[{"key": "a", "effect": "NoExecute"}]
+        )
+        assert written.cluster is not None
+        assert written.cluster.taints == ({"key": "a", "effect": "NoExecute"},)
+
+    def test_a_taint_without_a_known_effect_is_refused(self) -> None:
+        assert refusal(lambda: settled("--kubeconfig=k", "--register-with-taints=a:Never")) == (
+            "the taint 'a' should have a key, and one of the effects NoSchedule, PreferNoSchedule, "
+            "NoExecute"
+        )
+
+    def test_reports_follow_looks_when_only_those_are_set(self) -> None:
+        """Rule N2."""
+        cluster = settled("--kubeconfig=k", nodeStatusUpdateFrequency="1m").cluster
+        assert cluster is not None
+        assert (cluster.status_update_frequency, cluster.status_report_frequency) == (60.0, 60.0)
+
+    def test_what_is_in_effect_is_shown(self) -> None:
+        settings = settled("--kubeconfig=k", "--kube-api-qps=7", nodeLeaseDurationSeconds=20)
+        shown = effective_configuration(settings)["kubeletconfig"]
+        assert (shown["kubeAPIQPS"], shown["nodeLeaseDurationSeconds"]) == (7, 20)
+
+
+@pytest.mark.parametrize(
+    "url", ["hunter2", "ftp://hunter2/x", "http:///hunter2", "http://[hunter2"]
+)
+def test_a_manifest_url_that_is_none_is_refused_without_being_shown(url: str) -> None:
+    said = refusal(lambda: settled(staticPodURL=url))
+    assert said == "staticPodURL should be an http or https URL with a host"
 
 
 def _socket(path: Path) -> None:
@@ -402,7 +472,6 @@ def test_what_configz_shows_is_a_configuration_again() -> None:
         ("https://me:hunter2@host/pods", "https://<masked>@host/pods"),
         ("https://@host/pods", "https://<masked>@host/pods"),
         ("https://host/pods?token=hunter2#hunter2", "https://host/pods?<masked>"),
-        ("http://[hunter2/pods", "<masked>"),
     ],
 )
 def test_secrets_of_the_manifest_url_are_neither_shown_nor_printed(url: str, shown: str) -> None:
@@ -411,29 +480,3 @@ def test_secrets_of_the_manifest_url_are_neither_shown_nor_printed(url: str, sho
     assert configuration["staticPodURL"] == shown
     assert configuration["staticPodURLHeader"] == {"A": ["<masked>", "<masked>"], "B": []}
     assert not re.search("hunter2", repr(settings) + "".join(settings.warnings))
-
-
-def test_the_root_dir_is_made_for_its_owner_and_group(tmp_path: Path) -> None:
-    prepare_root_dir(tmp_path / "a" / "b")
-    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o750
-    assert list((tmp_path / "a" / "b").iterdir()) == []
-
-
-def test_a_root_dir_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
-    tmp_path.chmod(0o700)
-    prepare_root_dir(tmp_path)
-    assert tmp_path.stat().st_mode & 0o777 == 0o700
-
-
-def test_a_file_is_no_root_dir(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(StartError, match="file is not a directory") as caught:
-        prepare_root_dir(tmp_path / "file")
-    assert caught.value.exit_code == 1
-
-
-# Not even root can write there.
-@pytest.mark.parametrize("path", ["/proc/self", "/proc/self/actorlet"])
-def test_a_root_dir_that_cannot_be_written_is_named(path: str) -> None:
-    with pytest.raises(StartError, match=f"cannot write to --root-dir {path}: "):
-        prepare_root_dir(Path(path))

@@ -1,0 +1,92 @@
+"""What an agent that joins a cluster was told beside the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from actors.messages.pods import JsonObject
+from actors.messages.units import Seconds
+from sources.command_line import CommandLine
+from sources.errors import UsageError
+from sources.kubelet_configuration import KubeletConfiguration
+
+SERVED_IN_A_CLUSTER = frozenset({
+    "registerNode",
+    "registerWithTaints",
+    "maxPods",
+    "kubeAPIQPS",
+    "kubeAPIBurst",
+    "nodeStatusUpdateFrequency",
+    "nodeStatusReportFrequency",
+    "nodeLeaseDurationSeconds",
+})  # fmt: skip
+"""Fields of the configuration file that have an effect once there is a cluster."""
+FLAGS_OF_A_CLUSTER = ("--node-labels", "--node-ip")
+"""Flags without a field of which the same is true."""
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """How this agent is a node of a cluster."""
+
+    kubeconfig: Path | None
+    """How to get to the API server. ``None``: as the service account of the pod that we run in. Read when
+    it is needed, again and again: it may appear later, and may change."""
+    register_node: bool
+    """Create the Node when there is none. Off: somebody else does."""
+    node_labels: Mapping[str, str]
+    """Labels that the Node gets beside those that every Node has."""
+    taints: tuple[JsonObject, ...]
+    """Taints of the Node, when this agent creates it; later they are the cluster's business."""
+    node_ips: tuple[str, ...]
+    """Addresses of the Node; empty for the one that the default route leaves from."""
+    qps: int
+    """Requests a second to the API server, on average; negative for as many as there are."""
+    burst: int
+    """Requests that may be sent at once after a pause."""
+    status_update_frequency: Seconds
+    """Time between two looks at the machine."""
+    status_report_frequency: Seconds
+    """Time between two reports of a status that does not change."""
+    lease_duration: Seconds
+    """For how long a renewal of the Lease is good; renewed at a quarter of it."""
+
+
+def cluster_settings_of(
+    line: CommandLine, configuration: KubeletConfiguration
+) -> ClusterSettings | None:
+    """Return how to be a node of a cluster; None for a standalone agent. Raises ``UsageError``."""
+    if not line.kubeconfig and not line.in_cluster:
+        return None
+    looks = configuration.nodeStatusUpdateFrequency or 10.0
+    reports = configuration.nodeStatusReportFrequency or 300.0
+    given = configuration.model_fields_set
+    if "nodeStatusUpdateFrequency" in given and "nodeStatusReportFrequency" not in given:
+        reports = looks  # rule N2
+    return ClusterSettings(
+        kubeconfig=line.kubeconfig,
+        register_node=configuration.registerNode,
+        node_labels=line.node_labels,
+        taints=tuple(
+            _checked_taint(taint.model_dump()) for taint in configuration.registerWithTaints
+        ),
+        node_ips=line.node_ip,
+        qps=configuration.kubeAPIQPS or 50,
+        burst=configuration.kubeAPIBurst or 100,
+        status_update_frequency=Seconds(looks),
+        status_report_frequency=Seconds(reports),
+        lease_duration=Seconds(float(configuration.nodeLeaseDurationSeconds or 40)),
+    )
+
+
+def _checked_taint(taint: Mapping[str, str]) -> JsonObject:
+    if not taint["key"] or taint["effect"] not in _EFFECTS:
+        raise UsageError(
+            f"the taint {taint['key'][:64]!r} should have a key, and one of the effects "
+            f"{', '.join(_EFFECTS)}"
+        )
+    return {name: taint[name] for name in ("key", "value", "effect") if taint[name]}
