@@ -226,6 +226,27 @@ def test_a_root_directory_that_cannot_be_written_is_one_sentence_and_code_1(
     assert agent.log() == said.format(agent.root_dir)
 
 
+def test_a_second_agent_on_one_root_directory_is_one_sentence_and_code_1(
+    agent: AgentProcess, tmp_path: Path
+) -> None:
+    agent.write("web.yaml", manifest("web"))
+    agent.start_on_manifests()
+    (tmp_path / "second").mkdir()
+    with AgentProcess(tmp_path / "second") as second:
+        second.root_dir = agent.root_dir
+        assert second.start().ends() == 1
+        assert second.log() == (
+            f"actorlet: another agent (process {agent.process.pid}) uses --root-dir "
+            f"{agent.root_dir}: stop it, or choose another directory\n"
+        )
+    # The first one goes on, and what is left of it after a SIGKILL is in nobody's way.
+    assert list(agent.pods()) == ["web-node1"]
+    agent.send(signal.SIGKILL)
+    agent.ends()
+    agent.start_on_manifests()
+    assert list(agent.pods()) == ["web-node1"]
+
+
 def test_a_manifest_path_that_is_a_socket_is_one_sentence_and_code_2(agent: AgentProcess) -> None:
     with socket.socket(socket.AF_UNIX) as there:
         there.bind(str(agent.manifests))
