@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from actors.http.state import Unanswered
+from actors.http.answers import Unanswered
 from actors.kernel import ActorDescription
 from actors.messages.pod_manager import PodsDescribed
 from actors.messages.sources import ManifestVerdict, SourceDescribed

@@ -12,7 +12,8 @@ from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from actors.http import documents, health, metrics
-from actors.http.state import Surroundings, Unanswered
+from actors.http.answers import Unanswered
+from actors.http.state import Surroundings
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 T = TypeVar("T")
@@ -79,8 +80,12 @@ class Endpoints:
 
     async def readyz(self, request: web.Request) -> web.Response:
         """Say whether any source has listed, and how each is."""
-        checks = health.readiness(await self._of.all_sources(), self._of.system.clock.wall())
-        return _report(request, checks, "readyz", ok=health.is_ready(checks))
+        sources, cluster = await asyncio.gather(self._of.all_sources(), self._of.cluster_state())
+        checks = health.readiness(sources, self._of.system.clock.wall())
+        ok = health.is_ready(checks)
+        # The API server is shown, and makes nobody unready: static pods do without it.
+        checks += [health.api_server(cluster)] if cluster else []
+        return _report(request, checks, "readyz", ok=ok)
 
     async def readyz_of_source(self, request: web.Request) -> web.Response:
         """Say whether one source has listed."""
@@ -109,8 +114,8 @@ class Endpoints:
 
     async def metrics(self, _request: web.Request) -> web.Response:
         """Return the metrics; those of somebody who does not answer are missing."""
-        pods, sources, tree = await asyncio.gather(
-            self._of.pods(), self._of.all_sources(), self._of.tree()
+        pods, sources, tree, cluster = await asyncio.gather(
+            self._of.pods(), self._of.all_sources(), self._of.tree(), self._of.cluster_state()
         )
         telemetry = self._of.system.telemetry
         measured = metrics.Measured(
@@ -120,6 +125,7 @@ class Endpoints:
             tree=tree,
             roles=telemetry.statistics(),
             dead_letters=telemetry.dead_letters(),
+            cluster=cluster,
         )
         return web.Response(
             body=metrics.exposition(measured), headers={"Content-Type": CONTENT_TYPE_LATEST}

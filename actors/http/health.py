@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from actors.http.state import Unanswered
+from actors.http.answers import Unanswered
+from actors.http.cluster_state import ClusterState
 from actors.kernel import ActorDescription
 from actors.messages.sources import SourceDescribed
 from actors.messages.units import Timestamp
+
+_MOST_ERRORS = 5
+"""Of thousands of watches all fail for a few reasons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +64,23 @@ def _readiness(source: SourceDescribed | Unanswered, now: Timestamp) -> Check:
     )
     text = f"{seen}, {source.error}" if source.error else seen
     return Check(name=name, ok=source.ready, text=text)
+
+
+def api_server(state: ClusterState) -> Check:
+    """Return a check for how we get on with the API server: which it is, as whom, and what is wrong."""
+    calls, watches = state.calls, state.watches
+    errors = [each.reason for each in (calls, watches) if isinstance(each, Unanswered)]
+    if not isinstance(calls, Unanswered) and calls.error:
+        errors.append(calls.error)
+    if not isinstance(watches, Unanswered):
+        errors += [watch.error for watch in watches.watches if watch.error]
+    if errors:
+        return Check(
+            name="api-server", ok=False, text="; ".join(dict.fromkeys(errors[:_MOST_ERRORS]))
+        )
+    if isinstance(calls, Unanswered) or not calls.server:
+        return Check(name="api-server", ok=True)
+    return Check(name="api-server", ok=True, text=f"{calls.server} as {calls.user}")
 
 
 def is_ready(checks: Sequence[Check]) -> bool:

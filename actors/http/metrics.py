@@ -10,27 +10,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-)
+from prometheus_client.core import HistogramMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from actors.http.state import Unanswered
+from actors.http.answers import Unanswered
+from actors.http.cluster_metrics import cluster_metrics
+from actors.http.cluster_state import ClusterState
+from actors.http.families import counter, gauge
 from actors.kernel import SECONDS_BUCKETS, ActorDescription, RoleStatistics
 from actors.messages.pod_manager import PodsDescribed
 from actors.messages.pods import Pod
 from actors.messages.sources import SourceDescribed, Verdict
-
-Labels = TypeVar("Labels", bound=tuple[str, ...])
-Family = TypeVar("Family", GaugeMetricFamily, CounterMetricFamily)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +37,8 @@ class Measured:
     tree: tuple[ActorDescription, ...] | Unanswered
     roles: tuple[RoleStatistics, ...]
     dead_letters: Mapping[tuple[str, str], int]
+    cluster: ClusterState | None = None
+    """None for a standalone agent."""
 
 
 class _Once(Collector):
@@ -66,6 +62,7 @@ def exposition(measured: Measured) -> bytes:
                 *_tree(measured.tree),
                 *_roles(measured.roles),
                 *_dead_letters(measured.dead_letters),
+                *(cluster_metrics(measured.cluster) if measured.cluster else ()),
             ]
         )
     )
@@ -75,26 +72,8 @@ def exposition(measured: Measured) -> bytes:
     return generate_latest(registry)
 
 
-def _gauge(
-    name: str, text: str, labels: tuple[str, ...], values: Mapping[Labels, float]
-) -> GaugeMetricFamily:
-    return _filled(GaugeMetricFamily(name, text, labels=labels), values)
-
-
-def _counter(
-    name: str, text: str, labels: tuple[str, ...], values: Mapping[Labels, float]
-) -> CounterMetricFamily:
-    return _filled(CounterMetricFamily(name, text, labels=labels), values)
-
-
-def _filled(family: Family, values: Mapping[Labels, float]) -> Family:
-    for label_values, value in sorted(values.items()):
-        family.add_metric(label_values, value)
-    return family
-
-
 def _node(name: str) -> Iterable[Metric]:
-    yield _gauge("kubelet_node_name", "The node's name. Always 1.", ("node",), {(name,): 1})
+    yield gauge("kubelet_node_name", "The node's name. Always 1.", ("node",), {(name,): 1})
 
 
 def _pods(pods: PodsDescribed | Unanswered) -> Iterable[Metric]:
@@ -103,18 +82,18 @@ def _pods(pods: PodsDescribed | Unanswered) -> Iterable[Metric]:
     active = [pod for pod in pods.pods if not pod.is_terminal]
     # The kubelet's label values: "true" for static pods and nothing for the others.
     desired = {("",): pods.regular_pods, ("true",): pods.static_pods}
-    yield _gauge("kubelet_desired_pods", "Pods that this node should have.", ("static",), desired)
-    yield _gauge(
+    yield gauge("kubelet_desired_pods", "Pods that this node should have.", ("static",), desired)
+    yield gauge(
         "kubelet_active_pods", "Of these, pods not yet terminal.", ("static",), _by_static(active)
     )
-    yield _gauge("kubelet_mirror_pods", "Mirror pods known.", (), {(): len(pods.mirrors)})
-    yield _gauge(
+    yield gauge("kubelet_mirror_pods", "Mirror pods known.", (), {(): len(pods.mirrors)})
+    yield gauge(
         "kubelet_managed_ephemeral_containers",
         "Ephemeral containers of the pods that this node should have.",
         (),
         {(): pods.ephemeral_containers},
     )
-    yield _gauge(
+    yield gauge(
         "actorlet_shadowed_pods",
         "Pods that wait behind another of their name or UID.",
         (),
@@ -130,13 +109,13 @@ def _by_static(pods: Iterable[Pod]) -> dict[tuple[str, ...], float]:
 def _sources(sources: Iterable[SourceDescribed | Unanswered]) -> Iterable[Metric]:
     described = [source for source in sources if isinstance(source, SourceDescribed)]
     ready = {source.name for source in described if source.ready}
-    yield _gauge(
+    yield gauge(
         "actorlet_source_ready",
         "1 when the source has listed.",
         ("source",),
         {(source.name,): float(source.name in ready) for source in sources},
     )
-    yield _gauge(
+    yield gauge(
         "actorlet_source_last_listed_timestamp_seconds",
         "When the source could last tell what it saw.",
         ("source",),
@@ -153,7 +132,7 @@ def _sources(sources: Iterable[SourceDescribed | Unanswered]) -> Iterable[Metric
         for source in described
         for verdict in Verdict
     }
-    yield _gauge(
+    yield gauge(
         "actorlet_manifest_verdicts",
         "Manifests by what became of them.",
         ("source", "verdict"),
@@ -164,7 +143,7 @@ def _sources(sources: Iterable[SourceDescribed | Unanswered]) -> Iterable[Metric
         for source in described
         for reason, count in source.rejected.items()
     }
-    yield _counter(
+    yield counter(
         "actorlet_manifest_rejected",
         "Refusals of manifests, kept ones included.",
         ("source", "reason"),
@@ -181,12 +160,12 @@ def _tree(tree: Iterable[ActorDescription] | Unanswered) -> Iterable[Metric]:
         role = actor.name.partition("/")[0]
         waiting[role,] += actor.mailbox
         states[role, actor.state] += 1
-    yield _gauge("actorlet_actors", "Actors by role and state.", ("actor", "state"), states)
-    yield _gauge("actorlet_mailbox_depth", "Messages that wait.", ("actor",), waiting)
+    yield gauge("actorlet_actors", "Actors by role and state.", ("actor", "state"), states)
+    yield gauge("actorlet_mailbox_depth", "Messages that wait.", ("actor",), waiting)
 
 
 def _roles(roles: Sequence[RoleStatistics]) -> Iterable[Metric]:
-    yield _counter(
+    yield counter(
         "actorlet_messages_handled",
         "Messages handled.",
         ("actor",),
@@ -197,7 +176,7 @@ def _roles(roles: Sequence[RoleStatistics]) -> Iterable[Metric]:
         for role in roles
         for reason, count in role.restarts.items()
     }
-    yield _counter(
+    yield counter(
         "actorlet_actor_restarts",
         "Restarts by what ended the life before.",
         ("actor", "reason"),
@@ -208,7 +187,7 @@ def _roles(roles: Sequence[RoleStatistics]) -> Iterable[Metric]:
 
 def _dead_letters(counts: Mapping[tuple[str, str], int]) -> Iterable[Metric]:
     dead = {key: float(count) for key, count in counts.items()}
-    yield _counter("actorlet_dead_letters", "Messages that nobody read.", ("actor", "reason"), dead)
+    yield counter("actorlet_dead_letters", "Messages that nobody read.", ("actor", "reason"), dead)
 
 
 def _seconds(roles: Iterable[RoleStatistics]) -> HistogramMetricFamily:

@@ -10,15 +10,9 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from actors.kernel import (
-    ActorCrashedError,
-    ActorDeadError,
-    ActorDescription,
-    ActorSystem,
-    AskTimeoutError,
-    Port,
-    asking,
-)
+from actors.http.answers import Unanswered, or_unanswered
+from actors.http.cluster_state import ClusterPorts, ClusterState
+from actors.kernel import ActorDescription, ActorSystem, Port, asking
 from actors.messages.pod_manager import (
     DescribePod,
     DescribePods,
@@ -38,14 +32,6 @@ between two of its lives, before its supervisor gives up, is 1.7 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unanswered:
-    """Somebody who was asked did not answer in time."""
-
-    name: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """Whom the endpoints ask, and what they were told to show and to allow.
 
@@ -60,12 +46,14 @@ class Surroundings:
     """What ``/configz`` answers."""
     chaos: bool
     """Actors may be crashed on request."""
+    cluster: ClusterPorts | None = None
+    """Who deals with the API server; None for a standalone agent."""
     answer_within: Seconds = ANSWER_WITHIN
     """How long an actor may take to answer. Whoever takes longer is shown as not answering."""
 
     async def tree(self) -> tuple[ActorDescription, ...] | Unanswered:
         """Return the actors, parents before their children."""
-        return await _or_unanswered("tree", asking.describe(self.system, self.answer_within))
+        return await or_unanswered("tree", asking.describe(self.system, self.answer_within))
 
     async def pods(self) -> PodsDescribed | Unanswered:
         """Return all that PodManager knows."""
@@ -91,7 +79,7 @@ class Surroundings:
 
     async def source(self, name: SourceName) -> SourceDescribed | Unanswered:
         """Return how a source is."""
-        return await _or_unanswered(
+        return await or_unanswered(
             name,
             asking.ask(
                 self.system,
@@ -105,16 +93,15 @@ class Surroundings:
         """Return how all sources are, asked side by side."""
         return tuple(await asyncio.gather(*(self.source(name) for name in self.sources)))
 
+    async def cluster_state(self) -> ClusterState | None:
+        """Return how the agent and its cluster get on; None for a standalone agent."""
+        if self.cluster is None:
+            return None
+        return await self.cluster.state(self.system, self.answer_within)
+
     async def crash(self, name: str) -> bool | Unanswered:
         """Make an actor fail; return False if there is none of that name."""
-        return await _or_unanswered("tree", asking.crash(self.system, name, self.answer_within))
+        return await or_unanswered("tree", asking.crash(self.system, name, self.answer_within))
 
     async def _of_pod_manager(self, answer: Awaitable[A]) -> A | Unanswered:
-        return await _or_unanswered("pod-manager", answer)
-
-
-async def _or_unanswered(name: str, answer: Awaitable[A]) -> A | Unanswered:
-    try:
-        return await answer
-    except (AskTimeoutError, ActorDeadError, ActorCrashedError) as error:
-        return Unanswered(name=name, reason=str(error))
+        return await or_unanswered("pod-manager", answer)

@@ -8,9 +8,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from actors.http import documents, health
+from actors.http.answers import Unanswered
 from actors.http.health import Check
 from actors.http.metrics import Measured, exposition
-from actors.http.state import Unanswered
 from actors.kernel import SECONDS_BUCKETS, ActorDescription, RoleStatistics
 from actors.messages.pods import FILE, HTTP, PodUid
 from actors.messages.sources import (

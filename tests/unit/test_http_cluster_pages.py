@@ -1,0 +1,124 @@
+"""How the agent and its cluster get on, as people and scrapers read it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from prometheus_client.core import Metric
+
+from actors.http.answers import Unanswered
+from actors.http.cluster_metrics import cluster_metrics
+from actors.http.cluster_state import ClusterState
+from actors.http.health import Check, api_server
+from actors.messages.api import CallsDescribed
+from actors.messages.events import EventsDescribed
+from actors.messages.mirrors import MirrorsDescribed
+from actors.messages.pods import FullName
+from actors.messages.units import Timestamp
+from actors.messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
+
+SERVER = "https://127.0.0.1:6443"
+REFUSED = f"cannot list pods at {SERVER} as n1: connection refused"
+CALLS = CallsDescribed(
+    server=SERVER,
+    user="n1",
+    error="",
+    requests={("200", "127.0.0.1:6443", "GET"): 2, ("409", "127.0.0.1:6443", "POST"): 1},
+    waiting=3,
+    in_flight=1,
+)
+PODS = WatchDescribed(
+    target=WatchTarget(path="/api/v1/pods", field_selector="spec.nodeName=n1"),
+    state="watching",
+    resource_version="7",
+    since=Timestamp(0.0),
+    reconnects=1,
+    error="",
+)
+WELL = ClusterState(
+    calls=CALLS,
+    watches=WatchesDescribed(
+        watches=(PODS,),
+        connections=1,
+        streams=1,
+        reconnects={"timeout": 4},
+        requests={("200", "127.0.0.1:6443", "GET"): 5},
+    ),
+    mirrors=MirrorsDescribed(
+        wanted=2, present=1, troubles={FullName("a_b"): "no"}, create_errors={"forbidden": 6}
+    ),
+    events=EventsDescribed(posted=7, dropped={"spam": 8}),
+)
+
+
+def values(state: ClusterState) -> dict[str, dict[tuple[str, ...], float]]:
+    """Return the samples of each family by their labels."""
+    return {family.name: _samples(family) for family in cluster_metrics(state)}
+
+
+def _samples(family: Metric) -> dict[tuple[str, ...], float]:
+    return {tuple(sample.labels.values()): sample.value for sample in family.samples}
+
+
+def test_requests_of_calls_and_watches_are_counted_together() -> None:
+    assert values(WELL)["rest_client_requests"] == {
+        ("200", "127.0.0.1:6443", "GET"): 7,
+        ("409", "127.0.0.1:6443", "POST"): 1,
+    }
+
+
+def test_everybody_s_numbers_have_their_names() -> None:
+    shown = values(WELL)
+    del shown["rest_client_requests"]
+    assert shown == {
+        "actorlet_api_calls": {("waiting",): 3, ("in_flight",): 1},
+        "actorlet_watch_streams": {(): 1},
+        "actorlet_watch_connections": {(): 1},
+        "actorlet_watch_reconnects": {("timeout",): 4},
+        "actorlet_mirrors": {("wanted",): 2, ("present",): 1},
+        "actorlet_mirror_create_errors": {("forbidden",): 6},
+        "actorlet_events_posted": {(): 7},
+        "actorlet_events_dropped": {("spam",): 8},
+    }
+
+
+def test_who_does_not_answer_has_no_numbers() -> None:
+    silent = Unanswered(name="x", reason="did not answer")
+    nobody = ClusterState(calls=silent, watches=silent, mirrors=silent, events=silent)
+    assert values(nobody) == {"rest_client_requests": {}}
+
+
+def test_a_good_connection_is_shown_with_the_server_and_the_user() -> None:
+    assert api_server(WELL) == Check(name="api-server", ok=True, text=f"{SERVER} as n1")
+
+
+def test_before_a_kubeconfig_could_be_read_there_is_no_server_to_show() -> None:
+    unread = replace(WELL, calls=replace(CALLS, server="", user=""))
+    assert api_server(unread) == Check(name="api-server", ok=True)
+
+
+def test_what_is_wrong_is_said_once() -> None:
+    failing = replace(PODS, state="waiting", error=REFUSED)
+    assert isinstance(WELL.watches, WatchesDescribed)
+    state = replace(
+        WELL,
+        calls=replace(CALLS, error="cannot renew lease n1"),
+        watches=replace(WELL.watches, watches=(failing, failing, PODS)),
+    )
+    assert api_server(state) == Check(
+        name="api-server", ok=False, text=f"cannot renew lease n1; {REFUSED}"
+    )
+
+
+def test_of_many_reasons_the_first_few_are_shown() -> None:
+    assert isinstance(WELL.watches, WatchesDescribed)
+    failing = tuple(replace(PODS, error=f"reason {number}") for number in range(1_000))
+    state = replace(WELL, watches=replace(WELL.watches, watches=failing))
+    assert api_server(state).text.count("reason") == 5
+
+
+def test_who_does_not_answer_is_wrong_too() -> None:
+    silent = Unanswered(name="api-calls", reason="api-calls did not answer within 2 s")
+    assert api_server(replace(WELL, calls=silent)) == Check(
+        name="api-server", ok=False, text="api-calls did not answer within 2 s"
+    )
