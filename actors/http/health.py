@@ -75,9 +75,8 @@ def api_server(state: ClusterState) -> Check:
     if not isinstance(watches, Unanswered):
         errors += [watch.error for watch in watches.watches if watch.error]
     if errors:
-        return Check(
-            name="api-server", ok=False, text="; ".join(dict.fromkeys(errors[:_MOST_ERRORS]))
-        )
+        shown = list(dict.fromkeys(errors))[:_MOST_ERRORS]
+        return Check(name="api-server", ok=False, text="; ".join(shown))
     if isinstance(calls, Unanswered) or not calls.server:
         return Check(name="api-server", ok=True)
     return Check(name="api-server", ok=True, text=f"{calls.server} as {calls.user}")
