@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Mapping
 from contextlib import ExitStack
+from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
@@ -20,24 +20,33 @@ from actors.kernel import (
     AnySpec,
     ChildSpec,
     Clock,
-    OnExhausted,
+    Key,
     Port,
     Runtime,
     SupervisorSpec,
+    isolated,
 )
 from actors.listeners import listen
 from actors.logs import configure_logs
 from actors.messages.pod_manager import DescribePod, PodDescribed
-from actors.messages.pods import FILE, SourceName
+from actors.messages.pods import API, FILE, HTTP, SourceName
 from actors.messages.sources import Rescan, SourceMessage
 from actors.messages.units import Seconds
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from actors.process import Process, leave
 from actors.systemd import Systemd
+from sources.apiserver import API_SOURCE
+from sources.cluster_settings import ClusterSettings
 from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.http import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules
 from sources.manifest import ManifestRules
 from sources.root_dir import root_dir
 from sources.settings import Settings, effective_configuration
+
+if TYPE_CHECKING:
+    from actors.joined import Joined, Rim
+
+M = TypeVar("M")
 
 GC_THRESHOLDS = (50_000, 20, 100)
 """Pods are trees of thousands of dictionaries and none of them is ever in a cycle. With the
@@ -56,17 +65,19 @@ class Agent:
         *,
         clock: Clock | None = None,
         runtime: Runtime | None = None,
+        rim: Rim | None = None,
     ) -> None:
         self._settings = settings
         self._listeners = listeners
         self._pod_memory = PodMemory()
         self._file_memory = FileMemory()
+        self._http_memory = HttpMemory()
+        self._joined = self._join(settings.cluster, rim) if settings.cluster else None
         self.system = ActorSystem(self._root(), clock=clock, runtime=runtime)
         self._pod_manager = self.system.address(POD_MANAGER)
-        file_source = self.system.address(FILE_SOURCE)
-        self._sources: Mapping[SourceName, Port[SourceMessage]] = (
-            {FILE: file_source} if settings.static_pod_path else {}
-        )
+        self._sources = self._all_sources()
+        if self._joined is not None:
+            self.system.observe_failed_loops(self._joined.note_failed_loops)
 
     def rescan(self) -> None:
         """Have every source look again."""
@@ -82,25 +93,49 @@ class Agent:
             return False
         return True
 
+    def _join(self, cluster: ClusterSettings, rim: Rim | None) -> Joined:
+        from actors.joined import Joined  # noqa: PLC0415  # see there what it costs
+
+        return Joined(self._settings, cluster, self._address, rim)
+
+    def _address(self, key: Key[M], /) -> Port[M]:
+        return self.system.address(key)
+
+    def _static_sources(self) -> dict[SourceName, Port[SourceMessage]]:
+        file_source, http_source = self._address(FILE_SOURCE), self._address(HTTP_SOURCE)
+        return {
+            **({FILE: file_source} if self._settings.static_pod_path else {}),
+            **({HTTP: http_source} if self._settings.static_pod_url else {}),
+        }
+
+    def _all_sources(self) -> dict[SourceName, Port[SourceMessage]]:
+        api_source = self._address(API_SOURCE)
+        return {**self._static_sources(), **({API: api_source} if self._joined else {})}
+
     def _root(self) -> SupervisorSpec:
         # One for one: who restarts asks the others for what it needs to know.
+        joined = self._joined
         return SupervisorSpec(
             name="actorlet",
             children=(
                 ChildSpec(key=POD_MANAGER, factory=self._make_pod_manager),
+                *(joined.specs() if joined else ()),
                 SupervisorSpec(name="sources", children=self._source_specs()),
+                *((joined.mirror_keeper(self._static_sources),) if joined else ()),
                 ChildSpec(key=HTTP_SERVER, factory=self._make_http_server),
             ),
         )
 
     def _source_specs(self) -> tuple[AnySpec, ...]:
-        if self._settings.static_pod_path is None:
-            return ()
         # Isolated: a source in trouble is no reason to stop what the others want to run.
-        file_source = ChildSpec(
-            key=FILE_SOURCE, factory=self._make_file_source, on_exhausted=OnExhausted.ISOLATE
-        )
-        return (file_source,)
+        specs: list[AnySpec] = []
+        if self._settings.static_pod_path:
+            specs.append(isolated(FILE_SOURCE, self._make_file_source))
+        if self._settings.static_pod_url:
+            specs.append(isolated(HTTP_SOURCE, self._make_http_source))
+        if self._joined:
+            specs.append(self._joined.source())
+        return tuple(specs)
 
     def _make_pod_manager(self) -> PodManager:
         return PodManager(self._sources, self._pod_memory)
@@ -112,11 +147,26 @@ class Agent:
             path=settings.static_pod_path,
             check_frequency=settings.file_check_frequency,
             clear_on_missing=settings.clear_on_missing_path,
-            manifests=ManifestRules(
-                node_name=settings.node_name, source=FILE, strict=settings.strict_manifests
-            ),
+            manifests=self._manifest_rules(FILE),
         )
         return FileSource(rules, self._pod_manager, self._file_memory)
+
+    def _make_http_source(self) -> HttpSource:
+        settings = self._settings
+        rules = HttpSourceRules(
+            url=settings.static_pod_url,
+            headers=settings.static_pod_url_header,
+            check_frequency=settings.http_check_frequency,
+            ca_file=settings.static_pod_url_ca_file,
+            manifests=self._manifest_rules(HTTP),
+        )
+        return HttpSource(rules, self._pod_manager, self._http_memory)
+
+    def _manifest_rules(self, source: SourceName) -> ManifestRules:
+        settings = self._settings
+        return ManifestRules(
+            node_name=settings.node_name, source=source, strict=settings.strict_manifests
+        )
 
     def _make_http_server(self) -> HttpServer:
         surroundings = Surroundings(
@@ -126,6 +176,7 @@ class Agent:
             node_name=self._settings.node_name,
             configuration=effective_configuration(self._settings),
             chaos=self._settings.enable_chaos,
+            cluster=self._joined.ports() if self._joined else None,
         )
         return HttpServer(surroundings, self._listeners)
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import click
 
 from benchmarks.footprint import idle_rows, memory_rows
+from benchmarks.joining import bound_rows, many_bound_rows
 from benchmarks.machine import load, machine
 from benchmarks.merging import merge_rows
 from benchmarks.messaging import actors_rows
@@ -48,6 +49,8 @@ SUBJECTS: dict[str, Subject] = {
     "restart": restart_rows,
     "crash": crash_rows,
     "idle": idle_rows,
+    "bound": bound_rows,
+    "bound-many": many_bound_rows,
 }
 
 

@@ -139,6 +139,11 @@ class Agent:
             self._connection.close()  # the next request opens it again
             raise
 
+    def rescan(self) -> None:
+        """Have every source look again."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGHUP)
+
     def resident_bytes(self) -> int:
         """Return how much memory the process has."""
         status = self._of_process("status")

@@ -29,6 +29,7 @@ from actors.kernel.specs import (
     SpecError,
     Strategy,
     SupervisorSpec,
+    isolated,
 )
 from actors.kernel.system import (
     EXIT_FAILED,
@@ -78,4 +79,5 @@ __all__ = [
     "SystemClock",
     "Threads",
     "Timer",
+    "isolated",
 ]

@@ -109,6 +109,11 @@ class ChildSpec(Generic[M]):
         return self.key.path
 
 
+def isolated(key: Key[M], factory: Callable[[], BaseActor[M]]) -> ChildSpec[M]:
+    """Return the spec of a permanent child whose trouble is its own."""
+    return ChildSpec(key=key, factory=factory, on_exhausted=OnExhausted.ISOLATE)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupervisorSpec:
     """A supervisor and its children, in the order in which they start."""
