@@ -6,7 +6,6 @@ network nor knows of connections.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
@@ -42,7 +41,7 @@ from actors.messages.watches import (
     WatchTarget,
 )
 from sources.api_pods import ApiPods
-from sources.verdicts import changes, judged_too
+from sources.verdict_board import VerdictBoard
 
 WAITS_FOR_NODE: Final = "waits until the Node is known"
 
@@ -91,12 +90,7 @@ class ApiMemory:
     last_good: Timestamp | None = None
     """When the watch was last known to be well, while it is not."""
     error: str = WAITS_FOR_NODE
-    rejected: Counter[RejectReason] = field(default_factory=Counter)
-    shown: tuple[ManifestVerdict, ...] = ()
-    """Verdicts that are in the log already."""
-    judged: PodsJudged = field(
-        default_factory=lambda: PodsJudged(source=API, shadowed={}, rejected={})
-    )
+    board: VerdictBoard = field(default_factory=lambda: VerdictBoard(API))
 
 
 class ApiSource(PooledActor[ApiSourceMessage]):
@@ -155,11 +149,12 @@ class ApiSource(PooledActor[ApiSourceMessage]):
             case Rescan():
                 if self._is_following:
                     self._watch()
-            case PodsJudged():
-                self._memory.judged = message
-                self._log_verdicts()
-            case MirrorsJudged():
-                pass  # the cluster shows these pods in any case
+            case PodsJudged() | MirrorsJudged():
+                # In the log are only those that are not served; PodManager logs all others.
+                self._memory.board.hear(message)
+                verdicts = self._memory.board.shown(self._accepted())
+                unserved = [each for each in verdicts if each.verdict is not Verdict.ACCEPTED]
+                self._memory.board.log(unserved, "pod not served")
             case DescribeSource(reply_to=reply_to):
                 reply_to.tell(self._described())
             case _:
@@ -212,31 +207,12 @@ class ApiSource(PooledActor[ApiSourceMessage]):
 
     def _complain(self, complaints: Iterable[str]) -> None:
         for complaint in complaints:
-            self._memory.rejected[RejectReason.NOT_A_POD] += 1
+            self._memory.board.rejected[RejectReason.NOT_A_POD] += 1
             _log.warning("left out", reason=complaint)
 
-    def _verdicts(self) -> tuple[ManifestVerdict, ...]:
+    def _accepted(self) -> Iterable[ManifestVerdict]:
         # Mirrors are no manifests: they show one.
-        accepted = (_accepted(pod) for pod in self._memory.pods.snapshot() if not pod.is_mirror)
-        return judged_too(accepted, self._memory.judged)
-
-    def _log_verdicts(self) -> None:
-        """Log the pods that PodManager does not serve, once each. Who is served is logged by it."""
-        judged = self._memory.judged
-        if not judged.shadowed and not judged.rejected:
-            self._memory.shown = ()
-            return
-        verdicts = tuple(each for each in self._verdicts() if each.verdict is not Verdict.ACCEPTED)
-        for verdict in changes(self._memory.shown, verdicts):
-            if verdict.code is not None:
-                self._memory.rejected[verdict.code] += 1
-            _log.warning(
-                "pod not served",
-                pod=verdict.pod,
-                verdict=verdict.verdict.value,
-                reason=verdict.reason,
-            )
-        self._memory.shown = verdicts
+        return (_accepted(pod) for pod in self._memory.pods.snapshot() if not pod.is_mirror)
 
     def _described(self) -> SourceDescribed:
         memory = self._memory
@@ -248,9 +224,9 @@ class ApiSource(PooledActor[ApiSourceMessage]):
             ready=memory.listed,
             epoch=Epoch(self.incarnation, self._sequence),
             last_listed=last_listed,
-            rejected=dict(memory.rejected),
+            rejected=dict(memory.board.rejected),
             error=memory.error,
-            manifests=self._verdicts(),
+            manifests=memory.board.shown(self._accepted()),
         )
 
 

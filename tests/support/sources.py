@@ -14,6 +14,7 @@ from actors.messages.sources import (
     Epoch,
     ListPods,
     ManifestVerdict,
+    MirrorsJudged,
     PodsJudged,
     Rescan,
     SourceDescribed,
@@ -61,6 +62,8 @@ class FakeSource(Actor[SourceMessage]):
                 self._look()
             case PodsJudged():
                 self._memory.judged = message
+            case MirrorsJudged():
+                pass
             case DescribeSource(reply_to=reply_to):
                 reply_to.tell(self._described())
             case _:
