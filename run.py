@@ -11,7 +11,7 @@ from sources.errors import StartError
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the agent as ``arguments`` say, and return the process's exit code."""
+    """Run the agent as ``arguments`` say; return an exit code if it cannot even start."""
     try:
         line = parse(arguments)
         # Imported as late as they are needed, so that help and mistakes are answered at once.
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str]) -> int:
         settings = load_settings(line)
         from actors import app  # noqa: PLC0415
 
-        return app.run(settings)
+        app.run(settings)
     except StartError as error:
         print(f"actorlet: {error}", file=sys.stderr)  # noqa: T201 - the one sentence for the user
         return error.exit_code

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import structlog
 
@@ -185,17 +185,17 @@ def _sign_of_life(reply_to: Port[PodDescribed]) -> DescribePod:
     return DescribePod(reply_to=reply_to)
 
 
-def run(settings: Settings) -> int:
-    """Run the agent until it is told to stop, and return the exit code.
+def run(settings: Settings) -> NoReturn:
+    """Run the agent until it is told to stop, and end the process with the exit code.
 
-    Raises StartError when the machine does not let it start. Ends as ``process.leave`` does.
+    Raises StartError when the machine does not let it start.
     """
     log = configure_logs(settings.logging_format, settings.verbosity, sys.stderr)
     try:
         code = _run(settings)
     finally:
         log.close()
-    return leave(code)
+    leave(code)
 
 
 def _run(settings: Settings) -> int:

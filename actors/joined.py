@@ -36,7 +36,6 @@ from actors.node.registrar import (
     NodeRegistrarMessage,
 )
 from actors.node.rules import NodeRules
-from actors.node.taints import Taint
 from actors.pod_manager import POD_MANAGER
 from kube.access import Credentials
 from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules, CallsActorMessage
@@ -173,7 +172,7 @@ class Joined:
             name=settings.node_name,
             version=version(),
             labels=cluster.node_labels,
-            taints=tuple(Taint(**taint) for taint in cluster.taints),
+            taints=cluster.taints,
             register=cluster.register_node,
             max_pods=settings.max_pods,
             status_update_frequency=cluster.status_update_frequency,
@@ -228,14 +227,13 @@ def _real_rim(settings: Settings, cluster: ClusterSettings) -> Rim:
     credentials = _credentials(cluster)
     user_agent = f"actorlet/{version()}"
     rules = CallRules(qps=cluster.qps, burst=cluster.burst)
+    sender = HttpSender(credentials, user_agent)  # one for all lives: it keeps the connections
 
     def make_executor() -> Executor:
         return ThreadPoolExecutor(max_workers=rules.in_flight, thread_name_prefix="api-call")
 
     return Rim(
-        calls=lambda memory: ApiCalls(
-            HttpSender(credentials, user_agent), make_executor, memory, rules
-        ),
+        calls=lambda memory: ApiCalls(sender, make_executor, memory, rules),
         watches=lambda memory: Watches(credentials, memory, WatchRules(user_agent=user_agent)),
         machine=LinuxMachine(root_dir=settings.root_dir, node_ips=cluster.node_ips),
     )

@@ -11,11 +11,12 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from typing import Final, Protocol
+from contextlib import suppress
+from typing import Final, NoReturn, Protocol
 
 import structlog
 
-from actors.kernel import EXIT_STOPPED, EXIT_UNCLEAN, ActorSystem, AskTimeoutError
+from actors.kernel import EXIT_UNCLEAN, ActorSystem, AskTimeoutError
 from actors.messages.units import Seconds
 from actors.signals import Signals
 from actors.systemd import Systemd
@@ -181,12 +182,14 @@ class Process:
         return self._agent.system.clock.monotonic()
 
 
-def leave(code: int) -> int:
-    """Return ``code`` if it is 0; else end the process with it, here and now.
+def leave(code: int) -> NoReturn:
+    """End the process with ``code``, here and now. Whatever had to be said goodbye to is stopped by now.
 
-    Then threads may be in the middle of something for good. The interpreter's own end can wait for
-    them, and is aborted by one that comes back from compiled code that far too late.
+    The interpreter's own end is no end for this one: it waits for threads that may be stuck for good, and
+    threads of compiled libraries that come back to it in the middle of it abort it (2 of 15 times,
+    measured, after a request over HTTP).
     """
-    if code != EXIT_STOPPED:
-        os._exit(code)
-    return code
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody reads it any more
+            stream.flush()
+    os._exit(code)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from actors.messages.api import ApiFailure, FailureKind, Retry
 from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds
+from actors.messages.units import Seconds, Timestamp
 from kube.access import Access, CredentialsError
 
 LONGEST_MESSAGE: Final = 512
@@ -132,18 +132,21 @@ class ApiError(Exception):
         )
 
 
-def error_of_answer(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+def error_of_answer(
+    status: int, headers: Mapping[str, str], body: bytes, now: Timestamp | None = None
+) -> ApiError:
     """Return the error that an answer other than 2xx stands for.
 
     ``headers`` ignores case, or has its keys in lower case. Of ``body`` only a v1 Status is looked at:
-    what a proxy on the way writes may be anything.
+    what a proxy on the way writes may be anything. ``now`` is for a Retry-After with a date from a
+    server that does not show its own clock; without it such a wish is not heard.
     """
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
         parsed = None
     said: JsonObject = parsed if isinstance(parsed, dict) else {}
-    return _error(status, said, _wish_of_header(headers))
+    return _error(status, said, _wish_of_header(headers, now))
 
 
 def error_of_status(status: JsonObject) -> ApiError:
@@ -184,7 +187,9 @@ def _error(code: int, said: JsonObject, wish: Seconds | None) -> ApiError:
     kind = _kind_of(code, said.get("reason"))
     label = f"HTTP {code}" if kind is FailureKind.REFUSED else kind.value.replace("_", " ")
     message = said.get("message")
-    if isinstance(message, str) and message:
+    if 300 <= code < 400:
+        text = f"{label}: a redirect, which is not followed"
+    elif isinstance(message, str) and message:
         text = f"{label}: {_fit_for_logs(message, kind)}"
     else:
         text = label if kind is FailureKind.REFUSED else f"{label} (HTTP {code})"
@@ -222,26 +227,24 @@ def _wish_of_details(details: object) -> Seconds | None:
     return _bounded(seconds) if isinstance(seconds, int) and seconds > 0 else None
 
 
-def _wish_of_header(headers: Mapping[str, str]) -> Seconds | None:
+def _wish_of_header(headers: Mapping[str, str], now: Timestamp | None) -> Seconds | None:
     """Return the seconds that a Retry-After asks for, which is a number or a date."""
     wish = headers.get("retry-after", "").strip()
     if wish.isascii() and wish.isdigit():
         return _bounded(int(wish[:9]))
     until = _date(wish)
-    if until is None:
-        return None
     # By the server's own clock, if it shows it: ours may be another.
-    now = _date(headers.get("date", "")) or datetime.now(UTC)
-    return _bounded((until - now).total_seconds())
+    since = _date(headers.get("date", "")) or now
+    return _bounded(until - since) if until is not None and since is not None else None
 
 
 def _bounded(seconds: float) -> Seconds:
     return Seconds(max(0.0, min(float(seconds), LONGEST_WISH)))
 
 
-def _date(text: str) -> datetime | None:
+def _date(text: str) -> Timestamp | None:
     try:
         date = parsedate_to_datetime(text)
     except ValueError:
         return None
-    return date if date.tzinfo is not None else date.replace(tzinfo=UTC)
+    return Timestamp((date if date.tzinfo is not None else date.replace(tzinfo=UTC)).timestamp())

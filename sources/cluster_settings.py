@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
 from sources.command_line import CommandLine
 from sources.errors import UsageError
 from sources.kubelet_configuration import KubeletConfiguration
+from sources.node_flags import check_labels, check_taints
 
 SERVED_IN_A_CLUSTER = frozenset({
     "registerNode",
@@ -26,7 +28,7 @@ SERVED_IN_A_CLUSTER = frozenset({
 FLAGS_OF_A_CLUSTER = ("--node-labels", "--node-ip")
 """Flags without a field of which the same is true."""
 
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +72,8 @@ def cluster_settings_of(
     return ClusterSettings(
         kubeconfig=line.kubeconfig,
         register_node=configuration.registerNode,
-        node_labels=line.node_labels,
-        taints=tuple(
-            _checked_taint(taint.model_dump()) for taint in configuration.registerWithTaints
-        ),
+        node_labels=_checked("--node-labels", line.node_labels, check_labels),
+        taints=_checked("registerWithTaints", _taints(configuration), check_taints),
         node_ips=line.node_ip,
         qps=configuration.kubeAPIQPS or 50,
         burst=configuration.kubeAPIBurst or 100,
@@ -83,10 +83,17 @@ def cluster_settings_of(
     )
 
 
-def _checked_taint(taint: Mapping[str, str]) -> JsonObject:
-    if not taint["key"] or taint["effect"] not in _EFFECTS:
-        raise UsageError(
-            f"the taint {taint['key'][:64]!r} should have a key, and one of the effects "
-            f"{', '.join(_EFFECTS)}"
-        )
-    return {name: taint[name] for name in ("key", "value", "effect") if taint[name]}
+def _taints(configuration: KubeletConfiguration) -> tuple[JsonObject, ...]:
+    taints = [taint.model_dump() for taint in configuration.registerWithTaints]
+    return tuple(
+        {name: taint[name] for name in ("key", "value", "effect") if taint[name] or name != "value"}
+        for taint in taints
+    )
+
+
+def _checked(flag: str, value: T, check: Callable[[T], None]) -> T:
+    try:
+        check(value)
+    except ValueError as error:
+        raise UsageError(f"{flag} {error}") from None
+    return value

@@ -7,7 +7,6 @@ listing can never overtake a newer one (K7).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -24,21 +23,20 @@ from actors.messages.sources import (
     DescribeSource,
     Epoch,
     ListPods,
-    ManifestVerdict,
+    MirrorsJudged,
     PodsJudged,
-    RejectReason,
     Rescan,
     SourceDescribed,
     SourceListed,
     SourceMessage,
-    Verdict,
 )
 from actors.messages.units import Seconds, Timestamp
 from sources.directory_watch import DirectoryWatch, KeepWatch
 from sources.file_verdicts import FileState, Judgement, judge
 from sources.manifest import ManifestRules, decode_manifest
 from sources.manifest_directory import Listed, look
-from sources.verdicts import changes, judged_too, printable
+from sources.verdict_board import VerdictBoard
+from sources.verdicts import printable
 from sources.watched_paths import watched_paths
 
 FIRST_RETRY: Final = Seconds(1.0)
@@ -105,13 +103,7 @@ class FileMemory:
 
     state: FileState = field(default_factory=FileState)
     listed: Listed | None = None
-    rejected: Counter[RejectReason] = field(default_factory=Counter)
-    shown: tuple[ManifestVerdict, ...] = ()
-    """Verdicts that are in the log already."""
-    judged: PodsJudged = field(
-        default_factory=lambda: PodsJudged(source=FILE, shadowed={}, rejected={})
-    )
-    """PodManager's word on these pods."""
+    board: VerdictBoard = field(default_factory=lambda: VerdictBoard(FILE))
     last_listed: Timestamp | None = None
     error: str = ""
 
@@ -122,7 +114,7 @@ class FileSource(Actor[FileSourceMessage]):
     Owns: the verdicts on its files, the watch, the time of the next look. Has a thread of its own,
     since reading files may block.
     Hears: ``FilesNoticed`` and ``WatchLost`` from its watch, ``LookDue`` and ``WatchDue`` from its
-    timers, ``Rescan``, ``ListPods``, ``PodsJudged``, ``DescribeSource``.
+    timers, ``Rescan``, ``ListPods``, ``PodsJudged``, ``MirrorsJudged``, ``DescribeSource``.
     Tells: PodManager ``SourceListed`` when the pods are others than those told last, for the first
     look of each life, and for each ``ListPods``.
     Fails when: there is a bug. Whatever is in the directory is a verdict.
@@ -164,8 +156,8 @@ class FileSource(Actor[FileSourceMessage]):
                 self._look()
             case ListPods():
                 self._tell()
-            case PodsJudged():
-                self._memory.judged = message
+            case PodsJudged() | MirrorsJudged():
+                self._memory.board.hear(message)
                 self._log_verdicts()
             case DescribeSource(reply_to=reply_to):
                 reply_to.tell(self._described())
@@ -247,19 +239,8 @@ class FileSource(Actor[FileSourceMessage]):
 
     # What people see.
 
-    def _verdicts(self) -> tuple[ManifestVerdict, ...]:
-        return judged_too(self._memory.state.verdicts, self._memory.judged)
-
     def _log_verdicts(self) -> None:
-        """Log each verdict that is another than when it was logged last, and count refusals."""
-        verdicts = self._verdicts()
-        if verdicts == self._memory.shown:
-            return
-        for verdict in changes(self._memory.shown, verdicts):
-            if verdict.code is not None:
-                self._memory.rejected[verdict.code] += 1
-            _log_verdict(verdict)
-        self._memory.shown = verdicts
+        self._memory.board.log(self._memory.state.verdicts, "Could not process manifest file")
 
     def _note_error(self, error: str) -> None:
         if error == self._memory.error:
@@ -278,22 +259,7 @@ class FileSource(Actor[FileSourceMessage]):
             ready=self._memory.state.pods is not None,
             epoch=Epoch(self.incarnation, self._sequence),
             last_listed=self._memory.last_listed,
-            rejected=dict(self._memory.rejected),
+            rejected=dict(self._memory.board.rejected),
             error=self._memory.error and f"{printable(self._rules.path)} {self._memory.error}",
-            manifests=self._verdicts(),
+            manifests=self._memory.board.shown(self._memory.state.verdicts),
         )
-
-
-def _log_verdict(verdict: ManifestVerdict) -> None:
-    unusable = verdict.verdict in {Verdict.REJECTED, Verdict.KEPT, Verdict.SHADOWED}
-    log = _log.warning if unusable or verdict.warnings else _log.info
-    if verdict.verdict is Verdict.IGNORED:
-        log = _log.debug  # an editor makes and removes such files at every save
-    log(
-        "Could not process manifest file" if verdict.code else "manifest",
-        path=verdict.path,
-        verdict=verdict.verdict.value,
-        reason=verdict.reason,
-        warnings=list(verdict.warnings),
-        pod=verdict.pod,
-    )

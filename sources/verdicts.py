@@ -6,7 +6,13 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 
-from actors.messages.sources import ManifestVerdict, PodsJudged, RejectReason, Verdict
+from actors.messages.sources import (
+    ManifestVerdict,
+    MirrorsJudged,
+    PodsJudged,
+    RejectReason,
+    Verdict,
+)
 
 
 def changes(
@@ -27,6 +33,23 @@ def judged_too(
 ) -> tuple[ManifestVerdict, ...]:
     """Return ``verdicts`` with PodManager's word on accepted ones: it knows the other sources."""
     return tuple(_judged(verdict, judged) for verdict in verdicts)
+
+
+def with_mirrors(
+    verdicts: Iterable[ManifestVerdict], mirrors: MirrorsJudged
+) -> tuple[ManifestVerdict, ...]:
+    """Return ``verdicts`` with MirrorKeeper's word on served ones: a warning, since the pod runs."""
+    return tuple(_with_mirror(verdict, mirrors) for verdict in verdicts)
+
+
+def _with_mirror(verdict: ManifestVerdict, mirrors: MirrorsJudged) -> ManifestVerdict:
+    if verdict.uid is None or verdict.verdict not in {Verdict.ACCEPTED, Verdict.KEPT}:
+        return verdict
+    refused = mirrors.refused.get(verdict.uid)
+    if refused is None:
+        return verdict
+    warning = f"the cluster does not show it: {refused}"
+    return replace(verdict, warnings=(*verdict.warnings, warning))
 
 
 def _judged(verdict: ManifestVerdict, judged: PodsJudged) -> ManifestVerdict:

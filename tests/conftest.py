@@ -16,6 +16,8 @@ from structlog.testing import capture_logs
 from actors.kernel import Runtime, Steps, Threads
 from tests.support.players import Gate, Lines, OwnThreadPlayer, PooledPlayer, Troupe
 
+pytest_plugins = ["tests.support.cluster_fixtures"]
+
 THREADS_END_WITHIN = 3.0
 """Seconds for threads that are ending anyway. Only a test that leaves some waits this long."""
 

@@ -14,7 +14,10 @@ NodeUid = NewType("NodeUid", str)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeIs:
-    """The Node exists, and this is it. Told for each change of it, status included; coalesced."""
+    """The Node exists, and this is it.
+
+    Told when its UID, deletion, labels, annotations or spec change; not for its status. May repeat.
+    """
 
     name: str
     uid: NodeUid

@@ -269,7 +269,7 @@ def _look_behind(events: Any, warnings: list[Finding]) -> None:
 
 
 def _only_the_first(detail: str) -> Finding:
-    return Finding((), f"only the first document of the file counts{detail}")
+    return Finding((), f"only the first document counts{detail}")
 
 
 def _syntax(line: int, sentence: str) -> DocumentError:

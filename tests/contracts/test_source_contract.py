@@ -11,9 +11,11 @@ from typing import TypeAlias
 
 import pykka
 import pytest
+from typing_extensions import override
 
 from actors.kernel import ChildSpec, Key, OnExhausted, Port, SupervisorSpec
-from actors.messages.pods import FILE, HTTP, SourceName
+from actors.messages.node import FollowNode, NodeIs, NodeUid
+from actors.messages.pods import API, FILE, HTTP, SourceName
 from actors.messages.sources import (
     DescribeSource,
     ListPods,
@@ -25,11 +27,15 @@ from actors.messages.sources import (
     Verdict,
 )
 from actors.messages.units import Seconds
+from sources.apiserver import API_SOURCE, ApiMemory, ApiSource, ApiSourceMessage, ApiSourcePorts
 from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.http import HTTP_SOURCE
 from sources.manifest import ManifestRules
 from tests.support.builders import make_pod
 from tests.support.clock import EPOCH
+from tests.support.fake_api import FakeApi
 from tests.support.file_source_stage import pod_text
+from tests.support.http_source_stage import http_source_stage, list_body, pod_item
 from tests.support.probe import Probe
 from tests.support.sources import FAKE_SOURCE, FakeMemory, FakeSource
 from tests.support.stage import Stage, stage
@@ -104,6 +110,42 @@ def file_company(path: Path) -> Iterator[Company]:
 
 
 @contextmanager
+def http_company(_path: Path) -> Iterator[Company]:
+    with http_source_stage() as source:
+
+        def provide(names: list[str]) -> None:
+            source.website.answer = list_body(*map(pod_item, names))
+
+        yield Company(source.play, HTTP, Key(HTTP_SOURCE.path), source.told, provide)
+
+
+@contextmanager
+def api_company(_path: Path) -> Iterator[Company]:
+    told: Probe[SourceListed] = Probe()
+    memory = ApiMemory()
+    api = FakeApi(as_node="node1")
+
+    def provide(names: list[str]) -> None:
+        present = {pod["metadata"]["name"] for pod in api.store.pods()}
+        for name in present.difference(names):
+            api.store.remove("pods", "default", name)
+        for name in sorted({*names} - present):
+            api.store.add(make_pod(name, source="", spec={"nodeName": "node1"}).document)
+
+    def make() -> ApiSource:
+        me: Port[ApiSourceMessage] = play.port(API_SOURCE)
+        ports = ApiSourcePorts(pod_manager=told, watches=api.watches, node=KnownNode(), me=me)
+        return ApiSource("node1", ports, memory)
+
+    play = Stage(SupervisorSpec(name="root", children=(ChildSpec(key=API_SOURCE, factory=make),)))
+    play.start()
+    try:
+        yield Company(play, API, Key(API_SOURCE.path), told, provide)
+    finally:
+        play.stop()
+
+
+@contextmanager
 def fake_company(_path: Path) -> Iterator[Company]:
     told: Probe[SourceListed] = Probe()
     memory = FakeMemory(wanted=())
@@ -117,10 +159,22 @@ def fake_company(_path: Path) -> Iterator[Company]:
         yield Company(play, HTTP, FAKE_SOURCE, told, provide)
 
 
-@pytest.fixture(params=[file_company, fake_company], ids=["file", "fake"])
+@pytest.fixture(
+    params=[file_company, http_company, api_company, fake_company],
+    ids=["file", "http", "api", "fake"],
+)
 def company(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Company]:
     with request.param(tmp_path) as company:
         yield company
+
+
+class KnownNode(Port[FollowNode]):
+    """The Node's keeper: there is a Node."""
+
+    @override
+    def tell(self, message: FollowNode, /) -> None:
+        node = NodeIs(name="node1", uid=NodeUid("node"), is_deleting=False, document={})
+        message.subscriber.tell(node)
 
 
 def names(listing: SourceListed) -> list[str]:

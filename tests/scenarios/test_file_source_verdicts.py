@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.messages.pods import FILE, PodUid
-from actors.messages.sources import PodsJudged, RejectReason, Verdict
+from actors.messages.sources import MirrorsJudged, PodsJudged, RejectReason, Verdict
 from tests.support.clock import EPOCH
 from tests.support.file_source_stage import BROKEN, FileSourceStage, file_source_stage, pod_text
 
@@ -128,7 +128,7 @@ def test_a_verdict_names_the_file_and_its_pod(files: FileSourceStage) -> None:
     assert (verdict.path, verdict.pod, verdict.uid) == (str(file), "default/web-node1", "u1")
 
 
-# --- PodManager's word --------------------------------------------------------------------------------
+# --- PodManager's and MirrorKeeper's word ---------------------------------------------------------------
 
 
 def judged(shadowed: dict[str, str], rejected: dict[str, str]) -> PodsJudged:
@@ -171,3 +171,21 @@ def test_a_pod_in_quarantine_is_rejected_and_counted_once(files: FileSourceStage
     verdict = files.verdict("web.yaml")
     assert (verdict.verdict, verdict.code) == (Verdict.REJECTED, RejectReason.POISON)
     assert files.described().rejected == {RejectReason.POISON: 1}
+
+
+def test_a_pod_whose_mirror_is_refused_is_served_with_a_warning_also_after_a_crash(
+    logs: Logs, files: FileSourceStage
+) -> None:
+    files.write("web.yaml", pod_text("web", uid="u1"))
+    files.notices()
+    logs.clear()
+
+    files.tell(MirrorsJudged(source=FILE, refused={PodUid("u1"): "its priority is forbidden"}))
+    files.crashes()
+    verdict = files.verdict("web.yaml")
+    assert verdict.verdict is Verdict.ACCEPTED
+    assert verdict.warnings == ("the cluster does not show it: its priority is forbidden",)
+    assert lines(logs) == [("warning", "web.yaml", "accepted")]
+
+    files.tell(MirrorsJudged(source=FILE, refused={}))
+    assert files.verdict("web.yaml").warnings == ()

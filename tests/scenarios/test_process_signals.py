@@ -143,12 +143,12 @@ def test_signals_after_the_end_change_nothing(troupe: Troupe) -> None:
     assert {signal.getsignal(number) for number in HANDLED} == {signal.SIG_IGN}
 
 
-def test_only_a_good_end_is_left_to_the_interpreter() -> None:
-    assert leave(0) == 0
+@pytest.mark.parametrize("code", [0, 70])
+def test_the_end_is_the_end_whatever_still_runs(code: int) -> None:
     child = os.fork()
     if child == 0:
-        leave(70)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 70
+        leave(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == code
 
 
 # systemd, and what needs an agent that is up.

@@ -1,69 +1,37 @@
 """Stories that are told again and again, each time with one actor crashed at another moment.
 
-A story is a list of actions on the world outside of the agent: files, another source, subscribers.
-It is told once undisturbed; then once for every step of the schedule and every victim with a crash
-right there, and once for every message that a victim handles, with a crash in its place and a crash
-after it. However it is told, it must end the same, and nobody may be told of a removal that the
-undisturbed telling does not have.
+A story is a list of actions on a ``World``: an agent, or a part of one, and what is outside of it. It is
+told once undisturbed; then once for every step of the schedule and every victim with a crash right
+there, and once for every message that a victim handles, with a crash in its place and a crash after
+it. However it is told, it must end the same, and nothing may be lost that the undisturbed telling
+keeps. Every actor of the tree is a victim, since the tree is what the crashes are hidden in.
 """
 
 from __future__ import annotations
 
 import random
 import shutil
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from typing_extensions import override
 
-from actors.kernel import (
-    Backoff,
-    BaseActor,
-    ChildSpec,
-    Key,
-    OnExhausted,
-    PooledActor,
-    Port,
-    Steps,
-    SupervisorSpec,
-)
+from actors.kernel import AnySpec, BaseActor, ChildSpec, Key, Steps, SupervisorSpec
 from actors.kernel.envelope import Crash
-from actors.messages.pod_manager import (
-    DescribePods,
-    PodFact,
-    PodManagerMessage,
-    PodsDescribed,
-    Subscribe,
-)
-from actors.messages.pods import CONFIG_SEEN, FILE, HTTP, Pod, PodUid
-from actors.messages.sources import DescribeSource, Rescan, SourceDescribed
-from actors.messages.units import Seconds
-from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
-from sources.manifest import ManifestRules
-from tests.support.file_source_stage import FileSourceStage
-from tests.support.pod_picture import PodPicture
-from tests.support.probe import Probe
-from tests.support.sources import FAKE_SOURCE, FakeMemory, FakeSource
 from tests.support.stage import Stage
-from tests.support.watchtower import Watchtower
 
 M = TypeVar("M")
+W = TypeVar("W", bound="World")
 
-SUBSCRIBER = Key[PodFact]("subscriber")
-VICTIMS: tuple[Key[Any], ...] = (POD_MANAGER, FILE_SOURCE, FAKE_SOURCE, SUBSCRIBER)
-
-PAUSE = 0.5
-"""Seconds between two actions: longer than a file has to be quiet, and than the first backoff."""
-IN_THE_END = 3.0
-"""Seconds until everything is at rest: longer than a backoff and the time between two scans."""
-
-Action: TypeAlias = Callable[["World"], None]
+Action: TypeAlias = Callable[[W], object]
+Sights: TypeAlias = dict[str, object]
 
 
 class How(StrEnum):
@@ -83,28 +51,19 @@ class Blow:
     at: int
 
 
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """One way to tell a story."""
+
+    folder: Path
+    """For files. Does not exist, and is gone afterwards."""
+    seed: int
+    """Of the schedule."""
+    blow: Blow | None = None
+
+
 class StruckError(Exception):
     """The actor was crashed on purpose."""
-
-
-class Subscriber(PooledActor[PodFact]):
-    """Keeps a picture of the pods, which dies with it. What it saw go outlives it."""
-
-    def __init__(self, pod_manager: Port[PodManagerMessage], world: World) -> None:
-        self._pod_manager = pod_manager
-        self._world = world
-        self._me = world.play.port(SUBSCRIBER)
-
-    @override
-    def started(self) -> None:
-        self._world.picture = PodPicture()
-        self._pod_manager.tell(Subscribe(subscriber=self._me))
-
-    @override
-    def receive(self, message: PodFact, /) -> None:
-        picture = self._world.picture
-        picture.apply(message)
-        self._world.removed |= {pod.uid for pod in picture.removed}
 
 
 class Schedule(Steps):
@@ -128,48 +87,45 @@ class Schedule(Steps):
 
 @dataclass(frozen=True)
 class End:
-    """What is compared: everything that anybody can see, without times and epochs."""
+    """What is compared, without times, epochs and whatever else a crash may change."""
 
-    known: dict[PodUid, object]
-    """What the subscriber knows."""
-    known_late: list[dict[PodUid, object]]
-    """What those know who subscribed in the course of the story."""
-    sources: list[object]
-    index: object
-    removed: frozenset[PodUid]
-    """What was told as removed; in a disturbed telling it may be less."""
-    nonsense: list[str]
-    """What the subscriber could make no sense of."""
+    sights: Sights
+    """Everything that anybody can see."""
+    losses: Counter[str] = field(default_factory=Counter)
+    """What was taken away, and how often: in a disturbed telling it may be less, and never more."""
 
     def differences(self, other: End) -> list[str]:
         """Return in which respects ``other``, a disturbed telling, ended otherwise."""
-        names = ("known", "known_late", "sources", "index", "nonsense")
-        different = [name for name in names if getattr(self, name) != getattr(other, name)]
-        return different + [f"{uid} was removed" for uid in sorted(other.removed - self.removed)]
+        names = sorted({*self.sights, *other.sights})
+        different = [name for name in names if self.sights.get(name) != other.sights.get(name)]
+        return different + sorted(f"{loss}, which was not" for loss in other.losses - self.losses)
 
 
-class World:
-    """One telling: the tree, and what the actions of a story work on."""
+class World(ABC):
+    """One telling: the tree of actors, and what the actions of a story work on."""
 
-    def __init__(self, folder: Path, seed: int, blow: Blow | None) -> None:
-        folder.mkdir()
+    pause: ClassVar[float]
+    """Seconds between two actions."""
+    in_the_end: ClassVar[float]
+    """Seconds until everything is at rest."""
+    taken_at_once: ClassVar[tuple[type, ...]]
+    """Messages that are on record with the first thing that their handler does, so that no crash can
+    be in their place: subscriptions and the like, which are told once."""
+
+    def __init__(self, telling: Telling, tree: SupervisorSpec) -> None:
         # Of the backoff's jitter, which must not differ between two tellings.
-        random.seed(seed)
-        self.picture = PodPicture()
-        self.removed: set[PodUid] = set()
-        self.late: list[Probe[PodFact]] = []
-        self.fake = FakeMemory(wanted=())
-        self.seen = dict.fromkeys(VICTIMS, 0)
-        self.steps, self.handled = 0, dict(self.seen)
+        random.seed(telling.seed)
+        telling.folder.mkdir()
+        self.seen: Counter[Key[Any]] = Counter()
+        self.victims: list[Key[Any]] = []
+        self.steps, self.handled = 0, self.seen
         """How many steps the story took, and how many messages each victim handled in it."""
-        self.schedule = Schedule(seed)
-        self._blow = blow
-        tower = Watchtower()
-        self.play = Stage(self._tree(folder, tower), self.schedule)
-        self.files = FileSourceStage(self.play, folder, Probe(), tower)
+        self._blow = blow = telling.blow
+        self._schedule = Schedule(telling.seed)
+        self.play = Stage(self._endangered(tree), self._schedule)
         if blow is not None and blow.how is How.BETWEEN:
-            self.schedule.falls_at = blow.at
-            self.schedule.blow = lambda: _crash(self.play, blow.victim)
+            self._schedule.falls_at = blow.at
+            self._schedule.blow = lambda: self._crash(blow.victim)
 
     @property
     def was_struck(self) -> bool:
@@ -177,73 +133,42 @@ class World:
         errors = [ended.error for ended in self.play.endings]
         return any("StruckError" in error or "InjectedCrashError" in error for error in errors)
 
-    def tell(self, story: tuple[Action, ...]) -> End:
+    @property
+    def accidents(self) -> list[str]:
+        """How actors ended that were not struck."""
+        errors = [ended.error for ended in self.play.endings if ended.error]
+        return [e for e in errors if "StruckError" not in e and "InjectedCrashError" not in e]
+
+    def tell(self, story: tuple[Action[Self], ...]) -> End:
         """Tell the story to its end."""
         self.play.start()
-        self.play.advance(PAUSE)
+        self.play.advance(self.pause)
         for action in story:
             action(self)
-            self.play.advance(PAUSE)
-        self.steps, self.handled = self.schedule.taken, dict(self.seen)
-        self.play.advance(IN_THE_END)
+            self.play.advance(self.pause)
+        self.steps, self.handled = self._schedule.taken, Counter(self.seen)
+        self.play.advance(self.in_the_end)
         end = self._end()
         assert self.play.stop() == 0
         return end
 
-    def notice(self) -> None:
-        """Tell the file source that something changed."""
-        self.files.tower.notice()
+    @abstractmethod
+    def _end(self) -> End:
+        """Return how it ended."""
 
-    def other_source_wants(self, *pods: Pod) -> None:
-        """Have the second source list ``pods``."""
-        self.fake.wanted = pods
-        self.play.port(FAKE_SOURCE).tell(Rescan())
+    def _endangered(self, spec: AnySpec) -> Any:
+        """Return ``spec`` with every actor in it made a victim."""
+        if isinstance(spec, SupervisorSpec):
+            return replace(spec, children=tuple(map(self._endangered, spec.children)))
+        assert isinstance(spec, ChildSpec)  # nobody is spawned while a story is told
+        self.victims.append(spec.key)
+        return replace(spec, factory=partial(self._make_victim, spec))
 
-    def somebody_subscribes(self) -> None:
-        """Have somebody subscribe who was not there before."""
-        self.late.append(Probe())
-        self.play.port(POD_MANAGER).tell(Subscribe(subscriber=self.late[-1]))
-
-    def _tree(self, folder: Path, tower: Watchtower) -> SupervisorSpec:
-        pod_memory, file_memory = PodMemory(), FileMemory()
-        rules = FileSourceRules(
-            path=folder,
-            check_frequency=Seconds(2.0),
-            clear_on_missing=False,
-            manifests=ManifestRules(node_name="node1", source=FILE),
-        )
-
-        def pod_manager() -> PodManager:
-            file, fake = self.play.port(FILE_SOURCE), self.play.port(FAKE_SOURCE)
-            return PodManager({FILE: file, HTTP: fake}, pod_memory)
-
-        def file_source() -> FileSource:
-            pod_manager = self.play.port(POD_MANAGER)
-            return FileSource(rules, pod_manager, file_memory, tower)
-
-        def fake_source() -> FakeSource:
-            pod_manager = self.play.port(POD_MANAGER)
-            return FakeSource(pod_manager, self.fake)
-
-        return SupervisorSpec(
-            name="root",
-            backoff=Backoff(initial=Seconds(0.1), cap=Seconds(1.0)),
-            children=(
-                self._child(POD_MANAGER, pod_manager),
-                self._child(FILE_SOURCE, file_source),
-                self._child(FAKE_SOURCE, fake_source),
-                self._child(SUBSCRIBER, lambda: Subscriber(self.play.port(POD_MANAGER), self)),
-            ),
-        )
-
-    def _child(self, key: Key[M], make: Callable[[], BaseActor[M]]) -> ChildSpec[M]:
-        def factory() -> BaseActor[M]:
-            actor = make()
-            # In front of the method of its class: what is told to it comes by here.
-            vars(actor)["receive"] = partial(self._hit, key, actor.receive)
-            return actor
-
-        return ChildSpec(key=key, factory=factory, on_exhausted=OnExhausted.ISOLATE)
+    def _make_victim(self, spec: ChildSpec[M]) -> BaseActor[M]:
+        actor = spec.factory()
+        # In front of the method of its class: what is told to it comes by here.
+        vars(actor)["receive"] = partial(self._hit, spec.key, actor.receive)
+        return actor
 
     def _hit(self, key: Key[M], receive: Callable[[M], None], message: M) -> None:
         """Have the victim handle a message, unless it is struck."""
@@ -251,40 +176,23 @@ class World:
         blow = self._blow
         here = blow is not None and blow.victim == key and blow.at == self.seen[key]
         how = blow.how if blow is not None and here else None
-        # A subscription is on record with the first thing that its handler does.
-        if how is How.INSTEAD and not isinstance(message, Subscribe):
+        if how is How.INSTEAD and not isinstance(message, self.taken_at_once):
             raise StruckError
         receive(message)
         if how is How.AFTER:
             raise StruckError
 
-    def _end(self) -> End:
-        described = self.play.ask(POD_MANAGER, _describe_pods)
-        return End(
-            known=_meaning(self.picture.pods.values()),
-            known_late=[_meaning(_picture_of(probe).pods.values()) for probe in self.late],
-            sources=[
-                _source(self.play.ask(FILE_SOURCE, _describe_source)),
-                _source(self.play.ask(FAKE_SOURCE, _describe_source)),
-            ],
-            index=(
-                _meaning(described.pods),
-                _meaning(described.mirrors),
-                described.shadowed,
-                described.listed,
-                described.mirror_to_static,
-            ),
-            removed=frozenset(self.removed),
-            nonsense=[e.error for e in self.play.endings if "AssertionError" in e.error],
-        )
+    def _crash(self, victim: Key[Any]) -> None:
+        self.play.system.addresses.cell(victim).put(Crash())
 
 
 @dataclass
-class Matrix:
+class Matrix(Generic[W]):
     """All tellings of one story, and what came of them."""
 
+    make_world: Callable[[Telling], W]
     folder: Path
-    story: tuple[Action, ...]
+    story: tuple[Action[W], ...]
     reached: int = 0
     """How many blows hit somebody."""
     differences: list[str] = field(default_factory=list)
@@ -295,60 +203,35 @@ class Matrix:
         for seed in seeds:
             world, undisturbed = self._tell(seed, None)
             assert not world.was_struck
-            for blow in islice(_blows(world), seed % every, None, every):
-                struck, end = self._tell(seed, blow)
-                self.reached += struck.was_struck
+            first = (seed - seeds.start) * every // len(seeds)
+            for blow in islice(_blows(world), first, None, every):
                 self.differences += [
                     f"seed {seed}, {blow.victim.path} {blow.how} {blow.at}: {difference}"
-                    for difference in undisturbed.differences(end)
+                    for difference in self._differences(undisturbed, seed, blow)
                 ]
 
-    def _tell(self, seed: int, blow: Blow | None) -> tuple[World, End]:
+    def _differences(self, undisturbed: End, seed: int, blow: Blow) -> list[str]:
+        try:
+            struck, end = self._tell(seed, blow)
+        except Exception as error:  # noqa: BLE001  # which blow it was matters more than the stack
+            return [f"cannot be told to its end: {error!r}"]
+        self.reached += struck.was_struck
+        return undisturbed.differences(end)
+
+    def _tell(self, seed: int, blow: Blow | None) -> tuple[W, End]:
         folder = self.folder / "manifests"
-        world = World(folder, seed, blow)
-        end = world.tell(self.story)
-        shutil.rmtree(folder, ignore_errors=True)
-        return world, end
+        world = self.make_world(Telling(folder, seed, blow))
+        try:
+            return world, world.tell(self.story)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _blows(undisturbed: World) -> Iterator[Blow]:
-    for victim in VICTIMS:
+    for victim in undisturbed.victims:
         for how, count in (
             (How.BETWEEN, undisturbed.steps),
             (How.INSTEAD, undisturbed.handled[victim]),
             (How.AFTER, undisturbed.handled[victim]),
         ):
             yield from (Blow(victim, how, at) for at in range(1, count + 1))
-
-
-def _crash(play: Stage, victim: Key[Any]) -> None:
-    play.system.addresses.cell(victim).put(Crash())
-
-
-def _picture_of(probe: Probe[PodFact]) -> PodPicture:
-    picture = PodPicture()
-    for fact in probe.drain():
-        picture.apply(fact)
-    return picture
-
-
-def _meaning(pods: Any) -> dict[PodUid, object]:
-    """Return the pods without when they were first seen: a crash takes time."""
-    meaning: dict[PodUid, object] = {}
-    for pod in pods:
-        annotations = {k: v for k, v in pod.annotations.items() if k != CONFIG_SEEN}
-        metadata = {**pod.document["metadata"], "annotations": annotations}
-        meaning[pod.uid] = {**pod.document, "metadata": metadata}
-    return meaning
-
-
-def _source(described: SourceDescribed) -> object:
-    return described.ready, described.error, described.manifests
-
-
-def _describe_pods(reply_to: Port[PodsDescribed]) -> DescribePods:
-    return DescribePods(reply_to=reply_to)
-
-
-def _describe_source(reply_to: Port[SourceDescribed]) -> DescribeSource:
-    return DescribeSource(reply_to=reply_to)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from typing import NoReturn
 
 from typing_extensions import override
 
@@ -42,13 +43,13 @@ class StuckAgent:
         return True
 
 
-def main(deadline: Seconds) -> int:
+def main(deadline: Seconds) -> NoReturn:
     """Run for at most ``deadline`` seconds after the first signal to stop."""
     log = configure_logs("text", 0, sys.stderr)
     code = Process(StuckAgent(), Systemd(), deadline).run()
     log.close()
-    return leave(code)
+    leave(code)
 
 
 if __name__ == "__main__":
-    sys.exit(main(Seconds(float(sys.argv[1]))))
+    main(Seconds(float(sys.argv[1])))

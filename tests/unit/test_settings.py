@@ -377,9 +377,13 @@ class TestJoiningACluster:
 
     def test_a_taint_without_a_known_effect_is_refused(self) -> None:
         assert refusal(lambda: settled("--kubeconfig=k", "--register-with-taints=a:Never")) == (
-            "the taint 'a' should have a key, and one of the effects NoSchedule, PreferNoSchedule, "
-            "NoExecute"
+            "registerWithTaints has the taint 'a' with the effect 'Never', which should be NoSchedule, "
+            "PreferNoSchedule or NoExecute"
         )
+
+    def test_a_label_that_no_node_may_give_itself_is_refused(self) -> None:
+        said = refusal(lambda: settled("--kubeconfig=k", "--node-labels=k8s.io/a=b"))
+        assert said.startswith("--node-labels has k8s.io/a: of the labels of kubernetes.io")
 
     def test_reports_follow_looks_when_only_those_are_set(self) -> None:
         """Rule N2."""

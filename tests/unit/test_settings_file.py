@@ -116,7 +116,7 @@ def test_the_last_of_a_repeated_field_counts_and_is_warned_of(write: Write) -> N
 def test_only_the_first_document_counts_and_the_others_are_warned_of(write: Write) -> None:
     file = read_configuration(write(f"{HEAD}maxPods: 1\n---\n{HEAD}maxPods: 2\n"))
     assert file.given["maxPods"] == 1
-    assert "only the first document of the file counts" in file.warnings[0]
+    assert "only the first document counts" in file.warnings[0]
 
 
 @pytest.mark.parametrize("ending", ["---\n", "...\n", "--- \n# nothing\n"])

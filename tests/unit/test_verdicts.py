@@ -1,12 +1,23 @@
-"""PodManager's word on verdicts of a source."""
+"""What others say of a source's pods, beside its own verdicts; and what of it is counted."""
 
 from __future__ import annotations
+
+from collections.abc import MutableMapping
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from actors.messages.pods import FILE, PodUid
-from actors.messages.sources import ManifestVerdict, PodsJudged, RejectReason, Verdict
-from sources.verdicts import judged_too
+from actors.messages.sources import (
+    ManifestVerdict,
+    MirrorsJudged,
+    PodsJudged,
+    RejectReason,
+    Verdict,
+)
+from sources.verdict_board import VerdictBoard
+from sources.verdicts import judged_too, with_mirrors
 
 UID = PodUid("4f1c")
 
@@ -39,3 +50,45 @@ def test_a_pod_in_quarantine_is_rejected_as_poison() -> None:
 def test_what_the_source_did_not_offer_stays_as_the_source_judged_it(word: Verdict) -> None:
     judged = PodsJudged(source=FILE, shadowed={UID: "http was first"}, rejected={UID: "poison"})
     assert judged_too([verdict(word)], judged) == (verdict(word),)
+
+
+@pytest.mark.parametrize("word", [Verdict.ACCEPTED, Verdict.KEPT])
+def test_a_served_pod_whose_mirror_is_refused_gets_one_more_warning(word: Verdict) -> None:
+    mirrors = MirrorsJudged(source=FILE, refused={UID: "no priority class"})
+    before = replace(verdict(word), warnings=("an unknown field",))
+    assert with_mirrors([before], mirrors) == (
+        replace(
+            before,
+            warnings=("an unknown field", "the cluster does not show it: no priority class"),
+        ),
+    )
+
+
+@pytest.mark.parametrize("word", [Verdict.SHADOWED, Verdict.REJECTED, Verdict.IGNORED])
+def test_a_pod_that_is_not_served_misses_no_mirror(word: Verdict) -> None:
+    mirrors = MirrorsJudged(source=FILE, refused={UID: "no priority class"})
+    assert with_mirrors([verdict(word)], mirrors) == (verdict(word),)
+
+
+def test_a_mirror_that_is_refused_is_news_but_no_other_refusal_of_the_manifest(
+    logs: list[MutableMapping[str, Any]],
+) -> None:
+    board = VerdictBoard(FILE)
+    kept = replace(verdict(Verdict.KEPT, "is empty"), code=RejectReason.EMPTY)
+    board.log([kept], "trouble")
+    board.hear(MirrorsJudged(source=FILE, refused={UID: "no priority class"}))
+    board.log([kept], "trouble")
+    board.log([kept], "trouble")
+    assert len(logs) == 2
+    assert board.rejected == {RejectReason.EMPTY: 1}
+
+
+def test_the_newest_word_of_each_counts() -> None:
+    board = VerdictBoard(FILE)
+    board.hear(MirrorsJudged(source=FILE, refused={UID: "no priority class"}))
+    board.hear(PodsJudged(source=FILE, shadowed={UID: "http was first"}, rejected={}))
+    board.hear(PodsJudged(source=FILE, shadowed={}, rejected={}))
+    (shown,) = board.shown([verdict(Verdict.ACCEPTED)])
+    assert (shown.verdict, len(shown.warnings)) == (Verdict.ACCEPTED, 1)
+    board.hear(MirrorsJudged(source=FILE, refused={}))
+    assert board.shown([verdict(Verdict.ACCEPTED)]) == (verdict(Verdict.ACCEPTED),)

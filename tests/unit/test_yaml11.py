@@ -193,7 +193,7 @@ def test_an_empty_first_document_counts_as_in_kubernetes_although_a_second_one_i
         ("a: 1\n---\nb: 2\n", "(another one begins on line 2)"),
         ("a: 1\n---\n---\nb: 2\n", "(another one begins on line 3)"),
         ("a: 1\n---\n[\n", "(what follows it is not even YAML)"),
-        ("a: 1\n" + "---\n" * 1000, "only the first document of the file counts"),
+        ("a: 1\n" + "---\n" * 1000, "only the first document counts"),
     ],
 )
 def test_only_the_first_document_counts_and_the_owner_is_warned(text: str, warning: str) -> None:

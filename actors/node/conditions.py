@@ -1,0 +1,202 @@
+"""The Node's conditions: what is measured, what it means, and when it changed. Pure.
+
+Four conditions are ours. Others (``NetworkUnavailable``, those of a node problem detector) are never
+read, sent or compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from actors.messages.pods import JsonObject
+from actors.messages.units import Seconds, Timestamp
+
+MEMORY_THRESHOLD = 100 * 2**20
+"""Bytes. This, and the two shares below, are a kubelet's defaults for hard eviction."""
+STORAGE_THRESHOLD = 0.10
+INODES_THRESHOLD = 0.05
+PIDS_THRESHOLD = 0.05
+"""A guess: a kubelet has no default for process IDs. Few systems recover once these are gone."""
+
+
+class Condition(StrEnum):
+    """The conditions that are ours, in the order in which they are reported (rule N4)."""
+
+    MEMORY_PRESSURE = "MemoryPressure"
+    DISK_PRESSURE = "DiskPressure"
+    PID_PRESSURE = "PIDPressure"
+    READY = "Ready"
+
+
+class Status(StrEnum):
+    """Of a condition."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stock:
+    """How much there is of something, and how much of it is free; ``None`` when nobody can say."""
+
+    free: int | None = None
+    total: int | None = None
+
+    def is_below(self, share: float) -> bool | None:
+        """Return whether less than ``share`` of it is free; None when that cannot be said."""
+        if self.free is None or not self.total:
+            return None
+        return self.free < self.total * share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """What pressures are judged by."""
+
+    memory_free: int | None = None
+    """Bytes that programs can get without swapping."""
+    storage: Stock = field(default_factory=Stock)
+    """Bytes of the filesystem of the root directory."""
+    inodes: Stock = field(default_factory=Stock)
+    """Of the same filesystem."""
+    pids: Stock = field(default_factory=Stock)
+
+
+Pressures = Mapping[Condition, bool | None]
+"""Whether there is a pressure; None where it cannot be measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a condition has to say."""
+
+    type: Condition
+    status: Status
+    reason: str
+    message: str
+
+
+def pressures(signals: Signals) -> Pressures:
+    """Return what ``signals`` mean. Both bytes and inodes are the disk's."""
+    memory = None if signals.memory_free is None else signals.memory_free < MEMORY_THRESHOLD
+    disk = _any(
+        signals.storage.is_below(STORAGE_THRESHOLD), signals.inodes.is_below(INODES_THRESHOLD)
+    )
+    return {
+        Condition.MEMORY_PRESSURE: memory,
+        Condition.DISK_PRESSURE: disk,
+        Condition.PID_PRESSURE: signals.pids.is_below(PIDS_THRESHOLD),
+    }
+
+
+def lasting(
+    observed: Pressures, last_seen: Mapping[Condition, Seconds], now: Seconds, period: Seconds
+) -> Pressures:
+    """Return ``observed``, with each pressure lasting until it was absent for ``period`` (rule E4)."""
+
+    def lasts(condition: Condition) -> bool:
+        return condition in last_seen and now - last_seen[condition] < period
+
+    return {condition: lasts(condition) or seen for condition, seen in observed.items()}
+
+
+def findings(pressures: Pressures, failed: Sequence[str]) -> tuple[Finding, ...]:
+    """Return what all four conditions have to say; ``failed`` are the names of the agent's own loops."""
+    return (*(_of_pressure(*item) for item in pressures.items()), _of_readiness(failed))
+
+
+def conditions(
+    found: Iterable[Finding], previous: Sequence[JsonObject], now: Timestamp
+) -> list[JsonObject]:
+    """Return the conditions to report at ``now``.
+
+    ``lastHeartbeatTime`` is now; ``lastTransitionTime`` is that of ``previous`` unless the status is
+    another. A reason may change without it.
+    """
+    before = by_type(previous)
+    stamp = rfc3339(now)
+    return [
+        {
+            "type": finding.type.value,
+            "status": finding.status.value,
+            "lastHeartbeatTime": stamp,
+            "lastTransitionTime": _transition(finding, before.get(finding.type, {})) or stamp,
+            "reason": finding.reason,
+            "message": finding.message,
+        }
+        for finding in found
+    ]
+
+
+def news(found: Iterable[Finding], previous: Sequence[JsonObject]) -> bool:
+    """Return whether ``previous`` says anything else, heartbeats apart."""
+    before = by_type(previous)
+    return any(
+        tuple(before.get(finding.type, {}).get(key) for key in ("status", "reason", "message"))
+        != (finding.status, finding.reason, finding.message)
+        for finding in found
+    )
+
+
+def by_type(conditions: Iterable[JsonObject]) -> dict[str, JsonObject]:
+    """Return conditions by their type."""
+    return {condition.get("type", ""): condition for condition in conditions}
+
+
+def rfc3339(moment: Timestamp) -> str:
+    """Return ``moment`` as the API writes times: in UTC and whole seconds."""
+    return datetime.fromtimestamp(int(moment), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _transition(finding: Finding, before: JsonObject) -> str:
+    same = before.get("status") == finding.status
+    return (before.get("lastTransitionTime") or "") if same else ""
+
+
+def _any(*pressed: bool | None) -> bool | None:
+    known = [each for each in pressed if each is not None]
+    return any(known) if known else None
+
+
+_PRESSURE_WORDS: Mapping[Condition, tuple[str, str, str]] = {
+    Condition.MEMORY_PRESSURE: ("SufficientMemory", "InsufficientMemory", "memory"),
+    Condition.DISK_PRESSURE: ("NoDiskPressure", "DiskPressure", "disk space and inodes"),
+    Condition.PID_PRESSURE: ("SufficientPID", "InsufficientPID", "process IDs"),
+}
+
+
+def _of_pressure(condition: Condition, pressed: bool | None) -> Finding:  # noqa: FBT001  # three values
+    fine, tight, what = _PRESSURE_WORDS[condition]
+    if pressed is None:
+        return Finding(
+            type=condition,
+            status=Status.UNKNOWN,
+            reason="AgentCannotMeasure",
+            message=f"agent cannot measure how much of its {what} is free",
+        )
+    return Finding(
+        type=condition,
+        status=Status.TRUE if pressed else Status.FALSE,
+        reason=f"AgentHas{tight if pressed else fine}",
+        message=f"agent has {'too little' if pressed else 'enough'} {what} available",
+    )
+
+
+def _of_readiness(failed: Sequence[str]) -> Finding:
+    if failed:
+        return Finding(
+            type=Condition.READY,
+            status=Status.FALSE,
+            reason="ActorsFailed",
+            message=f"loops of the agent fail again and again: {', '.join(sorted(failed))}",
+        )
+    return Finding(
+        type=Condition.READY,
+        status=Status.TRUE,
+        reason="AgentReady",
+        message="agent is posting ready status",
+    )

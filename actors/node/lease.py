@@ -1,0 +1,74 @@
+"""The Lease that says the Node is alive, as the API writes it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from actors.messages.api import ApiRequest, Verb
+from actors.messages.node import NodeUid
+from actors.messages.pods import JsonObject
+from actors.messages.units import Seconds, Timestamp
+
+NAMESPACE = "kube-node-lease"
+LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def look(node: str) -> ApiRequest:
+    """Return the request for the Lease of ``node``."""
+    return ApiRequest(verb=Verb.GET, path=f"{LEASES}/{node}")
+
+
+def creation(node: str, owner: NodeUid, duration: Seconds, now: Timestamp) -> ApiRequest:
+    """Return the request that creates the Lease of ``node``, owned by the Node of UID ``owner``.
+
+    It goes when its Node goes, so it is not created without one (rule N5).
+    """
+    blank = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": node, "namespace": NAMESPACE},
+    }
+    return ApiRequest(
+        verb=Verb.CREATE, path=LEASES, body=renewed(blank, node, owner, duration, now)
+    )
+
+
+def renewal(
+    lease: JsonObject, node: str, owner: NodeUid | None, duration: Seconds, now: Timestamp
+) -> ApiRequest:
+    """Return the request that renews ``lease``: as it is known, with its version, so without a look."""
+    body = renewed(lease, node, owner, duration, now)
+    return ApiRequest(verb=Verb.UPDATE, path=f"{LEASES}/{node}", body=body)
+
+
+def renewed(
+    lease: JsonObject, node: str, owner: NodeUid | None, duration: Seconds, now: Timestamp
+) -> JsonObject:
+    """Return ``lease`` as it is after a renewal at ``now``; without ``owner`` its owners stay."""
+    metadata = dict(lease["metadata"])
+    if owner is not None:
+        metadata["ownerReferences"] = owners(metadata.get("ownerReferences") or (), node, owner)
+    spec = {
+        **(lease.get("spec") or {}),
+        "holderIdentity": node,
+        "leaseDurationSeconds": int(duration),
+        "renewTime": micro_time(now),
+    }
+    return {**lease, "metadata": metadata, "spec": spec}
+
+
+def owners(present: Sequence[JsonObject], node: str, uid: NodeUid) -> list[dict[str, Any]]:
+    """Return the owners with the Node of ``uid`` in place of an earlier one; others stay."""
+    others = [
+        dict(each) for each in present if (each.get("kind"), each.get("name")) != ("Node", node)
+    ]
+    return [{"apiVersion": "v1", "kind": "Node", "name": node, "uid": uid}, *others]
+
+
+def micro_time(moment: Timestamp) -> str:
+    """Return ``moment`` as the API writes times of Leases: in UTC, with microseconds."""
+    return (_EPOCH + timedelta(seconds=moment)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

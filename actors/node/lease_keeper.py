@@ -1,0 +1,181 @@
+"""LeaseKeeper: renews the Lease that says the Node is alive (rule N5)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final, TypeAlias, assert_never
+
+from typing_extensions import override
+
+from actors.kernel import Key, PooledActor, Port, Timer
+from actors.messages.api import (
+    ApiAnswered,
+    ApiFailure,
+    ApiRequest,
+    CallApi,
+    FailureKind,
+    Retry,
+    Verb,
+)
+from actors.messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone, NodeUid
+from actors.messages.pods import JsonObject
+from actors.messages.units import Seconds
+from actors.node import lease
+from actors.node.patience import Patience
+from actors.node.rules import jittered
+
+RENEWALS: Final = 4
+"""Within the duration of the Lease, as a kubelet's: three may fail before the Node counts as lost."""
+DETOURS: Final = 3
+"""Steps without a wait between two renewals: the Lease is another one, is gone, is there after all."""
+
+
+class Errand(StrEnum):
+    """What the API server is asked for, as a whole: steps of it are nobody's business."""
+
+    RENEW = "renew the Lease of the Node"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseDue:
+    """It is time to renew the Lease, or to try again. Coalesced."""
+
+
+LeaseKeeperMessage: TypeAlias = NodeFact | ApiAnswered | LeaseDue
+
+
+def _name_of(message: LeaseKeeperMessage) -> Hashable | None:
+    match message:
+        case LeaseDue():
+            return "due"
+        case NodeIs() | NodeIsGone():
+            return "node"
+        case _:
+            return None
+
+
+LEASE_KEEPER = Key[LeaseKeeperMessage]("node/lease", coalesce=_name_of)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeasePorts:
+    """Whom the keeper of the Lease talks to."""
+
+    calls: Port[CallApi]
+    registrar: Port[FollowNode]
+    me: Port[NodeFact]
+    """Its own address, where the registrar finds every life of it."""
+
+
+class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
+    """Renews the Lease four times within its duration, and creates it when there is none.
+
+    Owns: the Lease as it was answered last.
+    Hears: ``NodeIs`` and ``NodeIsGone`` from the registrar, answers to its calls, ``LeaseDue``.
+    Tells: the registrar ``FollowNode``, once in each life.
+    Fails when: there is a bug. Whatever the API server says is waited out.
+
+    One call is in flight at a time, and none while nothing is due. A Lease that is known is renewed
+    without a look; a conflict leads to one. Creation waits for the Node, which owns the Lease; a renewal
+    never does. After an ordered stop the Lease runs out by itself, as a kubelet's.
+    """
+
+    def __init__(self, node: str, duration: Seconds, ports: LeasePorts) -> None:
+        self._node = node
+        self._duration = duration
+        self._period = Seconds(duration / RENEWALS)
+        self._ports = ports
+        self._owner: NodeUid | None = None
+        self._lease: JsonObject | None = None
+        self._is_absent = False
+        self._is_due = True
+        self._is_in_flight = False
+        self._sent = 0
+        self._detours = 0
+        self._next: Timer | None = None
+        self._patience = Patience[Errand](self._retry_in, "node/lease")
+
+    def _retry_in(self, delay: Seconds, _errand: Errand) -> Timer:
+        return self.after(delay, LeaseDue())
+
+    @override
+    def started(self) -> None:
+        self._ports.registrar.tell(FollowNode(subscriber=self._ports.me))
+        self._go_on()
+
+    @override
+    def receive(self, message: LeaseKeeperMessage, /) -> None:
+        match message:
+            case NodeIs(uid=uid, is_deleting=is_deleting):
+                self._follow(None if is_deleting else uid)
+            case NodeIsGone():
+                self._follow(None)
+            case LeaseDue():
+                self._is_due = True
+            case ApiAnswered():
+                self._take_answer(message)
+            case _:
+                assert_never(message)
+        self._go_on()
+
+    def _follow(self, owner: NodeUid | None) -> None:
+        # A Lease of another owner is about to be collected as garbage, so a new owner cannot wait.
+        self._is_due |= owner not in {None, self._owner}
+        self._owner = owner
+
+    def _go_on(self) -> None:
+        if not self._is_due or self._is_in_flight:
+            return
+        request = self._request()
+        if request is None:
+            return  # for want of a Node: it comes as a message
+        self._is_due = False
+        self._is_in_flight = True
+        self._sent += 1
+        self._ports.calls.tell(
+            CallApi(request=request, reply_to=self.me, ref=self._sent, deadline=self._period)
+        )
+
+    def _request(self) -> ApiRequest | None:
+        now = self.clock.wall()
+        if self._lease is not None:
+            return lease.renewal(self._lease, self._node, self._owner, self._duration, now)
+        if not self._is_absent:
+            return lease.look(self._node)
+        if self._owner is not None:
+            return lease.creation(self._node, self._owner, self._duration, now)
+        return None
+
+    def _take_answer(self, answer: ApiAnswered) -> None:
+        if answer.ref != self._sent or not self._is_in_flight:
+            return
+        self._is_in_flight = False
+        if isinstance(answer.outcome, ApiFailure):
+            self._fail(answer.request.verb, answer.outcome)
+            return
+        self._lease = answer.outcome
+        if answer.request.verb is Verb.GET:
+            self._is_due = True
+            return
+        self._detours = 0
+        self._patience.succeeded(Errand.RENEW)
+        if self._next is not None:
+            self._next.cancel()
+        self._next = self.after(jittered(self._period, 0.04), LeaseDue())
+
+    def _fail(self, verb: Verb, failure: ApiFailure) -> None:
+        is_missing = failure.kind is FailureKind.NOT_FOUND
+        if is_missing and verb is Verb.CREATE:
+            sentence = f"the namespace {lease.NAMESPACE} is missing: {failure.sentence}"
+            failure = replace(failure, sentence=sentence)
+        elif is_missing or failure.retry is Retry.AFTER_RELIST:
+            # What was known is wrong, so the next step is another one, and need not wait.
+            self._lease, self._is_absent = None, is_missing
+            self._detours += 1
+            self._is_due |= self._detours <= DETOURS
+        if not self._is_due:
+            self._patience.failed(Errand.RENEW)
+            self._patience.show(Errand.RENEW, failure)
+            self._patience.wait(Errand.RENEW, failure)

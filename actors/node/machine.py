@@ -1,0 +1,169 @@
+"""What there is to know of this machine, read from where Linux shows it.
+
+The rim: everything here touches the system, and nothing of it ever fails. What cannot be read is
+empty or ``None``: containers hide some of it, and a node without a machine ID is still a node.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+from typing_extensions import override
+
+from actors.node.conditions import Signals, Stock
+
+ARCHITECTURES: Final[Mapping[str, str]] = {
+    "x86_64": "amd64",
+    "aarch64": "arm64",
+    "armv6l": "arm",
+    "armv7l": "arm",
+    "i386": "386",
+    "i686": "386",
+    "loongarch64": "loong64",
+}
+"""The kernel's words in Go's, where they differ: images and node selectors use Go's."""
+
+_FAR_AWAY: Final = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
+"""Addresses of documentation, which belong to nobody: only the default route leads there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineFacts:
+    """One reading of the machine. All amounts of memory and storage are in bytes."""
+
+    cpus: int
+    memory: int
+    storage: int
+    hugepages: Mapping[int, int] = field(default_factory=dict)
+    """Bytes set aside, by the size of the pages."""
+    addresses: tuple[str, ...] = ()
+    """IP addresses, the most important one first."""
+    machine_id: str = ""
+    system_uuid: str = ""
+    boot_id: str = ""
+    kernel: str = ""
+    os_image: str = ""
+    architecture: str = ""
+    """In Go's words."""
+    signals: Signals = field(default_factory=Signals)
+
+
+class Machine(Protocol):
+    """The machine that the Node stands for."""
+
+    def read(self) -> MachineFacts:
+        """Return how it is at present. May block for as long as a filesystem does; never raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinuxMachine(Machine):
+    """The whole of this machine, as a kubelet reports it, whatever the limits of our own cgroup."""
+
+    root_dir: Path
+    """Whose filesystem counts as ephemeral storage. Need not exist yet."""
+    node_ips: Sequence[str] = ()
+    """Addresses that were told us; otherwise it is that of the default route."""
+    system: Path = Path("/")
+    """Where ``proc``, ``sys`` and ``etc`` are."""
+
+    @override
+    def read(self) -> MachineFacts:
+        """Return how it is at present."""
+        memory = _pairs(self._text("proc/meminfo"), ":")
+        disk = _filesystem(self.root_dir)
+        return MachineFacts(
+            cpus=os.cpu_count() or 1,
+            memory=_kibibytes(memory.get("MemTotal")) or 0,
+            storage=disk.f_blocks * disk.f_frsize if disk else 0,
+            hugepages=self._hugepages(),
+            addresses=tuple(self.node_ips) or default_addresses(),
+            machine_id=self._text("etc/machine-id") or self._text("var/lib/dbus/machine-id"),
+            # Readable for root only; virtual machines without firmware tables have none.
+            system_uuid=self._text("sys/class/dmi/id/product_uuid"),
+            boot_id=self._text("proc/sys/kernel/random/boot_id"),
+            kernel=os.uname().release,
+            os_image=_os_image(self._text("etc/os-release")),
+            architecture=ARCHITECTURES.get(os.uname().machine, os.uname().machine),
+            signals=Signals(
+                memory_free=_kibibytes(memory.get("MemAvailable")),
+                storage=_stock(disk and disk.f_bavail, disk and disk.f_blocks),
+                # Filesystems that make inodes as they need them say that they have none at all.
+                inodes=_stock(disk and disk.f_favail, disk and disk.f_files),
+                pids=self._pids(),
+            ),
+        )
+
+    def _text(self, path: str) -> str:
+        with suppress(OSError):
+            return (self.system / path).read_text(errors="replace").strip()
+        return ""
+
+    def _hugepages(self) -> dict[int, int]:
+        pages = {}
+        for folder in sorted(self.system.glob("sys/kernel/mm/hugepages/hugepages-*kB")):
+            size = _number(folder.name.removeprefix("hugepages-").removesuffix("kB"))
+            count = _number(self._text(f"{folder.relative_to(self.system)}/nr_hugepages"))
+            if size:
+                pages[size * 1024] = size * 1024 * (count or 0)
+        return pages
+
+    def _pids(self) -> Stock:
+        """Return the process IDs: threads have them too. ``loadavg`` says "running/all"."""
+        limits = map(
+            _number, map(self._text, ("proc/sys/kernel/pid_max", "proc/sys/kernel/threads-max"))
+        )
+        limit = min((each for each in limits if each is not None), default=None)
+        load = self._text("proc/loadavg").split()
+        used = _number(load[3].rpartition("/")[2]) if len(load) > 3 else None
+        free = None if limit is None or used is None else max(0, limit - used)
+        return Stock(free=free, total=limit)
+
+
+def default_addresses() -> tuple[str, ...]:
+    """Return the address that the default route leaves from, IPv4 before IPv6; none without a route.
+
+    Connecting a UDP socket looks up the route and sends nothing.
+    """
+    for family, far_away in _FAR_AWAY:
+        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((far_away, 9))
+            return (str(probe.getsockname()[0]),)
+    return ()
+
+
+def _filesystem(path: Path) -> os.statvfs_result | None:
+    """Return the filesystem that holds ``path``, or will once it is made."""
+    for place in (path, *path.parents):
+        with suppress(OSError):
+            return os.statvfs(place)
+    return None
+
+
+def _stock(free: int | None, total: int | None) -> Stock:
+    return Stock(free=free, total=total)
+
+
+def _os_image(os_release: str) -> str:
+    return _pairs(os_release, "=").get("PRETTY_NAME", "").strip("\"'")
+
+
+def _pairs(text: str, separator: str) -> dict[str, str]:
+    parts = (line.partition(separator) for line in text.splitlines())
+    return {name.strip(): value.strip() for name, _, value in parts}
+
+
+def _kibibytes(text: str | None) -> int | None:
+    """Return the bytes of ``123 kB``, which means kibibytes in ``/proc``."""
+    number = _number((text or "").removesuffix("kB").strip())
+    return None if number is None else number * 1024
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() else None

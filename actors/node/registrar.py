@@ -1,0 +1,274 @@
+"""NodeRegistrar: keeps the Node in the cluster that stands for this machine.
+
+The actor around pure parts: ``errands`` says what is to be done next, from ``sight`` (what is known of
+the Node), ``document`` (what it should be) and ``conditions`` (how it is). One call is in flight at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, assert_never
+
+import structlog
+from typing_extensions import override
+
+from actors.kernel import Actor, Key, Port, Timer
+from actors.messages.api import (
+    ApiAnswered,
+    ApiFailure,
+    CallApi,
+    FailureKind,
+    Retry,
+)
+from actors.messages.node import (
+    FollowNode,
+    LoopsAre,
+    NodeFact,
+    NodeIs,
+    NodeIsGone,
+    NodeMessage,
+)
+from actors.messages.pods import JsonObject
+from actors.messages.units import Seconds
+from actors.messages.watches import (
+    ObjectChanged,
+    ObjectsAre,
+    Watch,
+    WatchFact,
+    WatchFailed,
+    WatchRecovered,
+    WatchTarget,
+)
+from actors.node import document
+from actors.node.conditions import Condition, findings, lasting, pressures
+from actors.node.errands import Errand, Errands
+from actors.node.facts import fact_of, is_news
+from actors.node.machine import Machine
+from actors.node.patience import Patience
+from actors.node.rules import RETRIES, NodeRules, jittered
+from actors.node.sight import uid_of
+
+ATTEMPTS: Final = 5
+"""For one report (rule N2). The next look reports anyhow."""
+SETTLED: Final = Seconds(30.0)
+"""A Node that goes sooner than this after its registration is taken away by somebody on purpose: after
+the first time it is registered again with growing waits, so that two programs cannot race."""
+
+_log = structlog.get_logger("node/registrar")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookDue:
+    """It is time to look at the machine. Coalesced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryDue:
+    """An errand that failed has waited long enough."""
+
+    errand: Errand
+
+
+NodeRegistrarMessage: TypeAlias = NodeMessage | WatchFact | ApiAnswered | LookDue | RetryDue
+
+
+def _name_of(message: NodeRegistrarMessage) -> Hashable | None:
+    return type(message).__name__ if isinstance(message, LookDue | LoopsAre) else None
+
+
+NODE_REGISTRAR = Key[NodeRegistrarMessage]("node/registrar", coalesce=_name_of)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePorts:
+    """Whom the registrar talks to."""
+
+    calls: Port[CallApi]
+    watches: Port[Watch]
+    me: Port[WatchFact]
+    """Its own address, where a watch finds every life of it."""
+
+
+@dataclass(slots=True)
+class NodeMemory:
+    """What outlives a life of the registrar."""
+
+    followers: dict[Port[NodeFact], None] = field(default_factory=dict)
+    told: NodeFact | None = None
+    """What the followers know."""
+    failed: tuple[str, ...] = ()
+    """The agent's loops that fail."""
+    pressed: dict[Condition, Seconds] = field(default_factory=dict)
+    """When each pressure was last observed."""
+
+
+class NodeRegistrar(Actor[NodeRegistrarMessage]):
+    """Registers the Node, labels it, and reports its status.
+
+    Owns: what is known of the Node, the look at the machine, the reports. Has a thread of its own,
+    since reading the machine may block.
+    Hears: ``FollowNode``, ``LoopsAre``; of its watch all ``WatchFact``; answers to its calls.
+    Tells: followers ``NodeIs`` when the Node appears, is another, begins to be deleted, or has other
+    labels, annotations or spec (not for a status: there is one every few minutes), and ``NodeIsGone``;
+    both may repeat.
+    Fails when: there is a bug. Whatever the API server says is waited out.
+
+    A Node that is deleted is registered again at once. What others wrote on it stays. An ordered stop
+    says nothing to the API server: as with a kubelet the Lease runs out, and pods outlive the agent.
+    """
+
+    def __init__(
+        self, rules: NodeRules, ports: NodePorts, machine: Machine, memory: NodeMemory
+    ) -> None:
+        self._rules = rules
+        self._ports = ports
+        self._machine = machine
+        self._memory = memory
+        self._errands = Errands(rules)
+        self._next_look: Timer | None = None
+        self._in_flight: Errand | None = None
+        self._sent = 0
+        self._registered_at: Seconds | None = None
+        self._short_lives = 0
+        self._patience = Patience[Errand](self._retry_in, "node/registrar")
+
+    def _retry_in(self, delay: Seconds, errand: Errand) -> Timer:
+        return self.after(delay, RetryDue(errand=errand))
+
+    @override
+    def started(self) -> None:
+        target = WatchTarget(
+            path=document.NODES, field_selector=f"metadata.name={self._rules.name}"
+        )
+        self._ports.watches.tell(Watch(target=target, subscriber=self._ports.me))
+        self.me.tell(LookDue())
+
+    @override
+    def receive(self, message: NodeRegistrarMessage, /) -> None:
+        match message:
+            case ObjectsAre() | ObjectChanged() | WatchFailed() | WatchRecovered():
+                self._see(message)
+            case ApiAnswered():
+                self._take_answer(message)
+            case RetryDue(errand=errand):
+                self._patience.resume(errand)
+            case LookDue():
+                self._look()
+            case LoopsAre(failed=failed):
+                self._memory.failed = failed
+                self._look()
+            case FollowNode(subscriber=subscriber):
+                self._follow(subscriber)
+            case _:
+                assert_never(message)
+        self._publish()
+        self._go_on()
+
+    def _see(self, fact: WatchFact) -> None:
+        match fact:
+            case ObjectsAre(objects=objects, resource_version=version):
+                self._errands.sight.listed(objects, version)
+            case ObjectChanged(op=op, object=node):
+                self._errands.sight.changed(op, node)
+            case WatchFailed() | WatchRecovered():
+                pass  # the keeper of watches shows it, and what was told stays as it was
+            case _:
+                assert_never(fact)
+
+    # The machine.
+
+    def _look(self) -> None:
+        now = self.clock.monotonic()
+        facts = self._machine.read()
+        observed = pressures(facts.signals)
+        self._memory.pressed.update({each: now for each, seen in observed.items() if seen})
+        held = lasting(observed, self._memory.pressed, now, self._rules.pressure_transition_period)
+        self._errands.facts = facts
+        self._errands.found = findings(held, self._memory.failed)
+        self._errands.want_report()
+        if self._next_look is not None:
+            self._next_look.cancel()
+        self._next_look = self.after(jittered(self._rules.status_update_frequency, 0.04), LookDue())
+
+    # The followers.
+
+    def _follow(self, subscriber: Port[NodeFact]) -> None:
+        self._memory.followers[subscriber] = None
+        if self._memory.told is not None:
+            subscriber.tell(self._memory.told)
+
+    def _publish(self) -> None:
+        """Tell the followers, if there is something to tell."""
+        sight = self._errands.sight
+        if not sight.is_known:
+            return
+        fact, told = fact_of(self._rules.name, sight.node), self._memory.told
+        if not is_news(fact, told):
+            return
+        self._memory.told = fact
+        if isinstance(fact, NodeIsGone):
+            self._note_departure()
+        elif not isinstance(told, NodeIs) or told.uid != fact.uid:
+            self._errands.want_report()
+        for follower in self._memory.followers:
+            follower.tell(fact)
+
+    def _note_departure(self) -> None:
+        """Have the Node registered at once, unless it is taken away time after time."""
+        lived_since, self._registered_at = self._registered_at, None
+        if lived_since is None or self.clock.monotonic() - lived_since >= SETTLED:
+            self._short_lives = 0
+            self._patience.resume(Errand.REGISTER)
+            return
+        self._short_lives += 1
+        if self._short_lives > 1:
+            self._patience.wait_for(Errand.REGISTER, RETRIES.delay(self._short_lives - 1))
+
+    # The calls.
+
+    def _go_on(self) -> None:
+        """Send the next request, unless one is under way."""
+        if self._in_flight is not None:
+            return
+        step = self._errands.next(self._patience.waits, self.clock.monotonic(), self.clock.wall())
+        if step is not None:
+            self._in_flight, request = step
+            self._sent += 1
+            self._ports.calls.tell(CallApi(request=request, reply_to=self.me, ref=self._sent))
+
+    def _take_answer(self, answer: ApiAnswered) -> None:
+        errand, outcome = self._in_flight, answer.outcome
+        if errand is None or answer.ref != self._sent:
+            return
+        self._in_flight = None
+        if not isinstance(outcome, ApiFailure):
+            self._succeed(errand, outcome)
+        elif outcome.kind is FailureKind.NOT_FOUND and errand is not Errand.REGISTER:
+            self._errands.missed(errand)
+        else:
+            self._fail(errand, outcome)
+
+    def _succeed(self, errand: Errand, node: JsonObject) -> None:
+        now = self.clock.monotonic()
+        self._patience.succeeded(errand)
+        self._errands.succeeded(errand, node, now)
+        if errand is Errand.REGISTER:
+            self._registered_at = now
+            _log.info("registered the Node", node=self._rules.name, uid=uid_of(node))
+
+    def _fail(self, errand: Errand, failure: ApiFailure) -> None:
+        failures = self._patience.failed(errand)
+        if failure.retry is Retry.AFTER_RELIST:
+            self._errands.sight.is_doubted = True
+        else:
+            self._patience.show(errand, failure)
+        if errand is Errand.REPORT:
+            if failures >= ATTEMPTS or failure.retry is Retry.NEVER:
+                self._patience.give_up(errand)
+                return
+            self._errands.want_report()
+        if errand is Errand.LABEL and failure.retry is Retry.NEVER:
+            self._patience.wait_for(errand, self._rules.status_report_frequency)
+            return
+        self._patience.wait(errand, failure)

@@ -1,0 +1,102 @@
+"""What is known of the Node, which is told of through two channels: a watch, and answers to calls.
+
+Either may be behind the other: the answer to a patch comes before the event of a change that preceded
+it, and an answer may be late and speak of a Node that is gone. Versions and UIDs put that in order;
+where they cannot, there is a doubt, and only a look at the API server ends it. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from actors.messages.pods import JsonObject
+from actors.messages.watches import ObjectOp
+
+
+@dataclass(slots=True)
+class NodeSight:
+    """The Node, as far as anybody has told."""
+
+    node: JsonObject | None = None
+    is_known: bool = False
+    """Somebody has told whether there is a Node."""
+    is_doubted: bool = False
+    """What was told contradicts itself: look."""
+    _newest: int = 0
+    """The highest resource version that was told: what is older comes late."""
+    _gone: str = ""
+    """UID of the last Node that is known to be gone."""
+    _is_disturbed: bool = False
+    """Something was told since the look began."""
+
+    def listed(self, nodes: Sequence[JsonObject], version: str) -> None:
+        """Take a complete listing of the watch, made at ``version``."""
+        node = nodes[0] if nodes else None
+        if self._is_late(version) or (node is not None and uid_of(node) == self._gone):
+            # Mostly it is late. But an API server that was restored from a backup begins anew with
+            # old versions, so it cannot be ignored.
+            self.is_doubted = True
+            return
+        self._take(node, version)
+
+    def changed(self, op: ObjectOp, node: JsonObject) -> None:
+        """Take one event of the watch."""
+        if op is ObjectOp.DELETED:
+            if self.node is None or uid_of(node) == uid_of(self.node):
+                self._take(None, version_of(node))
+                self._gone = uid_of(node)
+        else:
+            self.answered(node)
+
+    def answered(self, node: JsonObject) -> None:
+        """Take the answer to a creation or a patch."""
+        version = version_of(node)
+        if uid_of(node) != self._gone and not self._is_late(version):
+            self._take(node, version)
+
+    def missing(self) -> None:
+        """Take it that a change was answered with "not found": so it was, but who knows how it is."""
+        self.is_doubted = True
+
+    def looking(self) -> None:
+        """Note that a look begins."""
+        self._is_disturbed = False
+
+    def looked(self, node: JsonObject | None) -> None:
+        """Take the answer to a look; None when there is no Node.
+
+        It is believed whatever was told before it, but not against what was told since it began: then
+        the doubt stays, and there has to be another look.
+        """
+        if self._is_disturbed:
+            return
+        self.is_doubted = False
+        self._newest = 0
+        self._take(node, version_of(node) if node is not None else "")
+
+    def _take(self, node: JsonObject | None, version: str) -> None:
+        if self.node is not None and (node is None or uid_of(node) != uid_of(self.node)):
+            self._gone = uid_of(self.node)
+        self.node = node
+        self.is_known = True
+        self._is_disturbed = True
+        self._newest = max(self._newest, _number(version))
+
+    def _is_late(self, version: str) -> bool:
+        # The API allows to compare versions that are numbers. Others count as new: the last word counts.
+        return 0 < _number(version) < self._newest
+
+
+def uid_of(node: JsonObject) -> str:
+    """Return the UID of a document."""
+    return str(node.get("metadata", {}).get("uid") or "")
+
+
+def version_of(node: JsonObject) -> str:
+    """Return the resource version of a document."""
+    return str(node.get("metadata", {}).get("resourceVersion") or "")
+
+
+def _number(version: str) -> int:
+    return int(version) if version.isascii() and version.isdecimal() else 0

@@ -1,0 +1,257 @@
+"""ApiCalls: sends what the other actors ask of the API server, one request and one answer each.
+
+The actor holds the turns: who is next, how fast, how many at once. The waiting is done by threads
+(``sending.py``), which know nothing but their one request. It never tries again: who asks knows whether
+the world has changed meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, assert_never
+from urllib.parse import urlsplit
+
+import structlog
+from typing_extensions import override
+
+from actors.kernel import Key, PooledActor, Port, Timer
+from actors.messages.api import (
+    ApiAnswered,
+    ApiFailure,
+    ApiRequest,
+    CallApi,
+    CallsDescribed,
+    CallsMessage,
+    DescribeCalls,
+    FailureKind,
+)
+from actors.messages.pods import JsonObject
+from actors.messages.units import Seconds
+from kube.access import Access
+from kube.attempts import attempt_of, is_lifeline
+from kube.errors import ApiError
+from kube.rate_limit import TokenBucket
+from kube.sending import Sender, Sent
+from kube.troubles import Troubles
+
+GRACE: Final = Seconds(1.0)
+"""What a thread may be late with its own deadline before it is answered for."""
+
+_log = structlog.get_logger("api-calls")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallDone:
+    """A thread is back. Told once for each call that was sent."""
+
+    number: int
+    request: ApiRequest
+    sent: Sent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOverdue:
+    """A thread should have been back."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnDue:
+    """The rate limit has a token again."""
+
+
+CallsActorMessage: TypeAlias = CallsMessage | CallDone | CallOverdue | TurnDue
+
+API_CALLS = Key[CallsActorMessage]("api-calls")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRules:
+    """How fast, and how many at once."""
+
+    qps: float = 50.0
+    """``kubeAPIQPS``: requests a second in the long run; zero or less for no limit."""
+    burst: int = 100
+    """``kubeAPIBurst``."""
+    in_flight: int = 8
+    """Threads."""
+    kept_free: int = 2
+    """Threads that only lifelines get: with every other one waiting for a slow API server, the Lease
+    is still renewed."""
+
+
+@dataclass(slots=True)
+class CallMemory:
+    """What outlives a life of ApiCalls. Used by one life at a time, so it needs no lock."""
+
+    unanswered: dict[int, CallApi] = field(default_factory=dict)
+    """In the order in which they were told."""
+    last_number: int = 0
+    requests: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    troubles: Troubles = field(default_factory=Troubles)
+    server: str = ""
+    user: str = ""
+    error: str = ""
+
+
+class ApiCalls(PooledActor[CallsActorMessage]):
+    """Sends calls to the API server and answers each exactly once.
+
+    Owns: the order of the calls, the rate limit, the number of calls under way.
+    Hears: ``CallApi``, ``DescribeCalls``; ``CallDone`` from its threads, ``CallOverdue`` and
+    ``TurnDue`` from its timers.
+    Tells: who called, one ``ApiAnswered``; LOST when this life ends before the call does.
+    Fails when: there is a bug. Whatever the API server does is an answer.
+
+    Order: calls are sent in the order in which they were told, those for the Node and its Lease before
+    all others: a thousand pods to be created at 50 a second would keep a Lease of 40 s waiting for 20 s,
+    behind which the cluster begins to take the node for dead. Answers come in any order.
+    Repetition: none. A call that is answered with LOST or TIMEOUT may still have arrived.
+    """
+
+    def __init__(
+        self,
+        sender: Sender,
+        make_executor: Callable[[], Executor],
+        memory: CallMemory,
+        rules: CallRules,
+    ) -> None:
+        self._sender = sender
+        self._make_executor = make_executor
+        self._memory = memory
+        self._rules = rules
+        self._bucket = TokenBucket(qps=rules.qps, burst=rules.burst)
+        self._lifelines: deque[int] = deque()
+        self._others: deque[int] = deque()
+        self._in_flight: dict[int, Timer] = {}
+        self._turn: Timer | None = None
+
+    @override
+    def started(self) -> None:
+        self._answer_all_lost("the sender of calls crashed")
+        self._executor = self._make_executor()
+        # Nobody is waited for: a thread that is still out comes back by its own deadline.
+        self.resources.callback(self._executor.shutdown, wait=False, cancel_futures=True)
+
+    @override
+    def stopping(self) -> None:
+        self._answer_all_lost("the agent is stopping")
+
+    @override
+    def receive(self, message: CallsActorMessage, /) -> None:
+        match message:
+            case CallApi():
+                self._take(message)
+            case DescribeCalls(reply_to=reply_to):
+                reply_to.tell(self._described())
+            case CallDone():
+                self._finish(message)
+            case CallOverdue(number=number):
+                self._give_up(number)
+            case TurnDue():
+                self._turn = None
+            case _:
+                assert_never(message)
+        self._send_who_may()
+
+    # The turns.
+
+    def _take(self, call: CallApi) -> None:
+        self._memory.last_number += 1
+        self._memory.unanswered[self._memory.last_number] = call
+        lane = self._lifelines if is_lifeline(call.request) else self._others
+        lane.append(self._memory.last_number)
+
+    def _send_who_may(self) -> None:
+        while (lane := self._next_lane()) is not None and self._turn is None:
+            self._bucket, wait = self._bucket.take(self.clock.monotonic())
+            if wait > 0:
+                self._turn = self.after(wait, TurnDue())
+            else:
+                self._send(lane.popleft())
+
+    def _next_lane(self) -> deque[int] | None:
+        """Return the lane whose first call may be sent, were it not for the rate limit."""
+        free = self._rules.in_flight - len(self._in_flight)
+        if self._lifelines and free > 0:
+            return self._lifelines
+        return self._others if self._others and free > self._rules.kept_free else None
+
+    def _send(self, number: int) -> None:
+        call = self._memory.unanswered[number]
+        within = Seconds(call.deadline + GRACE)
+        self._in_flight[number] = self.after(within, CallOverdue(number=number))
+        self._executor.submit(_work, self._sender, call, number, self.me)
+
+    # The answers.
+
+    def _finish(self, done: CallDone) -> None:
+        self._in_flight.pop(done.number).cancel()
+        self._note(done)
+        self._answer(done.number, done.sent.outcome)
+
+    def _give_up(self, number: int) -> None:
+        """Answer for a thread that does not come back; it stays in flight, since it is one less."""
+        call = self._memory.unanswered[number]
+        why = f"no answer within {call.deadline:g} s"
+        self._answer(number, self._failure(call, why, FailureKind.TIMEOUT))
+
+    def _answer(self, number: int, outcome: JsonObject | ApiFailure) -> None:
+        # Gone already when the thread comes back after its time.
+        call = self._memory.unanswered.pop(number, None)
+        if call is not None:
+            call.reply_to.tell(ApiAnswered(request=call.request, ref=call.ref, outcome=outcome))
+
+    def _answer_all_lost(self, why: str) -> None:
+        for number, call in tuple(self._memory.unanswered.items()):
+            self._answer(number, self._failure(call, why, FailureKind.LOST))
+
+    def _failure(self, call: CallApi, why: str, kind: FailureKind) -> ApiFailure:
+        server, user = self._memory.server, self._memory.user
+        access = Access(server=server, user=user) if server else None
+        return ApiError(why, kind=kind).failure(attempt_of(call.request), access)
+
+    # What people see.
+
+    def _note(self, done: CallDone) -> None:
+        sent, memory = done.sent, self._memory
+        outcome = sent.outcome
+        host = urlsplit(sent.server).netloc
+        memory.requests.update((code, host, done.request.verb.value) for code in sent.codes)
+        memory.server, memory.user = sent.server or memory.server, sent.user or memory.user
+        no_answer = isinstance(outcome, ApiFailure) and not outcome.status
+        memory.error = outcome.sentence if no_answer and isinstance(outcome, ApiFailure) else ""
+        before, memory.troubles = memory.troubles, memory.troubles.after(done.request, outcome)
+        _log_changes(before, memory.troubles)
+
+    def _described(self) -> CallsDescribed:
+        return CallsDescribed(
+            server=self._memory.server,
+            user=self._memory.user,
+            error=self._memory.error,
+            requests=dict(self._memory.requests),
+            waiting=len(self._lifelines) + len(self._others),
+            in_flight=len(self._in_flight),
+        )
+
+
+def _work(sender: Sender, call: CallApi, number: int, reply_to: Port[CallDone]) -> None:
+    """Send ``call`` on the calling thread and tell what came of it, whatever that is."""
+    try:
+        sent = sender.send(call.request, call.deadline)
+    except Exception as error:  # noqa: BLE001  # one request must not take the others with it
+        _log.exception("a bug in sending", request=attempt_of(call.request))
+        lost = ApiError(f"a bug in the agent: {type(error).__name__}", kind=FailureKind.LOST)
+        sent = Sent(outcome=lost.failure(attempt_of(call.request), None))
+    reply_to.tell(CallDone(number=number, request=call.request, sent=sent))
+
+
+def _log_changes(before: Troubles, after: Troubles) -> None:
+    for key in after.present.keys() - before.present.keys():
+        _log.warning("calls to the API server fail", reason=after.present[key])
+    for key in before.present.keys() - after.present.keys():
+        _log.info("calls to the API server succeed again", reason_was=before.present[key])

@@ -1,0 +1,149 @@
+"""HTTP clients for one API server: one that many threads share for calls, and one for watch streams.
+
+Knows an ``Access`` and pyreqwest, nothing of requests. The authorization header belongs to the request
+and not to the client, so that a new token needs no new connection.
+
+pyreqwest trusts the authorities of the system besides the one of the ``Access``, and has no option
+against it: a server whose certificate a public authority has signed is taken for the API server by
+whoever controls its name. It also cannot expect another name than the one in the URL, so with a
+``tls_server_name`` the URL has that name, and the client is told which address is behind it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+from pyreqwest.client import Client, ClientBuilder, SyncClient, SyncClientBuilder
+from pyreqwest.exceptions import BuilderError
+from pyreqwest.proxy import ProxyBuilder
+
+from actors.messages.api import FailureKind
+from kube.access import Access, CredentialsError
+from kube.errors import ApiError
+
+CONNECT_TIMEOUT: Final = timedelta(seconds=10)
+PING_EVERY: Final = timedelta(seconds=20)
+PING_ANSWER_WITHIN: Final = timedelta(seconds=10)
+"""A connection whose other end is gone without a word is noticed within 30 s (29 s measured)."""
+
+_Builder = TypeVar("_Builder", ClientBuilder, SyncClientBuilder)
+_Client = TypeVar("_Client", Client, SyncClient)
+
+
+def sync_client(access: Access, user_agent: str) -> SyncClient:
+    """Return a client for calls, which may be used by many threads at once.
+
+    HTTP/2 if the server can, else HTTP/1.1. It has no total timeout: each request brings its own.
+    May block to look up a name. Raises ``CredentialsError`` and ``ApiError``.
+    """
+    builder = _configured(SyncClientBuilder(), access, user_agent).http2(enable=True)
+    return _built(builder.build, access)
+
+
+def streaming_client(access: Access, user_agent: str) -> Client:
+    """Return a client for watch streams.
+
+    HTTP/2 without asking first: otherwise every request that waits for the first connection dials one
+    of its own. A server that speaks only HTTP/1.1 fails as "speaks no HTTP/2". No total timeout: a
+    quiet watch is a good one, and a dead connection is found by its pings. May block to look up a
+    name. Raises ``CredentialsError`` and ``ApiError``.
+    """
+    builder = _configured(ClientBuilder(), access, user_agent).http2_prior_knowledge()
+    return _built(builder.build, access)
+
+
+def base_url(access: Access) -> str:
+    """Return what the URLs of requests begin with: the path of the API comes right behind it."""
+    if not access.tls_server_name:
+        return access.server
+    url = urlsplit(access.server)
+    port = f":{url.port}" if url.port is not None else ""
+    return f"{url.scheme}://{_bracketed(access.tls_server_name)}{port}{url.path}"
+
+
+def _configured(builder: _Builder, access: Access, user_agent: str) -> _Builder:
+    """Return ``builder`` with everything that both clients have in common."""
+    # Redirects would take the token to wherever the answer says, and the environment's proxies are
+    # pyreqwest's default: the access says whether there is one.
+    builder = builder.user_agent(user_agent).follow_redirects(enable=False).no_proxy()
+    builder = builder.connect_timeout(CONNECT_TIMEOUT)
+    builder = builder.http2_keep_alive_interval(PING_EVERY)
+    builder = builder.http2_keep_alive_timeout(PING_ANSWER_WITHIN)
+    builder = builder.http2_keep_alive_while_idle(enabled=True)
+    if not access.verify:
+        builder = builder.danger_accept_invalid_certs(enable=True)
+    builder = _with_certificates(builder, access)
+    return _on_its_way(builder, access)
+
+
+def _with_certificates(builder: _Builder, access: Access) -> _Builder:
+    if access.ca is not None:
+        if b"-----BEGIN CERTIFICATE-----" not in access.ca:
+            # pyreqwest takes a text without any certificate in silence.
+            raise CredentialsError("the certificate authority's file holds no PEM certificate")
+        builder = builder.add_root_certificate_pem(access.ca)
+    if access.identity is not None:
+        try:
+            builder = builder.identity_pem(access.identity)
+        except ValueError:
+            raise CredentialsError(
+                "the client certificate and its key are not a pair of PEM texts"
+            ) from None
+    return builder
+
+
+def _on_its_way(builder: _Builder, access: Access) -> _Builder:
+    """Return ``builder`` with what stands between us and the server: a proxy, or another name."""
+    if access.proxy and access.tls_server_name:
+        raise CredentialsError("tls-server-name does not work together with a proxy")
+    if access.proxy:
+        try:
+            return builder.proxy(ProxyBuilder.all(access.proxy))
+        except ValueError:  # its text has the URL, which may have a password
+            raise CredentialsError("the proxy's URL cannot be used") from None
+    if access.tls_server_name:
+        url = urlsplit(access.server)
+        # The port of the mapping is not looked at: the URL's is.
+        return builder.resolve(access.tls_server_name, _address_of(url.hostname or ""), 0)
+    return builder
+
+
+def _built(build: Callable[[], _Client], access: Access) -> _Client:
+    try:
+        return build()
+    except (BuilderError, ValueError) as error:
+        raise CredentialsError(_why_not_built(error, access)) from None
+
+
+def _why_not_built(error: Exception, access: Access) -> str:
+    """Return in words what is wrong with the certificates, which is all that can be wrong here."""
+    details = str(error.args[1:])
+    if "KeyMismatch" in details:
+        return "the client key does not belong to the client certificate"
+    if "No CA certificates" in details:
+        return "there is no certificate authority: neither here nor in the system"
+    if access.identity is not None:
+        return "the client certificate, its key or the certificate authority cannot be read"
+    return "the certificate authority cannot be read"
+
+
+def _address_of(host: str) -> str:
+    """Return the first address of ``host``. It stays the same as long as the client lives."""
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        pass
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        raise ApiError("no such host", kind=FailureKind.UNREACHABLE) from None
+    return str(found[0][4][0])
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,188 @@
+"""Asking a command for credentials, as a kubeconfig's ``exec`` says.
+
+The kubernetes client has a part for this, but it waits for ever, hands our terminal to the command, and
+turns all that goes wrong into a log line with the command's own words; which may be a token. So this is
+ours: a deadline, an output that never touches a disk, and one sentence for each trouble.
+https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any, Final
+
+from actors.messages.pods import JsonObject
+from actors.messages.units import Seconds, Timestamp
+
+PATIENCE: Final = Seconds(30.0)
+"""Commands ask some service for a token, which takes seconds at most. One that waits for somebody to
+type something waits in vain here."""
+_LARGEST: Final = 1 << 20
+"""Bytes of an answer: a token and a certificate are some 10 kB."""
+_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+_FOR_COMMANDS: Final = (
+    "server",
+    "tls-server-name",
+    "insecure-skip-tls-verify",
+    "certificate-authority-data",
+    "proxy-url",
+)
+
+
+class PluginError(Exception):
+    """The command gave no credentials. Its text never has what the command wrote."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issued:
+    """What a command gave."""
+
+    token: str = field(default="", repr=False)
+    certificate: str = field(default="", repr=False)
+    """PEM."""
+    key: str = field(default="", repr=False)
+    """PEM."""
+    expires: Timestamp | None = None
+
+
+def run_plugin(
+    config: JsonObject, cluster: JsonObject, folder: Path, patience: Seconds = PATIENCE
+) -> Issued:
+    """Return the credentials that the command of ``config`` prints. Blocks for up to ``patience``.
+
+    ``config`` is a kubeconfig's ``exec``, ``cluster`` its cluster entry, ``folder`` where the kubeconfig
+    is, to which a relative path of the command relates. Raises ``PluginError``.
+    """
+    version = config.get("apiVersion")
+    if version not in _VERSIONS:
+        raise PluginError(f"has another apiVersion than {' and '.join(_VERSIONS)}")
+    if config.get("interactiveMode") == "Always":
+        raise PluginError("wants to ask somebody at a terminal, and there is none")
+    info: dict[str, Any] = {"interactive": False}
+    if config.get("provideClusterInfo") is True:
+        info["cluster"] = _cluster_info(cluster)
+    environment = {
+        **os.environ,
+        **_additions(config),
+        "KUBERNETES_EXEC_INFO": json.dumps(
+            {"apiVersion": version, "kind": "ExecCredential", "spec": info}
+        ),
+    }
+    return _issued(_output(_command(config, folder), environment, patience), version)
+
+
+def _command(config: JsonObject, folder: Path) -> list[str]:
+    command, arguments = config.get("command"), config.get("args") or []
+    if not isinstance(command, str) or not command:
+        raise PluginError("has no command")
+    if not isinstance(arguments, list) or not all(isinstance(word, str) for word in arguments):
+        raise PluginError("has args that are not a list of strings")
+    path = str(folder / command) if "/" in command else shutil.which(command)
+    if path is None:
+        raise PluginError("is not installed: it is nowhere in PATH")
+    return [path, *arguments]
+
+
+def _additions(config: JsonObject) -> dict[str, str]:
+    try:
+        return {item["name"]: str(item["value"]) for item in config.get("env") or ()}
+    except (TypeError, KeyError, AttributeError):
+        raise PluginError("has an env that is not a list of names and values") from None
+
+
+def _cluster_info(cluster: JsonObject) -> JsonObject:
+    """Return of the cluster what commands may know: everything but the paths of our files."""
+    info = {field: cluster[field] for field in _FOR_COMMANDS if field in cluster}
+    for extension in cluster.get("extensions") or ():
+        if extension.get("name") == "client.authentication.k8s.io/exec":
+            info["config"] = extension.get("extension")
+    return info
+
+
+def _output(command: list[str], environment: Mapping[str, str], patience: Seconds) -> bytes:
+    # Into memory instead of a pipe: a grandchild that keeps a pipe open would keep us waiting even
+    # after the deadline. A group of its own, so that the deadline takes such grandchildren too.
+    with open(os.memfd_create("exec-credential"), "w+b") as written:  # noqa: PTH123  # has no path
+        try:
+            process = subprocess.Popen(  # noqa: S603  # what the kubeconfig says is to be run
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=written,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            why = (getattr(error, "strerror", "") or "it is no command").lower()
+            raise PluginError(f"cannot be run: {why}") from None
+        _wait(process, patience)
+        return _head(written)
+
+
+def _wait(process: subprocess.Popen[bytes], patience: Seconds) -> None:
+    try:
+        code = process.wait(patience)
+    except subprocess.TimeoutExpired:
+        raise PluginError(f"gave no answer within {patience:g} s") from None
+    finally:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if code != 0:
+        how = f"exited with {code}" if code > 0 else f"was ended by signal {-code}"
+        raise PluginError(f"{how}; run it by hand to see what it says")
+
+
+def _head(written: IO[bytes]) -> bytes:
+    written.seek(0)
+    output = written.read(_LARGEST + 1)
+    if len(output) > _LARGEST:
+        raise PluginError("printed more than 1 MiB")
+    return output
+
+
+def _issued(output: bytes, version: str) -> Issued:
+    try:
+        credential = json.loads(output)
+    except (ValueError, RecursionError):
+        raise PluginError("printed something that is not JSON") from None
+    status = credential.get("status") if isinstance(credential, dict) else None
+    if not isinstance(status, dict) or credential.get("kind") != "ExecCredential":
+        raise PluginError("printed no ExecCredential with a status")
+    if credential.get("apiVersion") != version:
+        raise PluginError("answered with another apiVersion than it was asked with")
+    texts = ("token", "clientCertificateData", "clientKeyData")
+    token, certificate, key = (_text(status, name) for name in texts)
+    if not token and not (certificate and key):
+        raise PluginError("gave neither a token nor a certificate with its key")
+    if bool(certificate) != bool(key):
+        raise PluginError("gave a certificate without a key, or a key without a certificate")
+    return Issued(token=token, certificate=certificate, key=key, expires=_expiry(status))
+
+
+def _text(status: JsonObject, name: str) -> str:
+    value = status.get(name) or ""
+    if not isinstance(value, str):
+        raise PluginError(f"gave a {name} that is not a string")
+    return value
+
+
+def _expiry(status: JsonObject) -> Timestamp | None:
+    value = status.get("expirationTimestamp")
+    if value is None:
+        return None
+    try:
+        date = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise PluginError("gave an expirationTimestamp that is no date") from None
+    if date.tzinfo is None:
+        raise PluginError("gave an expirationTimestamp without a time zone")
+    return Timestamp(date.timestamp())

@@ -1,0 +1,170 @@
+"""From the text of a kubeconfig to the one cluster and user that its context means.
+
+Pure, and says in one sentence what is wrong: field and line, never a value of it. What the entries
+mean, with their files and defaults, is for ``credentials.py`` and the kubernetes client to find out.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import yaml
+
+from actors.messages.pods import JsonObject
+from kube.access import CredentialsError
+
+_CLUSTER_TEXTS: Final = (
+    "server",
+    "certificate-authority",
+    "certificate-authority-data",
+    "tls-server-name",
+    "proxy-url",
+)
+_USER_TEXTS: Final = (
+    "token",
+    "tokenFile",
+    "client-certificate",
+    "client-certificate-data",
+    "client-key",
+    "client-key-data",
+    "username",
+    "password",
+)
+_UNSUPPORTED: Final = {
+    "auth-provider": "an auth-provider, which Kubernetes gave up; use exec",
+    "as": "impersonation (as), which this agent cannot do",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What one context of a kubeconfig means."""
+
+    context: str
+    user_name: str
+    """The name of the user's entry, or of the context when it has no user."""
+    cluster: JsonObject
+    user: JsonObject
+
+    def files(self, folder: Path) -> dict[str, Path]:
+        """Return the files that the entries name, by field, from ``folder`` if they are relative."""
+        entries = {**self.cluster, **self.user}
+        fields = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
+        # Data in place wins over a file, so that such a file need not exist.
+        used = (field for field in fields if f"{field}-data" not in entries)
+        return {field: folder / entries[field] for field in used if entries.get(field)}
+
+
+def choose(text: bytes, context: str | None) -> Chosen:
+    """Return what ``context`` means, or the current one. Raises ``CredentialsError``."""
+    document = _parsed(text)
+    name = context or document.get("current-context")
+    if not isinstance(name, str) or not name:
+        raise CredentialsError("has no current-context")
+    entry = _entry(document, "context", name)
+    cluster = _entry(document, "cluster", _text(entry, "cluster", "context"))
+    user_name = _text(entry, "user", "context")
+    user = _entry(document, "user", user_name) if user_name else {}
+    _check_cluster(cluster)
+    _check_user(user)
+    return Chosen(context=name, user_name=user_name or name, cluster=cluster, user=_tidy(user))
+
+
+def _parsed(text: bytes) -> JsonObject:
+    try:
+        document = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        # Its own text quotes the line.
+        mark = error.problem_mark
+        where = f" in line {mark.line + 1}" if mark is not None else ""
+        raise CredentialsError(f"is not YAML{where}") from None
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise CredentialsError("is not YAML") from None
+    if not isinstance(document, dict):
+        raise CredentialsError("is empty or no kubeconfig")
+    return document
+
+
+def _entry(document: JsonObject, kind: str, name: str) -> JsonObject:
+    """Return what the list of ``kind`` has under ``name``. The first one counts, as in kubectl."""
+    entries = document.get(f"{kind}s") or []
+    if not isinstance(entries, list):
+        raise CredentialsError(f"has {kind}s that are not a list")
+    for entry in entries:
+        if isinstance(entry, dict) and entry.get("name") == name:
+            return _mapping(entry.get(kind) or {}, f"{kind} {_quoted(name)}")
+    raise CredentialsError(f"has no {kind} {_quoted(name)}")
+
+
+def _mapping(value: Any, place: str) -> JsonObject:
+    if not isinstance(value, dict):
+        raise CredentialsError(f"has a {place} that is not a mapping")
+    return value
+
+
+def _text(entry: JsonObject, field: str, place: str) -> str:
+    value = entry.get(field)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise CredentialsError(f"has a {field} of the {place} that is not a string")
+    return value
+
+
+def _check_cluster(cluster: JsonObject) -> None:
+    for field in _CLUSTER_TEXTS:
+        _text(cluster, field, "cluster")
+    _check_data(cluster, "certificate-authority-data")
+    if not isinstance(cluster.get("insecure-skip-tls-verify", False), bool):
+        raise CredentialsError("has an insecure-skip-tls-verify that is neither true nor false")
+    server = _text(cluster, "server", "cluster")
+    try:
+        url = urlsplit(server)
+        usable = url.scheme in {"http", "https"} and url.hostname and url.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise CredentialsError("has no server of the form https://host:port in its cluster")
+    if "@" in server:
+        raise CredentialsError("has a password in the URL of its server, where it does not belong")
+
+
+def _check_user(user: JsonObject) -> None:
+    for field, what in _UNSUPPORTED.items():
+        if user.get(field):
+            raise CredentialsError(f"has a user with {what}")
+    for field in _USER_TEXTS:
+        _text(user, field, "user")
+    for field in ("client-certificate-data", "client-key-data"):
+        _check_data(user, field)
+    _mapping(user.get("exec") or {}, "user's exec")
+    has_certificate, has_key = (
+        bool(user.get(field) or user.get(f"{field}-data"))
+        for field in ("client-certificate", "client-key")
+    )
+    if has_certificate and not has_key:
+        raise CredentialsError("has a client certificate without a key")
+    if has_key and not has_certificate:
+        raise CredentialsError("has a client key without a certificate")
+
+
+def _check_data(entry: JsonObject, field: str) -> None:
+    try:
+        base64.b64decode("".join(entry.get(field, "").split()), validate=True)
+    except ValueError:
+        raise CredentialsError(f"has a {field} that is not base64") from None
+
+
+def _tidy(user: JsonObject) -> JsonObject:
+    """Return ``user`` with one kind of token: a file of it wins over one in place, as in kubectl."""
+    if user.get("tokenFile"):
+        return {field: value for field, value in user.items() if field != "token"}
+    return user
+
+
+def _quoted(name: str) -> str:
+    return f'"{name[:64]}"'

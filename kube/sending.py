@@ -1,0 +1,220 @@
+"""Sends one request and returns what came of it: the blocking rim of the calls, run in their threads.
+
+Everything that can happen on the way is a value here; only bugs raise. What is shared between threads
+is replaced and never changed: two that find a certificate rotated both build a client, which costs a
+connection and no more.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, Protocol
+
+from pyreqwest.client import SyncClient
+from pyreqwest.exceptions import PyreqwestError
+from pyreqwest.request import SyncStreamRequest
+from pyreqwest.response import SyncResponse
+from typing_extensions import override
+
+from actors.messages.api import ApiFailure, ApiRequest, FailureKind, Verb
+from actors.messages.pods import JsonObject
+from actors.messages.units import Seconds, Timestamp
+from kube.access import Access, Credentials, CredentialsError
+from kube.attempts import attempt_of
+from kube.clients import base_url, sync_client
+from kube.errors import ApiError, error_of_answer, error_of_transport
+
+LARGEST_ANSWER: Final = 64 << 20
+"""Bytes after decompression. The largest object is 1.5 MiB, etcd's limit; a list of 10,000 pods of
+5 kB takes 50 MB."""
+NO_ANSWER: Final = "<error>"
+"""The code of a request without an answer, as in every Kubernetes component."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What came of one request, and what is to be counted and shown of it."""
+
+    outcome: JsonObject | ApiFailure
+    server: str = ""
+    """Empty when no credentials could be read."""
+    user: str = ""
+    codes: tuple[str, ...] = ()
+    """One for each time that something went out: status codes, or ``NO_ANSWER``."""
+
+
+class Sender(Protocol):
+    """Sends requests. May block for the deadline and a little; called by many threads at once."""
+
+    def send(self, request: ApiRequest, deadline: Seconds) -> Sent:
+        """Return what came of ``request``; ``deadline`` is for all of it, a second try included."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Connected:
+    connection: tuple[object, ...]
+    client: SyncClient
+
+
+class HttpSender(Sender):
+    """Sends over HTTP/2 or HTTP/1.1 with the present credentials.
+
+    A 401 has them read again and the request sent once more. A changed certificate, server or proxy
+    makes a new client; the old one ends with the last request that uses it.
+    """
+
+    def __init__(
+        self, credentials: Credentials, user_agent: str, largest_answer: int = LARGEST_ANSWER
+    ) -> None:
+        self._credentials = credentials
+        self._user_agent = user_agent
+        self._largest_answer = largest_answer
+        self._connected: _Connected | None = None
+
+    @override
+    def send(self, request: ApiRequest, deadline: Seconds) -> Sent:
+        return _Exchange(self, request, deadline).run()
+
+    def close(self) -> None:
+        """Close the connections; requests that are under way fail."""
+        connected, self._connected = self._connected, None
+        if connected is not None:
+            connected.client.close()
+
+    @property
+    def credentials(self) -> Credentials:
+        """Where accesses come from."""
+        return self._credentials
+
+    @property
+    def largest_answer(self) -> int:
+        """Bytes of an answer that are read."""
+        return self._largest_answer
+
+    def client(self, access: Access) -> SyncClient:
+        """Return a client with connections for ``access``."""
+        connected = self._connected
+        if connected is None or connected.connection != access.connection:
+            client = sync_client(access, self._user_agent)
+            self._connected = connected = _Connected(access.connection, client)
+        return connected.client
+
+
+class _Exchange:
+    """One request with its second try: what has to be known of the first one for the sentence."""
+
+    def __init__(self, sender: HttpSender, request: ApiRequest, deadline: Seconds) -> None:
+        self._sender = sender
+        self._request = request
+        self._deadline = deadline
+        self._ends_at = time.monotonic() + deadline
+        self._access: Access | None = None
+        self._codes: list[str] = []
+
+    def run(self) -> Sent:
+        """Return what came of it."""
+        try:
+            outcome: JsonObject | ApiFailure = self._attempt()
+        except ApiError as error:
+            outcome = error.failure(attempt_of(self._request), self._access)
+        access = self._access
+        return Sent(
+            outcome=outcome,
+            server=access.server if access is not None else "",
+            user=access.user if access is not None else "",
+            codes=tuple(self._codes),
+        )
+
+    def _attempt(self) -> JsonObject:
+        credentials = self._sender.credentials
+        access = self._read(credentials.access)
+        try:
+            return self._send(access)
+        except ApiError as error:
+            if error.kind is not FailureKind.UNAUTHORIZED:
+                raise
+        return self._send(self._read(lambda: credentials.reload(access)))
+
+    def _read(self, read: Callable[[], Access]) -> Access:
+        try:
+            self._access = read()
+        except CredentialsError as error:
+            raise error_of_transport(error) from error
+        return self._access
+
+    def _send(self, access: Access) -> JsonObject:
+        left = self._ends_at - time.monotonic()
+        if left <= 0:
+            raise error_of_transport(TimeoutError(), self._deadline)
+        try:
+            request = _built(self._sender.client(access), access, self._request, left)
+        except CredentialsError as error:
+            raise error_of_transport(error) from error
+        self._codes.append(NO_ANSWER)
+        try:
+            with request as response:
+                self._codes[-1] = str(response.status)
+                body = self._body(response)
+        except (PyreqwestError, TimeoutError) as error:
+            raise error_of_transport(error, self._deadline) from error
+        return _object(response.status, response.headers, body)
+
+    def _body(self, response: SyncResponse) -> bytes:
+        chunks: list[bytes] = []
+        size = 0
+        while (chunk := response.body_reader.read_chunk()) is not None:
+            chunks.append(bytes(chunk))
+            size += len(chunk)
+            if size > self._sender.largest_answer:
+                limit = self._sender.largest_answer >> 20
+                raise _malformed(f"its answer is larger than {limit} MiB", response.status)
+        return b"".join(chunks)
+
+
+def _built(
+    client: SyncClient, access: Access, request: ApiRequest, left: float
+) -> SyncStreamRequest:
+    """Return ``request`` ready to be sent. Raises ``CredentialsError``."""
+    try:
+        builder = client.request(request.verb.value, base_url(access) + request.path)
+    except ValueError:
+        raise CredentialsError("the server's URL cannot be used") from None
+    builder = builder.query(dict(request.query)).timeout(timedelta(seconds=left))
+    builder = builder.header("Accept", "application/json")
+    if access.authorization:
+        builder = builder.header("Authorization", access.authorization, is_sensitive=True)
+    if request.body is not None:
+        is_patch = request.verb is Verb.PATCH
+        media_type = request.patch.value if is_patch else "application/json"
+        body = json.dumps(request.body, separators=(",", ":"), default=_plain)
+        builder = builder.header("Content-Type", media_type).body_bytes(body.encode())
+    return builder.build_streamed()
+
+
+def _plain(value: object) -> dict[str, Any]:
+    """Return a mapping that is no dict as one, which JSON takes."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is nothing that JSON can say")
+
+
+def _object(status: int, headers: Mapping[str, str], body: bytes) -> JsonObject:
+    """Return the object that an answer holds. Raises ``ApiError``."""
+    if not 200 <= status < 300:
+        raise error_of_answer(status, headers, body, Timestamp(time.time()))
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise _malformed("its answer is not JSON", status) from None
+    if not isinstance(found, dict):
+        raise _malformed("its answer is no JSON object", status)
+    return found
+
+
+def _malformed(text: str, status: int) -> ApiError:
+    return ApiError(text, kind=FailureKind.MALFORMED, status=status)

@@ -1,0 +1,140 @@
+"""What comes after what: the decisions of one watch, as pure functions.
+
+A watch is a series of rounds, each a list or a stream. How a round ended decides what the next one
+is, and when. Refusals back off here, watch by watch; a broken connection is everybody's on it, and
+waits at the gate of its client instead (``gate``).
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from actors.messages.api import FailureKind
+from actors.messages.units import Seconds
+from kube.streams.rules import WatchRules
+
+MOST_DOUBLINGS = 30
+"""2**30 times anything is beyond every cap, and far from what overflows a float."""
+
+SentAt: TypeAlias = tuple[float, ...]
+"""When the last requests were answered, oldest first; as many as are allowed in a window."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """How a list or a stream ended."""
+
+    version: str
+    """The last version seen; empty when there is none to go on from."""
+    lasted: Seconds = Seconds(0.0)
+    """For how long the stream was open; 0 when there was none."""
+    heard: bool = False
+    """An event or a bookmark came."""
+    failure: FailureKind | None = None
+    """None for a server that ended its answer in order."""
+    broken: bool = False
+    """It failed together with its connection, or for want of one."""
+    retry_after: Seconds | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What comes next: a stream from ``version``, or a list when it is empty, after ``delay``."""
+
+    version: str
+    failures: int
+    """In a row: what the backoff doubles with."""
+    delay: Seconds
+    reason: str
+    """Why the watch has to be opened again, in one word for metrics."""
+    is_trouble: bool
+    """Whether subscribers should hear of it: the target is not followed meanwhile."""
+
+
+def next_step(ended: Round, failures: int, rules: WatchRules, chance: random.Random) -> Step:
+    """Return what follows a round that ended after ``failures`` ones in a row."""
+    failures = 0 if _was_healthy(ended, rules) else failures
+    reason = "ended" if ended.failure is None else ended.failure.value
+    if ended.broken and ended.lasted == 0.0:
+        # The gate of its client says when; the watch itself has done nothing wrong.
+        return _step(ended.version, failures, Seconds(0.0), reason, is_trouble=True)
+    if ended.failure is None or ended.broken:
+        return _after_stream(ended, failures, reason, rules, chance)
+    if ended.failure is FailureKind.GONE and failures == 0:
+        # After a restart of the API server nearly every watch hears this: list at once.
+        return _step("", 1, Seconds(0.0), reason, is_trouble=False)
+    # After an event that nobody can read its version is unknown, and the next may be lost.
+    lost = ended.failure in {FailureKind.GONE, FailureKind.MALFORMED}
+    delay = backoff(failures + 1, _first_backoff(ended.failure, rules), rules, chance)
+    wish = min(ended.retry_after or Seconds(0.0), rules.longest_wish)
+    return _step(
+        "" if lost else ended.version, failures + 1, max(delay, wish), reason, is_trouble=True
+    )
+
+
+def backoff(failures: int, first: Seconds, rules: WatchRules, chance: random.Random) -> Seconds:
+    """Return the wait after ``failures`` ones in a row, the first being 1."""
+    doubled = first * 2.0 ** min(failures - 1, MOST_DOUBLINGS)
+    return Seconds(min(rules.longest_backoff, doubled) * chance.uniform(0.8, 1.2))
+
+
+def watch_timeout(rules: WatchRules, chance: random.Random) -> int:
+    """Return after how many seconds the server is asked to end a watch."""
+    return round(chance.uniform(rules.shortest_watch, rules.longest_watch))
+
+
+def pause(sent: SentAt, now: float, rules: WatchRules) -> Seconds:
+    """Return how long a watch with its last requests at ``sent`` must wait for its next."""
+    if len(sent) < rules.most_requests:
+        return Seconds(0.0)
+    return Seconds(max(0.0, sent[0] + rules.request_window - now))
+
+
+def noted(sent: SentAt, now: float, rules: WatchRules) -> SentAt:
+    """Return ``sent`` with one request more."""
+    return (*sent, now)[-rules.most_requests :]
+
+
+def probe_at(last: float, now: float, rules: WatchRules, chance: random.Random) -> float:
+    """Return when a client whose last probe was sent at ``last`` may be tried again."""
+    soonest = now + chance.uniform(rules.first_probe / 2, rules.first_probe)
+    return max(soonest, last + chance.uniform(rules.shortest_probe, rules.longest_probe))
+
+
+def spread(waiting: int, rules: WatchRules) -> Seconds:
+    """Return over how long ``waiting`` streams of one client return."""
+    return Seconds(rules.spread * min(1.0, waiting / rules.streams_per_client))
+
+
+def _was_healthy(ended: Round, rules: WatchRules) -> bool:
+    # What was heard counts only if it ended well or with its connection: a server that sends one
+    # event and then garbage, again and again, is in a series of failures.
+    well = ended.failure is None or ended.broken
+    return ended.lasted >= rules.healthy_after or (ended.heard and well)
+
+
+def _after_stream(
+    ended: Round, failures: int, reason: str, rules: WatchRules, chance: random.Random
+) -> Step:
+    """Return what follows a stream that was open and ended in order, or with its connection."""
+    is_silent = ended.lasted >= rules.silent_after and not ended.heard
+    version = "" if is_silent else ended.version
+    if _was_healthy(ended, rules):
+        reason = "silent" if is_silent else reason
+        return _step(version, 0, Seconds(0.0), reason, is_trouble=False)
+    delay = backoff(failures + 1, rules.first_backoff, rules, chance)
+    return _step(version, failures + 1, delay, reason, is_trouble=False)
+
+
+def _first_backoff(failure: FailureKind, rules: WatchRules) -> Seconds:
+    if failure is FailureKind.FORBIDDEN:
+        return rules.first_forbidden_backoff
+    return rules.first_backoff
+
+
+def _step(version: str, failures: int, delay: Seconds, reason: str, *, is_trouble: bool) -> Step:
+    return Step(
+        version=version, failures=failures, delay=delay, reason=reason, is_trouble=is_trouble
+    )

@@ -1,0 +1,129 @@
+"""One request of a watch, from its sending to the end of its answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from pyreqwest.exceptions import (
+    DetailedPyreqwestError,
+    PyreqwestError,
+    RequestError,
+    RequestTimeoutError,
+)
+from pyreqwest.request import StreamRequest
+from pyreqwest.response import Response
+
+from kube.errors import ApiError, error_of_transport
+from kube.streams.gate import LostError, Permit
+from kube.streams.lanes import Lane
+
+CLOSING: Final = "not a result of an error"
+"""What hyper says when a request met a connection that the server was about to close (GOAWAY)."""
+
+
+class Exchange:
+    """An answer whose head has come."""
+
+    __slots__ = ("_lane", "_permit", "_request", "_response")
+
+    def __init__(
+        self, lane: Lane, permit: Permit, request: StreamRequest, response: Response
+    ) -> None:
+        self._lane = lane
+        self._permit = permit
+        self._request = request
+        self._response = response
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self._response.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers, in lower case."""
+        return {name.lower(): value for name, value in self._response.headers.items()}
+
+    async def read(self) -> bytes | None:
+        """Return the next bytes of the body, None at its end. Raises ``ApiError``.
+
+        May be cancelled. They are a copy: pyreqwest's own would keep the whole network buffer.
+        """
+        try:
+            chunk = await self._response.body_reader.read_chunk()
+        except PyreqwestError as broken:
+            raise _error_of(broken, self._lane, self._permit) from None
+        return None if chunk is None else bytes(chunk)
+
+    async def close(self) -> None:
+        """End the answer, at the server too."""
+        await self._request.__aexit__(None, None, None)
+
+
+async def open_exchange(lane: Lane, permit: Permit, build: Callable[[], StreamRequest]) -> Exchange:
+    """Send the request that ``build`` returns; return its answer. Raises ``ApiError``.
+
+    May be cancelled: the request is then left to itself, which closes it once it is open. If it were
+    cancelled too, its stream would stay open at the server until it times out there.
+    """
+    opening = asyncio.get_running_loop().create_task(_open(lane, permit, build))
+    lane.keep(opening)
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        lane.run(_close_once_open(opening))
+        raise
+
+
+async def _open(lane: Lane, permit: Permit, build: Callable[[], StreamRequest]) -> Exchange:
+    try:
+        exchange = await _entered(lane, permit, build, tries=2)
+    except PyreqwestError as broken:
+        raise _error_of(broken, lane, permit) from None
+    lane.gate.answered(permit)
+    return exchange
+
+
+def _error_of(broken: PyreqwestError, lane: Lane, permit: Permit) -> ApiError:
+    """Return the error of one request, and tell its gate if it is everybody's on the connection."""
+    causes = _causes(broken)
+    is_late = any("timed out" in cause for cause in causes)
+    if isinstance(broken, RequestTimeoutError) and not is_late:
+        # pyreqwest takes any error for a timeout whose text has that word, and the text has the URL:
+        # every watch has a "timeoutSeconds" in it.
+        broken = RequestError(broken.message, broken.details)
+    error = error_of_transport(broken)
+    if is_late and not any("(Connect)" in cause for cause in causes):
+        return error  # this request was too slow, and not the connection
+    lane.gate.failed(permit, error)
+    return LostError(error, was_sent=True)
+
+
+def _causes(error: PyreqwestError) -> list[str]:
+    """Return what an error says of its causes, without what has the URL in it."""
+    causes = error.details["causes"] if isinstance(error, DetailedPyreqwestError) else None
+    texts = [cause["message"] for cause in causes or []]
+    return [text for text in texts if " for url " not in text]
+
+
+async def _entered(
+    lane: Lane, permit: Permit, build: Callable[[], StreamRequest], tries: int
+) -> Exchange:
+    request = build()
+    try:
+        return Exchange(lane, permit, request, await request.__aenter__())
+    except PyreqwestError as broken:
+        # The server has not looked at it, so that it counts as not sent.
+        if tries == 1 or CLOSING not in str(broken.args):
+            raise
+    return await _entered(lane, permit, build, tries - 1)
+
+
+async def _close_once_open(opening: asyncio.Task[Exchange]) -> None:
+    try:
+        exchange = await opening
+    except ApiError:
+        return
+    await exchange.close()

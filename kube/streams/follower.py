@@ -1,0 +1,294 @@
+"""One watch, round after round: list, then watch from the list's version on, as long as it goes.
+
+It keeps nothing of the objects, only the last version: so an event may be told twice when a stream
+is opened again from a version that is older than what was told, and who is told compares versions.
+What to do after a round is decided in ``course``; this carries it out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from enum import StrEnum
+from typing import Final
+
+from actors.messages.api import FailureKind
+from actors.messages.pods import JsonObject
+from actors.messages.units import Seconds
+from actors.messages.watches import (
+    ObjectChanged,
+    ObjectOp,
+    ObjectsAre,
+    WatchDescribed,
+    WatchFact,
+    WatchFailed,
+    WatchRecovered,
+    WatchTarget,
+)
+from kube.errors import ApiError, error_of_status
+from kube.streams.course import Round, Step, next_step, watch_timeout
+from kube.streams.exchange import Exchange
+from kube.streams.gate import LostError
+from kube.streams.lines import BOOKMARK, ERROR, Event, Lines, Page, event_of, page_of
+from kube.streams.memory import Subscribers
+from kube.streams.queries import attempt, list_query, watch_query
+from kube.streams.sending import Sending
+from kube.streams.surroundings import Surroundings
+
+ASKED: Final = "asked"
+"""The reason of a round that a subscriber asked for."""
+
+
+class State(StrEnum):
+    """How a watch is, for people."""
+
+    LISTING = "listing"
+    WATCHING = "watching"
+    WAITING = "waiting"
+
+
+class Follower:
+    """Follows one target from its ``run`` until that is cancelled. Lives on the loop."""
+
+    __slots__ = (
+        "_asked",
+        "_failures",
+        "_heard",
+        "_next_at",
+        "_reconnects",
+        "_resting",
+        "_sending",
+        "_shared",
+        "_since",
+        "_trouble",
+        "_version",
+        "_was_opened",
+        "state",
+        "subscribers",
+        "target",
+        "task",
+    )
+
+    def __init__(self, target: WatchTarget, shared: Surroundings) -> None:
+        self.target = target
+        self.subscribers: Subscribers = ()
+        self.state = State.WAITING
+        self.task: asyncio.Task[None] | None = None
+        self._shared = shared
+        self._sending = Sending(target, shared)
+        self._version = ""
+        self._failures = 0
+        self._heard = False
+        self._asked = False
+        self._was_opened: float | None = None
+        self._resting = True
+        self._next_at: float | None = None
+        self._since = shared.clock.wall()
+        self._reconnects = 0
+        self._trouble: WatchFailed | None = None
+
+    async def run(self) -> None:
+        """Follow the target until cancelled."""
+        try:
+            while True:
+                await self._go_round()
+        finally:
+            self._sending.close()
+
+    def relist(self) -> None:
+        """Have the next round be a list, and at once, unless the watch waits for its next attempt."""
+        if self._resting:
+            self._version = ""
+        elif self.task is not None:
+            self._asked = True
+            self.task.cancel()
+
+    def stop(self) -> None:
+        """Follow no longer."""
+        self._asked = False
+        if self.task is not None:
+            self.task.cancel()
+
+    @property
+    def trouble(self) -> WatchFailed | None:
+        """What subscribers were told last of why the target is not followed."""
+        return self._trouble
+
+    def described(self) -> WatchDescribed:
+        """Return how the watch is."""
+        left = None
+        if self._next_at is not None:
+            left = Seconds(max(0.0, self._next_at - asyncio.get_running_loop().time()))
+        return WatchDescribed(
+            target=self.target,
+            state=self.state.value,
+            resource_version=self._version,
+            since=self._since,
+            reconnects=self._reconnects,
+            error=self._trouble.failure.sentence if self._trouble else "",
+            next_attempt_in=left,
+        )
+
+    # One round.
+
+    async def _go_round(self) -> None:
+        error: ApiError | None = None
+        self._resting = False
+        self._was_opened = None
+        self._heard = False
+        verb = "watch" if self._version else "list"
+        try:
+            await (self._watch() if self._version else self._list())
+        except ApiError as failed:
+            error = failed
+        except asyncio.CancelledError:
+            if not self._asked:
+                raise
+            self._begin_anew()
+            return
+        if verb == "list" and error is None:
+            return
+        step = next_step(
+            self._ended(error), self._failures, self._shared.rules, self._shared.chance
+        )
+        self._resting = True
+        self._take(step, verb, error)
+        await self._rest(step.delay)
+
+    def _begin_anew(self) -> None:
+        """Go on with a list: that is what the round was cancelled for."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  # in a coroutine there is one
+        task.uncancel()
+        self._asked = False
+        self._version = ""
+        self._count(ASKED)
+        self._enter(State.WAITING)
+
+    def _ended(self, error: ApiError | None) -> Round:
+        lasted = 0.0
+        if self._was_opened is not None:
+            lasted = asyncio.get_running_loop().time() - self._was_opened
+        return Round(
+            version=self._version,
+            lasted=Seconds(lasted),
+            heard=self._heard,
+            failure=error.kind if error is not None else None,
+            broken=isinstance(error, LostError),
+            retry_after=error.retry_after if error is not None else None,
+        )
+
+    def _take(self, step: Step, verb: str, error: ApiError | None) -> None:
+        self._version = step.version
+        self._failures = step.failures
+        self._enter(State.WAITING)
+        if not isinstance(error, LostError) or error.was_sent:
+            self._count(step.reason)
+        if step.is_trouble and error is not None:
+            self._tell_trouble(verb, error)
+
+    async def _rest(self, delay: Seconds) -> None:
+        if delay > 0.0:
+            self._next_at = asyncio.get_running_loop().time() + delay
+            await asyncio.sleep(delay)
+            self._next_at = None
+
+    # A list.
+
+    async def _list(self) -> None:
+        """Tell all objects of the target. Raises ``ApiError``."""
+        self._enter(State.LISTING)
+        pages = await self._pages()
+        objects = tuple(item for page in pages for item in page.objects)
+        self._version = pages[-1].version
+        self._tell(ObjectsAre(target=self.target, objects=objects, resource_version=self._version))
+
+    async def _pages(self) -> list[Page]:
+        size: int | None = self._shared.rules.page_size
+        pages = [await self._page(size, "")]
+        while pages[-1].next:
+            try:
+                pages.append(await self._page(size, pages[-1].next))
+            except ApiError as error:
+                if error.kind is not FailureKind.GONE:
+                    raise
+                # The token is too old: what was read is of a version that the server has forgotten.
+                size = None
+                pages = [await self._page(size, "")]
+        return pages
+
+    async def _page(self, size: int | None, token: str) -> Page:
+        # A further page is the answer's other half, and not another attempt.
+        query = list_query(self.target, size, token)
+        return page_of(await self._sending.fetch(query, paced=not token))
+
+    # A stream.
+
+    async def _watch(self) -> None:
+        """Tell events until the stream ends. Raises ``ApiError``."""
+        rules = self._shared.rules
+        seconds = watch_timeout(rules, self._shared.chance)
+        longest = Seconds(seconds + rules.overtime + rules.answer_within)
+        query = watch_query(self.target, self._version, seconds)
+        exchange = await self._sending.send(query, longest)
+        self._was_opened = asyncio.get_running_loop().time()
+        self._enter(State.WATCHING)
+        self._tell_recovered()
+        try:
+            async with asyncio.timeout(seconds + rules.overtime):
+                await self._read(exchange, Lines(rules.most_bytes))
+        except TimeoutError:
+            pass  # as if the server had ended it
+        finally:
+            await exchange.close()
+
+    async def _read(self, exchange: Exchange, lines: Lines) -> None:
+        # No name here for a chunk, a line or an event: while the next one is awaited, which may be
+        # for minutes, it would keep the last one's Secret, and its buffer, in memory.
+        while self._is_read(lines, await exchange.read()):
+            pass
+
+    def _is_read(self, lines: Lines, chunk: bytes | None) -> bool:
+        """Tell what a chunk says, and return whether another may come. Raises ``ApiError``."""
+        if chunk is None:
+            return False  # what is left of a line is dropped: it comes again
+        for line in lines.split(chunk):
+            self._hear(event_of(line))
+        return True
+
+    def _hear(self, event: Event) -> None:
+        if event.type == ERROR:
+            raise error_of_status(event.object)
+        self._heard = True
+        self._version = event.version
+        if event.type != BOOKMARK:
+            self._tell_change(ObjectOp(event.type), event.object)
+
+    # What subscribers are told.
+
+    def _tell_change(self, op: ObjectOp, changed: JsonObject) -> None:
+        self._tell(ObjectChanged(target=self.target, op=op, object=changed))
+
+    def _tell_trouble(self, verb: str, error: ApiError) -> None:
+        failure = error.failure(attempt(verb, self.target), self._sending.access)
+        known = self._trouble.failure if self._trouble is not None else None
+        self._trouble = WatchFailed(target=self.target, failure=failure)
+        if known is None or (known.kind, known.status) != (failure.kind, failure.status):
+            self._tell(self._trouble)
+
+    def _tell_recovered(self) -> None:
+        if self._trouble is not None:
+            self._trouble = None
+            self._tell(WatchRecovered(target=self.target))
+
+    def _tell(self, fact: WatchFact) -> None:
+        for subscriber in self.subscribers:
+            subscriber.tell(fact)
+
+    def _enter(self, state: State) -> None:
+        if state is not self.state:
+            self.state = state
+            self._since = self._shared.clock.wall()
+
+    def _count(self, reason: str) -> None:
+        self._reconnects += 1
+        self._shared.memory.reconnects[reason] += 1

@@ -1,0 +1,138 @@
+"""Whether requests may be sent over one client: a broken connection is tried again by one of them.
+
+Two hundred streams lose their connection at once. Each by itself would dial, and back off, and come
+back late; here one of them is the probe, at most every second or two, and when it is answered the
+others return, spread over some seconds. What the probe hears of a failure all others hear too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass
+
+from kube.errors import ApiError
+from kube.streams.course import probe_at, spread
+from kube.streams.rules import WatchRules
+
+
+class LostError(ApiError):
+    """There is no connection, or it broke. ``was_sent`` says whether a request learned it."""
+
+    def __init__(self, error: ApiError, *, was_sent: bool) -> None:
+        super().__init__(error.text, kind=error.kind)
+        self.was_sent = was_sent
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """Leave to send one request."""
+
+    generation: int
+    """Of the connection, as far as the gate can tell."""
+    is_probe: bool
+
+
+class Gate:
+    """One client's gate: open as long as no connection breaks. Lives on the loop."""
+
+    def __init__(self, rules: WatchRules, chance: random.Random) -> None:
+        self._rules = rules
+        self._chance = chance
+        self._generation = 0
+        self._is_open = True
+        self._probe: Permit | None = None
+        self._probe_timer: asyncio.TimerHandle | None = None
+        self._last_probe = float("-inf")
+        self._probe_at = 0.0
+        self._waiters: set[asyncio.Future[bool]] = set()
+
+    async def enter(self) -> Permit:
+        """Return once a request may be sent. Raises ``LostError`` when a probe fails meanwhile."""
+        while not self._is_open:
+            if self._probe is None:
+                return await self._become_probe()
+            if await self._turn():
+                await asyncio.sleep(self._chance.uniform(0.0, self._over))
+        return Permit(self._generation, is_probe=False)
+
+    def lets(self, permit: Permit) -> bool:
+        """Return whether ``permit`` still holds: the connection may have broken after it was given."""
+        return permit.generation == self._generation and (self._is_open or permit.is_probe)
+
+    def answered(self, permit: Permit) -> None:
+        """Note that a request got an answer, of whatever kind."""
+        if permit.is_probe and permit.generation == self._generation and not self._is_open:
+            self._is_open = True
+            self._end_probe()
+            self._over = spread(len(self._waiters), self._rules)
+            self._wake(result=True)
+
+    def failed(self, permit: Permit, error: ApiError) -> None:
+        """Note that the connection of a request, or of its stream, broke.
+
+        What is heard of an earlier connection changes nothing.
+        """
+        if permit.generation != self._generation:
+            return
+        if self._is_open:
+            self._is_open = False
+            self._generation += 1
+            self._plan_probe()
+        elif permit is self._probe:
+            self._end_probe()
+            self._plan_probe()
+            self._wake(error=error)
+
+    def abandoned(self, permit: Permit) -> None:
+        """Note that a permit was not used: if it was the probe's, another takes its place."""
+        if permit is self._probe:
+            self._next_probe()
+
+    _over: float = 0.0
+
+    async def _become_probe(self) -> Permit:
+        permit = self._probe = Permit(self._generation, is_probe=True)
+        loop = asyncio.get_running_loop()
+        try:
+            await asyncio.sleep(self._probe_at - loop.time())
+        except asyncio.CancelledError:
+            self.abandoned(permit)
+            raise
+        self._last_probe = loop.time()
+        # A slow answer to this one, a large list perhaps, must not keep the others out for long.
+        self._probe_timer = loop.call_later(self._rules.longest_probe, self._next_probe)
+        return permit
+
+    def _next_probe(self) -> None:
+        self._end_probe()
+        self._plan_probe()
+        self._wake(result=False)
+
+    def _end_probe(self) -> None:
+        self._probe = None
+        if self._probe_timer is not None:
+            self._probe_timer.cancel()
+            self._probe_timer = None
+
+    def _plan_probe(self) -> None:
+        now = asyncio.get_running_loop().time()
+        self._probe_at = probe_at(self._last_probe, now, self._rules, self._chance)
+
+    async def _turn(self) -> bool:
+        """Return whether the gate opened; when it did not, there is a probe to be made."""
+        waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiters.add(waiter)
+        try:
+            return await waiter
+        finally:
+            self._waiters.discard(waiter)
+
+    def _wake(self, *, result: bool = False, error: ApiError | None = None) -> None:
+        for waiter in tuple(self._waiters):
+            if waiter.done():
+                continue
+            if error is None:
+                waiter.set_result(result)
+            else:
+                waiter.set_exception(LostError(error, was_sent=False))

@@ -1,0 +1,96 @@
+"""Who we are, asked for off the loop: reading credentials may block, in a file or in a plugin."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kube.access import Access, Credentials, CredentialsError
+from kube.errors import ApiError, error_of_transport
+from kube.streams.rules import WatchRules
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the credentials gave, and when by the loop's time."""
+
+    outcome: Access | ApiError
+    at: float
+
+    @property
+    def access(self) -> Access:
+        """The access; raises what there is instead."""
+        if isinstance(self.outcome, ApiError):
+            # A fresh one: many raise it, and each adds its own traceback.
+            raise ApiError(self.outcome.text, kind=self.outcome.kind) from None
+        return self.outcome
+
+
+class Identity:
+    """Asks the credentials once for all who want to know at the same time. Lives on the loop."""
+
+    def __init__(self, credentials: Credentials, rules: WatchRules) -> None:
+        self._credentials = credentials
+        self._rules = rules
+        # One thread: credentials are not asked by two at a time.
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="watch-credentials")
+        self._reading: Reading | None = None
+        self._asking: asyncio.Task[Reading] | None = None
+        self._reloading: asyncio.Task[Reading] | None = None
+
+    async def access(self) -> Access:
+        """Return the present access, not much older than the rules say. Raises ``ApiError``."""
+        if self._reading is not None and self._age(self._reading) < self._longest(self._reading):
+            return self._reading.access
+        if self._asking is None or self._asking.done():
+            self._asking = self._ask(self._credentials.access)
+        return (await asyncio.shield(self._asking)).access
+
+    async def renewed(self, refused: Access) -> Access:
+        """Return an access that was read after ``refused`` was, the same for all who ask.
+
+        Raises ``ApiError``.
+        """
+        known = self._reading
+        if known is not None and isinstance(known.outcome, Access) and known.outcome != refused:
+            return known.outcome  # somebody else was refused before
+        if self._reloading is None or self._reloading.done():
+            self._reloading = self._ask(lambda: self._credentials.reload(refused))
+        return (await asyncio.shield(self._reloading)).access
+
+    async def off_the_loop(self, work: Callable[[], R]) -> R:
+        """Return what ``work`` returns, which may block. Raises what it raises."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+
+    def close(self) -> None:
+        """Ask no more. A plugin that hangs is left alone."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _ask(self, question: Callable[[], Access]) -> asyncio.Task[Reading]:
+        return asyncio.get_running_loop().create_task(self._asked(question))
+
+    async def _asked(self, question: Callable[[], Access]) -> Reading:
+        outcome: Access | ApiError
+        try:
+            outcome = await self.off_the_loop(question)
+        except CredentialsError as error:
+            outcome = error_of_transport(error)
+        self._reading = Reading(outcome=outcome, at=_now())
+        return self._reading
+
+    def _age(self, reading: Reading) -> float:
+        return _now() - reading.at
+
+    def _longest(self, reading: Reading) -> float:
+        # Thousands of watches share one failed reading, and try again soon.
+        is_good = isinstance(reading.outcome, Access)
+        return self._rules.access_age if is_good else self._rules.shortest_probe
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

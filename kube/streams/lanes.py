@@ -1,0 +1,175 @@
+"""Clients, each with one connection, and the places on them.
+
+A watch has one place as long as it lives, for its lists and its streams one after the other: so a
+client has never more requests at a time than places, and none of them waits in silence behind the
+server's limit. The fullest client that has room is taken first, so that emptied ones can be closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, Final, TypeAlias
+from urllib.parse import urlencode
+
+from pyreqwest.client import Client
+from pyreqwest.request import StreamRequest
+
+from actors.messages.units import Seconds
+from kube.access import Access, CredentialsError
+from kube.clients import base_url
+from kube.errors import ApiError, error_of_transport
+from kube.streams.gate import Gate
+from kube.streams.identity import Identity
+from kube.streams.rules import WatchRules
+
+MakeClient: TypeAlias = Callable[[Access, str], Client]
+"""Returns a client for an access and a User-Agent. May block; raises ``CredentialsError``, ``ApiError``."""
+
+READ_BUFFER: Final = 0
+"""Bytes that pyreqwest reads before it gives the answer out. With any, opening a stream returns only
+with the first byte of its body: a watch of a quiet object would never be open."""
+
+
+class Lane:
+    """One client, its gate, and how many have a place on it."""
+
+    def __init__(self, access: Access, building: asyncio.Future[Client], gate: Gate) -> None:
+        self.connection = access.connection
+        self.gate = gate
+        self.places = 0
+        self.pending: set[asyncio.Task[Any]] = set()
+        """Requests that are being opened or closed, perhaps for somebody who has gone."""
+        # The only one who holds the client: its socket is closed when nobody does any more, and what
+        # a frame of a cancelled task holds would wait for the garbage collector.
+        self._building = building
+
+    async def ready(self) -> None:
+        """Return once there is a client. Raises ``ApiError`` when it cannot be built."""
+        try:
+            await asyncio.shield(self._building)
+        except CredentialsError as error:
+            raise error_of_transport(error) from None
+        except ApiError as error:
+            raise ApiError(error.text, kind=error.kind) from None
+
+    def request(
+        self, access: Access, path: str, query: dict[str, str], longest: Seconds
+    ) -> StreamRequest:
+        """Return a GET that is not sent yet, once this is ``ready``.
+
+        ``longest`` ends it whatever happens, also when nobody waits for its answer any more.
+        Raises pyreqwest's errors for a URL that is none, and CancelledError after ``close``.
+        """
+        url = f"{base_url(access)}{path}?{urlencode(query)}"
+        builder = self._building.result().get(url)
+        builder = builder.streamed_read_buffer_limit(READ_BUFFER)
+        builder = builder.timeout(timedelta(seconds=longest))
+        if access.authorization:
+            # With the request, not the client: another token then needs no other connection.
+            builder = builder.header("Authorization", access.authorization, is_sensitive=True)
+        return builder.build_streamed()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether its client was built, or may be yet."""
+        done = self._building.done()
+        return not done or not (self._building.cancelled() or self._building.exception())
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Have ``work`` done before the client is closed."""
+        self.keep(asyncio.get_running_loop().create_task(work))
+
+    def keep(self, task: asyncio.Task[Any]) -> None:
+        """Have ``task`` awaited before the client is closed."""
+        self.pending.add(task)
+        task.add_done_callback(self.pending.discard)
+
+    async def close(self, within: Seconds) -> None:
+        """Close the client once nothing is pending: live streams would outlive it.
+
+        What is still pending after ``within`` has no server that answers.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while self.pending:
+                    await asyncio.wait(self.pending)
+        building, self._building = self._building, _nothing()
+        with suppress(CredentialsError, ApiError):
+            await (await building).close()
+
+
+class Lanes:
+    """All clients. Lives on the loop."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        rules: WatchRules,
+        make_client: MakeClient,
+        chance: random.Random,
+    ) -> None:
+        self._identity = identity
+        self._rules = rules
+        self._make_client = make_client
+        self._chance = chance
+        self._lanes: list[Lane] = []
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        """How many clients there are."""
+        return len(self._lanes)
+
+    def place(self, access: Access, present: Lane | None) -> Lane:
+        """Return where requests of ``access`` go: the present place, if it is of that connection.
+
+        If it is not, it is given back.
+        """
+        if present is not None:
+            if present.connection == access.connection and present.is_usable:
+                return present
+            self.leave(present)
+        lane = max(
+            (lane for lane in self._lanes if self._has_room(lane, access)),
+            key=lambda lane: lane.places,
+            default=None,
+        )
+        lane = lane or self._new(access)
+        lane.places += 1
+        return lane
+
+    def leave(self, lane: Lane) -> None:
+        """Give a place back; the last one closes the client."""
+        lane.places -= 1
+        if lane.places == 0:
+            self._lanes.remove(lane)
+            task = asyncio.get_running_loop().create_task(lane.close(self._rules.abandon_after))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def close(self) -> None:
+        """Return once every client is closed, all places having been given back."""
+        await asyncio.gather(*self._closing)
+
+    def _has_room(self, lane: Lane, access: Access) -> bool:
+        fits = lane.connection == access.connection and lane.is_usable
+        return fits and lane.places < self._rules.streams_per_client
+
+    def _new(self, access: Access) -> Lane:
+        def build() -> Client:
+            return self._make_client(access, self._rules.user_agent)
+
+        building = asyncio.get_running_loop().create_task(self._identity.off_the_loop(build))
+        lane = Lane(access, building, Gate(self._rules, self._chance))
+        self._lanes.append(lane)
+        return lane
+
+
+def _nothing() -> asyncio.Future[Client]:
+    """Return what stands for a client that was closed."""
+    gone: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+    gone.cancel()
+    return gone

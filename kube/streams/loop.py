@@ -1,0 +1,75 @@
+"""The asyncio loop of the watches, on a thread of its own, driven from another one."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from actors.messages.units import Seconds
+from kube.streams.keeper import Keeper
+
+PATIENCE: Final = Seconds(3.0)
+"""For closing, which is over within ``close_within`` unless something hangs."""
+TURNS: Final = 3
+"""Of the loop after everything is closed: pyreqwest's own threads hand over their last results."""
+
+
+class WatchLoop:
+    """A loop with a keeper on it, from construction until ``close``."""
+
+    def __init__(
+        self, make_keeper: Callable[[], Keeper], ended: Callable[[BaseException], None]
+    ) -> None:
+        """``ended`` is called, on the loop's thread, if the loop ends before ``close``."""  # noqa: D401
+        self._ended = ended
+        self._closing = False
+        self._bug: BaseException = RuntimeError("the loop of the watches ended")
+        self._loop = asyncio.new_event_loop()
+        self._keeper = make_keeper()
+        self._keeper.on_bug = self._end
+        self._thread = threading.Thread(target=self._run, name="watch-loop", daemon=True)
+        self._thread.start()
+
+    def call(self, action: Callable[[Keeper], None]) -> None:
+        """Have ``action`` done on the loop; nothing happens if that has ended."""
+        with suppress(RuntimeError):  # closed; ``ended`` says so
+            self._loop.call_soon_threadsafe(self._guarded, action)
+
+    def close(self) -> None:
+        """End every watch, then the loop."""
+        self._closing = True
+        with suppress(RuntimeError):  # the loop ended by itself and is closed
+            self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(PATIENCE)
+
+    def _guarded(self, action: Callable[[Keeper], None]) -> None:
+        try:
+            action(self._keeper)
+        except Exception as bug:  # noqa: BLE001  # ends the loop, and with it this life of the actor
+            self._end(bug)
+
+    def _end(self, bug: BaseException) -> None:
+        self._bug = bug
+        self._loop.stop()
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_forever()
+            self._loop.run_until_complete(self._finish())
+        except BaseException as failure:  # noqa: BLE001  # whatever it was, nothing is watched any more
+            self._bug = failure
+        self._loop.close()
+        if not self._closing:
+            self._ended(self._bug)
+
+    async def _finish(self) -> None:
+        await self._keeper.close()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        for _ in range(TURNS):
+            await asyncio.sleep(0)

@@ -1,0 +1,82 @@
+"""Every number that watch streams go by, with its reason. Tests make them small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from actors.messages.units import Seconds
+
+MEBIBYTE: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchRules:
+    """How watches are kept. Only ``user_agent`` has no default."""
+
+    user_agent: str
+
+    # What is asked for.
+
+    page_size: int = 500
+    """Objects in one answer to a list, as client-go's reflector has it: a server builds an answer as
+    a whole before it sends it, and 500 pods are some megabytes."""
+    shortest_watch: Seconds = Seconds(300.0)
+    longest_watch: Seconds = Seconds(600.0)
+    """Between these the server is asked to end a watch, so that watches spread over the API servers
+    again after one of them was away (kubelet and client-go: 5 to 10 min)."""
+    overtime: Seconds = Seconds(30.0)
+    """A watch that the server has not ended so long after it should have is ended here: something on
+    the way answers pings for a server that is gone."""
+    silent_after: Seconds = Seconds(120.0)
+    """Bookmarks come about every minute. A watch without one for two is perhaps from a version that
+    does not exist yet (etcd restored from a backup), and would stay silent: a list comes next."""
+    answer_within: Seconds = Seconds(65.0)
+    """For the head of an answer, and for the whole of a page: the API server itself gives up after 60 s."""
+    most_bytes: int = 64 * MEBIBYTE
+    """Of one event, and of one page. etcd holds objects of 1.5 MiB; whatever is longer than this is
+    not meant for us, and must not take the machine's memory."""
+    most_error_bytes: int = 65_536
+    """Of a refusal's body, of which one sentence is wanted."""
+
+    # How many at a time.
+
+    streams_per_client: int = 200
+    """Servers allow 250 on a connection, and the 251st waits in silence; some room is left."""
+    most_openings: int = 100
+    """Requests that wait for their answer at a time, over all clients: 5,000 watches that return
+    after a cut are then 2,000 requests a second at the peak instead of 12,000 (measured)."""
+    most_requests: int = 2
+    request_window: Seconds = Seconds(1.0)
+    """No watch sends more than ``most_requests`` in any ``request_window``, whatever comes back."""
+
+    # When to try again.
+
+    first_backoff: Seconds = Seconds(0.5)
+    longest_backoff: Seconds = Seconds(30.0)
+    """For one watch that is refused: doubling between these, give or take a fifth."""
+    first_forbidden_backoff: Seconds = Seconds(0.5)
+    """The same for a 403, which may be over in a moment: the Node authorizer learns of a new pod a
+    little after the node does. The bound on requests holds all the same."""
+    longest_wish: Seconds = Seconds(300.0)
+    """A Retry-After is honoured up to this: a typing error of a proxy must not stop a watch for a day."""
+    healthy_after: Seconds = Seconds(10.0)
+    """A stream that was open for so long is no part of a series of failures."""
+    first_probe: Seconds = Seconds(0.2)
+    """Up to this long after a client lost its connection, one request tries it again; by then all its
+    streams have noticed."""
+    shortest_probe: Seconds = Seconds(1.0)
+    longest_probe: Seconds = Seconds(2.0)
+    """Between these from one probe of a client to its next. Backoff of each watch by itself instead
+    left 494 of 500 without a stream for 42 s (measured)."""
+    spread: Seconds = Seconds(3.0)
+    """Over this the streams of a full client return once its probe was answered; fewer in less."""
+
+    # The rest.
+
+    access_age: Seconds = Seconds(10.0)
+    """Credentials that were read longer ago are asked for again before the next request."""
+    abandon_after: Seconds = Seconds(0.5)
+    """A client that nobody needs waits so long for requests that are still being opened."""
+    close_within: Seconds = Seconds(0.9)
+    """For ending all streams and connections; what hangs then ends with the process."""

@@ -1,0 +1,144 @@
+"""How one watch sends its requests: paced, through the gate, under the cap, with fresh credentials."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+
+from pyreqwest.request import StreamRequest
+
+from actors.messages.api import FailureKind
+from actors.messages.units import Seconds
+from actors.messages.watches import WatchTarget
+from kube.access import Access
+from kube.errors import ApiError, error_of_answer, error_of_transport
+from kube.streams.course import SentAt, noted, pause
+from kube.streams.exchange import Exchange, open_exchange
+from kube.streams.gate import Permit
+from kube.streams.lanes import Lane
+from kube.streams.lines import malformed
+from kube.streams.queries import url_path
+from kube.streams.surroundings import Surroundings
+
+
+class Sending:
+    """Sends the requests of one target, one at a time. Has a place on a client until ``close``."""
+
+    __slots__ = ("_lane", "_sent", "_shared", "_target", "access")
+
+    def __init__(self, target: WatchTarget, shared: Surroundings) -> None:
+        self._target = target
+        self._shared = shared
+        self._lane: Lane | None = None
+        self._sent: SentAt = ()
+        self.access: Access | None = None
+        """Whom the last request was sent as; for sentences."""
+
+    async def send(
+        self, query: dict[str, str], longest: Seconds, *, paced: bool = True
+    ) -> Exchange:
+        """Return the answer to a GET, which is a 200. Raises ``ApiError``.
+
+        ``longest`` is for all of it. After a cancelling too: what nobody waits for ends by itself.
+        A 401 has the credentials read again, once for all watches, and is followed by one other try.
+        """
+        access = await self._shared.identity.access()
+        try:
+            return await self._send_as(access, query, longest, paced=paced)
+        except ApiError as error:
+            if error.kind is not FailureKind.UNAUTHORIZED:
+                raise
+        access = await self._shared.identity.renewed(access)
+        return await self._send_as(access, query, longest, paced=paced)
+
+    async def fetch(self, query: dict[str, str], *, paced: bool = True) -> bytes:
+        """Return the whole body of such an answer. Raises ``ApiError``."""
+        limit = self._shared.rules.most_bytes
+        longest = Seconds(2.0 * self._shared.rules.answer_within)
+        exchange = await self.send(query, longest, paced=paced)
+        body = await self._read(exchange, limit)
+        if len(body) > limit:
+            raise malformed(f"the list is longer than {limit} bytes")
+        return body
+
+    def close(self) -> None:
+        """Give the place back."""
+        if self._lane is not None:
+            self._shared.lanes.leave(self._lane)
+            self._lane = None
+
+    async def _send_as(
+        self, access: Access, query: dict[str, str], longest: Seconds, *, paced: bool
+    ) -> Exchange:
+        self.access = access
+        self._lane = lane = self._shared.lanes.place(access, self._lane)
+        await lane.ready()
+        build = partial(lane.request, access, url_path(self._target), query, longest)
+        permit = await self._admitted(lane, paced=paced)
+        try:
+            exchange = await self._answered(lane, permit, build)
+        except ApiError:
+            self._shared.count_request(access, "<error>")
+            raise
+        finally:
+            self._shared.openings.release()
+            # When it is answered and not when it is sent: so the bound holds at the server too, also
+            # for a request that had to wait for its connection.
+            now = asyncio.get_running_loop().time()
+            self._sent = noted(self._sent, now, self._shared.rules)
+        self._shared.count_request(access, str(exchange.status))
+        if exchange.status != HTTPStatus.OK:
+            raise await self._refusal(exchange)
+        return exchange
+
+    async def _admitted(self, lane: Lane, *, paced: bool) -> Permit:
+        """Return once a request may be sent, with one of the openings taken."""
+        if paced:
+            now = asyncio.get_running_loop().time()
+            await asyncio.sleep(pause(self._sent, now, self._shared.rules))
+        while True:
+            permit = await lane.gate.enter()
+            try:
+                await self._shared.openings.acquire()
+            except asyncio.CancelledError:
+                lane.gate.abandoned(permit)
+                raise
+            if lane.gate.lets(permit):
+                return permit
+            self._shared.openings.release()
+
+    async def _answered(
+        self, lane: Lane, permit: Permit, build: Callable[[], StreamRequest]
+    ) -> Exchange:
+        within = self._shared.rules.answer_within
+        try:
+            async with asyncio.timeout(within):
+                return await open_exchange(lane, permit, build)
+        except TimeoutError as late:
+            # This one only: others on the same connection may be answered.
+            raise error_of_transport(late, within) from None
+
+    async def _refusal(self, exchange: Exchange) -> ApiError:
+        """Return the error that an answer other than 200 stands for."""
+        status, headers = exchange.status, exchange.headers
+        try:
+            body = await self._read(exchange, self._shared.rules.most_error_bytes)
+        except ApiError:
+            body = b""  # the status says enough
+        return error_of_answer(status, headers, body)
+
+    async def _read(self, exchange: Exchange, limit: int) -> bytes:
+        """Return the body, or a little more than ``limit`` of it. Closes the exchange."""
+        within = self._shared.rules.answer_within
+        body = bytearray()
+        try:
+            async with asyncio.timeout(within):
+                while len(body) <= limit and (chunk := await exchange.read()) is not None:
+                    body += chunk
+        except TimeoutError as late:
+            raise error_of_transport(late, within) from None
+        finally:
+            await exchange.close()
+        return bytes(body)

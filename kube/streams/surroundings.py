@@ -1,0 +1,33 @@
+"""What the watches of one life have in common."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from actors.kernel import Clock
+from kube.access import Access
+from kube.streams.identity import Identity
+from kube.streams.lanes import Lanes
+from kube.streams.memory import WatchMemory
+from kube.streams.rules import WatchRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Handed to every watch."""
+
+    identity: Identity
+    lanes: Lanes
+    openings: asyncio.Semaphore
+    """The places for requests that wait for their answer, of the whole process."""
+    memory: WatchMemory
+    rules: WatchRules
+    chance: random.Random
+    clock: Clock
+
+    def count_request(self, access: Access, code: str) -> None:
+        """Count a request by its status code, or ``<error>``."""
+        self.memory.requests[code, urlsplit(access.server).netloc, "GET"] += 1

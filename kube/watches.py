@@ -1,0 +1,127 @@
+"""The actor that keeps watch streams: it remembers who wants what, and drives the loop they run on.
+
+The streams themselves are asyncio tasks on a thread of their own (``kube.streams``), which tells
+subscribers directly. What outlives a crash is who wants what: a new life lists everything anew.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from typing_extensions import override
+
+from actors.kernel import Actor, Key
+from actors.messages.port import Port
+from actors.messages.watches import (
+    DescribeWatches,
+    Unwatch,
+    Watch,
+    WatchesMessage,
+    WatchFact,
+    WatchTarget,
+)
+from kube.access import Credentials
+from kube.clients import streaming_client
+from kube.streams.keeper import Keeper
+from kube.streams.lanes import MakeClient
+from kube.streams.loop import WatchLoop
+from kube.streams.memory import WatchMemory, with_one, without_one
+from kube.streams.rules import WatchRules
+
+__all__ = ["WATCHES", "WatchError", "WatchMemory", "WatchRules", "Watches"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchLoopEnded:
+    """The loop ended by itself."""
+
+    bug: BaseException
+
+
+WatchesOwnMessage: TypeAlias = WatchesMessage | WatchLoopEnded
+
+WATCHES: Key[WatchesOwnMessage] = Key("watches")
+
+
+class WatchError(Exception):
+    """Nothing is watched any longer."""
+
+
+class Watches(Actor[WatchesOwnMessage]):
+    """Keeps every target that somebody wants listed and watched.
+
+    Owns: who wants what, and the loop that all streams run on. Has a thread of its own, since closing
+    them takes up to a second.
+    Hears: ``Watch``, ``Unwatch``, ``DescribeWatches``; ``WatchLoopEnded`` from that loop.
+    Tells: subscribers every ``WatchFact`` of their targets; who asks ``WatchesDescribed``. Both from
+    the loop's thread.
+    Fails when: there is a bug on the loop. Whatever the API server does is a ``WatchFailed``.
+
+    Order: facts of one target in the order of the API server, ``ObjectsAre`` before any change.
+    Repetition: a change may be told again after a reconnect, with the version that it was told with;
+    ``WatchRecovered`` is told once a stream is open, so after the ``ObjectsAre`` of a new list.
+    """
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        memory: WatchMemory,
+        rules: WatchRules,
+        make_client: MakeClient = streaming_client,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._credentials = credentials
+        self._memory = memory
+        self._rules = rules
+        self._make_client = make_client
+        self._chance = chance or random.Random()  # noqa: S311  # spreads load, guards nothing
+        self._loop: WatchLoop | None = None
+
+    @override
+    def started(self) -> None:
+        me = self.me
+        self._loop = WatchLoop(self._keeper, ended=lambda bug: me.tell(WatchLoopEnded(bug=bug)))
+        self.resources.callback(self._loop.close)
+        for target, subscribers in self._memory.subscribers.items():
+            for subscriber in subscribers:
+                self._loop.call(_watching(target, subscriber))
+
+    @override
+    def receive(self, message: WatchesOwnMessage, /) -> None:
+        assert self._loop is not None  # noqa: S101  # since ``started``
+        wanted = self._memory.subscribers
+        match message:
+            case Watch(target=target, subscriber=subscriber):
+                wanted[target] = with_one(wanted.get(target, ()), subscriber)
+                self._loop.call(_watching(target, subscriber))
+            case Unwatch(target=target, subscriber=subscriber):
+                self._forget(target, subscriber)
+                self._loop.call(lambda keeper: keeper.unwatch(target, subscriber))
+            case DescribeWatches(reply_to=reply_to):
+                self._loop.call(lambda keeper: keeper.describe(reply_to))
+            case WatchLoopEnded(bug=bug):
+                raise WatchError(f"{type(bug).__name__}: {bug}") from bug
+            case _:
+                assert_never(message)
+
+    def _forget(self, target: WatchTarget, subscriber: Port[WatchFact]) -> None:
+        left = without_one(self._memory.subscribers.pop(target, ()), subscriber)
+        if left:
+            self._memory.subscribers[target] = left
+
+    def _keeper(self) -> Keeper:
+        return Keeper(
+            self._credentials,
+            self._memory,
+            self._rules,
+            self._make_client,
+            self._chance,
+            self.clock,
+        )
+
+
+def _watching(target: WatchTarget, subscriber: Port[WatchFact]) -> Callable[[Keeper], None]:
+    return lambda keeper: keeper.watch(target, subscriber)

@@ -1,0 +1,81 @@
+"""The programs of a real API server: where they are, how they are started, and how they are ended."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+READY_WITHIN = 25.0
+"""Seconds for one program. Two idle cores take 2 to 3."""
+LOOK_EVERY = 0.1
+TAIL = 4000
+"""Characters of a program's log that are shown when it does not start."""
+
+
+class StartError(Exception):
+    """A program that did not get ready; the text ends with the end of its log."""
+
+
+def assets() -> Path | None:
+    """Return the folder of ``KUBEBUILDER_ASSETS`` if both programs are in it."""
+    folder = Path(os.environ.get("KUBEBUILDER_ASSETS", "/nowhere"))
+    programs = (folder / "kube-apiserver", folder / "etcd")
+    return folder if all(os.access(program, os.X_OK) for program in programs) else None
+
+
+def free_ports(number: int) -> list[int]:
+    """Return ports of loopback that were free a moment ago, all different."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
+    ports = [listening.getsockname()[1] for listening in sockets]
+    for listening in sockets:
+        listening.close()
+    return ports
+
+
+class Program:
+    """One program that runs until ``kill``, or until the tests end in any way."""
+
+    def __init__(self, command: Sequence[str], log: Path) -> None:
+        self._name = Path(command[0]).name
+        self._log = log
+        self._command = [*_dies_with_us(), *command]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, is_ready: Callable[[], bool]) -> None:
+        """Start it and return once it is ready. Raises ``StartError``."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+            )
+        pause = threading.Event()
+        deadline = time.monotonic() + READY_WITHIN
+        while not is_ready():
+            if self._process.poll() is not None:
+                self._give_up(f"ended with {self._process.returncode}")
+            if time.monotonic() > deadline:
+                self._give_up(f"was not ready within {READY_WITHIN:.0f} s")
+            pause.wait(LOOK_EVERY)
+
+    def kill(self) -> None:
+        """End it at once: all it has to lose is in files."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _give_up(self, what: str) -> NoReturn:
+        self.kill()
+        tail = self._log.read_text(errors="replace")[-TAIL:]
+        raise StartError(f"{self._name} {what}; its log ends with:\n{tail}")
+
+
+def _dies_with_us() -> list[str]:
+    """Return what to put before a command so that it ends with its parent, even by SIGKILL."""
+    return ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []

@@ -1,0 +1,191 @@
+"""The agent as a member of a real cluster: a process that joins it, and what an administrator sees.
+
+The node is n1: the one that the cluster's node user stands for.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Self
+
+from typing_extensions import override
+
+from actors.messages.api import ApiRequest, Verb
+from actors.messages.pods import CONFIG_MIRROR, JsonObject
+from tests.support.agent_process import AgentProcess, eventually, manifest
+from tests.support.api_client import ApiClient
+from tests.support.cluster import Cluster
+
+NODE_NAME: Final = "n1"
+LEASE_SECONDS: Final = 4
+"""The Lease is renewed every second, so that nobody waits for it."""
+PLENTY: Final = 60.0
+"""Seconds for what has to wait until the agent tries again. A test that passes takes a few."""
+
+_COUNTER: Final = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
+
+
+class JoinedAgent(AgentProcess):
+    """``run.py`` with a kubeconfig and a directory of manifests."""
+
+    def __init__(self, folder: Path, kubeconfig: Path, node_name: str = NODE_NAME) -> None:
+        super().__init__(folder)
+        self.kubeconfig = folder / "kubeconfig"
+        self.node_name = node_name
+        self._configuration = folder / "configuration.yaml"
+        self._configuration.write_text(
+            "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+            f"nodeLeaseDurationSeconds: {LEASE_SECONDS}\n"
+        )
+        self.manifests.mkdir()
+        if kubeconfig.exists():
+            shutil.copy(kubeconfig, self.kubeconfig)
+
+    @override
+    def start_on_manifests(self, *flags: str, **more: Any) -> Self:
+        """Start it, and return once its static pods are served: the API server may be away."""
+        return super().start_on_manifests(
+            f"--kubeconfig={self.kubeconfig}",
+            f"--config={self._configuration}",
+            f"--hostname-override={self.node_name}",
+            *flags,
+            **more,
+        )
+
+    def joins(self, *flags: str) -> Self:
+        """Start it, and return once it has listed its pods and shown those that are static."""
+        self.start_on_manifests(*flags)
+        eventually(self.has_joined, PLENTY)
+        return self
+
+    def has_joined(self) -> bool:
+        """Whether it knows the pods that are bound to it, and all static ones have their mirrors."""
+        mirrors = self.metric("actorlet_mirrors")
+        return self.get("/readyz/api")[0] == 200 and mirrors["wanted"] == mirrors["present"]
+
+    def dies(self) -> None:
+        """End it with no chance to say good-bye."""
+        self.process.kill()
+        self.process.wait()
+
+    def serve(self, name: str, *, image: str = "registry.example/web:1", **metadata: str) -> None:
+        """Put a manifest of a pod ``name`` in place."""
+        text = manifest(name, image)
+        more = "".join(f", {key}: {value}" for key, value in metadata.items())
+        self.write(f"{name}.yaml", text.replace(f"{{name: {name}}}", f"{{name: {name}{more}}}"))
+
+    def withdraw(self, name: str) -> None:
+        """Remove a manifest."""
+        (self.manifests / f"{name}.yaml").unlink()
+
+    def manifest_verdicts(self) -> list[dict[str, Any]]:
+        """Return what ``/sourcez`` says of the manifests in the directory."""
+        (file,) = (each for each in self.json("/sourcez")["sources"] if each["name"] == "file")
+        return list(file["manifests"])
+
+    def warnings(self, name: str) -> list[str]:
+        """Return the warnings about a manifest; fails when it is not served."""
+        verdicts = self.manifest_verdicts()
+        found = [each for each in verdicts if Path(each["path"]).name == f"{name}.yaml"]
+        assert [each for each in found if each["verdict"] != "accepted"] == []
+        return [warning for each in found for warning in each["warnings"]]
+
+    def trouble(self) -> str:
+        """Return what ``/readyz`` says is wrong with the API server, empty if nothing is.
+
+        Fails when the agent as a whole is not ready.
+        """
+        status, text = self.get("/readyz?verbose")
+        assert status == 200, text
+        (line,) = (each for each in text.splitlines() if "api-server" in each)
+        return line if line.startswith("[-]") else ""
+
+    def metric(self, name: str) -> dict[str, float]:
+        """Return the values of a metric, by the values of its labels in their order."""
+        found = _COUNTER.findall(self.get("/metrics")[1])
+        return {
+            " ".join(re.findall(r'"(.*?)"', labels)): float(value)
+            for metric, labels, value in found
+            if metric == name
+        }
+
+    def requests(self, method: str) -> float:
+        """Return how many requests of a method the API server has answered or not."""
+        counts = self.metric("rest_client_requests_total")
+        return sum(count for labels, count in counts.items() if labels.endswith(f" {method}"))
+
+    def documents(self) -> list[JsonObject]:
+        """Return the pods of ``/pods``."""
+        return list(self.json("/pods")["items"])
+
+
+class Onlooker:
+    """An administrator who looks at the cluster."""
+
+    def __init__(self, admin: ApiClient) -> None:
+        self.admin = admin
+
+    def pod(self, name: str, namespace: str = "default") -> JsonObject | None:
+        """Return a pod, None if there is none."""
+        found = (each for each in self.admin.pods() if _place(each) == (namespace, name))
+        return next(found, None)
+
+    def mirrors(self) -> dict[str, str]:
+        """Return the UIDs of all mirror pods by their names."""
+        return {
+            pod["metadata"]["name"]: pod["metadata"]["uid"]
+            for pod in self.admin.pods()
+            if CONFIG_MIRROR in pod["metadata"].get("annotations", {})
+        }
+
+    def node(self, name: str = NODE_NAME) -> JsonObject | None:
+        """Return a Node, None if there is none."""
+        found = (each for each in self.admin.all("nodes") if each["metadata"]["name"] == name)
+        return next(found, None)
+
+    def lease(self, name: str = NODE_NAME) -> JsonObject | None:
+        """Return the Lease of a Node, None if there is none."""
+        found = (each for each in self.admin.all("leases") if each["metadata"]["name"] == name)
+        return next(found, None)
+
+    def warnings(self) -> list[JsonObject]:
+        """Return the events that warn."""
+        return [event for event in self.admin.events() if event["type"] == "Warning"]
+
+    def create(self, path: str, document: JsonObject) -> JsonObject:
+        """Create an object of any kind; return it."""
+        return self.admin.handle(ApiRequest(verb=Verb.CREATE, path=path, body=document))
+
+    def delete(self, path: str) -> None:
+        """Delete an object of any kind."""
+        self.admin.handle(ApiRequest(verb=Verb.DELETE, path=path))
+
+    def wipe(self, *plurals: str) -> None:
+        """Remove all objects of these kinds that tests leave behind; of all such kinds if none is given."""
+        for plural in plurals or ("pods", "events", "leases", "nodes"):
+            for item in self.admin.all(plural):
+                self.admin.remove(plural, *_place(item))
+
+
+def condition(node: JsonObject, kind: str) -> JsonObject:
+    """Return one condition of a Node; empty when it has none of that kind."""
+    conditions = node.get("status", {}).get("conditions", ())
+    return next((each for each in conditions if each["type"] == kind), {})
+
+
+@contextmanager
+def member(folder: Path, cluster: Cluster, onlooker: Onlooker) -> Iterator[JoinedAgent]:
+    """Return an agent that is not started yet; whatever it leaves in the cluster is removed."""
+    with JoinedAgent(folder, cluster.kubeconfig()) as agent:
+        yield agent
+    onlooker.wipe()
+
+
+def _place(document: JsonObject) -> tuple[str, ...]:
+    """Return namespace, if there is one, and name."""
+    metadata = document["metadata"]
+    return tuple(metadata[key] for key in ("namespace", "name") if key in metadata)

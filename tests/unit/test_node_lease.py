@@ -1,0 +1,65 @@
+"""The Lease as the API writes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actors.messages.api import Verb
+from actors.messages.node import NodeUid
+from actors.messages.units import Seconds, Timestamp
+from actors.node.lease import creation, look, micro_time, owners, renewal
+
+UID = NodeUid("u1")
+NOW = Timestamp(1_700_000_000.25)
+PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+OWNER = {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "u1"}
+SPEC = {
+    "holderIdentity": "n1",
+    "leaseDurationSeconds": 40,
+    "renewTime": "2023-11-14T22:13:20.250000Z",
+}
+
+
+def test_times_of_leases_have_microseconds() -> None:
+    assert micro_time(Timestamp(0.000001)) == "1970-01-01T00:00:00.000001Z"
+    assert micro_time(Timestamp(1_700_000_000.0)) == "2023-11-14T22:13:20.000000Z"
+
+
+def test_rule_n5_a_lease_belongs_to_its_node() -> None:
+    request = creation("n1", UID, Seconds(40.0), NOW)
+    assert (request.verb, request.path) == (Verb.CREATE, PATH)
+    assert request.body == {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "n1", "namespace": "kube-node-lease", "ownerReferences": [OWNER]},
+        "spec": SPEC,
+    }
+
+
+def test_a_look_names_the_lease() -> None:
+    assert (look("n1").verb, look("n1").path) == (Verb.GET, f"{PATH}/n1")
+
+
+def test_a_renewal_keeps_what_it_does_not_know() -> None:
+    known: dict[str, Any] = {
+        "metadata": {"name": "n1", "resourceVersion": "7", "ownerReferences": [OWNER]},
+        "spec": {"leaseTransitions": 3, "renewTime": "old"},
+    }
+    request = renewal(known, "n1", None, Seconds(40.0), NOW)
+    assert (request.verb, request.path) == (Verb.UPDATE, f"{PATH}/n1")
+    assert request.body == {"metadata": known["metadata"], "spec": {"leaseTransitions": 3, **SPEC}}
+    assert known["spec"]["renewTime"] == "old"
+
+
+def test_a_lease_without_a_spec_is_renewed() -> None:
+    request = renewal({"metadata": {"name": "n1"}}, "n1", UID, Seconds(40.0), NOW)
+    assert request.body == {
+        "metadata": {"name": "n1", "ownerReferences": [OWNER]},
+        "spec": SPEC,
+    }
+
+
+def test_an_earlier_node_is_replaced_as_owner_and_others_stay() -> None:
+    earlier = {**OWNER, "uid": "u0"}
+    other: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "name": "n1", "uid": "c1"}
+    assert owners([other, earlier], "n1", UID) == [OWNER, other]

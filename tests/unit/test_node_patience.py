@@ -1,0 +1,61 @@
+"""Waiting before another attempt."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from actors.kernel import Timer
+from actors.kernel.timers import Timers
+from actors.messages.api import ApiFailure, FailureKind, Retry
+from actors.messages.units import Seconds
+from actors.node.patience import Patience
+
+FAILURE = ApiFailure(kind=FailureKind.TIMEOUT, retry=Retry.AFTER_DELAY, sentence="no answer")
+
+
+class Errand(StrEnum):
+    DIG = "dig"
+    FILL = "fill"
+
+
+class Waits:
+    """The timers that were set, with their delays."""
+
+    def __init__(self) -> None:
+        self.timers = Timers()
+        self.delays: list[float] = []
+
+    def after(self, delay: Seconds, _errand: Errand) -> Timer:
+        self.delays.append(delay)
+        return self.timers.add(delay, lambda: None)[0]
+
+
+def test_each_errand_waits_for_itself() -> None:
+    patience = Patience[Errand](Waits().after, "test")
+    patience.wait(Errand.DIG, FAILURE)
+    assert patience.waits(Errand.DIG)
+    assert not patience.waits(Errand.FILL)
+    patience.resume(Errand.DIG)
+    assert not patience.waits(Errand.DIG)
+
+
+def test_a_new_wait_replaces_the_one_before() -> None:
+    waits = Waits()
+    patience = Patience[Errand](waits.after, "test")
+    patience.wait_for(Errand.DIG, Seconds(1.0))
+    patience.wait_for(Errand.DIG, Seconds(5.0))
+    assert len(waits.timers) == 1
+    assert waits.timers.next_due() == 5.0
+
+
+def test_success_ends_a_wait_and_forgets_the_failures() -> None:
+    waits = Waits()
+    patience = Patience[Errand](waits.after, "test")
+    assert [patience.failed(Errand.DIG) for _ in range(4)] == [1, 2, 3, 4]
+    patience.wait(Errand.DIG, FAILURE)
+    assert 1.6 <= waits.delays[-1] <= 1.7
+
+    patience.succeeded(Errand.DIG)
+    assert not patience.waits(Errand.DIG)
+    assert len(waits.timers) == 0
+    assert patience.failed(Errand.DIG) == 1

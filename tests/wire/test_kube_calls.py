@@ -1,0 +1,294 @@
+"""Single calls over loopback sockets: what goes out, what rotates, what comes back."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
+
+import pytest
+
+from actors.kernel import ChildSpec, SupervisorSpec
+from actors.messages.api import (
+    ApiAnswered,
+    ApiRequest,
+    CallApi,
+    FailureKind,
+    Patch,
+    Retry,
+    Verb,
+)
+from kube.access import Access
+from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules
+from kube.sending import Sent
+from tests.support.calls_wire import (
+    AGENT,
+    POD,
+    GivenCredentials,
+    MakeSender,
+    access_to,
+    answering,
+    failed,
+    reason,
+    send,
+    senders,
+)
+from tests.support.http2_server import Exchange, Http2Server
+from tests.support.kubeconfigs import CANARY, TOKEN
+from tests.support.probe import Probe
+from tests.support.proxy import Http1, serving
+from tests.support.stage import live_stage
+
+
+@pytest.fixture
+def sender_for() -> Iterator[MakeSender]:
+    with senders() as make:
+        yield make
+
+
+# --- a request as it goes out ------------------------------------------------------------------------
+
+
+def test_a_request_says_what_it_wants_and_who_asks(sender_for: MakeSender) -> None:
+    with Http2Server(answering(200, {"kind": "Pod"})) as server:
+        request = ApiRequest(verb=Verb.GET, path="/api/v1/pods", query={"limit": "5", "a": "b c&d"})
+        sent = send(sender_for(access_to(server)), request)
+        (seen,) = server.requests
+        assert sent == Sent(outcome={"kind": "Pod"}, server=server.url, user="n1", codes=("200",))
+        assert (seen.method, seen.path) == ("GET", "/api/v1/pods")
+        assert seen.query == {"limit": "5", "a": "b c&d"}
+        assert seen.headers["user-agent"] == AGENT
+        assert seen.headers["authorization"] == f"Bearer {TOKEN}"
+        assert seen.headers["accept"] == "application/json"
+        assert "content-type" not in seen.headers
+
+
+@pytest.mark.parametrize(
+    ("verb", "media_type"),
+    [
+        (Verb.CREATE, "application/json"),
+        (Verb.UPDATE, "application/json"),
+        (Verb.DELETE, "application/json"),
+        (Verb.PATCH, "application/strategic-merge-patch+json"),
+    ],
+)
+def test_a_body_goes_out_as_what_it_is(sender_for: MakeSender, verb: Verb, media_type: str) -> None:
+    body = {"metadata": MappingProxyType({"name": "wéb"}), "list": ("a", "b")}
+    with Http2Server(answering(201)) as server:
+        request = ApiRequest(verb=verb, path="/api/v1/nodes/n1", body=body, patch=Patch.STRATEGIC)
+        send(sender_for(access_to(server)), request)
+        (seen,) = server.requests
+        assert seen.method == verb.value
+        assert seen.headers["content-type"] == media_type
+        assert json.loads(seen.body) == {"metadata": {"name": "wéb"}, "list": ["a", "b"]}
+
+
+def test_the_path_of_a_gateway_comes_first(sender_for: MakeSender) -> None:
+    with Http2Server(answering(200)) as server:
+        send(sender_for(access_to(server, server=f"{server.url}/clusters/one")))
+        assert server.requests[0].path == f"/clusters/one{POD.path}"
+
+
+def test_a_client_certificate_says_who_asks(sender_for: MakeSender) -> None:
+    with Http2Server(answering(200)) as server:
+        identity = server.issue_client_identity("n1")
+        send(sender_for(access_to(server, authorization="", identity=identity)))
+        (seen,) = server.requests
+        assert seen.client_common_name == "n1"
+        assert "authorization" not in seen.headers
+
+
+def test_many_threads_share_few_connections(sender_for: MakeSender) -> None:
+    with Http2Server(answering(200)) as server:
+        sender = sender_for(access_to(server))
+        send(sender)
+        with ThreadPoolExecutor(8) as threads:
+            sent = list(threads.map(lambda _: send(sender), range(100)))
+        assert {codes.codes for codes in sent} == {("200",)}
+        assert server.connections_accepted == 1
+
+
+def test_a_server_that_speaks_only_http_1_is_no_trouble(sender_for: MakeSender) -> None:
+    with serving(Http1) as (host, _):
+        sender = sender_for(Access(server=f"http://{host}", user="n1"))
+        assert send(sender).outcome == {"version": "HTTP/1.1"}
+        sender.close()
+
+
+# --- what rotates ------------------------------------------------------------------------------------
+
+
+def test_after_a_401_it_reads_its_credentials_again_and_tries_once_more(
+    sender_for: MakeSender,
+) -> None:
+    async def handler(exchange: Exchange) -> None:
+        is_new = exchange.headers["authorization"] == "Bearer new"
+        await exchange.respond(200 if is_new else 401, b"{}")
+
+    with Http2Server(handler) as server:
+        sender = sender_for(access_to(server, f"{CANARY}-old"), access_to(server, "new"))
+        assert send(sender) == Sent(outcome={}, server=server.url, user="n1", codes=("401", "200"))
+        assert server.connections_accepted == 1
+
+
+def test_a_401_that_stays_is_answered_after_one_more_try(sender_for: MakeSender) -> None:
+    with Http2Server(answering(401, {"kind": "Status", "message": "Unauthorized"})) as server:
+        sender = sender_for(access_to(server))
+        sent = send(sender)
+        assert reason(sent) == "unauthorized: Unauthorized"
+        assert sent.codes == ("401", "401")
+        assert failed(sent).retry is Retry.AFTER_DELAY
+
+
+def test_another_token_needs_no_other_connection(sender_for: MakeSender) -> None:
+    with Http2Server(answering(200)) as server:
+        sender = sender_for(access_to(server, "first"))
+        send(sender)
+        assert isinstance(sender.credentials, GivenCredentials)
+        sender.credentials.accesses = [access_to(server, "second")]
+        send(sender)
+        assert [seen.headers["authorization"] for seen in server.requests] == [
+            "Bearer first",
+            "Bearer second",
+        ]
+        assert server.connections_accepted == 1
+
+
+def test_another_certificate_needs_another_connection_and_the_old_one_ends(
+    sender_for: MakeSender,
+) -> None:
+    with Http2Server(answering(200)) as server:
+        first, second = (server.issue_client_identity(name) for name in ("n1", "n2"))
+        sender = sender_for(access_to(server, identity=first))
+        send(sender)
+        assert isinstance(sender.credentials, GivenCredentials)
+        sender.credentials.accesses = [access_to(server, identity=second)]
+        send(sender)
+        assert [seen.client_common_name for seen in server.requests] == ["n1", "n2"]
+        assert server.connections_accepted == 2
+        server.wait_until(lambda: server.open_connections == 1)
+
+
+# --- answers that are none ---------------------------------------------------------------------------
+
+
+def test_a_403_is_answered_as_often_as_it_comes(sender_for: MakeSender) -> None:
+    body = {"kind": "Status", "reason": "Forbidden", "message": 'pods "web" is forbidden'}
+    with Http2Server(answering(403, body)) as server:
+        sender = sender_for(access_to(server))
+        assert reason(send(sender)) == 'forbidden: pods "web" is forbidden'
+        assert send(sender).codes == ("403",)
+
+
+@pytest.mark.parametrize(
+    ("headers", "wish"),
+    [
+        ({"retry-after": "3"}, 3.0),
+        (
+            {
+                "retry-after": "Tue, 14 Nov 2023 22:13:50 GMT",
+                "date": "Tue, 14 Nov 2023 22:13:20 GMT",
+            },
+            30.0,
+        ),
+    ],
+)
+def test_a_429_says_how_long_to_wait(
+    sender_for: MakeSender, headers: dict[str, str], wish: float
+) -> None:
+    with Http2Server(answering(429, b"slow down", headers)) as server:
+        failure = failed(send(sender_for(access_to(server))))
+        assert (failure.kind, failure.retry_after) == (FailureKind.THROTTLED, wish)
+
+
+def test_of_a_page_of_some_proxy_nothing_is_passed_on(sender_for: MakeSender) -> None:
+    page = f"<html>{CANARY}</html>".encode()
+    with Http2Server(answering(500, page)) as server:
+        assert reason(send(sender_for(access_to(server)))) == "server error (HTTP 500)"
+
+
+def test_a_redirect_is_not_followed(sender_for: MakeSender) -> None:
+    with (
+        Http2Server(answering(200)) as elsewhere,
+        Http2Server(answering(307, b"", {"location": f"{elsewhere.url}/"})) as server,
+    ):
+        sent = send(sender_for(access_to(server)))
+        assert reason(sent) == "HTTP 307: a redirect, which is not followed"
+        assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"", "its answer is not JSON"),
+        (b"<html>" + CANARY.encode(), "its answer is not JSON"),
+        (b"\xff\xfe", "its answer is not JSON"),
+        (b"[" * 100_000, "its answer is not JSON"),
+        (b"[1]", "its answer is no JSON object"),
+    ],
+)
+def test_a_good_answer_that_holds_no_object(sender_for: MakeSender, body: bytes, text: str) -> None:
+    with Http2Server(answering(200, body)) as server:
+        sent = send(sender_for(access_to(server)))
+        assert reason(sent) == text
+        assert failed(sent).kind is FailureKind.MALFORMED
+
+
+def test_an_answer_without_end_is_not_read_to_its_end(sender_for: MakeSender) -> None:
+    async def handler(exchange: Exchange) -> None:
+        await exchange.start()
+        while True:
+            await exchange.send(b" " * 65536)
+
+    with Http2Server(handler) as server:
+        sent = send(sender_for(access_to(server)))
+        assert reason(sent) == "its answer is larger than 1 MiB"
+        server.wait_until(lambda: server.open_streams == 0)
+
+
+def test_an_answer_of_the_largest_size_is_read(sender_for: MakeSender) -> None:
+    body = b'"' + b"a" * ((1 << 20) - 8) + b'"'
+    with Http2Server(answering(200, b'{"a":' + body + b"}")) as server:
+        sent = send(sender_for(access_to(server), largest_answer=1 << 20))
+        assert isinstance(sent.outcome, dict)
+        assert len(sent.outcome["a"]) == (1 << 20) - 8
+
+
+# --- the actor, its threads and the server -----------------------------------------------------------
+
+
+def test_an_actor_calls_and_is_answered_over_real_threads(sender_for: MakeSender) -> None:
+    release = threading.Event()
+
+    async def handler(exchange: Exchange) -> None:
+        await exchange.respond(200, json.dumps({"path": exchange.path}).encode())
+
+    with Http2Server(handler) as server:
+        sender = sender_for(access_to(server))
+        child = ChildSpec(
+            key=API_CALLS,
+            factory=lambda: ApiCalls(
+                sender, lambda: ThreadPoolExecutor(8), CallMemory(), CallRules(qps=0.0)
+            ),
+        )
+        caller: Probe[ApiAnswered] = Probe()
+        with live_stage(SupervisorSpec(name="root", children=(child,))) as play:
+            requests = [ApiRequest(verb=Verb.GET, path=f"/api/v1/nodes/{n}") for n in range(50)]
+            play.tell_all(
+                API_CALLS, *(CallApi(request=r, reply_to=caller, ref=r.path) for r in requests)
+            )
+            answers = [caller.next() for _ in requests]
+        release.set()
+    assert {a.ref: a.outcome for a in answers} == {r.path: {"path": r.path} for r in requests}
+
+
+def test_a_client_can_be_closed_twice(sender_for: MakeSender) -> None:
+    with Http2Server(answering(200)) as server:
+        sender = sender_for(access_to(server))
+        send(sender)
+        sender.close()
+        sender.close()
+        server.wait_until(lambda: server.open_connections == 0)
+        assert send(sender).codes == ("200",)
