@@ -273,6 +273,14 @@ def test_a_node_holds_its_own_lease(api_server: Subject) -> None:
     assert renewed["spec"]["leaseDurationSeconds"] == 60
 
 
+def test_a_lease_that_is_gone_is_made_anew_but_not_renewed(api_server: Subject) -> None:
+    made = api_server.node.handle(create(LEASES, lease()))
+    api_server.admin.remove("leases", "kube-node-lease", "n1")
+    assert refusal(api_server.node, update(f"{LEASES}/n1", made)) == (409, "Conflict")
+    again = api_server.node.handle(update(f"{LEASES}/n1", lease()))
+    assert again["metadata"]["uid"] != made["metadata"]["uid"]
+
+
 ELSEWHERE_LEASES = LEASES.replace("kube-node-lease", "default")
 
 

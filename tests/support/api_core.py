@@ -38,6 +38,7 @@ from tests.support.api_status import (
     StatusError,
     already_exists,
     bad_request,
+    conflict,
     method_not_allowed,
     no_such_path,
     not_found,
@@ -212,6 +213,8 @@ class ApiCore:
         body = deepcopy(request.body or {})
         known = (place.kind, place.namespace, place.name) in self._objects
         if request.verb is Verb.UPDATE and place.kind.created_by_update and not known:
+            if (body.get("metadata") or {}).get("uid"):
+                raise conflict(place.kind, place.name, "it was another object of this name")
             return self._created(Place(kind=place.kind, namespace=place.namespace), request, node)
         old = self._found(place)
         wanted = body if request.verb is Verb.UPDATE else patched(old, body, request.patch)
