@@ -53,7 +53,7 @@ class EventsDescribed:
 
     posted: int
     dropped: Mapping[str, int]
-    """Events that were never posted, by reason: ``spam``, ``queue_full``, ``refused``."""
+    """Events that were never posted, by reason: ``spam``, ``queue_full``, ``refused``, ``given_up``."""
 
 
 EventsMessage: TypeAlias = PostEvent | DescribeEvents

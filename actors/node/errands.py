@@ -31,6 +31,13 @@ class Errand(StrEnum):
     REPORT = "report the Node's status"
 
 
+@dataclass(slots=True)
+class Labelled:
+    """Which Node has our labels. Outlives crashes: what its users took off must not come back."""
+
+    uid: str = ""
+
+
 _Make: TypeAlias = Callable[[], ApiRequest | None]
 
 
@@ -39,13 +46,12 @@ class Errands:
     """What is known of the Node and of the machine, and what follows."""
 
     rules: NodeRules
+    labelled: Labelled
     sight: NodeSight = field(default_factory=NodeSight)
     facts: MachineFacts | None = None
     """As the machine was last; nothing is done before."""
     found: Sequence[Finding] = ()
     """What the conditions have to say."""
-    _labelled: str = ""
-    """UID of the Node that has our labels."""
     _report_wanted: bool = False
     _report_due: Seconds | None = None
     """When to report in any case; None for at once."""
@@ -71,7 +77,7 @@ class Errands:
             return
         self.sight.answered(node)
         if errand is not Errand.REPORT:
-            self._labelled = uid_of(node)
+            self.labelled.uid = uid_of(node)
         if errand is not Errand.LABEL:  # a Node is created with its status
             period = jittered(self.rules.status_report_frequency, 0.1)
             self._report_due = Seconds(now + period)
@@ -106,11 +112,11 @@ class Errands:
 
     def _label(self, facts: MachineFacts, node: JsonObject) -> ApiRequest | None:
         """Once for each Node: who takes a label off afterwards wants it so."""
-        if self._labelled == uid_of(node):
+        if self.labelled.uid == uid_of(node):
             return None
         request = document.reconciliation(self.rules, facts, node)
         if request is None:
-            self._labelled = uid_of(node)
+            self.labelled.uid = uid_of(node)
         return request
 
     def _report(

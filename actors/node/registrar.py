@@ -42,7 +42,7 @@ from actors.messages.watches import (
 )
 from actors.node import document
 from actors.node.conditions import Condition, findings, lasting, pressures
-from actors.node.errands import Errand, Errands
+from actors.node.errands import Errand, Errands, Labelled
 from actors.node.facts import fact_of, is_news
 from actors.node.machine import Machine
 from actors.node.patience import Patience
@@ -101,6 +101,7 @@ class NodeMemory:
     """The agent's loops that fail."""
     pressed: dict[Condition, Seconds] = field(default_factory=dict)
     """When each pressure was last observed."""
+    labelled: Labelled = field(default_factory=Labelled)
 
 
 class NodeRegistrar(Actor[NodeRegistrarMessage]):
@@ -125,7 +126,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         self._ports = ports
         self._machine = machine
         self._memory = memory
-        self._errands = Errands(rules)
+        self._errands = Errands(rules, memory.labelled)
         self._next_look: Timer | None = None
         self._in_flight: Errand | None = None
         self._sent = 0

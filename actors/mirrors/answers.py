@@ -1,0 +1,138 @@
+"""What the API server's answer to a call teaches about one name. Knows no time and sends nothing.
+
+``learn`` writes what is known into the entry and returns a setback where something is in the way. What
+a transport error means is decided elsewhere: it says nothing about the mirror.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from actors.kernel import Backoff
+from actors.messages.api import ApiFailure, FailureKind
+from actors.messages.pods import JsonObject, Pod, PodUid
+from actors.mirrors.book import Entry
+from actors.mirrors.plan import (
+    NAME_BACKOFF,
+    REFUSAL_BACKOFF,
+    Ask,
+    Create,
+    Delete,
+    Idle,
+    Step,
+    is_right,
+)
+from actors.mirrors.pod import is_mirror_of_node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setback:
+    """Why to wait with the next try."""
+
+    backoff: Backoff
+    sentence: str = ""
+    """Why there is no right mirror; empty while nobody has refused anything."""
+    reason: str = ""
+    """One word for the metric of mirrors that could not be created; empty where it is not one."""
+
+
+NAME_TAKEN = Setback(
+    backoff=NAME_BACKOFF,
+    sentence="its name is taken by a pod that is no mirror of this node",
+    reason="name_taken",
+)
+
+
+def learn(
+    entry: Entry, step: Step, outcome: JsonObject | ApiFailure, node_name: str
+) -> Setback | None:
+    """Bring ``entry`` up to date with the answer to ``step``; return what is in the way, if anything."""
+    match step:
+        case Create():
+            return _learn_of_creation(entry, step, outcome, node_name)
+        case Delete(uid=uid):
+            return _learn_of_deletion(entry, uid, outcome)
+        case Ask.LOOK:
+            return _learn_of_look(entry, outcome, node_name)
+        case Idle.NOTHING:
+            return None
+        case _:
+            assert_never(step)
+
+
+def _learn_of_creation(
+    entry: Entry, step: Create, outcome: JsonObject | ApiFailure, node_name: str
+) -> Setback | None:
+    if isinstance(outcome, ApiFailure):
+        return _learn_of_refusal(entry, outcome)
+    pod = Pod.of(outcome)
+    if pod.uid in entry.gone:
+        return None  # the watch was faster: it is there no more
+    entry.believe(pod)
+    if is_mirror_of_node(pod, node_name) and is_right(pod, step.static, step.node):
+        return None
+    return Setback(
+        backoff=REFUSAL_BACKOFF,
+        sentence="the API server changes it, by a webhook perhaps, so that it shows another pod",
+        reason="altered",
+    )
+
+
+def _learn_of_refusal(entry: Entry, failure: ApiFailure) -> Setback | None:
+    match failure.kind:
+        case FailureKind.ALREADY_EXISTS:
+            entry.is_in_doubt = True  # its name is taken, perhaps by itself (fixes K15)
+            return None
+        case FailureKind.CONFLICT:
+            return Setback(backoff=NAME_BACKOFF)  # two requests met at a quota, say: try again
+        case FailureKind.NOT_FOUND:
+            return Setback(backoff=NAME_BACKOFF, sentence=failure.sentence, reason=failure.kind)
+        case _:
+            return Setback(backoff=REFUSAL_BACKOFF, sentence=failure.sentence, reason=failure.kind)
+
+
+def _learn_of_deletion(
+    entry: Entry, uid: PodUid, outcome: JsonObject | ApiFailure
+) -> Setback | None:
+    if not isinstance(outcome, ApiFailure) or outcome.kind is FailureKind.NOT_FOUND:
+        entry.drop(uid)
+        return None
+    if outcome.kind is FailureKind.CONFLICT:
+        entry.is_in_doubt = True  # somebody made another one of this name meanwhile (fixes K17)
+        return None
+    return Setback(backoff=REFUSAL_BACKOFF, sentence=outcome.sentence)
+
+
+def _learn_of_look(
+    entry: Entry, outcome: JsonObject | ApiFailure, node_name: str
+) -> Setback | None:
+    if isinstance(outcome, ApiFailure):
+        return _learn_of_nothing(entry, outcome)
+    pod = Pod.of(outcome)
+    if not is_mirror_of_node(pod, node_name):
+        entry.clear()
+        entry.is_in_doubt = entry.static is not None
+        return NAME_TAKEN if entry.static is not None else None
+    if pod.uid in entry.gone:
+        # It was deleted and is still there: finalizers, or an answer that is late. Look again.
+        entry.gone.remove(pod.uid)
+        entry.is_in_doubt = True
+        sentence = "its former mirror is being deleted and not gone yet" if pod.is_deleting else ""
+        return Setback(backoff=NAME_BACKOFF, sentence=sentence)
+    entry.believe(pod)
+    entry.origin = (pod.uid, pod.source)
+    entry.is_in_doubt = False
+    return None
+
+
+def _learn_of_nothing(entry: Entry, failure: ApiFailure) -> Setback | None:
+    if failure.kind is FailureKind.NOT_FOUND:
+        entry.clear()
+        entry.is_in_doubt = False
+        return None
+    if failure.kind is FailureKind.FORBIDDEN:
+        # Newer API servers show a node its own pods only. What is out of sight can be tried still.
+        entry.is_in_doubt = False
+        entry.disbelieve()
+    return Setback(backoff=NAME_BACKOFF, sentence=failure.sentence)

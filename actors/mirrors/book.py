@@ -1,0 +1,200 @@
+"""What MirrorKeeper knows, name by name: static pods, mirrors, and how far answers are ahead.
+
+Two voices tell of mirrors. The watch, by way of PodManager, is complete and late; answers to the
+keeper's own calls are true at their time and ahead of it. So an answer counts until the watch has
+caught up: what it showed is believed without the watch for a while, and a UID that it called gone is
+not believed to the watch, since a UID never returns.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from actors.kernel import Timer
+from actors.messages.changes import Op, PodChange
+from actors.messages.pods import FullName, Pod, PodUid, SourceName
+from actors.messages.units import Seconds
+from actors.mirrors.plan import FIGHT_LIMIT
+from actors.mirrors.pod import is_mirror_of_node
+
+_GONE_LEN = 8
+"""UIDs of one name remembered as gone: far more than a watch is ever behind with."""
+
+Touched: TypeAlias = dict[FullName, bool]
+"""Names of which something changed, and whether it is their static pod."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One name: what is known, what is under way, and what went wrong."""
+
+    full_name: FullName
+    static: Pod | None = None
+    mirrors: dict[PodUid, Pod] = field(default_factory=dict)
+    """Those of this node that are believed to exist; two only until somebody looks."""
+    gone: deque[PodUid] = field(default_factory=lambda: deque(maxlen=_GONE_LEN))
+    unseen: PodUid | None = None
+    """A mirror that an answer showed and the watch did not."""
+    patience: Timer | None = None
+    """When to look whether that is still so."""
+    confirmations: int = 0
+    """How often looks confirmed what no watch showed."""
+    is_in_doubt: bool = False
+    origin: tuple[PodUid, str] | None = None
+    """A mirror, and of which source it says at the API server that it came."""
+    is_asking: bool = False
+    """A call about it is in flight; there is never a second one."""
+    wait: Timer | None = None
+    """Set while nothing is to be tried before a certain time."""
+    failures: int = 0
+    """How many tries failed in a row."""
+    trouble: str = ""
+    """Why there is no right mirror, as a sentence."""
+    creations: deque[Seconds] = field(default_factory=lambda: deque(maxlen=FIGHT_LIMIT))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is worth remembering."""
+        return self.static is None and not self.mirrors and not self.is_asking
+
+    def origin_of_mirror(self) -> str | None:
+        """Return the source that its mirror names at the API server; None if nobody asked."""
+        return (
+            self.origin[1] if self.origin is not None and self.origin[0] in self.mirrors else None
+        )
+
+    def believe(self, pod: Pod) -> None:
+        """Note that an answer showed ``pod``, and so nothing else, under this name."""
+        if pod.uid == self.unseen:
+            self.confirmations += 1
+        elif pod.uid not in self.mirrors:
+            self.unseen = pod.uid
+        for uid in tuple(self.mirrors):
+            if uid != pod.uid:
+                self.drop(uid)
+        self.mirrors[pod.uid] = pod
+
+    def drop(self, uid: PodUid) -> None:
+        """Note that the pod of this UID is gone for good."""
+        self.mirrors.pop(uid, None)
+        if uid not in self.gone:
+            self.gone.append(uid)
+        if uid == self.unseen:
+            self.caught_up()
+
+    def clear(self) -> None:
+        """Note that no mirror of this node has the name."""
+        for uid in tuple(self.mirrors):
+            self.drop(uid)
+
+    def disbelieve(self) -> None:
+        """Note that nobody can say more about this name than the watch does."""
+        if self.unseen is not None:
+            self.mirrors.pop(self.unseen, None)
+            self.caught_up()
+        for uid in self.mirrors:
+            self.origin = (uid, "")
+
+    def show(self, pod: Pod) -> None:
+        """Note that the watch shows ``pod``."""
+        if pod.uid in self.gone:
+            return
+        self.mirrors[pod.uid] = pod
+        if pod.uid == self.unseen:
+            self.caught_up()
+
+    def caught_up(self) -> None:
+        """Stop waiting for the watch: it has caught up, or will never show it."""
+        if self.patience is not None:
+            self.patience.cancel()
+        self.unseen, self.patience, self.confirmations = None, None, 0
+
+    def stop_waiting(self) -> None:
+        """Let the next try be made at once."""
+        if self.wait is not None:
+            self.wait.cancel()
+            self.wait = None
+
+
+class MirrorBook:
+    """The entries of all names, kept by the facts of PodManager."""
+
+    def __init__(self, node_name: str) -> None:
+        self._node_name = node_name
+        self._entries: dict[FullName, Entry] = {}
+        self._places: dict[PodUid, tuple[SourceName, FullName]] = {}
+        """Where the pods that matter stand: a UID may change its name, its source and its class."""
+
+    def entries(self) -> Iterable[Entry]:
+        """Return what is known of every name of which something is known."""
+        return self._entries.values()
+
+    def get(self, full_name: FullName) -> Entry | None:
+        """Return what is known of a name, None if nothing is."""
+        return self._entries.get(full_name)
+
+    def forget_if_empty(self, entry: Entry) -> None:
+        """Let go of a name that has neither pod nor mirror."""
+        if entry.is_empty:
+            entry.stop_waiting()
+            entry.caught_up()
+            self._entries.pop(entry.full_name, None)
+
+    def replace(self, source: SourceName, pods: Sequence[Pod]) -> Touched:
+        """Take ``pods`` as all that ``source`` has, and return the names that this touches."""
+        listed = {pod.uid for pod in pods}
+        touched: Touched = {}
+        for uid, (keeper, _) in tuple(self._places.items()):
+            if keeper == source and uid not in listed:
+                self._remove(uid, touched)
+        for pod in pods:
+            self._put(pod, touched)
+        return touched
+
+    def apply(self, changes: Iterable[PodChange]) -> Touched:
+        """Take ``changes`` in, and return the names that this touches."""
+        touched: Touched = {}
+        for change in changes:
+            if change.op is Op.REMOVE:
+                self._remove(change.pod.uid, touched)
+            else:
+                self._put(change.pod, touched)
+        return touched
+
+    def _put(self, pod: Pod, touched: Touched) -> None:
+        is_mirror = not pod.is_static and is_mirror_of_node(pod, self._node_name)
+        known = self._places.get(pod.uid)
+        if known is not None and (known[1] != pod.full_name or not (is_mirror or pod.is_static)):
+            # It is alive, under another name or as an ordinary pod (fixes K13).
+            self._leave(pod.uid, touched)
+        if not is_mirror and not pod.is_static:
+            return
+        self._places[pod.uid] = (SourceName(pod.source), pod.full_name)
+        entry = self._entries.setdefault(pod.full_name, Entry(pod.full_name))
+        if is_mirror:
+            entry.show(pod)
+            touched.setdefault(pod.full_name, False)
+        else:
+            touched[pod.full_name] = touched.get(pod.full_name, False) or entry.static != pod
+            entry.static = pod
+
+    def _remove(self, uid: PodUid, touched: Touched) -> None:
+        entry = self._leave(uid, touched)
+        if entry is not None:
+            entry.drop(uid)
+
+    def _leave(self, uid: PodUid, touched: Touched) -> Entry | None:
+        """Take a pod from where it stands, and return that entry."""
+        _, full_name = self._places.pop(uid, ("", FullName("")))
+        entry = self._entries.get(full_name)
+        if entry is None:
+            return None
+        entry.mirrors.pop(uid, None)
+        is_static = entry.static is not None and entry.static.uid == uid
+        if is_static:
+            entry.static = None
+        touched[full_name] = touched.get(full_name, False) or is_static
+        return entry

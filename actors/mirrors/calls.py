@@ -1,0 +1,113 @@
+"""MirrorKeeper's calls: how many may be in flight, and the API server's outages.
+
+An outage is common to all names: while it lasts one call is tried from time to time, for whichever name
+comes next, and the others wait without trying. Part of MirrorKeeper and of its life.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+import structlog
+
+from actors.kernel import Timer
+from actors.messages.api import ApiAnswered, ApiFailure, ApiRequest, CallApi, FailureKind, Retry
+from actors.messages.pods import JsonObject
+from actors.messages.port import Port
+from actors.messages.units import Seconds
+from actors.mirrors.book import Entry
+from actors.mirrors.deadlines import AnswerOverdue, OutageOver
+from actors.mirrors.plan import OUTAGE_BACKOFF, Create, Delete, Step, pause
+
+IN_FLIGHT_LIMIT = 16
+"""Calls at a time: a thousand mirrors at a start leave room for the agent's other calls."""
+
+ANSWER_WITHIN = Seconds(60.0)
+"""Every call is answered; this is for a caller that crashed with it. A call's own deadline is 10 s, and
+at most ``IN_FLIGHT_LIMIT`` of ours wait for the rate limit before it."""
+
+UNANSWERED = ApiFailure(
+    kind=FailureKind.LOST,
+    retry=Retry.AFTER_DELAY,
+    sentence=f"nobody answered within {ANSWER_WITHIN:g} s",
+)
+
+_log = structlog.get_logger("mirror-keeper")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that is in flight."""
+
+    entry: Entry
+    step: Step
+    overdue: Timer
+    """When it is given up."""
+
+
+class MirrorCalls:
+    """The calls that are in flight."""
+
+    def __init__(
+        self, port: Port[CallApi], after: Callable[[Seconds, AnswerOverdue | OutageOver], Timer]
+    ) -> None:
+        self._port = port
+        self._after = after
+        self._calls: dict[Hashable, Call] = {}
+        self._serial = 0
+        self._outage_len = 0
+        """How many tries in a row found the API server away."""
+        self._pause: Timer | None = None
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more call may be made."""
+        if self._pause is not None:
+            return False
+        return len(self._calls) < (1 if self._outage_len else IN_FLIGHT_LIMIT)
+
+    def send(
+        self, entry: Entry, step: Step, request: ApiRequest, reply_to: Port[ApiAnswered]
+    ) -> None:
+        """Make the call for ``step``."""
+        self._serial += 1
+        overdue = self._after(ANSWER_WITHIN, AnswerOverdue(serial=self._serial))
+        self._calls[self._serial] = Call(entry, step, overdue)
+        entry.is_asking = True
+        self._port.tell(CallApi(request=request, reply_to=reply_to, ref=self._serial))
+
+    def finish(self, ref: Hashable) -> Call | None:
+        """Return the call that was answered; None when it had been given up before."""
+        call = self._calls.pop(ref, None)
+        if call is not None:
+            call.overdue.cancel()
+            call.entry.is_asking = False
+        return call
+
+    def note_outage(self, failure: ApiFailure) -> None:
+        """Make no more calls for a while. What began before may fail too: that is the same outage."""
+        if self._pause is not None:
+            return
+        if not self._outage_len:
+            _log.warning("mirror pods have to wait for the API server", error=failure.sentence)
+        self._outage_len += 1
+        self._pause = self._after(pause(OUTAGE_BACKOFF, self._outage_len, failure), OutageOver())
+
+    def end_pause(self) -> None:
+        """Try again."""
+        self._pause = None
+
+    def note_answer(self, call: Call, outcome: JsonObject | ApiFailure) -> None:
+        """End an outage, since the API server answers, and log what was done."""
+        match call.step:
+            case Create() if not isinstance(outcome, ApiFailure):
+                _log.info("created mirror pod", mirror=call.entry.full_name)
+            case Delete(uid=uid) if not isinstance(outcome, ApiFailure):
+                _log.info("deleted mirror pod", mirror=call.entry.full_name, uid=uid)
+            case _:
+                pass
+        self._outage_len = 0
+        if self._pause is not None:
+            self._pause.cancel()
+            self._pause = None

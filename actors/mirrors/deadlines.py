@@ -1,0 +1,43 @@
+"""What time tells MirrorKeeper: its private messages. A late one finds nothing to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from actors.messages.pods import FullName, PodUid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryDue:
+    """The wait of one name is over."""
+
+    full_name: FullName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LagOver:
+    """A mirror has been believed for long enough without the watch."""
+
+    full_name: FullName
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutageOver:
+    """Time to try whether the API server answers again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOverdue:
+    """Nobody will answer this call any more."""
+
+    serial: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcesLate:
+    """All static sources had time to list."""
+
+
+MirrorDeadline: TypeAlias = RetryDue | LagOver | OutageOver | AnswerOverdue | SourcesLate

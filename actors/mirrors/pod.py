@@ -1,0 +1,137 @@
+"""What a mirror pod is: its document, and whether one that exists is the right one. Pure.
+
+A mirror shows a static pod in the cluster. It belongs to this node when its spec names the node and
+no owner but the node; it is right when it shows this very content and its owner is the Node as it is
+registered at present. What else users write on it, labels or annotations, is theirs (rule M18).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.messages.api import ApiRequest, Verb
+from actors.messages.node import NodeIs, NodeUid
+from actors.messages.pods import (
+    CONFIG_HASH,
+    CONFIG_MIRROR,
+    CONTENT_DIGEST,
+    FullName,
+    JsonObject,
+    Pod,
+    PodUid,
+)
+
+_COPIED = ("name", "namespace", "labels", "annotations")
+"""What a mirror has of a static pod's metadata. Finalizers, say, would only keep it from going."""
+
+
+def mirror_document(static: Pod, node: NodeIs) -> JsonObject:
+    """Return what to create at the API server for ``static`` (rules M2 and M3).
+
+    Its only owner is the Node, which the API server checks, and whose end is the mirror's end. There is
+    no status: the API server would drop it.
+    """
+    metadata = {key: value for key, value in _metadata(static).items() if key in _COPIED}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            **metadata,
+            "annotations": {**static.annotations, CONFIG_MIRROR: _config_hash(static)},
+            "ownerReferences": [
+                {
+                    "apiVersion": "v1",
+                    "kind": "Node",
+                    "name": node.name,
+                    "uid": node.uid,
+                    "controller": True,
+                }
+            ],
+        },
+        "spec": static.document["spec"],
+    }
+
+
+def is_mirror_of_node(pod: Pod, node_name: str) -> bool:
+    """Return whether ``pod`` is a mirror that this node answers for.
+
+    One without owners is: kubelets older than 1.17 made such. One that somebody else owns is not.
+    """
+    node_of_pod = (pod.document.get("spec") or {}).get("nodeName")
+    return (
+        pod.is_mirror
+        and node_of_pod == node_name
+        and all(
+            owner.get("kind") == "Node" and owner.get("name") == node_name for owner in _owners(pod)
+        )
+    )
+
+
+def shows(mirror: Pod, static: Pod) -> bool:
+    """Return whether ``mirror`` shows this version of ``static``.
+
+    The digest tells contents apart where a manifest fixes its UID, and so the hash (fixes K9).
+    """
+    return mirror.annotations.get(CONFIG_MIRROR) == _config_hash(static) and mirror.annotations.get(
+        CONTENT_DIGEST
+    ) == static.annotations.get(CONTENT_DIGEST)
+
+
+def is_owned_by(mirror: Pod, node_uid: NodeUid) -> bool:
+    """Return whether the controller of ``mirror`` is the Node of this UID, not an earlier one."""
+    controllers = [owner.get("uid") for owner in _owners(mirror) if owner.get("controller")]
+    return controllers == [node_uid]
+
+
+def full_name_parts(full_name: FullName) -> tuple[str, str]:
+    """Return name and namespace of ``<name>_<namespace>``. Raises ValueError for anything else."""
+    name, _, namespace = full_name.partition("_")
+    if not name or not namespace or "_" in namespace:
+        raise ValueError(f"{full_name!r} is not of the form <name>_<namespace>")
+    return name, namespace
+
+
+def creation(static: Pod, node: NodeIs) -> ApiRequest:
+    """Return the request that creates the mirror of ``static``."""
+    return ApiRequest(
+        verb=Verb.CREATE,
+        path=f"/api/v1/namespaces/{static.namespace}/pods",
+        body=mirror_document(static, node),
+    )
+
+
+def deletion(full_name: FullName, uid: PodUid) -> ApiRequest:
+    """Return the request that removes this very pod at once, and no successor of its name (K16)."""
+    return ApiRequest(
+        verb=Verb.DELETE,
+        path=_path(full_name),
+        body={
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "gracePeriodSeconds": 0,
+            "preconditions": {"uid": uid},
+        },
+    )
+
+
+def look(full_name: FullName) -> ApiRequest:
+    """Return the request that asks which pod has a name."""
+    return ApiRequest(verb=Verb.GET, path=_path(full_name))
+
+
+def _path(full_name: FullName) -> str:
+    name, namespace = full_name_parts(full_name)
+    return f"/api/v1/namespaces/{namespace}/pods/{name}"
+
+
+def _config_hash(static: Pod) -> str:
+    return static.annotations.get(CONFIG_HASH, "")
+
+
+def _metadata(pod: Pod) -> Mapping[str, Any]:
+    return pod.document.get("metadata") or {}
+
+
+def _owners(pod: Pod) -> list[Mapping[str, Any]]:
+    return _metadata(pod).get("ownerReferences") or []

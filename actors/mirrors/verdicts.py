@@ -1,0 +1,86 @@
+"""Who is told when a mirror is refused: the pod's source, the people who look at the Node, the log.
+
+Each is told once for each change, not at every attempt. Part of MirrorKeeper and of its life.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+
+import structlog
+
+from actors.messages.events import EventType, ObjectReference, PostEvent
+from actors.messages.pods import FullName, PodUid, SourceName
+from actors.messages.port import Port
+from actors.messages.sources import MirrorsJudged
+from actors.mirrors.book import Entry
+
+EVENT_REASON = "FailedMirrorPod"
+
+_log = structlog.get_logger("mirror-keeper")
+
+
+class MirrorVerdicts:
+    """The standing verdicts on all names."""
+
+    def __init__(
+        self,
+        node_name: str,
+        sources: Mapping[SourceName, Port[MirrorsJudged]],
+        events: Port[PostEvent],
+    ) -> None:
+        # The UID of a Node in an event is its name: that is where kubectl describe looks for it.
+        self._node = ObjectReference(kind="Node", name=node_name, uid=node_name)
+        self._sources = sources
+        self._events = events
+        self._troubled: dict[FullName, Entry] = {}
+        self._told: dict[SourceName, MirrorsJudged] = {}
+        self._is_changed = False
+
+    def note(self, entry: Entry, sentence: str) -> None:
+        """Let everybody know why ``entry`` has no right mirror, unless they know."""
+        if sentence == entry.trouble:
+            return
+        entry.trouble = sentence
+        self._is_changed = True
+        self._troubled[entry.full_name] = entry
+        _log.warning("there is trouble with a mirror pod", mirror=entry.full_name, error=sentence)
+        if entry.static is not None:
+            message = f"mirror of static pod {entry.static.display_name}: {sentence}"
+            self._events.tell(
+                PostEvent(
+                    regarding=self._node,
+                    type=EventType.WARNING,
+                    reason=EVENT_REASON,
+                    message=message,
+                )
+            )
+
+    def clear(self, entry: Entry) -> None:
+        """Take the verdict on ``entry`` back, if there is one."""
+        if entry.trouble:
+            entry.trouble = ""
+            self._is_changed = True
+            del self._troubled[entry.full_name]
+
+    def tell(self, listed: AbstractSet[SourceName]) -> None:
+        """Tell those sources that listed of their refused pods, if they were told otherwise last."""
+        names = self._sources.keys() & listed
+        if not self._is_changed and names <= self._told.keys():
+            return
+        self._is_changed = False
+        for name in names:
+            judged = MirrorsJudged(source=name, refused=dict(self._refused(name)))
+            if judged != self._told.get(name):
+                self._told[name] = judged
+                self._sources[name].tell(judged)
+
+    def troubles(self) -> dict[FullName, str]:
+        """Return why there is no right mirror, by name."""
+        return {entry.full_name: entry.trouble for entry in self._troubled.values()}
+
+    def _refused(self, source: SourceName) -> Iterator[tuple[PodUid, str]]:
+        for entry in self._troubled.values():
+            if entry.static is not None and entry.static.source == source:
+                yield entry.static.uid, entry.trouble

@@ -1,0 +1,262 @@
+"""What comes after a round of a watch, and how often the API server is asked."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.messages.api import FailureKind
+from actors.messages.units import Seconds
+from kube.streams.course import (
+    Round,
+    SentAt,
+    backoff,
+    next_step,
+    noted,
+    pause,
+    probe_at,
+    spread,
+    watch_timeout,
+)
+from kube.streams.rules import WatchRules
+
+RULES = WatchRules(user_agent="test")
+LONG = Seconds(400.0)
+SHORT = Seconds(0.1)
+NONE = Seconds(0.0)
+
+
+def chance() -> random.Random:
+    return random.Random(3)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the table below."""
+
+    ended: Round
+    version: str
+    failures: int
+    reason: str
+    trouble: bool
+    at_least: float = 0.0
+    at_most: float = 0.0
+    before: int = 0
+
+
+TABLE = {
+    "the server ended it after minutes": Case(
+        Round(version="9", lasted=LONG, heard=True), "9", 0, "ended", trouble=False, before=4
+    ),
+    "it was silent for two minutes": Case(
+        Round(version="9", lasted=LONG), "", 0, "silent", trouble=False
+    ),
+    "it was silent for less": Case(
+        Round(version="9", lasted=Seconds(60.0)), "9", 0, "ended", trouble=False
+    ),
+    "the server ended it at once": Case(
+        Round(version="9", lasted=SHORT), "9", 1, "ended", trouble=False, at_least=0.4, at_most=0.6
+    ),
+    "its connection broke": Case(
+        Round(
+            version="9",
+            lasted=LONG,
+            heard=True,
+            failure=FailureKind.UNREACHABLE,
+            broken=True,
+        ),
+        "9",
+        0,
+        "unreachable",
+        trouble=False,
+    ),
+    "its connection broke at once": Case(
+        Round(version="9", lasted=SHORT, failure=FailureKind.UNREACHABLE, broken=True),
+        "9",
+        3,
+        "unreachable",
+        trouble=False,
+        at_least=1.6,
+        at_most=2.4,
+        before=2,
+    ),
+    "there was no connection": Case(
+        Round(version="9", failure=FailureKind.UNREACHABLE, broken=True),
+        "9",
+        2,
+        "unreachable",
+        trouble=True,
+        before=2,
+    ),
+    "the version is too old": Case(
+        Round(version="9", failure=FailureKind.GONE), "", 1, "gone", trouble=False
+    ),
+    "the version is too old, after minutes": Case(
+        Round(version="9", lasted=LONG, failure=FailureKind.GONE, heard=True),
+        "",
+        1,
+        "gone",
+        trouble=False,
+        before=5,
+    ),
+    "the version is too old again and again": Case(
+        Round(version="9", failure=FailureKind.GONE),
+        "",
+        2,
+        "gone",
+        trouble=True,
+        at_least=0.8,
+        at_most=1.2,
+        before=1,
+    ),
+    "it is forbidden": Case(
+        Round(version="9", failure=FailureKind.FORBIDDEN),
+        "9",
+        1,
+        "forbidden",
+        trouble=True,
+        at_least=0.4,
+        at_most=0.6,
+    ),
+    "the server is in trouble": Case(
+        Round(version="9", failure=FailureKind.SERVER_ERROR),
+        "9",
+        1,
+        "server_error",
+        trouble=True,
+        at_least=0.4,
+        at_most=0.6,
+    ),
+    "nobody can read it": Case(
+        Round(version="9", heard=True, lasted=SHORT, failure=FailureKind.MALFORMED),
+        "",
+        4,
+        "malformed",
+        trouble=True,
+        at_least=3.2,
+        at_most=4.8,
+        before=3,
+    ),
+    "the server wants to be left alone": Case(
+        Round(version="9", failure=FailureKind.THROTTLED, retry_after=Seconds(7.0)),
+        "9",
+        1,
+        "throttled",
+        trouble=True,
+        at_least=7.0,
+        at_most=7.0,
+    ),
+    "the server wants to be left alone for a day": Case(
+        Round(version="9", failure=FailureKind.THROTTLED, retry_after=Seconds(86400.0)),
+        "9",
+        1,
+        "throttled",
+        trouble=True,
+        at_least=300.0,
+        at_most=300.0,
+    ),
+    "it failed for the hundredth time": Case(
+        Round(version="", failure=FailureKind.FORBIDDEN),
+        "",
+        100,
+        "forbidden",
+        trouble=True,
+        at_least=24.0,
+        at_most=36.0,
+        before=99,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TABLE.values(), ids=TABLE.keys())
+def test_what_comes_after_a_round(case: Case) -> None:
+    step = next_step(case.ended, case.before, RULES, chance())
+    assert step.version == case.version
+    assert step.failures == case.failures
+    assert step.reason == case.reason
+    assert step.is_trouble is case.trouble
+    assert case.at_least <= step.delay <= case.at_most
+
+
+def test_a_403_has_a_backoff_of_its_own() -> None:
+    rules = WatchRules(user_agent="test", first_forbidden_backoff=Seconds(0.05))
+    forbidden = Round(version="9", failure=FailureKind.FORBIDDEN)
+    assert next_step(forbidden, 0, rules, chance()).delay <= 0.06
+
+
+def test_watches_end_between_five_and_ten_minutes() -> None:
+    luck = chance()
+    seconds = {watch_timeout(RULES, luck) for _ in range(200)}
+    assert min(seconds) >= 300
+    assert max(seconds) <= 600
+    assert len(seconds) > 50
+
+
+def test_a_client_is_probed_soon_and_then_every_second_or_two() -> None:
+    soon = probe_at(float("-inf"), 100.0, RULES, chance())
+    assert 100.1 <= soon <= 100.2
+    later = probe_at(soon, soon + 0.01, RULES, chance())
+    assert 1.0 <= later - soon <= 2.0
+
+
+@pytest.mark.parametrize(("waiting", "over"), [(0, 0.0), (100, 1.5), (200, 3.0), (9000, 3.0)])
+def test_a_full_client_returns_over_three_seconds(waiting: int, over: float) -> None:
+    assert spread(waiting, RULES) == over
+
+
+@given(failures=st.integers(min_value=1, max_value=10**6), seed=st.integers())
+def test_a_backoff_stays_within_its_bounds(failures: int, seed: int) -> None:
+    wait = backoff(failures, RULES.first_backoff, RULES, random.Random(seed))
+    assert 0.4 <= wait <= 36.0
+
+
+rounds = st.builds(
+    Round,
+    version=st.sampled_from(["", "9"]),
+    lasted=st.sampled_from([NONE, SHORT, Seconds(0.6), Seconds(20.0)]),
+    heard=st.booleans(),
+    failure=st.none() | st.sampled_from(FailureKind),
+    broken=st.booleans(),
+    retry_after=st.none() | st.floats(min_value=0.0, max_value=2.0).map(Seconds),
+)
+
+
+@given(ends=st.lists(rounds, max_size=60), seed=st.integers())
+def test_whatever_comes_back_no_second_sees_more_than_two_requests(
+    ends: list[Round], seed: int
+) -> None:
+    now, failures = 0.0, 0
+    sent: SentAt = ()
+    luck = random.Random(seed)
+    times: list[float] = []
+    for ended in ends:
+        now += pause(sent, now, RULES)
+        times.append(now)
+        sent = noted(sent, now, RULES)
+        step = next_step(ended, failures, RULES, luck)
+        failures = step.failures
+        now += ended.lasted + step.delay
+    thirds = zip(times, times[2:], strict=False)
+    assert all(third - first >= RULES.request_window - 1e-9 for first, third in thirds)
+
+
+@given(
+    failure=st.sampled_from([kind for kind in FailureKind if kind is not FailureKind.GONE]),
+    seed=st.integers(),
+)
+def test_a_server_that_always_refuses_is_asked_less_and_less(
+    failure: FailureKind, seed: int
+) -> None:
+    failures, waited = 0, []
+    luck = random.Random(seed)
+    for _ in range(10):
+        step = next_step(Round(version="9", failure=failure), failures, RULES, luck)
+        failures = step.failures
+        waited.append(step.delay)
+    assert waited[0] < waited[3] < waited[6]
+    # In the first minute such a watch sends eight requests.
+    assert sum(waited[:8]) > 60.0
