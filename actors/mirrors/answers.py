@@ -88,6 +88,9 @@ def _learn_of_refusal(entry: Entry, failure: ApiFailure) -> Setback | None:
             return Setback(backoff=NAME_BACKOFF)  # two requests met at a quota, say: try again
         case FailureKind.NOT_FOUND:
             return Setback(backoff=NAME_BACKOFF, sentence=failure.sentence, reason=failure.kind)
+        case FailureKind.SERVER_ERROR:
+            entry.is_in_doubt = True  # the API server does not know itself whether it is there
+            return Setback(backoff=NAME_BACKOFF, sentence=failure.sentence, reason=failure.kind)
         case _:
             return Setback(backoff=REFUSAL_BACKOFF, sentence=failure.sentence, reason=failure.kind)
 
@@ -101,7 +104,9 @@ def _learn_of_deletion(
     if outcome.kind is FailureKind.CONFLICT:
         entry.is_in_doubt = True  # somebody made another one of this name meanwhile (fixes K17)
         return None
-    return Setback(backoff=REFUSAL_BACKOFF, sentence=outcome.sentence)
+    is_broken = outcome.kind is FailureKind.SERVER_ERROR
+    backoff = NAME_BACKOFF if is_broken else REFUSAL_BACKOFF
+    return Setback(backoff=backoff, sentence=outcome.sentence)
 
 
 def _learn_of_look(

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum, auto
+from http import HTTPStatus
 from typing import TypeAlias
 
 from actors.kernel import Backoff
@@ -196,8 +197,11 @@ _UNCERTAIN = frozenset(
 
 
 def is_outage(failure: ApiFailure) -> bool:
-    """Return whether it says nothing about the mirror: the API server could not be asked."""
-    return failure.kind in _OUTAGES
+    """Return whether it says nothing about the mirror: the API server could not be asked.
+
+    A 500 is none: it is what a webhook that must answer, and does not, makes of one kind of request.
+    """
+    return failure.kind in _OUTAGES and failure.status != HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def may_have_happened(failure: ApiFailure) -> bool:

@@ -82,6 +82,30 @@ def test_a_refusal_that_ends_is_taken_back(stage: MirrorStage) -> None:
     assert stage.described().troubles == {}
 
 
+def test_a_webhook_that_is_down_is_a_verdict_on_what_it_concerns_and_on_nothing_else(
+    stage: MirrorStage,
+) -> None:
+    # As the API server says it when a webhook that has to be asked does not answer.
+    webhook = stage.store.refuse(
+        lambda request: request.verb is Verb.CREATE and "web-n1" in str(request.body),
+        code=500,
+        reason="InternalError",
+        message='failed calling webhook "policy.example": connection refused',
+    )
+    other = make_static("db")
+    stage.serves(FILE, WEB, other)
+    assert stage.mirrors() == ["db-n1: db-1"]
+    assert "failed calling webhook" in stage.sources[FILE].refused[WEB.uid]
+    assert stage.described().create_errors == {"server_error": 1}
+
+    # It may have been created all the same, so it is looked for before it is tried again.
+    stage.asked()
+    webhook.lift()
+    stage.advance(2.0)
+    assert stage.asked() == ["GET web-n1", "POST web-n1"]
+    assert stage.sources[FILE].refused == {}
+
+
 def test_an_edited_manifest_is_tried_at_once(stage: MirrorStage) -> None:
     stage.serves(FILE, make_static(spec={"nodeName": NODE, "priority": 7}))
     assert stage.described().create_errors == {"forbidden": 1}

@@ -293,7 +293,7 @@ STATUS_OF: dict[FailureKind, int] = {
     FailureKind.GONE: 410,
     FailureKind.INVALID: 422,
     FailureKind.THROTTLED: 429,
-    FailureKind.SERVER_ERROR: 500,
+    FailureKind.SERVER_ERROR: 503,
 }
 
 
