@@ -27,6 +27,10 @@ class Place:
         """Tell that the field at ``steps`` below this place makes the manifest unusable."""
         self.findings.problem((*self.path, *steps), text)
 
+    def warn(self, text: str, *steps: str | int) -> None:
+        """Tell what a reader should know of the field at ``steps`` below this place."""
+        self.findings.warning((*self.path, *steps), text)
+
     def get(self, name: str, default: Any = None) -> Any:
         """Return the field ``name``, or ``default`` when it is absent."""
         return self.value.get(name, default)

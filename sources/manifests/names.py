@@ -26,6 +26,12 @@ _HEADER = re.compile(r"[-A-Za-z0-9]+")
 _SEARCH_PATH = re.compile(
     r"[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?)*\.?"
 )
+# Letters where hexadecimal digits belong, and months up to 99: API servers look no closer.
+_ISCSI_NAME = re.compile(
+    r"iqn\.[0-9]{4}-[0-9]{2}\.[-.A-Za-z0-9]+:[^\s,;&|*$]+"
+    r"|eui\.[A-Za-z0-9]{16}|naa\.[A-Za-z0-9]{32}",
+    re.ASCII,
+)
 
 LABEL_LEN = 63
 SUBDOMAIN_LEN = 253
@@ -125,6 +131,16 @@ def ip_address(text: str) -> str:
     except ValueError:
         return "must be an IP address"
     return "must be an IP address without a zone" if "%" in text else ""
+
+
+def iscsi_name(text: str) -> str:
+    """Names of iSCSI targets and initiators, as RFC 3720 (iqn, eui) and RFC 3980 (naa) have them."""
+    if _ISCSI_NAME.fullmatch(text):
+        return ""
+    return (
+        "must be an iSCSI name: iqn.YYYY-MM.DOMAIN:NAME, eui. and 16 digits, or naa. and 32 digits,"
+        f" not {quoted(text)}"
+    )
 
 
 def relative_path(text: str) -> str:

@@ -84,7 +84,8 @@ def _validate_ports(container: Place, *, on_host: bool) -> None:
             if on_host and port.get("hostPort") != port.get("containerPort"):
                 port.wrong("must be the containerPort on the host's network", "hostPort")
         port.one_of("protocol", _PROTOCOLS)
-        port.obeys("hostIP", ip_address)
+        if port.get("hostIP") and ip_address(port.get("hostIP")):
+            port.warn("is no IP address", "hostIP")
     told_twice(ports, "name", "is the name of more than one port")
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from sources.manifests.fields import REQUIRED, Place
 from sources.manifests.names import (
-    dns_label,
     dns_subdomain,
     environment_name,
     file_in_volume,
@@ -34,6 +33,9 @@ ENVIRONMENT_FIELDS = frozenset(
         "status.podIPs",
     },
 )
+_OLD_NAMES = {"spec.host": "spec.nodeName"}
+"""Fields that are still known by a name from before v1."""
+
 VOLUME_FIELDS = frozenset(
     {
         "metadata.name",
@@ -79,7 +81,7 @@ def validate_field_ref(reference: Place, fields: Collection[str]) -> None:
         key = subscript[2].lower() if subscript[1] == "annotations" else subscript[2]
         if complaint := qualified_name(key):
             reference.wrong(f"the key {complaint}", "fieldPath")
-    elif path not in fields:
+    elif _OLD_NAMES.get(path, path) not in fields:
         names = ", ".join(sorted(fields))
         reference.wrong(f"must be one of {names}, or a single label or annotation", "fieldPath")
 
@@ -88,7 +90,6 @@ def validate_resource_ref(reference: Place, *, in_volume: bool) -> None:
     """Tell what is wrong with ``resourceFieldRef``; in a volume it must name its container."""
     if in_volume:
         reference.required("containerName")
-    reference.obeys("containerName", dns_label)
     if not reference.required("resource"):
         return
     resource = _RESOURCE.fullmatch(reference.get("resource"))

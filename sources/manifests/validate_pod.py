@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sources.manifests.container_references import warn_of_missing_containers
 from sources.manifests.fields import Place, told_twice
 from sources.manifests.findings import Findings
 from sources.manifests.names import (
@@ -39,28 +40,37 @@ _MAX_DEADLINE = 2**31 - 1
 
 
 def validate_pod(pod: dict[str, Any], findings: Findings) -> None:
-    """Tell everything in ``pod`` that the API server would refuse."""
+    """Tell everything in ``pod`` that the API server would refuse, and what it would put up with.
+
+    Changes a negative grace period, see ``_settle_grace_period``, and nothing else.
+    """
     validate_metadata(Place(pod["metadata"], ("metadata",), findings))
     spec = Place(pod["spec"], ("spec",), findings)
+    # Before the containers: what their hooks may sleep depends on it.
+    _settle_grace_period(spec)
     validate_volumes(spec)
     validate_containers(spec)
     validate_pod_security(spec)
     validate_os(spec)
-    _validate_numbers(spec)
     _validate_choices(spec)
     _validate_names(spec)
     _validate_network(spec)
     _validate_host_namespaces(spec)
     _validate_scheduling(spec)
     _validate_amounts(spec)
+    warn_of_missing_containers(spec)
 
 
-def _validate_numbers(spec: Place) -> None:
-    spec.within("activeDeadlineSeconds", 1, _MAX_DEADLINE)
-    spec.within("terminationGracePeriodSeconds", 0)
+def _settle_grace_period(spec: Place) -> None:
+    """Make a negative grace period one second, as API servers and kubelets since 1.27 do."""
+    given = spec.get("terminationGracePeriodSeconds")
+    if given < 0:
+        spec.warn(f"counts as 1, not {given}", "terminationGracePeriodSeconds")
+        spec.value["terminationGracePeriodSeconds"] = 1
 
 
 def _validate_choices(spec: Place) -> None:
+    spec.within("activeDeadlineSeconds", 1, _MAX_DEADLINE)
     spec.one_of("restartPolicy", ("Always", "OnFailure", "Never"))
     spec.one_of("dnsPolicy", _DNS_POLICIES)
     spec.one_of("preemptionPolicy", ("PreemptLowerPriority", "Never"))
@@ -70,7 +80,9 @@ def _validate_names(spec: Place) -> None:
     for name in ("serviceAccountName", "priorityClassName", "runtimeClassName"):
         spec.obeys(name, dns_subdomain)
     for secret in spec.each("imagePullSecrets"):
-        secret.named("name", dns_subdomain)
+        # An image may be public, so it is pulled without what cannot exist.
+        if not secret.get("name") or dns_subdomain(secret.get("name")):
+            secret.warn("can be the name of no Secret", "name")
     claims = list(spec.each("resourceClaims"))
     for claim in claims:
         claim.named("name", dns_label)

@@ -62,11 +62,12 @@ def validate_projected(volume: Place) -> None:
     validate_mode(volume, "defaultMode")
     files: list[Place] = []
     for source in volume.each("sources"):
-        kind = source.only_one(PROJECTIONS)
-        projection = source.child(kind) if kind else None
-        if projection is None:
+        if not source.value:
+            source.warn(f"projects nothing: it has none of {', '.join(PROJECTIONS)}")
             continue
-        _validate_projection(str(kind), projection)
+        kind = str(source.only_one(PROJECTIONS))
+        projection = Place(source.get(kind), (*source.path, kind), source.findings)
+        _validate_projection(kind, projection)
         files += projection.each("items")
         files += [projection] if projection.has("path") else []
     told_twice(files, "path", "is the path of more than one file of the volume")

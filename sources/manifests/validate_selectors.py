@@ -49,8 +49,6 @@ def validate_affinity(affinity: Place) -> None:
             _validate_weight(preferred)
             if preference := preferred.child("preference"):
                 _validate_node_term(preference)
-            else:
-                preferred.wrong(REQUIRED, "preference")
     for name in ("podAffinity", "podAntiAffinity"):
         if pods := affinity.child(name):
             _validate_pod_affinity(pods)
@@ -130,14 +128,23 @@ def _validate_operator(expression: Place, many: set[str], compared: set[str]) ->
     if operator in many:
         expression.required("values")
     elif operator in compared:
-        if len(values) != 1 or not _is_integer(values[0]):
-            expression.wrong(f"must be a single whole number for {operator}", "values")
+        _validate_bound(expression)
     elif operator in {"Exists", "DoesNotExist"}:
         if values:
             expression.wrong(f"must be empty for {operator}", "values")
     else:
         allowed = ", ".join(sorted(many | compared | {"Exists", "DoesNotExist"}))
         expression.wrong(f"must be one of {allowed}, not {quoted(operator)}", "operator")
+
+
+def _validate_bound(expression: Place) -> None:
+    """Judge what ``Gt`` or ``Lt`` compares with: API servers want one label value, not a number."""
+    values = expression.get("values", [])
+    if len(values) != 1 or (not _is_integer(values[0]) and label_value(values[0])):
+        text = f"must be a single whole number for {expression.get('operator')}"
+        expression.wrong(text, "values")
+    elif not _is_integer(values[0]):
+        expression.warn("is no whole number, so no node matches", "values", 0)
 
 
 def _is_integer(text: str) -> bool:

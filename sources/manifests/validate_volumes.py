@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sources.manifests.fields import REQUIRED, Place, told_twice
 from sources.manifests.findings import Findings
-from sources.manifests.names import dns_label, dns_subdomain, file_in_volume, no_backsteps
+from sources.manifests.names import dns_label, file_in_volume, iscsi_name, no_backsteps
 from sources.manifests.quantity import amount
 from sources.manifests.validate_projections import (
     validate_downward_items,
@@ -120,11 +120,12 @@ def _nfs(source: Place) -> None:
 
 def _iscsi(source: Place) -> None:
     source.within("lun", 0, 255)
-    iqn = source.get("iqn")
-    if iqn and not iqn.startswith(("iqn.", "eui.", "naa.")):
-        source.wrong("must begin with iqn., eui. or naa.", "iqn")
-    if source.get("chapAuthDiscovery") or source.get("chapAuthSession"):
-        source.required("secretRef")
+    source.obeys("iqn", iscsi_name)
+    if source.has("initiatorName") and (complaint := iscsi_name(source.get("initiatorName"))):
+        source.wrong(complaint, "initiatorName")
+    chap = source.get("chapAuthDiscovery") or source.get("chapAuthSession")
+    if chap and not source.has("secretRef"):
+        source.wrong(REQUIRED, "secretRef")
 
 
 def _fc(source: Place) -> None:
@@ -140,10 +141,6 @@ def _flocker(source: Place) -> None:
 
 def _image(source: Place) -> None:
     source.one_of("pullPolicy", PULL_POLICIES)
-
-
-def _claim(source: Place) -> None:
-    source.obeys("claimName", dns_subdomain)
 
 
 def _azure_disk(source: Place) -> None:
@@ -170,7 +167,6 @@ _SPECIAL: dict[str, Callable[[Place], None]] = {
     "image": _image,
     "iscsi": _iscsi,
     "nfs": _nfs,
-    "persistentVolumeClaim": _claim,
     "projected": validate_projected,
     "secret": _secret,
 }

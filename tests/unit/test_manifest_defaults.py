@@ -267,8 +267,22 @@ def test_a_pod_that_requests_without_limits_is_left_as_it_is() -> None:
             },
         ),
         (
-            {"iscsi": {"targetPortal": "a", "iqn": "iqn.b", "lun": 0, "iscsiInterface": ""}},
-            {"iscsi": {"targetPortal": "a", "iqn": "iqn.b", "lun": 0, "iscsiInterface": "default"}},
+            {
+                "iscsi": {
+                    "targetPortal": "a",
+                    "iqn": "iqn.1999-01.b:c",
+                    "lun": 0,
+                    "iscsiInterface": "",
+                }
+            },
+            {
+                "iscsi": {
+                    "targetPortal": "a",
+                    "iqn": "iqn.1999-01.b:c",
+                    "lun": 0,
+                    "iscsiInterface": "default",
+                }
+            },
         ),
         (
             {"rbd": {"monitors": ["a"], "image": "b"}},

@@ -27,7 +27,7 @@ def variable(**source: Any) -> tuple[str, Any]:
     return f"{C}.env", [{"name": "A", "valueFrom": source}]
 
 
-ISCSI = {"targetPortal": "a", "iqn": "iqn.a", "lun": 0}
+ISCSI = {"targetPortal": "a", "iqn": "iqn.2001-04.com.example:a", "lun": 0}
 RBD = {"monitors": ["a"], "image": "a"}
 SCALE_IO = {"gateway": "a", "system": "a", "volumeName": "a"}
 NAMED = {"name": "a"}
@@ -59,6 +59,8 @@ ONLY_THE_API_CAN_ANSWER: list[tuple[tuple[str, Any], str]] = [
     (volume(csi={"driver": "a", "nodePublishSecretRef": NAMED}), ""),
     (volume(glusterfs={"endpoints": "a", "path": "b"}), "endpoints"),
     (volume(persistentVolumeClaim={"claimName": "a"}), "persistentvolumeclaims"),
+    # No API server looks at what the claim is called.
+    (volume(persistentVolumeClaim={"claimName": "A"}), "persistentvolumeclaims"),
     (volume(ephemeral={"volumeClaimTemplate": {"spec": {"volumeName": "a"}}}), "persistentvol"),
     (projected(serviceAccountToken={"path": "a"}), "serviceaccounts"),
     # Scenario 24.
@@ -91,6 +93,13 @@ def test_a_static_pod_that_depends_on_the_api_is_refused(field: Any, resource: s
 @pytest.mark.parametrize(("field", "_resource"), FILES_CAN_ANSWER)
 def test_what_local_files_answer_may_be_referenced(field: Any, _resource: str) -> None:
     assert decoded(edited(*field), LOCAL_FILES).warnings == ()
+
+
+def test_pull_secrets_that_cannot_exist_are_a_warning_beside_local_files() -> None:
+    field = edited("spec.imagePullSecrets", [{"name": "A/b"}])
+    assert refused(field).code == RejectReason.API_REFERENCE
+    (warning,) = decoded(field, LOCAL_FILES).warnings
+    assert warning == "spec.imagePullSecrets[0].name (line 1): can be the name of no Secret"
 
 
 @pytest.mark.parametrize(("field", "resource"), ONLY_THE_API_CAN_ANSWER)
