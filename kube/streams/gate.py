@@ -11,6 +11,7 @@ import asyncio
 import random
 from dataclasses import dataclass
 
+from actors.messages.units import Seconds
 from kube.errors import ApiError
 from kube.streams.course import probe_at, spread
 from kube.streams.rules import WatchRules
@@ -46,6 +47,7 @@ class Gate:
         self._last_probe = float("-inf")
         self._probe_at = 0.0
         self._waiters: set[asyncio.Future[bool]] = set()
+        self._over = Seconds(0.0)
 
     async def enter(self) -> Permit:
         """Return once a request may be sent. Raises ``LostError`` when a probe fails meanwhile."""
@@ -84,23 +86,17 @@ class Gate:
             self._plan_probe()
             self._wake(error=error)
 
-    def abandoned(self, permit: Permit) -> None:
-        """Note that a permit was not used: if it was the probe's, another takes its place."""
-        if permit is self._probe:
-            self._next_probe()
-
-    _over: float = 0.0
-
     async def _become_probe(self) -> Permit:
         permit = self._probe = Permit(self._generation, is_probe=True)
         loop = asyncio.get_running_loop()
         try:
             await asyncio.sleep(self._probe_at - loop.time())
         except asyncio.CancelledError:
-            self.abandoned(permit)
+            self._next_probe()
             raise
         self._last_probe = loop.time()
-        # A slow answer to this one, a large list perhaps, must not keep the others out for long.
+        # A slow answer, to a large list perhaps, must not keep the others out for long, and neither
+        # must one who leaves before it has sent anything.
         self._probe_timer = loop.call_later(self._rules.longest_probe, self._next_probe)
         return permit
 

@@ -100,11 +100,7 @@ class Sending:
             await asyncio.sleep(pause(self._sent, now, self._shared.rules))
         while True:
             permit = await lane.gate.enter()
-            try:
-                await self._shared.openings.acquire()
-            except asyncio.CancelledError:
-                lane.gate.abandoned(permit)
-                raise
+            await self._shared.openings.acquire()
             if lane.gate.lets(permit):
                 return permit
             self._shared.openings.release()

@@ -206,9 +206,7 @@ class Connection(asyncio.Protocol):
 
     def flush(self) -> None:
         """Write what waits to be written."""
-        data = self.h2.data_to_send()
-        if data and self._transport is not None and not self._frozen:
-            self._transport.write(data)
+        self._write(self.h2.data_to_send() or b"")
 
     def forget(self, stream: int) -> None:
         """Take a stream that has ended from the books."""
@@ -243,8 +241,7 @@ class Connection(asyncio.Protocol):
         # By hand: h2 takes a connection for closed once it has sent this.
         last = self.h2.highest_inbound_stream_id if last is None else last
         frame = GoAwayFrame(0, last_stream_id=last)
-        if self._transport is not None:
-            self._transport.write(frame.serialize())
+        self._write(frame.serialize())
 
     def turn(self) -> None:
         """Wake those who wait until they may send."""
@@ -258,6 +255,11 @@ class Connection(asyncio.Protocol):
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         await waiter
+
+    def _write(self, data: bytes) -> None:
+        transport = self._transport
+        if data and transport is not None and not (self._frozen or transport.is_closing()):
+            transport.write(data)
 
     def _handle(self, event: h2.events.Event) -> None:
         match event:

@@ -63,9 +63,10 @@ class JoinedAgent(AgentProcess):
         return self
 
     def has_joined(self) -> bool:
-        """Whether it knows the pods that are bound to it, and all static ones have their mirrors."""
+        """Whether it knows the pods that are bound to it, and each manifest's has its mirror."""
+        number = len([*self.manifests.glob("*.yaml")])
         mirrors = self.metric("actorlet_mirrors")
-        return self.get("/readyz/api")[0] == 200 and mirrors["wanted"] == mirrors["present"]
+        return self.get("/readyz/api")[0] == 200 and {*mirrors.values()} == {number}
 
     def dies(self) -> None:
         """End it with no chance to say good-bye."""

@@ -22,11 +22,11 @@ from actors.messages.mirrors import DescribeMirrors, MirrorsDescribed
 from actors.messages.node import FollowNode, NodeIs, NodeUid
 from actors.messages.pod_manager import DescribePods, PodsDescribed, Subscribe
 from actors.messages.pods import API, CONFIG_SEEN, FILE, JsonObject, Pod, SourceName
-from actors.messages.sources import DescribeSource, SourceDescribed, SourceMessage
+from actors.messages.sources import DescribeSource, MirrorsJudged, SourceDescribed, SourceMessage
 from actors.messages.units import Seconds
 from actors.messages.watches import Watch
 from actors.mirror_keeper import MIRROR_KEEPER
-from actors.mirror_pod import is_owned_by, mirror_document, shows
+from actors.mirrors.pod import is_owned_by, mirror_document, shows
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from kube.calls import API_CALLS, ApiCalls, CallRules
 from sources.apiserver import API_SOURCE
@@ -50,7 +50,11 @@ NODE = "node1"
 MANIFESTS = ManifestRules(node_name=NODE, source=FILE)
 SETTINGS = settings_of(
     parse(
-        ["--kubeconfig=none", "--node-labels=rack=7", "--register-with-taints=new=yes:NoSchedule"]
+        [
+            "--kubeconfig=none",
+            "--node-labels=rack=7",
+            "--register-with-taints=new=yes:NoSchedule,bare:NoSchedule",
+        ]
     ),
     (),
     hostname=NODE,
@@ -66,7 +70,8 @@ class JoinedWorld(World):
 
     pause = 3.0  # longer than a restart, and the wait after an answer that got lost by it
     in_the_end = 40.0  # longer than any wait that the outages and refusals of a story lead to
-    taken_at_once = (Subscribe, FollowNode, Watch, CallApi)
+    # All of them go into a memory before anything else is done with them.
+    taken_at_once = (Subscribe, FollowNode, Watch, CallApi, MirrorsJudged)
 
     def __init__(self, telling: Telling, prepare: Preparation | None = None) -> None:
         tower = Watchtower()
@@ -164,7 +169,7 @@ class JoinedWorld(World):
 
     @override
     def _end(self) -> End:
-        assert self.sender.trespasses == []
+        assert not self.sender.trespasses, self.sender.trespasses
         sights: Sights = {"accidents": self.accidents}
         sights |= {f"pod {name}": pod for name, pod in self._meanings(self.store.pods())}
         sights |= self._sights_of_node() | self._sights_of_agent()

@@ -102,20 +102,6 @@ def test_what_is_heard_of_an_earlier_connection_changes_nothing() -> None:
     run(story())
 
 
-def test_the_place_of_a_probe_that_is_abandoned_is_taken() -> None:
-    async def story() -> None:
-        gate, _ = await broken_gate()
-        first, second, third = (entering(gate) for _ in range(3))
-        gate.abandoned(await first)
-        probe, _ = await asyncio.wait({second, third}, return_when=asyncio.FIRST_COMPLETED)
-        assert (await probe.pop()).is_probe
-        second.cancel()
-        third.cancel()
-        await asyncio.gather(second, third, return_exceptions=True)
-
-    run(story())
-
-
 @pytest.mark.parametrize("who", [0, 1], ids=["the-probe", "one-who-waits"])
 def test_a_cancelled_one_leaves_the_others_unharmed(who: int) -> None:
     async def story() -> None:
@@ -132,7 +118,7 @@ def test_a_cancelled_one_leaves_the_others_unharmed(who: int) -> None:
     run(story())
 
 
-def test_a_probe_that_gets_no_answer_does_not_keep_the_others_out() -> None:
+def test_a_probe_without_an_answer_does_not_keep_the_others_out() -> None:
     async def story() -> None:
         gate, _ = await broken_gate()
         slow, other = entering(gate), entering(gate)

@@ -1,0 +1,108 @@
+"""What errors of the transport mean for one request, and for all others on its connection."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+from pyreqwest.client import Client
+from pyreqwest.exceptions import (
+    CauseErrorDetails,
+    ConnectTimeoutError,
+    RequestError,
+    RequestTimeoutError,
+)
+from pyreqwest.request import StreamRequest
+
+from actors.messages.api import FailureKind
+from kube.access import Access
+from kube.errors import ApiError
+from kube.streams.exchange import open_exchange
+from kube.streams.gate import Gate, LostError
+from kube.streams.lanes import Lane
+from kube.streams.rules import WatchRules
+
+URL = "error sending request for url (https://h/api/v1/secrets?timeoutSeconds=301)"
+REFUSED = (URL, "client error (Connect)", "tcp connect error", "Connection refused (os error 111)")
+GOING_AWAY = (URL, "http2 error", "connection error received: not a result of an error")
+RESET = (URL, "client error (SendRequest)", "http2 error", "stream error received: unspecific")
+TOO_SLOW = (URL, "operation timed out")
+NO_HANDSHAKE = (URL, "client error (Connect)", "operation timed out")
+
+
+class Ending:
+    """A request that ends like this."""
+
+    def __init__(self, error: RequestError | None) -> None:
+        self._error = error
+
+    async def __aenter__(self) -> str:
+        if self._error is not None:
+            raise self._error
+        return "the answer"
+
+
+def broken(kind: type[RequestError], causes: tuple[str, ...]) -> RequestError:
+    details: CauseErrorDetails = {"causes": [{"message": cause} for cause in causes]}
+    return kind("connection error", details)
+
+
+def outcome(*errors: RequestError | None) -> tuple[ApiError | None, bool]:
+    """Return what opening gives when its tries end like this, and whether the gate is open then."""
+
+    async def story() -> tuple[ApiError | None, bool]:
+        gate = Gate(WatchRules(user_agent="test"), random.Random(3))
+        nothing: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        lane = Lane(Access(server="https://h", user="u"), nothing, gate)
+        permit = await gate.enter()
+        tries: Iterator[Ending] = iter([Ending(error) for error in errors])
+        try:
+            await open_exchange(lane, permit, lambda: cast("StreamRequest", next(tries)))
+        except ApiError as error:
+            return error, gate.lets(permit)
+        return None, gate.lets(permit)
+
+    return asyncio.run(story())
+
+
+def test_a_request_that_met_a_closing_connection_is_sent_once_more() -> None:
+    closing = broken(RequestError, GOING_AWAY)
+    assert outcome(closing, None) == (None, True)
+    error, gate_is_open = outcome(closing, closing, None)
+    assert isinstance(error, LostError)
+    assert not gate_is_open
+
+
+@pytest.mark.parametrize("causes", [REFUSED, RESET], ids=["refused", "reset"])
+def test_the_word_timeout_in_the_url_makes_no_timeout(causes: tuple[str, ...]) -> None:
+    """pyreqwest names its exceptions by their texts, and the URL of a watch is in them."""
+    error, gate_is_open = outcome(broken(ConnectTimeoutError, causes))
+    assert isinstance(error, LostError)
+    assert error.kind is FailureKind.UNREACHABLE
+    assert not gate_is_open
+
+
+def test_an_answer_that_is_late_says_nothing_of_the_connection() -> None:
+    error, gate_is_open = outcome(broken(RequestTimeoutError, TOO_SLOW))
+    assert error is not None
+    assert error.kind is FailureKind.TIMEOUT
+    assert not isinstance(error, LostError)
+    assert gate_is_open
+
+
+def test_a_handshake_that_is_late_is_no_connection() -> None:
+    error, gate_is_open = outcome(broken(ConnectTimeoutError, NO_HANDSHAKE))
+    assert isinstance(error, LostError)
+    assert error.kind is FailureKind.TIMEOUT
+    assert not gate_is_open
+
+
+@pytest.mark.parametrize("causes", [REFUSED, RESET, GOING_AWAY, TOO_SLOW])
+def test_no_url_is_passed_on(causes: tuple[str, ...]) -> None:
+    end = broken(RequestTimeoutError, causes)
+    error, _ = outcome(end, end)
+    assert error is not None
+    assert "secrets" not in f"{error!r} {error} {error.__cause__!r}"

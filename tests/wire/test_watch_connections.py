@@ -1,0 +1,267 @@
+"""Connections of watches: how many there are, how they are lost, and how their streams come back."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import trustme
+from typing_extensions import override
+
+from actors.messages.api import FailureKind
+from actors.messages.units import Seconds
+from actors.messages.watches import WatchFact, WatchRecovered, WatchTarget
+from kube.access import Access
+from tests.support.http2_server import Exchange, Http2Server
+from tests.support.probe import Probe
+from tests.support.watch_stage import (
+    Feed,
+    Script,
+    Tokens,
+    WatchStage,
+    bookmark,
+    event_line,
+    listing,
+    quick_pings,
+    quick_rules,
+    secret,
+    secret_list,
+    secret_target,
+    stream,
+    watch_stage,
+)
+
+WEB = secret_target("web")
+EMPTY = listing(secret_list("10"))
+
+
+def secrets(count: int) -> list[WatchTarget]:
+    return [secret_target(f"s{number}") for number in range(count)]
+
+
+def test_more_watches_than_a_connection_takes_are_spread_over_as_few_as_possible() -> None:
+    """The 251st stream of a connection would wait in silence: 200 are put on each (rule 4)."""
+    with (
+        Http2Server(Script([EMPTY], [stream()])) as server,
+        watch_stage(Tokens(server)) as watches,
+    ):
+        watches.watch(*secrets(260))
+        watches.wait_until_open(260)
+        # One dial for each client, although dozens of requests waited for it (rule 2).
+        assert server.connections_accepted == 2
+        assert watches.described().connections == 2
+
+
+def test_a_place_that_is_given_back_is_taken_again() -> None:
+    with (
+        Http2Server(Script([EMPTY], [stream()])) as server,
+        watch_stage(Tokens(server), quick_rules(streams_per_client=2)) as watches,
+    ):
+        watches.watch(*secrets(4))
+        server.wait_until(lambda: server.begun_streams == 4)
+        watches.unwatch(*secrets(1))
+        server.wait_until(lambda: server.begun_streams == 3)
+        watches.watch(WEB)
+        server.wait_until(lambda: server.begun_streams == 4)
+        assert server.connections_accepted == 2
+
+
+def test_the_fullest_client_is_filled_first_so_that_others_can_empty() -> None:
+    with (
+        Http2Server(Script([EMPTY], [stream()])) as server,
+        watch_stage(Tokens(server), quick_rules(streams_per_client=3)) as watches,
+    ):
+        watches.watch(*secrets(6))
+        watches.wait_until_open(6)
+        # One is left on the first client, two on the second, where the next one goes.
+        watches.unwatch(*secrets(2), secret_target("s3"))
+        watches.watch(WEB)
+        watches.wait_until_open(4)
+        watches.unwatch(secret_target("s2"))
+        server.wait_until(lambda: server.open_connections == 1)
+
+
+def test_a_connection_that_is_half_open_is_noticed_while_others_go_on() -> None:
+    feed = Feed()
+    rules = quick_rules(streams_per_client=1)
+    with (
+        Http2Server(Script([EMPTY], [feed])) as server,
+        watch_stage(Tokens(server), rules, quick_pings) as watches,
+    ):
+        others: Probe[WatchFact] = Probe()
+        watches.watch(WEB)
+        watches.next_list()
+        server.wait_until(lambda: server.begun_streams == 1)
+        watches.watch(secret_target("db"), probe=others)
+        others.next()
+        server.wait_until(lambda: server.begun_streams == 2)
+        server.freeze(0)
+        # Nothing says that it is gone; a ping stays without an answer, and the stream is resumed.
+        server.wait_until(lambda: server.connections_accepted == 3)
+        server.wait_until(lambda: server.begun_streams == 3)
+        feed.send(event_line("ADDED", secret("web", "11")))
+        assert watches.next_change().object == secret("web", "11")
+        # The other one has not missed anything, and was never opened again.
+        assert getattr(others.next(), "object", None) == secret("web", "11")
+        assert watches.described().reconnects == {"unreachable": 1}
+
+
+def test_streams_that_are_cut_together_come_back_under_the_cap() -> None:
+    waiting = Peak()
+    rules = quick_rules(streams_per_client=50, most_openings=10)
+    with (
+        Http2Server(Script([EMPTY], [waiting])) as server,
+        watch_stage(Tokens(server), rules) as watches,
+    ):
+        watches.watch(*secrets(150))
+        watches.wait_until_open(150)
+        dials = server.connections_accepted
+        server.cut_connections()
+        server.wait_until(lambda: server.begun_streams == 150)
+        assert waiting.most <= 10
+        # One probe for each client, over which the others return.
+        assert dials == 3
+        assert server.connections_accepted == 6
+        assert watches.described().reconnects["unreachable"] == 150
+        assert [type(fact).__name__ for fact in set_of_failures(watches)] == []
+
+
+def test_a_server_that_is_away_is_tried_by_one_watch_of_each_client() -> None:
+    rules = quick_rules(shortest_probe=Seconds(0.1), longest_probe=Seconds(0.2))
+    with (
+        Http2Server(Script([EMPTY], [stream()])) as server,
+        watch_stage(Tokens(server), rules) as watches,
+    ):
+        watches.watch(*secrets(40))
+        told = {watches.next_list().target for _ in range(40)}
+        assert told == set(secrets(40))
+        watches.wait_until_open(40)
+        begun = time.monotonic()
+        server.stop_listening()
+        server.cut_connections()
+        failures = [watches.next_failure().failure for _ in range(40)]
+        assert {failure.kind for failure in failures} == {FailureKind.UNREACHABLE}
+        assert all("connection refused" in failure.sentence for failure in failures)
+        host = server.url.removeprefix("https://")
+        assert watches.described().requests["<error>", host, "GET"] <= (
+            1 + (time.monotonic() - begun) / 0.1
+        )
+        server.listen_again()
+        recovered = {watches.probe.next() for _ in range(40)}
+        assert recovered == {WatchRecovered(target=target) for target in secrets(40)}
+        # They went on from where they were: nothing was listed again.
+        assert len([each for each in server.requests if "watch" not in each.query]) == 40
+
+
+def test_a_connection_that_is_going_away_keeps_its_streams_and_gets_no_more() -> None:
+    feed = Feed()
+    with (
+        Http2Server(Script([EMPTY], [feed])) as server,
+        watch_stage(Tokens(server)) as watches,
+    ):
+        watches.watch(WEB)
+        watches.next_list()
+        server.wait_until(lambda: server.begun_streams == 1)
+        server.goaway()
+        feed.send(event_line("ADDED", secret("web", "11")))
+        watches.next_change()
+        watches.watch(secret_target("db"))
+        watches.next_list()
+        server.wait_until(lambda: server.begun_streams == 2)
+        assert server.open_connections == 2
+        feed.send(bookmark("12"))
+        assert watches.described().reconnects == {}
+
+
+def test_a_request_that_meets_a_connection_that_is_going_away_is_sent_once_more() -> None:
+    """The server has not looked at it, so that nothing failed (rule 12)."""
+
+    async def going(exchange: Exchange) -> None:
+        exchange.connection.goaway(last=0)
+        await exchange.closed()
+
+    # No probe would come in time: it is sent again by itself.
+    rules = quick_rules(first_probe=Seconds(60.0))
+    with (
+        Http2Server(Script([going, EMPTY], [stream()])) as server,
+        watch_stage(Tokens(server), rules) as watches,
+    ):
+        watches.watch(WEB)
+        assert watches.next_list().objects == ()
+        assert watches.described().reconnects == {}
+        assert server.connections_accepted == 2
+
+
+def test_a_server_that_speaks_no_http_2_is_called_so() -> None:
+    with old_server() as access, watch_stage(Fixed(access)) as watches:
+        watches.watch(WEB)
+        failure = watches.next_failure().failure
+        assert failure.kind is FailureKind.UNREACHABLE
+        assert "it speaks no HTTP/2" in failure.sentence
+
+
+def test_a_plain_server_without_tls_works_too() -> None:
+    with (
+        Http2Server(Script([EMPTY], [stream()]), tls=False) as server,
+        watch_stage(Tokens(server)) as watches,
+    ):
+        watches.watch(WEB)
+        watches.next_list()
+        server.wait_until(lambda: server.begun_streams == 1)
+
+
+class Peak:
+    """Opens streams a little later, and counts how many wait for that."""
+
+    def __init__(self) -> None:
+        self.present = 0
+        self.most = 0
+
+    async def __call__(self, exchange: Exchange) -> None:
+        self.present += 1
+        self.most = max(self.most, self.present)
+        await asyncio.sleep(0.005)
+        self.present -= 1
+        await stream()(exchange)
+
+
+class Fixed(Tokens):
+    """Credentials for a server that is not of the usual kind."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    @override
+    def access(self) -> Access:
+        return self._access
+
+
+def set_of_failures(watches: WatchStage) -> list[WatchFact]:
+    return [fact for fact in watches.probe.drain() if type(fact).__name__ == "WatchFailed"]
+
+
+@contextmanager
+def old_server() -> Iterator[Access]:
+    """Run a server of HTTP/1.1 behind TLS."""
+    authority = trustme.CA()
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+
+    class Quiet(BaseHTTPRequestHandler):
+        @override
+        def log_message(self, *_args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        url = f"https://127.0.0.1:{server.server_address[1]}"
+        yield Access(server=url, user="n1-user", ca=authority.cert_pem.bytes())
+        server.shutdown()
+        thread.join()

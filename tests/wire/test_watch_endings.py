@@ -1,0 +1,150 @@
+"""How watches end: nothing of them is left, neither at the server nor here."""
+
+from __future__ import annotations
+
+import gc
+import time
+
+from typing_extensions import override
+
+from actors.messages.units import Seconds
+from actors.messages.watches import WatchFact, WatchRecovered, WatchTarget
+from tests.support.http2_server import Exchange, Http2Server
+from tests.support.probe import Probe
+from tests.support.watch_stage import (
+    Feed,
+    Held,
+    Script,
+    Tokens,
+    listing,
+    quick_rules,
+    secret_list,
+    secret_target,
+    stream,
+    watch_stage,
+)
+
+WEB = secret_target("web")
+EMPTY = listing(secret_list("10"))
+
+
+def secrets(count: int) -> list[WatchTarget]:
+    return [secret_target(f"s{number}") for number in range(count)]
+
+
+def test_unwatching_closes_the_stream_and_the_last_one_the_connection() -> None:
+    with (
+        Http2Server(Script([EMPTY], [stream()])) as server,
+        watch_stage(Tokens(server)) as watches,
+    ):
+        watches.watch(*secrets(20))
+        server.wait_until(lambda: server.begun_streams == 20)
+        watches.unwatch(*secrets(19))
+        server.wait_until(lambda: server.begun_streams == 1)
+        assert server.open_connections == 1
+        watches.unwatch(*secrets(20))
+        server.wait_until(lambda: server.open_streams == server.open_connections == 0)
+        assert watches.described().connections == 0
+
+
+def test_a_stream_that_is_being_opened_is_closed_when_nobody_wants_it_any_more() -> None:
+    """Were the opening cancelled, the stream would stay at the server until it times out (rule 3)."""
+    held = Held(stream())
+    script = Script([EMPTY], [stream(), held])
+    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+        # One that stays, so that closing the connection is not what closes the other.
+        watches.watch(WEB)
+        watches.wait_until_open(1)
+        watches.watch(*secrets(20))
+        server.wait_until(lambda: len(server.requests) == 42)
+        watches.unwatch(*secrets(20))
+        assert watches.described().streams == 1
+        server.call(held.released.set)
+        server.wait_until(lambda: server.open_streams == 1)
+        assert server.connections_accepted == server.open_connections == 1
+
+
+def test_stopping_closes_three_hundred_streams_within_two_seconds() -> None:
+    with Http2Server(Script([EMPTY], [stream()])) as server:
+        with watch_stage(Tokens(server)) as watches:
+            watches.watch(*secrets(300))
+            watches.wait_until_open(300)
+            begun = time.monotonic()
+            watches.stage.system.stop()
+            assert watches.stage.system.wait(Seconds(5.0)) == 0
+            assert time.monotonic() - begun < 2.0
+        server.wait_until(lambda: server.open_streams == server.open_connections == 0)
+
+
+def test_stopping_does_not_wait_for_a_server_that_is_silent() -> None:
+    async def silent(exchange: Exchange) -> None:
+        await exchange.closed()
+
+    with Http2Server(silent) as server, watch_stage(Tokens(server)) as watches:
+        watches.watch(*secrets(20))
+        server.wait_until(lambda: server.open_streams == 20)
+        begun = time.monotonic()
+        watches.stage.system.stop()
+        assert watches.stage.system.wait(Seconds(5.0)) == 0
+        assert time.monotonic() - begun < 2.0
+
+
+def test_what_hangs_while_stopping_is_left_behind() -> None:
+    async def silent(exchange: Exchange) -> None:
+        await exchange.closed()
+
+    rules = quick_rules(abandon_after=Seconds(60.0), close_within=Seconds(0.2))
+    with Http2Server(silent) as server, watch_stage(Tokens(server), rules) as watches:
+        watches.watch(*secrets(3))
+        server.wait_until(lambda: server.open_streams == 3)
+        begun = time.monotonic()
+        watches.stage.system.stop()
+        assert watches.stage.system.wait(Seconds(5.0)) == 0
+        assert time.monotonic() - begun < 1.5
+
+
+def test_who_leaves_while_waiting_for_the_cap_leaves_no_trace() -> None:
+    held = Held(EMPTY)
+    with (
+        Http2Server(Script([held], [stream()])) as server,
+        watch_stage(Tokens(server), quick_rules(most_openings=1)) as watches,
+    ):
+        watches.watch(WEB)
+        server.wait_until(lambda: len(server.requests) == 1)
+        watches.watch(*secrets(5))
+        assert len(watches.described().watches) == 6
+        watches.unwatch(*secrets(5))
+        server.call(held.released.set)
+        watches.next_list()
+        watches.wait_until_open(1)
+        # Of the five the server has never heard.
+        assert len(server.requests) == 2
+
+
+def test_what_is_told_is_not_kept() -> None:
+    """While a stream is quiet it holds neither the last event nor its buffer (rule 5)."""
+
+    class Forgetful(Probe[WatchFact]):
+        @override
+        def tell(self, message: WatchFact, /) -> None:
+            super().tell(WatchRecovered(target=message.target))
+
+    feed = Feed()
+    with (
+        Http2Server(Script([EMPTY], [feed])) as server,
+        watch_stage(Tokens(server)) as watches,
+    ):
+        forgetful = Forgetful()
+        watches.watch(WEB, probe=forgetful)
+        forgetful.next()
+        watches.wait_until_open(1)
+        metadata = b'{"name":"web","resourceVersion":"11"}'
+        feed.send(
+            b'{"type":"ADDED","object":{"metadata":' + metadata + b',"data":{"c4nary":[{}]}}}\n'
+        )
+        forgetful.next()
+        assert watches.described().watches[0].resource_version == "11"
+        gc.collect()
+        assert [
+            each for each in gc.get_objects() if isinstance(each, dict) and "c4nary" in each
+        ] == []
