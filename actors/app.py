@@ -152,6 +152,8 @@ class Agent:
         return FileSource(rules, self._pod_manager, self._file_memory)
 
     def _make_http_source(self) -> HttpSource:
+        from sources.http_fetch import HttpFetcher  # noqa: PLC0415  # 8 MB that few agents need
+
         settings = self._settings
         rules = HttpSourceRules(
             url=settings.static_pod_url,
@@ -160,7 +162,7 @@ class Agent:
             ca_file=settings.static_pod_url_ca_file,
             manifests=self._manifest_rules(HTTP),
         )
-        return HttpSource(rules, self._pod_manager, self._http_memory)
+        return HttpSource(rules, self._pod_manager, self._http_memory, HttpFetcher)
 
     def _manifest_rules(self, source: SourceName) -> ManifestRules:
         settings = self._settings

@@ -32,11 +32,10 @@ from actors.messages.sources import (
     SourceMessage,
 )
 from actors.messages.units import Seconds, Timestamp
-from sources.http_fetch import (
+from sources.http_answers import (
     Body,
     Fetcher,
     FetchError,
-    HttpFetcher,
     MakeFetcher,
     Unmodified,
     Validators,
@@ -154,7 +153,7 @@ class HttpSource(Actor[HttpSourceMessage]):
         rules: HttpSourceRules,
         pod_manager: Port[SourceListed],
         memory: HttpMemory,
-        make_fetcher: MakeFetcher = HttpFetcher,
+        make_fetcher: MakeFetcher,
         make_executor: Callable[[], Executor] = one_thread,
     ) -> None:
         self._rules = rules

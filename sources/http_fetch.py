@@ -14,10 +14,9 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final
 
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.exceptions import (
@@ -33,6 +32,7 @@ from pyreqwest.response import Response
 from actors.messages.sources import RejectReason
 from actors.messages.units import Seconds
 from sources.addresses import is_loopback
+from sources.http_answers import Body, FetchError, Unmodified, Validators
 from sources.manifests.document import MAX_BYTES
 from sources.manifests.findings import cut, one_line
 from sources.version import version
@@ -47,59 +47,6 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _DEFAULT_PORTS: Final = frozenset({80, 443})
 _CAUSE_LEN: Final = 200
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
-
-
-class FetchError(Exception):
-    """There is no body. The text says why, for people, without anything secret."""
-
-    def __init__(self, sentence: str, code: RejectReason | None = None) -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
-        self.code = code
-        """Set when there was an answer, and it is one that can never be a manifest."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Validators:
-    """How a server can tell that a body is still the present one. The ``repr`` shows no URL."""
-
-    url: str = field(repr=False)
-    """Which answered it, after redirects: another one may use the same tags for other bodies."""
-    etag: str
-    last_modified: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
-    """The server answered with a body."""
-
-    data: bytes = field(repr=False)
-    validators: Validators | None
-    """None when the server offers none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unmodified:
-    """The server says that the body it was asked about is still the present one."""
-
-
-class Fetcher(Protocol):
-    """Asks one URL, one request at a time. ``HttpFetcher`` is the real one."""
-
-    def fetch(self, known: Validators | None) -> Body | Unmodified:
-        """Return the answer; ``Unmodified`` only when asked about the ``known`` one.
-
-        Blocks. Raises ``FetchError`` when there is no answer that can be used.
-        """
-        ...
-
-    def close(self) -> None:
-        """Break off the request that is under way, and any later one. Callable from any thread."""
-        ...
-
-
-MakeFetcher: TypeAlias = Callable[[str, Mapping[str, tuple[str, ...]], Path | None], Fetcher]
-"""Makes a fetcher for a URL, the headers to send and the file of an authority to trust."""
 
 
 class HttpFetcher:

@@ -37,7 +37,8 @@ LAG_PATIENCE = Seconds(5.0)
 confirms it, since the watch may be down for hours."""
 LAG_PATIENCE_CAP = Seconds(300.0)
 
-OUTAGE_BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(30.0), jitter=Seconds(0.5))
+OUTAGE_BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(7.0), jitter=Seconds(0.5))
+"""One request for all names together, so it can be as patient as the Node's are (rule N1)."""
 NAME_BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(20.0), jitter=Seconds(0.5))
 """While the namespace is missing or the name is taken: both can end any moment."""
 REFUSAL_BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(300.0), jitter=Seconds(1.0))

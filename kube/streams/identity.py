@@ -42,6 +42,7 @@ class Identity:
         self._reading: Reading | None = None
         self._asking: asyncio.Task[Reading] | None = None
         self._reloading: asyncio.Task[Reading] | None = None
+        self._is_in_doubt = False
 
     async def access(self) -> Access:
         """Return the present access, not much older than the rules say. Raises ``ApiError``."""
@@ -63,6 +64,10 @@ class Identity:
             self._reloading = self._ask(lambda: self._credentials.reload(refused))
         return (await asyncio.shield(self._reloading)).access
 
+    def doubt(self) -> None:
+        """Note that the present access leads nowhere: somebody may be mending it at this moment."""
+        self._is_in_doubt = True
+
     async def off_the_loop(self, work: Callable[[], R]) -> R:
         """Return what ``work`` returns, which may block. Raises what it raises."""
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)
@@ -80,7 +85,7 @@ class Identity:
             outcome = await self.off_the_loop(question)
         except CredentialsError as error:
             outcome = error_of_transport(error)
-        self._reading = Reading(outcome=outcome, at=_now())
+        self._reading, self._is_in_doubt = Reading(outcome=outcome, at=_now()), False
         return self._reading
 
     def _age(self, reading: Reading) -> float:
@@ -88,7 +93,7 @@ class Identity:
 
     def _longest(self, reading: Reading) -> float:
         # Thousands of watches share one failed reading, and try again soon.
-        is_good = isinstance(reading.outcome, Access)
+        is_good = isinstance(reading.outcome, Access) and not self._is_in_doubt
         return self._rules.access_age if is_good else self._rules.shortest_probe
 
 

@@ -81,6 +81,7 @@ class Sending:
             exchange = await self._answered(lane, permit, build)
         except ApiError:
             self._shared.count_request(access, "<error>")
+            self._shared.identity.doubt()
             raise
         finally:
             self._shared.openings.release()

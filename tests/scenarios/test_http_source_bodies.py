@@ -10,7 +10,7 @@ import pytest
 
 from actors.messages.pods import CONFIG_HASH
 from actors.messages.sources import RejectReason, Verdict
-from sources.http_fetch import FetchError
+from sources.http_answers import FetchError
 from tests.support.clock import EPOCH
 from tests.support.http_source_stage import (
     SHOWN,

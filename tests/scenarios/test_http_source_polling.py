@@ -23,7 +23,7 @@ from actors.messages.sources import (
 )
 from actors.messages.units import Seconds
 from sources.http import HTTP_SOURCE, HttpMemory, HttpSource
-from sources.http_fetch import Body, Fetcher, FetchError, Unmodified, Validators
+from sources.http_answers import Body, Fetcher, FetchError, Unmodified, Validators
 from tests.support.http_source_stage import (
     SHOWN,
     HttpSourceStage,

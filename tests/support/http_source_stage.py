@@ -25,7 +25,7 @@ from actors.messages.sources import (
 )
 from actors.messages.units import Seconds
 from sources.http import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceMessage, HttpSourceRules
-from sources.http_fetch import Body, Fetcher, FetchError, Unmodified, Validators
+from sources.http_answers import Body, Fetcher, FetchError, Unmodified, Validators
 from sources.manifest import ManifestRules
 from tests.support.probe import Probe
 from tests.support.stage import Stage, stage

@@ -24,7 +24,8 @@ from actors.messages.sources import (
 )
 from actors.messages.units import Seconds
 from sources.http import HTTP_SOURCE, HttpMemory, HttpSource
-from sources.http_fetch import Body, FetchError, HttpFetcher, Unmodified, Validators
+from sources.http_answers import Body, FetchError, Unmodified, Validators
+from sources.http_fetch import HttpFetcher
 from sources.manifests.document import MAX_BYTES
 from sources.version import version
 from tests.support.http1_server import Http1Server, Seen, Send, http1_server, redirect, reply
@@ -512,7 +513,7 @@ def test_the_source_serves_what_the_server_has_and_keeps_it_through_its_troubles
     memory = HttpMemory()
     rules = replace(http_rules(server.url("/pods")), check_frequency=Seconds(0.02))
     server.routes["/pods"] = reply(pod_body("web"), 'ETag: "1"')
-    child = ChildSpec(key=HTTP_SOURCE, factory=lambda: HttpSource(rules, told, memory))
+    child = ChildSpec(key=HTTP_SOURCE, factory=lambda: HttpSource(rules, told, memory, HttpFetcher))
     with live_stage(SupervisorSpec(name="root", children=(child,))) as play:
         assert [pod.name for pod in told.next().pods] == ["web-node1"]
         server.routes["/pods"] = reply(status="500 Oh")
@@ -532,7 +533,8 @@ def test_the_source_stops_within_a_second_in_the_middle_of_a_request(
     server.routes["/"] = server.trickle(head, b"")
     told: Probe[SourceListed] = Probe()
     child = ChildSpec(
-        key=HTTP_SOURCE, factory=lambda: HttpSource(http_rules(server.url()), told, HttpMemory())
+        key=HTTP_SOURCE,
+        factory=lambda: HttpSource(http_rules(server.url()), told, HttpMemory(), HttpFetcher),
     )
     with live_stage(SupervisorSpec(name="root", children=(child,))) as play:
         assert server.asked.wait(5.0)

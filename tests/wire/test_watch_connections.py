@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import trustme
@@ -16,7 +17,7 @@ from typing_extensions import override
 from actors.messages.api import FailureKind
 from actors.messages.units import Seconds
 from actors.messages.watches import WatchFact, WatchRecovered, WatchTarget
-from kube.access import Access
+from kube.access import Access, Credentials
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.probe import Probe
 from tests.support.watch_stage import (
@@ -37,6 +38,7 @@ from tests.support.watch_stage import (
 )
 
 WEB = secret_target("web")
+NOWHERE = "https://127.0.0.1:1"
 EMPTY = listing(secret_list("10"))
 
 
@@ -156,6 +158,32 @@ def test_a_server_that_is_away_is_tried_by_one_watch_of_each_client() -> None:
         assert recovered == {WatchRecovered(target=target) for target in secrets(40)}
         # They went on from where they were: nothing was listed again.
         assert len([each for each in server.requests if "watch" not in each.query]) == 40
+
+
+class Mended(Credentials):
+    """Credentials that lead nowhere until somebody mends them."""
+
+    def __init__(self, good: Access) -> None:
+        self._good = good
+        self.is_mended = False
+
+    @override
+    def access(self) -> Access:
+        return self._good if self.is_mended else replace(self._good, server=NOWHERE)
+
+    @override
+    def reload(self, refused: Access) -> Access:
+        return self.access()
+
+
+def test_credentials_that_lead_nowhere_are_read_again_long_before_their_time() -> None:
+    with Http2Server(Script([EMPTY], [stream()])) as server:
+        credentials = Mended(Tokens(server).access())
+        with watch_stage(credentials, quick_rules(access_age=Seconds(3600.0))) as watches:
+            watches.watch(WEB)
+            assert watches.next_failure().failure.kind is FailureKind.UNREACHABLE
+            credentials.is_mended = True
+            assert watches.next_list().objects == ()
 
 
 def test_a_connection_that_is_going_away_keeps_its_streams_and_gets_no_more() -> None:

@@ -1,0 +1,144 @@
+"""The Node and the Lease of an agent, as an administrator of a real cluster sees them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+
+import pytest
+
+from actors.messages.pods import JsonObject
+from tests.support.agent_process import eventually
+from tests.support.cluster import Cluster
+from tests.support.joined_agent import LEASE_SECONDS, NODE_NAME, JoinedAgent, Onlooker, condition
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(60)]
+
+TAINT = {"key": "dedicated", "value": "edge", "effect": "NoSchedule"}
+
+
+def is_ready(onlooker: Onlooker) -> JsonObject | None:
+    """Return the Node once it is ready."""
+    node = onlooker.node()
+    return node if node and condition(node, "Ready").get("status") == "True" else None
+
+
+def test_a_node_registers_itself_ready_with_all_that_the_machine_has(
+    agent: JoinedAgent, onlooker: Onlooker
+) -> None:
+    agent.joins("--node-labels=tier=edge", "--node-ip=192.0.2.7", "--max-pods=23")
+    node = eventually(lambda: is_ready(onlooker))
+    architecture = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+    assert node["metadata"]["labels"] == {
+        "kubernetes.io/hostname": "n1",
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": architecture,
+        "beta.kubernetes.io/os": "linux",
+        "beta.kubernetes.io/arch": architecture,
+        "tier": "edge",
+    }
+    status = node["status"]
+    assert status["addresses"] == [
+        {"type": "InternalIP", "address": "192.0.2.7"},
+        {"type": "Hostname", "address": "n1"},
+    ]
+    assert status["capacity"]["cpu"] == str(os.cpu_count())
+    assert {*status["capacity"]} >= {"cpu", "memory", "ephemeral-storage", "pods"}
+    assert status["capacity"]["pods"] == status["allocatable"]["pods"] == "23"
+    info = status["nodeInfo"]
+    assert (info["kernelVersion"], info["architecture"]) == (platform.release(), architecture)
+    assert "actorlet" in info["kubeletVersion"]
+    assert [each["type"] for each in status["conditions"]] == [
+        "MemoryPressure",
+        "DiskPressure",
+        "PIDPressure",
+        "Ready",
+    ]
+
+
+def test_a_client_certificate_is_as_good_as_a_token(
+    agent: JoinedAgent, onlooker: Onlooker, cluster: Cluster
+) -> None:
+    shutil.copy(cluster.kubeconfig(by_certificate=True), agent.kubeconfig)
+    agent.serve("web")
+    agent.joins()
+    assert [*onlooker.mirrors()] == ["web-n1"]
+    assert agent.trouble() == ""
+    eventually(onlooker.lease)
+
+
+def test_the_lease_is_held_for_the_node_and_renewed(agent: JoinedAgent, onlooker: Onlooker) -> None:
+    agent.joins()
+    node = eventually(onlooker.node)
+    lease = eventually(onlooker.lease)
+    assert lease["spec"]["holderIdentity"] == NODE_NAME
+    assert lease["spec"]["leaseDurationSeconds"] == LEASE_SECONDS
+    (owner,) = lease["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["uid"]) == ("Node", "n1", node["metadata"]["uid"])
+
+    def renewals() -> list[str]:
+        return [each["spec"]["renewTime"] for each in onlooker.admin.all("leases")]
+
+    eventually(lambda: renewals() > [lease["spec"]["renewTime"]])
+
+
+def test_what_others_write_on_the_node_outlives_the_agent(
+    agent: JoinedAgent, onlooker: Onlooker
+) -> None:
+    agent.joins("--node-labels=tier=edge", "--register-with-taints=dedicated=edge:NoSchedule")
+    node = eventually(lambda: is_ready(onlooker))
+    assert TAINT in node["spec"]["taints"]
+    changed = onlooker.admin.change(
+        "nodes",
+        NODE_NAME,
+        metadata={"labels": {"rack": "7"}, "annotations": {"owner": "ops"}},
+        spec={"unschedulable": True, "taints": [{"key": "sick", "effect": "NoExecute"}]},
+    )
+
+    # It says at its next start what has become of its own label, and nothing else.
+    agent.dies()
+    agent.joins("--node-labels=tier=core", "--register-with-taints=dedicated=edge:NoSchedule")
+    eventually(lambda: (onlooker.node() or {})["metadata"]["labels"]["tier"] == "core")
+    found = onlooker.admin.get("nodes", NODE_NAME)
+    assert found["metadata"]["uid"] == node["metadata"]["uid"]
+    assert found["metadata"]["labels"]["rack"] == "7"
+    assert found["metadata"]["annotations"]["owner"] == "ops"
+    assert found["spec"] == changed["spec"]
+
+
+def test_a_deleted_node_is_back_at_once_with_its_lease_and_its_mirrors(
+    agent: JoinedAgent, onlooker: Onlooker
+) -> None:
+    agent.serve("web")
+    agent.joins("--node-labels=tier=edge")
+    before = onlooker.admin.get("nodes", NODE_NAME)["metadata"]["uid"]
+    onlooker.admin.remove("nodes", NODE_NAME)
+
+    def owners() -> set[str]:
+        found = (onlooker.pod("web-n1"), onlooker.lease())
+        owners = (each["metadata"]["ownerReferences"] for each in found if each)
+        return {owner["uid"] for references in owners for owner in references}
+
+    node = eventually(lambda: is_ready(onlooker), patience=1.0)
+    uid = node["metadata"]["uid"]
+    assert uid != before
+    assert node["metadata"]["labels"]["tier"] == "edge"
+    eventually(lambda: owners() == {uid})
+    assert [*agent.pods()] == ["web-n1"]
+
+
+def test_no_node_is_created_unless_the_agent_may(agent: JoinedAgent, onlooker: Onlooker) -> None:
+    agent.serve("web")
+    agent.start_on_manifests("--register-node=false")
+    # It has looked and found no Node; the Lease has to wait for one as well.
+    eventually(lambda: agent.metric("actorlet_watch_streams") == {"": 1.0})
+    assert agent.requests("POST") == 0
+    assert onlooker.admin.all("nodes") == ()
+    assert [*agent.pods()] == ["web-n1"]
+
+    # Somebody else's Node is as good as an own one.
+    made = onlooker.admin.add({"kind": "Node", "metadata": {"name": NODE_NAME}})
+    assert eventually(lambda: is_ready(onlooker))["metadata"]["uid"] == made["metadata"]["uid"]
+    eventually(lambda: [*onlooker.mirrors()] == ["web-n1"])
+    eventually(onlooker.lease)

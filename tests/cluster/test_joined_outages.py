@@ -1,0 +1,125 @@
+"""A real API server that goes away and comes back, and an agent that goes on meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from pyreqwest.exceptions import PyreqwestError
+
+from tests.support.agent_process import eventually, free_ports
+from tests.support.api_subjects import pod
+from tests.support.cluster import Cluster
+from tests.support.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+OUTAGE = 20.0
+"""Seconds; by then all who wait for the API server wait for tens of seconds between two tries."""
+
+
+@pytest.fixture(autouse=True)
+def api_server_afterwards(agent: JoinedAgent, cluster: Cluster) -> Iterator[None]:  # noqa: ARG001  # whose end needs the API server
+    """Have the API server run when a test has ended, however that was."""
+    yield
+    try:
+        cluster.admin.text("/readyz")
+    except PyreqwestError:
+        cluster.start_api_server()
+
+
+def restart(cluster: Cluster, times: int) -> None:
+    for _ in range(times):
+        cluster.stop_api_server()
+        cluster.start_api_server()
+
+
+def static_pods_come_and_go(agent: JoinedAgent) -> None:
+    """Have ``web`` change, ``gone`` go and ``added`` come, and see it."""
+    agent.serve("web", image="registry.example/web:2")
+    agent.withdraw("gone")
+    agent.serve("added")
+    eventually(lambda: "added-n1" in agent.pods() and "gone-n1" not in agent.pods())
+    eventually(lambda: agent.images()["web-n1"] == "registry.example/web:2")
+
+
+def passes(seconds: float) -> None:
+    """Return after ``seconds``: an outage is nothing but time in which nobody answers."""
+    threading.Event().wait(seconds)
+
+
+def test_an_outage_of_twenty_seconds_loses_nothing_and_doubles_nothing(
+    agent: JoinedAgent, onlooker: Onlooker, cluster: Cluster
+) -> None:
+    agent.serve("web")
+    agent.serve("gone")
+    bound = onlooker.admin.add(pod("bound"))["metadata"]["uid"]
+    agent.joins()
+    eventually(lambda: "bound" in agent.pods())
+    mirrors, pods = onlooker.mirrors(), agent.pods()
+
+    cluster.stop_api_server()
+    trouble = eventually(agent.trouble)
+    assert cluster.url in trouble
+    assert "connection refused" in trouble
+    assert "as system:node:n1" in trouble
+
+    # What runs goes on, and the machine's own pods come and go.
+    assert agent.pods() == pods
+    static_pods_come_and_go(agent)
+    passes(OUTAGE)
+    assert {*agent.pods()} == {"web-n1", "added-n1", "bound"}
+    assert agent.get("/healthz") == (200, "ok")
+    assert agent.trouble()
+    # Many tries, and hardly a line in the log.
+    assert agent.log().count("calls to the API server fail") < 3
+
+    cluster.start_api_server()
+    eventually(lambda: {*onlooker.mirrors()} == {"web-n1", "added-n1"}, PLENTY)
+    eventually(lambda: agent.metric("actorlet_mirrors") == {"wanted": 2.0, "present": 2.0}, PLENTY)
+    assert onlooker.mirrors()["web-n1"] != mirrors["web-n1"]
+    assert agent.pods()["bound"] == bound
+    eventually(lambda: not agent.trouble(), PLENTY)
+    # One for each: those of the start, the edited one and the added one.
+    eventually(lambda: agent.log().count("created mirror pod") == 4)
+    # And the watches go on.
+    onlooker.admin.add(pod("later"))
+    eventually(lambda: "later" in agent.pods(), PLENTY)
+
+
+def test_an_api_server_that_is_restarted_time_and_again_leaves_every_mirror_as_it_is(
+    agent: JoinedAgent, onlooker: Onlooker, cluster: Cluster
+) -> None:
+    agent.serve("web")
+    agent.joins()
+    mirrors, node = onlooker.mirrors(), onlooker.admin.get("nodes", "n1")
+    restart(cluster, times=2)
+    onlooker.admin.add(pod("bound"))
+    eventually(lambda: {*agent.pods()} == {"web-n1", "bound"}, PLENTY)
+    eventually(lambda: not agent.trouble(), PLENTY)
+    assert onlooker.mirrors() == mirrors
+    assert onlooker.admin.get("nodes", "n1")["metadata"]["uid"] == node["metadata"]["uid"]
+    assert agent.log().count("created mirror pod") == 1
+    assert agent.requests("DELETE") == 0
+
+
+def test_an_agent_that_starts_before_its_api_server_serves_static_pods_and_joins_later(
+    agent: JoinedAgent, onlooker: Onlooker, cluster: Cluster
+) -> None:
+    cluster.stop_api_server()
+    agent.serve("web")
+    agent.serve("gone")
+    # Another source that is away changes nothing either.
+    (nobody,) = free_ports(1)
+    agent.start_on_manifests(f"--manifest-url=http://127.0.0.1:{nobody}/")
+    assert {*agent.pods()} == {"web-n1", "gone-n1"}
+    static_pods_come_and_go(agent)
+    assert "connection refused" in eventually(agent.trouble)
+
+    cluster.start_api_server()
+    eventually(lambda: {*onlooker.mirrors()} == {"web-n1", "added-n1"}, PLENTY)
+    node = onlooker.admin.get("nodes", "n1")
+    assert condition(node, "Ready")["status"] == "True"
+    eventually(onlooker.lease, PLENTY)
+    eventually(lambda: not agent.trouble(), PLENTY)

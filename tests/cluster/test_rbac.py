@@ -1,0 +1,139 @@
+"""``deploy/rbac.yaml`` at a real API server: with these rights a service account is a node, else not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from actors.messages.pods import JsonObject
+from tests.support.agent_process import ROOT, eventually
+from tests.support.api_status import StatusError
+from tests.support.api_subjects import pod
+from tests.support.cluster import Cluster
+from tests.support.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(90)]
+
+ACCOUNT = "/api/v1/namespaces/actorlet/serviceaccounts"
+RIGHTS = "/apis/rbac.authorization.k8s.io/v1"
+COLLECTIONS = {
+    "Namespace": "/api/v1/namespaces",
+    "ServiceAccount": ACCOUNT,
+    "ClusterRole": f"{RIGHTS}/clusterroles",
+    "ClusterRoleBinding": f"{RIGHTS}/clusterrolebindings",
+    "Role": f"{RIGHTS}/namespaces/kube-node-lease/roles",
+    "RoleBinding": f"{RIGHTS}/namespaces/kube-node-lease/rolebindings",
+}
+IDENTITY = {"Namespace", "ServiceAccount"}
+
+
+def documents() -> list[JsonObject]:
+    return list(yaml.safe_load_all((ROOT / "deploy" / "rbac.yaml").read_text()))
+
+
+def apply(onlooker: Onlooker, *kinds: str) -> None:
+    """Create what stands in the file, if it is of one of ``kinds``."""
+    for document in documents():
+        if document["kind"] in kinds:
+            onlooker.create(COLLECTIONS[document["kind"]], document)
+
+
+def without(onlooker: Onlooker, kind: str) -> None:
+    onlooker.delete(f"{COLLECTIONS[kind]}/actorlet")
+
+
+@pytest.fixture(scope="module")
+def token(cluster: Cluster) -> str:
+    """Return a token of the service account, which has no rights yet.
+
+    It stays: nothing in this cluster would ever finish the deletion of its namespace.
+    """
+    onlooker = Onlooker(cluster.admin)
+    apply(onlooker, *IDENTITY)
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    issued = onlooker.create(f"{ACCOUNT}/actorlet/token", request)
+    return str(issued["status"]["token"])
+
+
+@pytest.fixture
+def agent(
+    tmp_path: Path, cluster: Cluster, token: str, onlooker: Onlooker
+) -> Iterator[JoinedAgent]:
+    """Return an agent that comes with the token, for a node that no other user stands for."""
+    document: dict[str, Any] = json.loads(cluster.kubeconfig().read_text())
+    document["users"] = [{"name": "actorlet", "user": {"token": token}}]
+    document["contexts"][0]["context"]["user"] = "actorlet"
+    path = tmp_path / "token.kubeconfig"
+    path.write_text(json.dumps(document))
+    with JoinedAgent(tmp_path, path, "edge-1") as agent:
+        yield agent
+    onlooker.wipe()
+    for kind in COLLECTIONS.keys() - IDENTITY:
+        with suppress(StatusError):
+            without(onlooker, kind)
+
+
+def test_a_service_account_with_these_rights_is_a_node(
+    agent: JoinedAgent, onlooker: Onlooker
+) -> None:
+    apply(onlooker, *COLLECTIONS.keys() - IDENTITY)
+    onlooker.admin.add(pod("taken-edge-1", node=""))
+    onlooker.admin.add(pod("bound", node="edge-1"))
+    agent.serve("web")
+    agent.serve("taken")
+    agent.serve("gone")
+    agent.start_on_manifests()
+    eventually(lambda: {*onlooker.mirrors()} == {"web-edge-1", "gone-edge-1"})
+    agent.withdraw("gone")
+    eventually(lambda: {*onlooker.mirrors()} == {"web-edge-1"})
+    eventually(lambda: "bound" in agent.pods())
+    node = onlooker.admin.get("nodes", "edge-1")
+    assert condition(node, "Ready")["status"] == "True"
+    first = eventually(lambda: onlooker.lease("edge-1"))
+    eventually(lambda: onlooker.lease("edge-1") != first)
+    assert eventually(onlooker.warnings)[0]["involvedObject"]["name"] == "edge-1"
+
+    # A Node that is labelled anew at its next start is patched, not created.
+    agent.dies()
+    agent.start_on_manifests("--node-labels=tier=edge")
+    eventually(lambda: (onlooker.node("edge-1") or {})["metadata"]["labels"].get("tier") == "edge")
+    assert agent.trouble() == ""
+
+
+def test_a_service_account_without_rights_says_so_and_joins_once_it_has_them(
+    agent: JoinedAgent, onlooker: Onlooker, cluster: Cluster, token: str
+) -> None:
+    agent.serve("web")
+    agent.start_on_manifests()
+    trouble = eventually(agent.trouble)
+    assert f"at {cluster.url} as actorlet: forbidden: " in trouble
+    agent.serve("db")
+    eventually(lambda: {*agent.pods()} == {"web-edge-1", "db-edge-1"})
+    assert onlooker.admin.all("nodes") == ()
+    assert token not in agent.log() + agent.get("/readyz?verbose")[1]
+
+    apply(onlooker, *COLLECTIONS.keys() - IDENTITY)
+    eventually(lambda: {*onlooker.mirrors()} == {"web-edge-1", "db-edge-1"}, PLENTY)
+    eventually(lambda: onlooker.lease("edge-1"), PLENTY)
+    eventually(lambda: not agent.trouble(), PLENTY)
+
+
+def test_without_the_right_to_leases_there_is_a_node_and_no_lease(
+    agent: JoinedAgent, onlooker: Onlooker
+) -> None:
+    apply(onlooker, "ClusterRole", "ClusterRoleBinding")
+    agent.serve("web")
+    agent.start_on_manifests()
+    eventually(lambda: [*onlooker.mirrors()] == ["web-edge-1"])
+    agent.logs("cannot renew the Lease of the Node")
+    assert "lease kube-node-lease/edge-1" in agent.log()
+    assert onlooker.lease("edge-1") is None
+
+    apply(onlooker, "Role", "RoleBinding")
+    eventually(lambda: onlooker.lease("edge-1"), PLENTY)
