@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
 from actors.messages.pods import Pod, PodUid
 from tests.support.builders import make_pod
-from tests.support.crash_matrix import Action, Matrix, World
+from tests.support.crash_matrix import Matrix
 from tests.support.file_source_stage import BROKEN, pod_text
+from tests.support.standalone_world import StandaloneWorld
+
+Action: TypeAlias = Callable[[StandaloneWorld], object]
 
 SEEDS = range(3)
 EVERY = int(os.environ.get("CRASH_EVERY", "5"))
@@ -22,7 +27,7 @@ them, which takes a minute and a half."""
 def write(name: str, pod: str, image: str = "web:1", uid: str = "") -> Action:
     """Write a manifest, or edit it."""
 
-    def action(world: World) -> None:
+    def action(world: StandaloneWorld) -> None:
         world.files.write(name, pod_text(pod, image=image, uid=uid))
         world.notice()
 
@@ -32,7 +37,7 @@ def write(name: str, pod: str, image: str = "web:1", uid: str = "") -> Action:
 def write_unnoticed(name: str, pod: str) -> Action:
     """Write a manifest that only the next scan finds."""
 
-    def action(world: World) -> None:
+    def action(world: StandaloneWorld) -> None:
         world.files.write(name, pod_text(pod))
         world.play.advance(2.0)
 
@@ -42,7 +47,7 @@ def write_unnoticed(name: str, pod: str) -> Action:
 def break_(name: str) -> Action:
     """Make a manifest unusable."""
 
-    def action(world: World) -> None:
+    def action(world: StandaloneWorld) -> None:
         world.files.write(name, BROKEN)
         world.notice()
 
@@ -52,7 +57,7 @@ def break_(name: str) -> Action:
 def remove(name: str) -> Action:
     """Remove a file."""
 
-    def action(world: World) -> None:
+    def action(world: StandaloneWorld) -> None:
         (world.files.path / name).unlink()
         world.notice()
 
@@ -62,20 +67,20 @@ def remove(name: str) -> Action:
 def rename(old: str, new: str) -> Action:
     """Rename a file."""
 
-    def action(world: World) -> None:
+    def action(world: StandaloneWorld) -> None:
         (world.files.path / old).rename(world.files.path / new)
         world.notice()
 
     return action
 
 
-def vanish(world: World) -> None:
+def vanish(world: StandaloneWorld) -> None:
     """Remove the whole directory."""
     shutil.rmtree(world.files.path)
     world.notice()
 
 
-def come_back(world: World) -> None:
+def come_back(world: StandaloneWorld) -> None:
     """Make the directory anew, empty."""
     world.files.path.mkdir()
     world.notice()
@@ -86,7 +91,7 @@ def other_source_wants(*pods: Pod) -> Action:
     return lambda world: world.other_source_wants(*pods)
 
 
-def somebody_subscribes(world: World) -> None:
+def somebody_subscribes(world: StandaloneWorld) -> None:
     """Have one more subscriber."""
     world.somebody_subscribes()
 
@@ -179,7 +184,7 @@ STORIES: dict[str, tuple[Action, ...]] = {
 
 @pytest.mark.parametrize("name", STORIES)
 def test_a_story_ends_the_same_whoever_crashes_wherever(tmp_path: Path, name: str) -> None:
-    matrix = Matrix(tmp_path, STORIES[name])
+    matrix = Matrix(StandaloneWorld, tmp_path, STORIES[name])
     matrix.run(SEEDS, EVERY)
     assert matrix.differences == []
     # So that the matrix does not shrink unnoticed: a blow that falls on nobody proves nothing.
