@@ -17,10 +17,11 @@ from typing_extensions import override
 
 from actors.event_series import Correlator, Series, posting
 from actors.kernel import Backoff, Key, PooledActor, Port, Timer
-from actors.messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Retry, Verb
+from actors.messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Verb
 from actors.messages.events import DescribeEvents, EventsDescribed, EventsMessage, PostEvent
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
+from actors.unanswered import ANSWER_WITHIN, unanswered
 
 QUEUE_LEN = 1000
 """Series that may wait to be told of; the oldest goes first."""
@@ -29,8 +30,6 @@ MAX_ATTEMPTS = 12
 BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(30.0), jitter=Seconds(0.5))
 """Twelve attempts take about four minutes."""
 
-ANSWER_WITHIN = Seconds(60.0)
-"""For a caller that crashed with a request: every other answers within its deadline and a little."""
 
 _TRANSIENT = frozenset(
     {
@@ -46,12 +45,6 @@ _TRANSIENT = frozenset(
     }
 )
 
-_UNANSWERED = ApiFailure(
-    kind=FailureKind.LOST,
-    retry=Retry.AFTER_DELAY,
-    sentence=f"nobody answered within {ANSWER_WITHIN:g} s",
-)
-
 _log = structlog.get_logger("events")
 
 
@@ -60,14 +53,7 @@ class PauseOver:
     """Time to try again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerOverdue:
-    """Nobody will answer this request any more."""
-
-    serial: int
-
-
-EventPosterMessage: TypeAlias = EventsMessage | ApiAnswered | PauseOver | AnswerOverdue
+EventPosterMessage: TypeAlias = EventsMessage | ApiAnswered | PauseOver
 
 EVENT_POSTER = Key[EventPosterMessage]("events")
 
@@ -123,8 +109,6 @@ class EventPoster(PooledActor[EventPosterMessage]):
                 reply_to.tell(EventsDescribed(posted=self._memory.posted, dropped=dropped))
             case ApiAnswered(ref=ref, outcome=outcome):
                 self._take_answer(ref, outcome)
-            case AnswerOverdue(serial=serial):
-                self._take_answer(serial, _UNANSWERED)
             case PauseOver():
                 self._pause = None
             case _:
@@ -147,9 +131,10 @@ class EventPoster(PooledActor[EventPosterMessage]):
         series = next(iter(self._waiting))
         request = posting(series, self._node_name)
         self._serial += 1
-        overdue = self.after(ANSWER_WITHIN, AnswerOverdue(serial=self._serial))
+        call = CallApi(request=request, reply_to=self.me, ref=self._serial)
+        overdue = self.after(ANSWER_WITHIN, unanswered(call, ANSWER_WITHIN))
         self._sent = _Sent(self._serial, series, request.verb, series.count, overdue)
-        self._calls.tell(CallApi(request=request, reply_to=self.me, ref=self._serial))
+        self._calls.tell(call)
 
     def _take_answer(self, ref: Hashable, outcome: JsonObject | ApiFailure) -> None:
         sent = self._sent

@@ -26,9 +26,8 @@ from actors.messages.sources import MirrorsJudged
 from actors.messages.units import Seconds
 from actors.mirrors.answers import Setback, learn
 from actors.mirrors.book import Entry, MirrorBook, Touched
-from actors.mirrors.calls import UNANSWERED, MirrorCalls
+from actors.mirrors.calls import MirrorCalls
 from actors.mirrors.deadlines import (
-    AnswerOverdue,
     LagOver,
     MirrorDeadline,
     OutageOver,
@@ -128,7 +127,7 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
                 self._take_answer(ref, outcome)
             case DescribeMirrors(reply_to=reply_to):
                 reply_to.tell(self._described())
-            case RetryDue() | LagOver() | OutageOver() | AnswerOverdue() | SourcesLate():
+            case RetryDue() | LagOver() | OutageOver() | SourcesLate():
                 self._take_deadline(message)
             case _:
                 assert_never(message)
@@ -172,8 +171,6 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
                     self._wake((full_name,))
             case OutageOver():
                 self._calls.end_pause()
-            case AnswerOverdue(serial=serial):
-                self._take_answer(serial, UNANSWERED)
             case SourcesLate():
                 self._are_sources_late = True
                 self._wake_all()

@@ -12,26 +12,17 @@ from dataclasses import dataclass
 import structlog
 
 from actors.kernel import Timer
-from actors.messages.api import ApiAnswered, ApiFailure, ApiRequest, CallApi, FailureKind, Retry
+from actors.messages.api import ApiAnswered, ApiFailure, ApiRequest, CallApi
 from actors.messages.pods import JsonObject
 from actors.messages.port import Port
 from actors.messages.units import Seconds
 from actors.mirrors.book import Entry
-from actors.mirrors.deadlines import AnswerOverdue, OutageOver
+from actors.mirrors.deadlines import OutageOver
 from actors.mirrors.plan import OUTAGE_BACKOFF, Create, Delete, Step, pause
+from actors.unanswered import ANSWER_WITHIN, unanswered
 
 IN_FLIGHT_LIMIT = 16
 """Calls at a time: a thousand mirrors at a start leave room for the agent's other calls."""
-
-ANSWER_WITHIN = Seconds(60.0)
-"""Every call is answered; this is for a caller that crashed with it. A call's own deadline is 10 s, and
-at most ``IN_FLIGHT_LIMIT`` of ours wait for the rate limit before it."""
-
-UNANSWERED = ApiFailure(
-    kind=FailureKind.LOST,
-    retry=Retry.AFTER_DELAY,
-    sentence=f"nobody answered within {ANSWER_WITHIN:g} s",
-)
 
 _log = structlog.get_logger("mirror-keeper")
 
@@ -50,7 +41,7 @@ class MirrorCalls:
     """The calls that are in flight."""
 
     def __init__(
-        self, port: Port[CallApi], after: Callable[[Seconds, AnswerOverdue | OutageOver], Timer]
+        self, port: Port[CallApi], after: Callable[[Seconds, ApiAnswered | OutageOver], Timer]
     ) -> None:
         self._port = port
         self._after = after
@@ -72,10 +63,11 @@ class MirrorCalls:
     ) -> None:
         """Make the call for ``step``."""
         self._serial += 1
-        overdue = self._after(ANSWER_WITHIN, AnswerOverdue(serial=self._serial))
+        call = CallApi(request=request, reply_to=reply_to, ref=self._serial)
+        overdue = self._after(ANSWER_WITHIN, unanswered(call, ANSWER_WITHIN))
         self._calls[self._serial] = Call(entry, step, overdue)
         entry.is_asking = True
-        self._port.tell(CallApi(request=request, reply_to=reply_to, ref=self._serial))
+        self._port.tell(call)
 
     def finish(self, ref: Hashable) -> Call | None:
         """Return the call that was answered; None when it had been given up before."""

@@ -29,15 +29,8 @@ class OutageOver:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerOverdue:
-    """Nobody will answer this call any more."""
-
-    serial: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SourcesLate:
     """All static sources had time to list."""
 
 
-MirrorDeadline: TypeAlias = RetryDue | LagOver | OutageOver | AnswerOverdue | SourcesLate
+MirrorDeadline: TypeAlias = RetryDue | LagOver | OutageOver | SourcesLate

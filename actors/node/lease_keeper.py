@@ -25,6 +25,7 @@ from actors.messages.units import Seconds
 from actors.node import lease
 from actors.node.patience import Patience
 from actors.node.rules import jittered
+from actors.unanswered import LIFELINE_WITHIN, unanswered
 
 RENEWALS: Final = 4
 """Within the duration of the Lease, as a kubelet's: three may fail before the Node counts as lost."""
@@ -95,6 +96,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._sent = 0
         self._detours = 0
         self._next: Timer | None = None
+        self._overdue: Timer | None = None
         self._patience = Patience[Errand](self._retry_in, "node/lease")
 
     def _retry_in(self, delay: Seconds, _errand: Errand) -> Timer:
@@ -134,9 +136,9 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._is_due = False
         self._is_in_flight = True
         self._sent += 1
-        self._ports.calls.tell(
-            CallApi(request=request, reply_to=self.me, ref=self._sent, deadline=self._period)
-        )
+        call = CallApi(request=request, reply_to=self.me, ref=self._sent, deadline=self._period)
+        self._overdue = self.after(LIFELINE_WITHIN, unanswered(call, LIFELINE_WITHIN))
+        self._ports.calls.tell(call)
 
     def _request(self) -> ApiRequest | None:
         now = self.clock.wall()
@@ -152,6 +154,8 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         if answer.ref != self._sent or not self._is_in_flight:
             return
         self._is_in_flight = False
+        if self._overdue is not None:
+            self._overdue.cancel()
         if isinstance(answer.outcome, ApiFailure):
             self._fail(answer.request.verb, answer.outcome)
             return

@@ -48,6 +48,7 @@ from actors.node.machine import Machine
 from actors.node.patience import Patience
 from actors.node.rules import RETRIES, NodeRules, jittered
 from actors.node.sight import uid_of
+from actors.unanswered import LIFELINE_WITHIN, unanswered
 
 ATTEMPTS: Final = 5
 """For one report (rule N2). The next look reports anyhow."""
@@ -128,6 +129,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         self._memory = memory
         self._errands = Errands(rules, memory.labelled)
         self._next_look: Timer | None = None
+        self._overdue: Timer | None = None
         self._in_flight: Errand | None = None
         self._sent = 0
         self._registered_at: Seconds | None = None
@@ -236,13 +238,17 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         if step is not None:
             self._in_flight, request = step
             self._sent += 1
-            self._ports.calls.tell(CallApi(request=request, reply_to=self.me, ref=self._sent))
+            call = CallApi(request=request, reply_to=self.me, ref=self._sent)
+            self._overdue = self.after(LIFELINE_WITHIN, unanswered(call, LIFELINE_WITHIN))
+            self._ports.calls.tell(call)
 
     def _take_answer(self, answer: ApiAnswered) -> None:
         errand, outcome = self._in_flight, answer.outcome
         if errand is None or answer.ref != self._sent:
             return
         self._in_flight = None
+        if self._overdue is not None:
+            self._overdue.cancel()
         if not isinstance(outcome, ApiFailure):
             self._succeed(errand, outcome)
         elif outcome.kind is FailureKind.NOT_FOUND and errand is not Errand.REGISTER:

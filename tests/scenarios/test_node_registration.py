@@ -174,6 +174,18 @@ def test_an_agent_that_restarts_finds_its_node_and_reports(node: NodeStage) -> N
     assert follower.heard() == [f"is {uid}"]
 
 
+def test_a_registration_that_nobody_answers_is_given_up_and_made_again() -> None:
+    def hold(node: NodeStage) -> None:
+        node.api.calls.hold()  # as when the sender of calls crashes just as it takes this one in
+
+    with node_stage(lease=False, prepare=hold) as node:
+        assert node.asked() == [CREATED]
+        node.play.advance(19.0)
+        assert node.asked() == []
+        node.play.advance(2.0)
+        assert node.asked() == [CREATED]
+
+
 def test_a_registration_whose_answer_was_lost_is_found() -> None:
     def lose(node: NodeStage) -> None:
         node.api.calls.lose_answers(when=asks(Verb.CREATE))
