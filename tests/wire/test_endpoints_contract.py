@@ -27,11 +27,7 @@ def manifests(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def agent(manifests: Path) -> Iterator[Served]:
     """Return an agent that nobody may crash."""
-    flags = (
-        "--manifest-url=http://user:hush1@files.example/pods?token=hush2#hush3",
-        "--manifest-url-header=Authorization:Bearer hush4,X-Key:hush5",
-    )
-    with served_agent(manifests, *flags) as agent:
+    with served_agent(manifests) as agent:
         eventually(lambda: len(agent.get("/pods").json["items"]) == 2)
         yield agent
 
@@ -143,11 +139,16 @@ def test_actorz_is_the_tree_parents_first(agent: Served) -> None:
     assert {actor["state"] for actor in tree} == {"running"}
 
 
-def test_configz_shows_what_is_in_effect_and_no_secret(agent: Served) -> None:
-    answer = agent.get("/configz")
+def test_configz_shows_what_is_in_effect_and_no_secret(manifests: Path) -> None:
+    flags = (
+        "--manifest-url=http://user:hush1@127.0.0.1:1/pods?token=hush2#hush3",
+        "--manifest-url-header=Authorization:Bearer hush4,X-Key:hush5",
+    )
+    with served_agent(manifests, *flags) as agent:
+        answer = agent.get("/configz")
     shown = answer.json["kubeletconfig"]
     assert (shown["kind"], shown["fileCheckFrequency"]) == ("KubeletConfiguration", "2s")
-    assert shown["staticPodURL"] == "http://<masked>@files.example/pods?<masked>"
+    assert shown["staticPodURL"] == "http://<masked>@127.0.0.1:1/pods?<masked>"
     assert shown["staticPodURLHeader"] == {"Authorization": ["<masked>"], "X-Key": ["<masked>"]}
     assert "hush" not in answer.text
 
