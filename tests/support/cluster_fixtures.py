@@ -29,6 +29,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     cluster.stop()
 
 
+@pytest.fixture(autouse=True)
+def the_cluster_is_well(request: pytest.FixtureRequest) -> None:
+    """See that the API server is well when a test of it begins."""
+    if "cluster" in request.fixturenames:
+        request.getfixturevalue("cluster").heal()
+
+
 @pytest.fixture(params=["in-memory", "http", REAL])
 def api_server(request: pytest.FixtureRequest) -> Iterator[Subject]:
     """Return an API server without objects: each test is held to all of them."""
@@ -38,7 +45,7 @@ def api_server(request: pytest.FixtureRequest) -> Iterator[Subject]:
         with behind_a_socket() as subject:
             yield subject
     else:
-        with real(request.getfixturevalue("cluster")) as subject:
+        with real(_well(request.getfixturevalue("cluster"))) as subject:
             yield subject
 
 
@@ -49,5 +56,10 @@ def watched(request: pytest.FixtureRequest) -> Iterator[WatchedSubject]:
         with behind_a_socket() as subject:
             yield subject
     else:
-        with real(request.getfixturevalue("cluster")) as subject:
+        with real(_well(request.getfixturevalue("cluster"))) as subject:
             yield subject
+
+
+def _well(cluster: Cluster) -> Cluster:
+    cluster.heal()
+    return cluster
