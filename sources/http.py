@@ -7,6 +7,7 @@ meanwhile the source answers questions, and stops at once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -46,7 +47,10 @@ from sources.urls import masked_url
 from sources.verdict_board import VerdictBoard
 
 WARNINGS: Final = 3
-"""Polls in a row that fail for one reason and are warned of; further ones are for debugging (H10)."""
+"""Polls that fail for one reason and are warned of, until one is good; further ones are for debugging
+(rule H10)."""
+MOST_REASONS: Final = 20
+"""Of a server that fails in ever new ways, only so many ways are warned of."""
 
 _log = structlog.get_logger("source/http")
 
@@ -120,8 +124,8 @@ class HttpMemory:
     last_listed: Timestamp | None = None
     trouble: str = ""
     """Why the last poll failed; empty if it did not."""
-    failures: int = 0
-    """Polls in a row that failed for that reason."""
+    failures: Counter[str] = field(default_factory=Counter)
+    """Polls that failed since the last good one, by their reason: each is warned of a few times."""
 
 
 class FetchCrashedError(Exception):
@@ -260,18 +264,21 @@ class HttpSource(Actor[HttpSourceMessage]):
 
     def _note_trouble(self, trouble: str) -> None:
         memory = self._memory
-        memory.failures = memory.failures + 1 if trouble == memory.trouble else 1
         recovered, memory.trouble = bool(memory.trouble) and not trouble, trouble
         if recovered:
+            memory.failures.clear()
             _log.info("manifest URL can be read again", url=self._url)
         elif trouble:
-            log = _log.warning if memory.failures <= WARNINGS else _log.debug
+            memory.failures[trouble] += 1
+            times = memory.failures[trouble]
+            is_news = times <= WARNINGS and len(memory.failures) <= MOST_REASONS
+            log = _log.warning if is_news else _log.debug
             log(
                 "Failed to read pods from URL",
                 url=self._url,
                 reason=trouble,
                 kept=len(memory.state.pods or ()),
-                further="for debugging only" if memory.failures == WARNINGS else "",
+                further="for debugging only" if times == WARNINGS else "",
             )
 
     def _described(self) -> SourceDescribed:

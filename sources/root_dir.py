@@ -25,7 +25,7 @@ def root_dir(path: Path) -> Iterator[None]:
     stays, with the process ID of its last owner.
     """
     _prepare(path)
-    descriptor = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    descriptor = _open(path / LOCK_FILE)
     try:
         _lock(descriptor, path)
         yield
@@ -41,6 +41,13 @@ def _prepare(path: Path) -> None:
         raise StartError(f"--root-dir {path} is not a directory") from None
     except OSError as error:
         raise StartError(f"cannot write to --root-dir {path}: {error.strerror}") from None
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    except OSError as error:
+        raise StartError(f"cannot open {path}: {error.strerror}") from None
 
 
 def _lock(descriptor: int, path: Path) -> None:

@@ -285,6 +285,10 @@ def test_another_failure_is_warned_of_again(logs: Logs, source: HttpSourceStage)
     source.serves(b"")
     assert failures(logs) == [("warning", "the body is empty")]
 
+    # The first one comes back: it was warned of often enough, and nothing was good in between.
+    source.fails()
+    assert [level for level, _ in failures(logs)] == ["debug"]
+
 
 def test_a_verdict_is_logged_when_it_changes(logs: Logs, source: HttpSourceStage) -> None:
     def verdicts() -> list[tuple[str, str, str]]:

@@ -72,3 +72,10 @@ def test_it_is_free_again_once_its_agent_has_gone(tmp_path: Path) -> None:
         assert (tmp_path / LOCK_FILE).read_text() == f"{os.getpid()}\n"
     with root_dir(tmp_path):
         pass
+
+
+def test_a_lock_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).mkdir()
+    said = f"cannot open {tmp_path / LOCK_FILE}: Is a directory"
+    with pytest.raises(StartError, match=said), root_dir(tmp_path):
+        pass
