@@ -95,7 +95,6 @@ class CallMemory:
     troubles: Troubles = field(default_factory=Troubles)
     server: str = ""
     user: str = ""
-    error: str = ""
 
 
 class ApiCalls(PooledActor[CallsActorMessage]):
@@ -196,9 +195,11 @@ class ApiCalls(PooledActor[CallsActorMessage]):
 
     def _give_up(self, number: int) -> None:
         """Answer for a thread that does not come back; it stays in flight, since it is one less."""
-        call = self._memory.unanswered[number]
-        why = f"no answer within {call.deadline:g} s"
-        self._answer(number, self._failure(call, why, FailureKind.TIMEOUT))
+        call = self._memory.unanswered.get(number)
+        # Gone already when the thread came back while the time was just over.
+        if call is not None:
+            why = f"no answer within {call.deadline:g} s"
+            self._answer(number, self._failure(call, why, FailureKind.TIMEOUT))
 
     def _answer(self, number: int, outcome: JsonObject | ApiFailure) -> None:
         # Gone already when the thread comes back after its time.
@@ -219,20 +220,17 @@ class ApiCalls(PooledActor[CallsActorMessage]):
 
     def _note(self, done: CallDone) -> None:
         sent, memory = done.sent, self._memory
-        outcome = sent.outcome
         host = urlsplit(sent.server).netloc
         memory.requests.update((code, host, done.request.verb.value) for code in sent.codes)
         memory.server, memory.user = sent.server or memory.server, sent.user or memory.user
-        no_answer = isinstance(outcome, ApiFailure) and not outcome.status
-        memory.error = outcome.sentence if no_answer and isinstance(outcome, ApiFailure) else ""
-        before, memory.troubles = memory.troubles, memory.troubles.after(done.request, outcome)
+        before, memory.troubles = memory.troubles, memory.troubles.after(done.request, sent.outcome)
         _log_changes(before, memory.troubles)
 
     def _described(self) -> CallsDescribed:
         return CallsDescribed(
             server=self._memory.server,
             user=self._memory.user,
-            error=self._memory.error,
+            troubles=tuple(self._memory.troubles.present.values()),
             requests=dict(self._memory.requests),
             waiting=len(self._lifelines) + len(self._others),
             in_flight=len(self._in_flight),

@@ -3,8 +3,11 @@
 HTTP statuses and errors of the transport become one small family here, each chained to its cause. It
 leaves this package only as the value that actors tell each other (``ApiFailure``).
 
-Texts are for logs and pages, so nothing passes that may hold what is nobody's business: no URL, no
-body that is not a Status, no value that the API server quotes from the object it refuses.
+Texts are for logs and pages. Of an answer only the message of a Status passes, on one line of bounded
+length, its URLs without user, password and query. Where the API server refuses an object, or a webhook
+or an admission policy does, it is without what stands in quotes and without the rest from a brace on:
+that may be an environment variable's value. What a webhook puts bare into its sentence cannot be told
+from its words, and passes.
 """
 
 from __future__ import annotations
@@ -189,7 +192,7 @@ def _error(code: int, said: JsonObject, wish: Seconds | None) -> ApiError:
     message = said.get("message")
     if 300 <= code < 400:
         text = f"{label}: a redirect, which is not followed"
-    elif isinstance(message, str) and message:
+    elif isinstance(message, str) and _letters(message) not in {"", _letters(label)}:
         text = f"{label}: {_fit_for_logs(message, kind)}"
     else:
         text = label if kind is FailureKind.REFUSED else f"{label} (HTTP {code})"
@@ -206,20 +209,48 @@ def _kind_of(code: int, reason: object) -> FailureKind:
     return FailureKind.SERVER_ERROR if code >= 500 or code == 0 else FailureKind.REFUSED
 
 
-_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
-_REST: Final = re.compile(r'(["{`]|, error found in #).*')
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.?)*"?')
+"""To the end where a quote is not closed."""
+_ASSIGNED: Final = re.compile(r"(?<==)'[^']*'?")
+"""Single quotes elsewhere are no values: those who deny put whole sentences in them."""
+_REST: Final = re.compile(r"([{`]|, error found in #).*")
+_DENIAL: Final = re.compile(r"\bwebhook\b|AdmissionPolicy\b", re.IGNORECASE)
+_NAME_OF_WEBHOOK: Final = re.compile(
+    r'(?:Internal error occurred: )?(?:admission|failed calling) webhook "[\w.-]{1,253}"'
+)
+"""As the API server begins what it has to say of a webhook."""
+_URL: Final = re.compile(r'//([^\s"]*)')
 
 
 def _fit_for_logs(message: str, kind: FailureKind) -> str:
-    """Return the API server's message on one line of bounded length.
-
-    One that refuses an object quotes from it, an environment variable's value perhaps: what stands in
-    quotes is left out, and everything from a brace on.
-    """
+    """Return the API server's message on one line of bounded length, without what may be secret."""
     line = " ".join(message[: 8 * LONGEST_MESSAGE].split())
-    if kind is FailureKind.INVALID:
-        line = _REST.sub("…", _QUOTED.sub("…", line))
+    # Outside of quotes: a pod may be called so.
+    if kind is FailureKind.INVALID or _DENIAL.search(_QUOTED.sub("", line)):
+        line = _without_values(line)
+    line = _URL.sub(_place, line)
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
+
+
+def _without_values(line: str) -> str:
+    """Return ``line`` without what is quoted in it, which may be the object's. Who denied it stays."""
+    named = _NAME_OF_WEBHOOK.match(line)
+    begin = named.end() if named is not None else 0
+    rest = _ASSIGNED.sub("…", _QUOTED.sub("…", line[begin:]))
+    return line[:begin] + _REST.sub("…", rest)
+
+
+def _place(url: re.Match[str]) -> str:
+    """Return ``url`` without user, password, query and fragment."""
+    # Up to the last sign: a password that nobody escaped may have any before.
+    _, is_with_user, rest = url[1].rpartition("@")
+    place, *more = re.split("[?#]", rest, maxsplit=1)
+    return f"//{'…@' if is_with_user else ''}{place}{'?…' if more else ''}"
+
+
+def _letters(text: str) -> str:
+    """Return what is left of ``text`` when only its words count."""
+    return re.sub(r"[\W_]", "", text[: 8 * LONGEST_MESSAGE]).casefold()
 
 
 def _wish_of_details(details: object) -> Seconds | None:

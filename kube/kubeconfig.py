@@ -7,7 +7,7 @@ mean, with their files and defaults, is for ``credentials.py`` and the kubernete
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -42,21 +42,22 @@ _UNSUPPORTED: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """What one context of a kubeconfig means."""
+    """What one context of a kubeconfig means. The ``repr`` shows neither of the entries."""
 
     context: str
     user_name: str
     """The name of the user's entry, or of the context when it has no user."""
-    cluster: JsonObject
-    user: JsonObject
+    cluster: JsonObject = field(repr=False)
+    """May have a password in the URL of its proxy."""
+    user: JsonObject = field(repr=False)
 
     def files(self, folder: Path) -> dict[str, Path]:
         """Return the files that the entries name, by field, from ``folder`` if they are relative."""
         entries = {**self.cluster, **self.user}
         fields = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
         # Data in place wins over a file, so that such a file need not exist.
-        used = (field for field in fields if f"{field}-data" not in entries)
-        return {field: folder / entries[field] for field in used if entries.get(field)}
+        used = (key for key in fields if f"{key}-data" not in entries)
+        return {key: folder / entries[key] for key in used if entries.get(key)}
 
 
 def choose(text: bytes, context: str | None) -> Chosen:
@@ -106,18 +107,18 @@ def _mapping(value: Any, place: str) -> JsonObject:
     return value
 
 
-def _text(entry: JsonObject, field: str, place: str) -> str:
-    value = entry.get(field)
+def _text(entry: JsonObject, key: str, place: str) -> str:
+    value = entry.get(key)
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise CredentialsError(f"has a {field} of the {place} that is not a string")
+        raise CredentialsError(f"has a {key} of the {place} that is not a string")
     return value
 
 
 def _check_cluster(cluster: JsonObject) -> None:
-    for field in _CLUSTER_TEXTS:
-        _text(cluster, field, "cluster")
+    for key in _CLUSTER_TEXTS:
+        _text(cluster, key, "cluster")
     _check_data(cluster, "certificate-authority-data")
     if not isinstance(cluster.get("insecure-skip-tls-verify", False), bool):
         raise CredentialsError("has an insecure-skip-tls-verify that is neither true nor false")
@@ -134,17 +135,17 @@ def _check_cluster(cluster: JsonObject) -> None:
 
 
 def _check_user(user: JsonObject) -> None:
-    for field, what in _UNSUPPORTED.items():
-        if user.get(field):
+    for key, what in _UNSUPPORTED.items():
+        if user.get(key):
             raise CredentialsError(f"has a user with {what}")
-    for field in _USER_TEXTS:
-        _text(user, field, "user")
-    for field in ("client-certificate-data", "client-key-data"):
-        _check_data(user, field)
+    for key in _USER_TEXTS:
+        _text(user, key, "user")
+    for key in ("client-certificate-data", "client-key-data"):
+        _check_data(user, key)
     _mapping(user.get("exec") or {}, "user's exec")
     has_certificate, has_key = (
-        bool(user.get(field) or user.get(f"{field}-data"))
-        for field in ("client-certificate", "client-key")
+        bool(user.get(key) or user.get(f"{key}-data"))
+        for key in ("client-certificate", "client-key")
     )
     if has_certificate and not has_key:
         raise CredentialsError("has a client certificate without a key")
@@ -152,17 +153,17 @@ def _check_user(user: JsonObject) -> None:
         raise CredentialsError("has a client key without a certificate")
 
 
-def _check_data(entry: JsonObject, field: str) -> None:
+def _check_data(entry: JsonObject, key: str) -> None:
     try:
-        base64.b64decode("".join(entry.get(field, "").split()), validate=True)
+        base64.b64decode("".join(entry.get(key, "").split()), validate=True)
     except ValueError:
-        raise CredentialsError(f"has a {field} that is not base64") from None
+        raise CredentialsError(f"has a {key} that is not base64") from None
 
 
 def _tidy(user: JsonObject) -> JsonObject:
     """Return ``user`` with one kind of token: a file of it wins over one in place, as in kubectl."""
     if user.get("tokenFile"):
-        return {field: value for field, value in user.items() if field != "token"}
+        return {key: value for key, value in user.items() if key != "token"}
     return user
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Protocol
 
@@ -37,9 +37,12 @@ NO_ANSWER: Final = "<error>"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """What came of one request, and what is to be counted and shown of it."""
+    """What came of one request, and what is to be counted and shown of it.
 
-    outcome: JsonObject | ApiFailure
+    The ``repr`` shows no outcome: it may be a Secret.
+    """
+
+    outcome: JsonObject | ApiFailure = field(repr=False)
     server: str = ""
     """Empty when no credentials could be read."""
     user: str = ""
@@ -57,7 +60,8 @@ class Sender(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Connected:
-    connection: tuple[object, ...]
+    connection: tuple[object, ...] = field(repr=False)
+    """Holds the private key and the proxy's password."""
     client: SyncClient
 
 

@@ -23,6 +23,15 @@ _OF_ALL: Final[frozenset[Hashable]] = frozenset(
     }
 )
 """Troubles that all calls have in common."""
+_ALLOWED: Final = frozenset(
+    {
+        FailureKind.NOT_FOUND,
+        FailureKind.ALREADY_EXISTS,
+        FailureKind.CONFLICT,
+        FailureKind.GONE,
+    }
+)
+"""What the API server finds out only after it has allowed the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +39,7 @@ class Troubles:
     """What goes wrong at present, by what it is, with the sentence that it began with."""
 
     present: Mapping[Hashable, str] = field(default_factory=dict)
+    """In the order of how it showed last, the latest first."""
 
     def after(self, request: ApiRequest, outcome: JsonObject | ApiFailure) -> Troubles:
         """Return what goes wrong after ``request`` came to ``outcome``."""
@@ -41,6 +51,8 @@ class Troubles:
         else:
             if outcome.status:
                 over = {*_OF_ALL - {outcome.kind}}
+            if outcome.kind in _ALLOWED:
+                over.add(refused)
             if outcome.kind in _OF_ALL:
                 begun = {outcome.kind: outcome.sentence}
             elif outcome.kind is FailureKind.FORBIDDEN:

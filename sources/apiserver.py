@@ -88,7 +88,7 @@ class ApiMemory:
     listed: bool = False
     """The API server has listed in this process."""
     last_good: Timestamp | None = None
-    """When the watch was last known to be well, while it is not."""
+    """When something was last known to be current, while the watch fails."""
     error: str = WAITS_FOR_NODE
     board: VerdictBoard = field(default_factory=lambda: VerdictBoard(API))
 
@@ -119,6 +119,8 @@ class ApiSource(PooledActor[ApiSourceMessage]):
         self._is_following = False
         self._told: tuple[Pod, ...] | None = None
         self._tell_is_due = False
+        self._is_failing = False
+        """Heard in this life, since the end of a failure may have been lost with an earlier one."""
 
     @override
     def started(self) -> None:
@@ -171,13 +173,14 @@ class ApiSource(PooledActor[ApiSourceMessage]):
             case ObjectsAre(objects=objects):
                 self._complain(self._memory.pods.replace(objects))
                 self._memory.listed = True
-                self._note_well()
+                self._note_listed()
                 self._plan_to_tell()
             case ObjectChanged(op=op, object=document):
                 self._complain(self._memory.pods.change(op, document))
                 self._plan_to_tell()
             case WatchFailed(failure=failure):
-                if not self._memory.error:
+                self._is_failing = True
+                if self._memory.last_good is None:
                     self._memory.last_good = self.clock.wall()
                 self._memory.error = failure.sentence
             case WatchRecovered():
@@ -199,7 +202,15 @@ class ApiSource(PooledActor[ApiSourceMessage]):
         epoch = Epoch(self.incarnation, self._sequence)
         self._ports.pod_manager.tell(SourceListed(source=API, epoch=epoch, pods=self._told))
 
+    def _note_listed(self) -> None:
+        if self._is_failing:
+            # Current at this moment; whether it stays so shows when the watch is open.
+            self._memory.last_good = self.clock.wall()
+        else:
+            self._note_well()
+
     def _note_well(self) -> None:
+        self._is_failing = False
         self._memory.error = ""
         self._memory.last_good = None
 

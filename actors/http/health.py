@@ -70,8 +70,8 @@ def api_server(state: ClusterState) -> Check:
     """Return a check for how we get on with the API server: which it is, as whom, and what is wrong."""
     calls, watches = state.calls, state.watches
     errors = [each.reason for each in (calls, watches) if isinstance(each, Unanswered)]
-    if not isinstance(calls, Unanswered) and calls.error:
-        errors.append(calls.error)
+    if not isinstance(calls, Unanswered):
+        errors += calls.troubles
     if not isinstance(watches, Unanswered):
         errors += [watch.error for watch in watches.watches if watch.error]
     if errors:

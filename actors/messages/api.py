@@ -107,7 +107,7 @@ class ApiAnswered:
     request: ApiRequest
     ref: Hashable
     """As in the ``CallApi``."""
-    outcome: JsonObject | ApiFailure
+    outcome: JsonObject | ApiFailure = field(repr=False)
     """The API server's object (a Status after some deletions), or why there is none."""
 
 
@@ -142,8 +142,9 @@ class CallsDescribed:
     """``https://host:port``, or empty while no kubeconfig could be read."""
     user: str
     """The kubeconfig's word for whom we act as."""
-    error: str
-    """Why the last call got no answer from the API server; empty if it got one."""
+    troubles: tuple[str, ...]
+    """What goes wrong at present, a sentence each, the latest first: whatever all calls have in common,
+    and each kind of request that is forbidden until one like it is allowed."""
     requests: Mapping[tuple[str, str, str], int]
     """Requests by status code (``<error>`` when there was no answer), host and method, since the process
     began: ``rest_client_requests_total``."""

@@ -7,6 +7,7 @@ from typing import NewType, TypeAlias
 
 from actors.messages.pods import JsonObject
 from actors.messages.port import Port
+from actors.messages.units import Seconds
 
 NodeUid = NewType("NodeUid", str)
 """``metadata.uid`` of the Node: another one after it was deleted and registered again."""
@@ -54,5 +55,26 @@ class LoopsAre:
     """Running names of actors that failed too often and are only tried at long intervals."""
 
 
-NodeMessage: TypeAlias = FollowNode | LoopsAre
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrarLives:
+    """The Node's registrar does its work: it looks at the machine, and can say how the Node is.
+
+    Told at each look, to who asked for it. Coalesced: newest wins.
+    """
+
+    period: Seconds
+    """Between two looks, and so how often this is told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowRegistrar:
+    """Wants every ``RegistrarLives`` from here on, and one at once.
+
+    A subscription outlives crashes on both sides, and may be repeated.
+    """
+
+    subscriber: Port[RegistrarLives]
+
+
+NodeMessage: TypeAlias = FollowNode | FollowRegistrar | LoopsAre
 """What the node's registrar hears from others."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -15,7 +15,13 @@ from actors.messages.units import Seconds, Timestamp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchTarget:
-    """What to follow: a collection, narrowed by a field selector."""
+    """What to follow: a collection, narrowed by a field selector.
+
+    What is narrowed to one name is listed from etcd, so that its list is the newest there is, and proves
+    that there is no such object when it is empty. Any other is listed from the API server's cache, which
+    may lag a moment behind, but is never older than what was told of the target before: etcd would have
+    to be read whole for it.
+    """
 
     path: str
     """The collection, such as ``/api/v1/pods`` or ``/api/v1/namespaces/default/secrets``."""
@@ -39,7 +45,7 @@ class ObjectsAre:
     """
 
     target: WatchTarget
-    objects: tuple[JsonObject, ...]
+    objects: tuple[JsonObject, ...] = field(repr=False)
     """With ``apiVersion`` and ``kind``, which the items of a list come without."""
     resource_version: str
 
@@ -50,7 +56,7 @@ class ObjectChanged:
 
     target: WatchTarget
     op: ObjectOp
-    object: JsonObject
+    object: JsonObject = field(repr=False)
     """As it is from here on; as it was last when it is deleted."""
 
 
@@ -58,7 +64,9 @@ class ObjectChanged:
 class WatchFailed:
     """The target cannot be followed at present; it is tried again. What was told stays as it was.
 
-    Told when it begins to fail and when it fails for another reason, not at every attempt.
+    Told when it begins to fail and when it fails for another reason, not at every attempt; and, while
+    it fails, first of all in answer to each ``Watch``. It stands until ``WatchRecovered``: an
+    ``ObjectsAre`` in between is true, but nothing says yet that changes to it will be heard of.
     """
 
     target: WatchTarget
@@ -67,7 +75,7 @@ class WatchFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRecovered:
-    """After a ``WatchFailed``: the target is followed again, from where it was left."""
+    """After a ``WatchFailed``, and once: the target is followed again, from where it was left."""
 
     target: WatchTarget
 

@@ -1,7 +1,8 @@
 """Watch streams: thousands of watches over a few HTTP/2 connections, on one thread.
 
 From the bottom: ``rules`` (every number), ``course`` (what comes after what: pure), ``lines`` and
-``queries`` (the API's documents), ``memory`` (what outlives a crash), ``identity`` (who we are),
-``gate`` and ``lanes`` (connections and who may use them), ``exchange`` (one request), ``follower``
-(one watch), ``keeper`` (all of them), ``loop`` (the thread they run on).
+``queries`` (the API's documents, and how to ask for them), ``troubles`` (what fails, for whom),
+``memory`` (what outlives a crash), ``identity`` (who we are), ``gate`` and ``lanes`` (connections and
+who may use them), ``exchange`` (one request), ``sending`` (the requests of one watch), ``listing`` (one
+list), ``follower`` (one watch), ``keeper`` (all of them), ``loop`` (the thread they run on).
 """

@@ -2,6 +2,7 @@
 
 It keeps nothing of the objects, only the last version: so an event may be told twice when a stream
 is opened again from a version that is older than what was told, and who is told compares versions.
+How a list is got is known in ``listing``, what stands in the way of watches in ``troubles``.
 What to do after a round is decided in ``course``; this carries it out.
 """
 
@@ -11,7 +12,6 @@ import asyncio
 from enum import StrEnum
 from typing import Final
 
-from actors.messages.api import FailureKind
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
 from actors.messages.watches import (
@@ -28,9 +28,10 @@ from kube.errors import ApiError, error_of_status
 from kube.streams.course import Round, Step, next_step, watch_timeout
 from kube.streams.exchange import Exchange
 from kube.streams.gate import LostError
-from kube.streams.lines import BOOKMARK, ERROR, Event, Lines, Page, event_of, page_of
+from kube.streams.lines import BOOKMARK, ERROR, Event, Lines, event_of
+from kube.streams.listing import whole_list
 from kube.streams.memory import Subscribers
-from kube.streams.queries import attempt, list_query, watch_query
+from kube.streams.queries import attempt, is_one_object, watch_query
 from kube.streams.sending import Sending
 from kube.streams.surroundings import Surroundings
 
@@ -53,13 +54,13 @@ class Follower:
         "_asked",
         "_failures",
         "_heard",
+        "_lists_next",
         "_next_at",
         "_reconnects",
         "_resting",
         "_sending",
         "_shared",
         "_since",
-        "_trouble",
         "_version",
         "_was_opened",
         "state",
@@ -75,7 +76,9 @@ class Follower:
         self.task: asyncio.Task[None] | None = None
         self._shared = shared
         self._sending = Sending(target, shared)
-        self._version = ""
+        # The last one seen. While a list comes next it is what that must not be older than.
+        self._version = shared.memory.versions.get(target, "")
+        self._lists_next = True
         self._failures = 0
         self._heard = False
         self._asked = False
@@ -84,7 +87,6 @@ class Follower:
         self._next_at: float | None = None
         self._since = shared.clock.wall()
         self._reconnects = 0
-        self._trouble: WatchFailed | None = None
 
     async def run(self) -> None:
         """Follow the target until cancelled."""
@@ -93,11 +95,12 @@ class Follower:
                 await self._go_round()
         finally:
             self._sending.close()
+            self._remember()
 
     def relist(self) -> None:
         """Have the next round be a list, and at once, unless the watch waits for its next attempt."""
         if self._resting:
-            self._version = ""
+            self._lists_next = True
         elif self.task is not None:
             self._asked = True
             self.task.cancel()
@@ -111,7 +114,7 @@ class Follower:
     @property
     def trouble(self) -> WatchFailed | None:
         """What subscribers were told last of why the target is not followed."""
-        return self._trouble
+        return self._shared.memory.troubles.of(self.target)
 
     def described(self) -> WatchDescribed:
         """Return how the watch is."""
@@ -124,7 +127,7 @@ class Follower:
             resource_version=self._version,
             since=self._since,
             reconnects=self._reconnects,
-            error=self._trouble.failure.sentence if self._trouble else "",
+            error=self.trouble.failure.sentence if self.trouble is not None else "",
             next_attempt_in=left,
         )
 
@@ -135,9 +138,9 @@ class Follower:
         self._resting = False
         self._was_opened = None
         self._heard = False
-        verb = "watch" if self._version else "list"
+        verb = "list" if self._lists_next else "watch"
         try:
-            await (self._watch() if self._version else self._list())
+            await (self._list() if self._lists_next else self._watch())
         except ApiError as failed:
             error = failed
         except asyncio.CancelledError:
@@ -160,7 +163,7 @@ class Follower:
         assert task is not None  # noqa: S101  # in a coroutine there is one
         task.uncancel()
         self._asked = False
-        self._version = ""
+        self._lists_next = True
         self._count(ASKED)
         self._enter(State.WAITING)
 
@@ -169,7 +172,7 @@ class Follower:
         if self._was_opened is not None:
             lasted = asyncio.get_running_loop().time() - self._was_opened
         return Round(
-            version=self._version,
+            version="" if self._lists_next else self._version,
             lasted=Seconds(lasted),
             heard=self._heard,
             failure=error.kind if error is not None else None,
@@ -178,7 +181,7 @@ class Follower:
         )
 
     def _take(self, step: Step, verb: str, error: ApiError | None) -> None:
-        self._version = step.version
+        self._lists_next = not step.version
         self._failures = step.failures
         self._enter(State.WAITING)
         if not isinstance(error, LostError) or error.was_sent:
@@ -197,29 +200,14 @@ class Follower:
     async def _list(self) -> None:
         """Tell all objects of the target. Raises ``ApiError``."""
         self._enter(State.LISTING)
-        pages = await self._pages()
-        objects = tuple(item for page in pages for item in page.objects)
-        self._version = pages[-1].version
-        self._tell(ObjectsAre(target=self.target, objects=objects, resource_version=self._version))
-
-    async def _pages(self) -> list[Page]:
-        size: int | None = self._shared.rules.page_size
-        pages = [await self._page(size, "")]
-        while pages[-1].next:
-            try:
-                pages.append(await self._page(size, pages[-1].next))
-            except ApiError as error:
-                if error.kind is not FailureKind.GONE:
-                    raise
-                # The token is too old: what was read is of a version that the server has forgotten.
-                size = None
-                pages = [await self._page(size, "")]
-        return pages
-
-    async def _page(self, size: int | None, token: str) -> Page:
-        # A further page is the answer's other half, and not another attempt.
-        query = list_query(self.target, size, token)
-        return page_of(await self._sending.fetch(query, paced=not token))
+        found = await whole_list(
+            self._sending.fetch, self.target, self._version, self._shared.rules
+        )
+        self._version = found.version
+        self._lists_next = False
+        self._tell(
+            ObjectsAre(target=self.target, objects=found.objects, resource_version=found.version)
+        )
 
     # A stream.
 
@@ -269,20 +257,24 @@ class Follower:
         self._tell(ObjectChanged(target=self.target, op=op, object=changed))
 
     def _tell_trouble(self, verb: str, error: ApiError) -> None:
-        failure = error.failure(attempt(verb, self.target), self._sending.access)
-        known = self._trouble.failure if self._trouble is not None else None
-        self._trouble = WatchFailed(target=self.target, failure=failure)
-        if known is None or (known.kind, known.status) != (failure.kind, failure.status):
-            self._tell(self._trouble)
+        access = self._sending.access
+        failure = error.failure(attempt(verb, self.target), access)
+        fact = WatchFailed(target=self.target, failure=failure)
+        if self._shared.memory.troubles.note(fact, access.server if access is not None else ""):
+            self._tell(fact)
 
     def _tell_recovered(self) -> None:
-        if self._trouble is not None:
-            self._trouble = None
+        if self._shared.memory.troubles.recover(self.target):
             self._tell(WatchRecovered(target=self.target))
 
     def _tell(self, fact: WatchFact) -> None:
         for subscriber in self.subscribers:
             subscriber.tell(fact)
+
+    def _remember(self) -> None:
+        # One object is read from etcd, whatever was seen of it.
+        if self._version and not is_one_object(self.target):
+            self._shared.memory.versions[self.target] = self._version
 
     def _enter(self, state: State) -> None:
         if state is not self.state:

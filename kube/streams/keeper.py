@@ -48,13 +48,14 @@ class Keeper:
     def watch(self, target: WatchTarget, subscriber: Port[WatchFact]) -> None:
         """Have ``subscriber`` told of ``target``: a list first, and everybody else with it."""
         follower = self._followers.get(target)
-        if follower is None:
-            self._start(target, subscriber)
-            return
+        is_known = follower is not None
+        follower = follower or self._start(target)
         follower.subscribers = with_one(follower.subscribers, subscriber)
+        # Of an earlier life perhaps: it stands until ``WatchRecovered``.
         if follower.trouble is not None:
             subscriber.tell(follower.trouble)
-        follower.relist()
+        if is_known:
+            follower.relist()
 
     def unwatch(self, target: WatchTarget, subscriber: Port[WatchFact]) -> None:
         """Have ``subscriber`` told nothing more of ``target``; the last one ends its stream."""
@@ -65,6 +66,7 @@ class Keeper:
         if not follower.subscribers:
             del self._followers[target]
             follower.stop()
+            self._shared.memory.troubles.forget(target)
 
     def describe(self, reply_to: Port[WatchesDescribed]) -> None:
         """Tell how all watches are."""
@@ -93,12 +95,12 @@ class Keeper:
             pass  # a server that does not answer; the sockets end with the process, at the latest
         self._shared.identity.close()
 
-    def _start(self, target: WatchTarget, subscriber: Port[WatchFact]) -> None:
+    def _start(self, target: WatchTarget) -> Follower:
         follower = self._followers[target] = Follower(target, self._shared)
-        follower.subscribers = (subscriber,)
         follower.task = asyncio.get_running_loop().create_task(follower.run())
         self._tasks.add(follower.task)
         follower.task.add_done_callback(self._note_end)
+        return follower
 
     def _note_end(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

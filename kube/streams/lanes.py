@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final, TypeAlias
@@ -57,7 +57,7 @@ class Lane:
             raise ApiError(error.text, kind=error.kind) from None
 
     def request(
-        self, access: Access, path: str, query: dict[str, str], longest: Seconds
+        self, access: Access, path: str, query: Mapping[str, str], longest: Seconds
     ) -> StreamRequest:
         """Return a GET that is not sent yet, once this is ``ready``.
 

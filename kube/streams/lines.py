@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from actors.messages.api import FailureKind
@@ -18,6 +18,8 @@ from kube.errors import ApiError
 
 BOOKMARK: Final = "BOOKMARK"
 ERROR: Final = "ERROR"
+TOO_NEW: Final = "Too large resource version"
+"""What an API server says, in all its releases, of a version that it has not seen yet."""
 EVENT_TYPES: Final = frozenset({"ADDED", "MODIFIED", "DELETED", BOOKMARK, ERROR})
 
 
@@ -26,7 +28,7 @@ class Event:
     """One line of a watch. ``object`` is a Status when the type is ERROR."""
 
     type: str
-    object: JsonObject
+    object: JsonObject = field(repr=False)
     version: str
     """The object's; empty for an ERROR."""
 
@@ -35,7 +37,7 @@ class Event:
 class Page:
     """One answer to a list."""
 
-    objects: tuple[JsonObject, ...]
+    objects: tuple[JsonObject, ...] = field(repr=False)
     version: str
     next: str
     """The token for what follows; empty on the last page."""
@@ -114,6 +116,24 @@ def page_of(body: bytes) -> Page:
         version=version,
         next=_text(metadata, "continue"),
     )
+
+
+def is_too_new(body: bytes) -> bool:
+    """Return whether ``body`` is a Status that says so of the version that was asked for.
+
+    Since 1.19 it is a cause with a reason of its own; earlier one with these words, or the message.
+    """
+    try:
+        said = _parsed(body, "a Status")
+    except ApiError:
+        return False
+    details = said.get("details")
+    causes = details.get("causes") if isinstance(details, dict) else None
+    found = causes if isinstance(causes, list) else []
+    reasons = {_text(cause, "reason") for cause in found}
+    messages = {_text(cause, "message") for cause in found}
+    in_words = said.get("reason") == "Timeout" and TOO_NEW in _text(said, "message")
+    return "ResourceVersionTooLarge" in reasons or TOO_NEW in messages or in_words
 
 
 def malformed(text: str) -> ApiError:

@@ -1,4 +1,4 @@
-"""What of the watches outlives a crash: who wants what, and the counters."""
+"""What of the watches outlives a crash: who wants what, what they were told, and the counters."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from actors.messages.port import Port
 from actors.messages.watches import WatchFact, WatchTarget
+from kube.streams.troubles import Troubles
 
 Subscribers: TypeAlias = tuple[Port[WatchFact], ...]
 
@@ -22,6 +23,11 @@ class WatchMemory:
     """Written by the loop's thread; by reason."""
     requests: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """Written by the loop's thread; by status code, host and method."""
+    troubles: Troubles = field(default_factory=Troubles)
+    """Written by the loop's thread."""
+    versions: dict[WatchTarget, str] = field(default_factory=dict)
+    """Written by the loop's thread when a watch ends: the last version seen, so that the next life does
+    not go back in time. Only of collections, which are read from the server's cache."""
 
 
 def with_one(subscribers: Subscribers, subscriber: Port[WatchFact]) -> Subscribers:

@@ -36,6 +36,13 @@ class WatchRules:
     most_bytes: int = 64 * MEBIBYTE
     """Of one event, and of one page. etcd holds objects of 1.5 MiB; whatever is longer than this is
     not meant for us, and must not take the machine's memory."""
+    most_list_bytes: int = 256 * MEBIBYTE
+    """Of all pages of a list together, or of one that comes at once. The 110 pods that a node has
+    unless it is told otherwise are 165 MiB if each is as long as etcd allows, and some 2 MiB as they
+    usually are: 25,000 pods of 10 KiB fit."""
+    most_pages: int = 200
+    """Of one list: 100,000 objects of full pages. They are asked for one after the other without a
+    pause, so that this is also the bound on requests to a server that never ends its list."""
     most_error_bytes: int = 65_536
     """Of a refusal's body, of which one sentence is wanted."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 
@@ -18,7 +18,7 @@ from kube.streams.course import SentAt, noted, pause
 from kube.streams.exchange import Exchange, open_exchange
 from kube.streams.gate import Permit
 from kube.streams.lanes import Lane
-from kube.streams.lines import malformed
+from kube.streams.lines import is_too_new
 from kube.streams.queries import url_path
 from kube.streams.surroundings import Surroundings
 
@@ -37,7 +37,7 @@ class Sending:
         """Whom the last request was sent as; for sentences."""
 
     async def send(
-        self, query: dict[str, str], longest: Seconds, *, paced: bool = True
+        self, query: Mapping[str, str], longest: Seconds, *, paced: bool = True
     ) -> Exchange:
         """Return the answer to a GET, which is a 200. Raises ``ApiError``.
 
@@ -53,15 +53,14 @@ class Sending:
         access = await self._shared.identity.renewed(access)
         return await self._send_as(access, query, longest, paced=paced)
 
-    async def fetch(self, query: dict[str, str], *, paced: bool = True) -> bytes:
-        """Return the whole body of such an answer. Raises ``ApiError``."""
-        limit = self._shared.rules.most_bytes
+    async def fetch(self, query: Mapping[str, str], limit: int, *, paced: bool) -> bytes:
+        """Return the body of such an answer: the whole, or a little more than ``limit`` bytes of it.
+
+        Raises ``ApiError``.
+        """
         longest = Seconds(2.0 * self._shared.rules.answer_within)
         exchange = await self.send(query, longest, paced=paced)
-        body = await self._read(exchange, limit)
-        if len(body) > limit:
-            raise malformed(f"the list is longer than {limit} bytes")
-        return body
+        return await self._read(exchange, limit)
 
     def close(self) -> None:
         """Give the place back."""
@@ -70,7 +69,7 @@ class Sending:
             self._lane = None
 
     async def _send_as(
-        self, access: Access, query: dict[str, str], longest: Seconds, *, paced: bool
+        self, access: Access, query: Mapping[str, str], longest: Seconds, *, paced: bool
     ) -> Exchange:
         self.access = access
         self._lane = lane = self._shared.lanes.place(access, self._lane)
@@ -124,7 +123,11 @@ class Sending:
             body = await self._read(exchange, self._shared.rules.most_error_bytes)
         except ApiError:
             body = b""  # the status says enough
-        return error_of_answer(status, headers, body)
+        error = error_of_answer(status, headers, body)
+        if is_too_new(body):
+            # The server has not got the version asked for, as if it were too old.
+            return ApiError(error.text, kind=FailureKind.GONE, status=status)
+        return error
 
     async def _read(self, exchange: Exchange, limit: int) -> bytes:
         """Return the body, or a little more than ``limit`` of it. Closes the exchange."""

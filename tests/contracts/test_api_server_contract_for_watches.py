@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from itertools import islice
@@ -9,6 +10,7 @@ from itertools import islice
 import pytest
 
 from actors.messages.pods import JsonObject
+from kube.streams.lines import is_too_new
 from tests.support.api_status import StatusError
 from tests.support.api_subjects import (
     EVENTS,
@@ -21,7 +23,9 @@ from tests.support.api_subjects import (
     merge,
     node_object,
     pod,
+    real,
 )
+from tests.support.cluster import Cluster
 
 WEB = f"{PODS}/web"
 ON_N1 = "spec.nodeName=n1"
@@ -209,3 +213,52 @@ def test_a_token_that_nobody_knows_is_unauthorized(watched: WatchedSubject) -> N
     with pytest.raises(StatusError) as refused:
         watched.stranger.handle(get("/api/v1/pods"))
     assert (refused.value.code, refused.value.reason) == (401, "Unauthorized")
+
+
+# What is listed from a cache, and what such a list promises.
+
+
+def test_a_list_from_the_cache_is_no_older_than_the_version_it_names(
+    watched: WatchedSubject,
+) -> None:
+    watched.admin.handle(create(PODS, pod("elsewhere", "n2")))
+    made = watched.admin.handle(create(PODS, pod()))
+    seen = made["metadata"]["resourceVersion"]
+    listed = watched.node.handle(
+        get(
+            "/api/v1/pods",
+            fieldSelector=ON_N1,
+            resourceVersion=seen,
+            resourceVersionMatch="NotOlderThan",
+        )
+    )
+    assert [item["metadata"]["name"] for item in listed["items"]] == ["web"]
+    assert int(listed["metadata"]["resourceVersion"]) >= int(seen)
+
+
+def test_a_list_of_whatever_the_cache_has_can_be_watched_from(watched: WatchedSubject) -> None:
+    watched.admin.handle(create(PODS, pod("a")))
+    listed = watched.node.handle(get("/api/v1/pods", fieldSelector=ON_N1, resourceVersion="0"))
+    since = listed["metadata"]["resourceVersion"]
+    assert since not in {"", "0"}
+    known = {item["metadata"]["name"] for item in listed["items"]}
+    with watched.node.watch("/api/v1/pods", since=since, selector=ON_N1) as events:
+        watched.admin.handle(create(PODS, pod("b")))
+        # What the cache did not have yet comes as an event: nothing is lost in between.
+        missing = [f"ADDED {name}" for name in ("a", "b") if name not in known]
+        assert words(events, len(missing)) == missing
+
+
+@pytest.mark.cluster
+def test_a_version_that_the_cache_has_not_got_is_refused_in_known_words(cluster: Cluster) -> None:
+    with real(cluster) as subject, pytest.raises(StatusError) as refused:
+        subject.admin.handle(
+            get(
+                "/api/v1/pods",
+                fieldSelector=ON_N1,
+                resourceVersion="999999999",
+                resourceVersionMatch="NotOlderThan",
+            )
+        )
+    assert (refused.value.code, refused.value.reason) == (504, "Timeout")
+    assert is_too_new(json.dumps(refused.value.status).encode())

@@ -175,6 +175,19 @@ def test_a_call_that_was_answered_is_not_answered_again_at_its_deadline(calls: C
     assert calls.play.describe()["api-calls"].restarts == 0
 
 
+def test_an_answer_that_comes_just_before_its_time_is_over_is_the_answer(held: CallsStage) -> None:
+    held.calls(A, B, deadline=10.0)
+
+    # The thread is back and the time is over before the actor has looked at either.
+    held.threads.work_one()
+    held.play.clock.move(Seconds(11.0))
+    held.play.settle()
+
+    assert held.heard() == ["/api/v1/pods: ok", "/api/v1/secrets: timeout"]
+    assert held.described().in_flight == 1
+    assert held.play.describe()["api-calls"].restarts == 0
+
+
 # --- crashes and stops -------------------------------------------------------------------------------
 
 
@@ -248,14 +261,46 @@ def test_it_shows_whom_it_calls_as_whom_and_why_there_was_no_answer(calls: Calls
     described = calls.described()
     assert described.server == "https://api.example:6443"
     assert described.user == "n1"
-    assert described.error == (
-        "cannot list pods at https://api.example:6443 as n1: connection refused"
+    assert described.troubles == (
+        "cannot list pods at https://api.example:6443 as n1: connection refused",
     )
 
-    # A refusal is an answer.
-    calls.sender.outcomes.append(error(FailureKind.FORBIDDEN, 403))
     calls.calls(A)
-    assert calls.described().error == ""
+    assert calls.described().troubles == ()
+
+
+def test_it_shows_what_is_refused_until_the_same_is_allowed(calls: CallsStage) -> None:
+    unauthorized, forbidden = (
+        error(FailureKind.UNAUTHORIZED, 401),
+        error(FailureKind.FORBIDDEN, 403),
+    )
+    calls.sender.outcomes.extend([unauthorized, forbidden])
+    calls.calls(A)
+    assert calls.described().troubles == (
+        "cannot list pods at https://api.example:6443 as n1: unauthorized",
+    )
+
+    # A 403 knows who we are.
+    create = "cannot create pod default/web at https://api.example:6443 as n1: forbidden"
+    calls.calls(create_pod("web"))
+    assert calls.described().troubles == (create,)
+
+    # A Lease that is renewed says nothing of pods.
+    calls.calls(renew_lease())
+    assert calls.described().troubles == (create,)
+    calls.calls(create_pod("shop"))
+    assert calls.described().troubles == ()
+
+
+def test_what_goes_wrong_is_still_shown_after_a_crash(calls: CallsStage) -> None:
+    calls.sender.outcomes.extend([error(FailureKind.FORBIDDEN, 403), {}])
+    calls.calls(create_pod("web"))
+    calls.play.tell(API_CALLS, CallApi(request=A, reply_to=_Poison()))
+    calls.play.advance(1.0)
+    assert calls.play.describe()["api-calls"].restarts == 1
+    assert calls.described().troubles == (
+        "cannot create pod default/web at https://api.example:6443 as n1: forbidden",
+    )
 
 
 Logs = list[MutableMapping[str, Any]]

@@ -4,80 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pykka
 import pytest
 
-from actors.kernel import ChildSpec, Port, Steps, SupervisorSpec
 from actors.messages.api import ApiFailure, FailureKind, Retry
-from actors.messages.node import FollowNode, NodeIs, NodeUid
-from actors.messages.pods import API, Pod, PodUid
-from actors.messages.sources import (
-    DescribeSource,
-    ListPods,
-    PodsJudged,
-    Rescan,
-    SourceDescribed,
-    SourceListed,
-    Verdict,
+from actors.messages.node import FollowNode
+from actors.messages.pods import API, PodUid
+from actors.messages.sources import ListPods, PodsJudged, Rescan, Verdict
+from actors.messages.watches import ObjectsAre, Watch, WatchFailed, WatchRecovered
+from tests.support.api_source_stage import (
+    NODE,
+    TARGET,
+    Company,
+    added,
+    all_are,
+    deleted,
+    modified,
+    pod,
 )
-from actors.messages.watches import (
-    ObjectChanged,
-    ObjectOp,
-    ObjectsAre,
-    Watch,
-    WatchFailed,
-    WatchRecovered,
-)
-from sources.apiserver import API_SOURCE, ApiMemory, ApiSource, ApiSourceMessage, ApiSourcePorts
-from sources.apiserver import pods_of as target_of
 from tests.support.builders import make_pod
 from tests.support.clock import EPOCH
-from tests.support.probe import Probe
-from tests.support.stage import Stage
 
-TARGET = target_of("n1")
-NODE = NodeIs(name="n1", uid=NodeUid("node-1"), is_deleting=False, document={})
 AWAY = ApiFailure(
     kind=FailureKind.UNREACHABLE,
     retry=Retry.AFTER_DELAY,
     sentence="cannot list pods at https://127.0.0.1:6443 as n1: connection refused",
 )
-
-
-class Company:
-    """The source, and probes for everybody whom it tells something."""
-
-    def __init__(self) -> None:
-        self.told: Probe[SourceListed] = Probe()
-        self.watches: Probe[Watch] = Probe()
-        self.node: Probe[FollowNode] = Probe()
-        self.memory = ApiMemory()
-        self.play = Stage(
-            SupervisorSpec(name="root", children=(ChildSpec(key=API_SOURCE, factory=self._make),)),
-            Steps(),
-        )
-
-        self.me: Port[ApiSourceMessage] = self.play.port(API_SOURCE)
-
-    def _make(self) -> ApiSource:
-        ports = ApiSourcePorts(
-            pod_manager=self.told,
-            watches=self.watches,
-            node=self.node,
-            me=self.me,
-        )
-        return ApiSource("n1", ports, self.memory)
-
-    def hears(self, *messages: ApiSourceMessage) -> None:
-        """Tell all of them before any is handled."""
-        self.play.tell_all(API_SOURCE, *messages)
-
-    def listed(self) -> list[str]:
-        """Return the pods of the next listing, as ``namespace/name@image``."""
-        return [_label(pod) for pod in self.told.next().pods]
-
-    def described(self) -> SourceDescribed:
-        return self.play.ask(API_SOURCE, _describe)
 
 
 @pytest.fixture
@@ -86,40 +37,6 @@ def company() -> Iterator[Company]:
     company.play.start()
     yield company
     company.play.stop()
-
-
-def _describe(reply_to: Port[SourceDescribed]) -> DescribeSource:
-    return DescribeSource(reply_to=reply_to)
-
-
-def _label(pod: Pod) -> str:
-    image = pod.document["spec"]["containers"][0]["image"]
-    return f"{pod.display_name}@{image}"
-
-
-def pod(name: str, image: str = "v1", version: str = "1", namespace: str = "default") -> Pod:
-    return make_pod(name, source="", image=image, resource_version=version, namespace=namespace)
-
-
-def all_are(*pods: Pod) -> ObjectsAre:
-    objects = tuple(each.document for each in pods)
-    return ObjectsAre(target=TARGET, objects=objects, resource_version="10")
-
-
-def event(op: ObjectOp, subject: Pod) -> ObjectChanged:
-    return ObjectChanged(target=TARGET, op=op, object=subject.document)
-
-
-def added(subject: Pod) -> ObjectChanged:
-    return event(ObjectOp.ADDED, subject)
-
-
-def modified(subject: Pod) -> ObjectChanged:
-    return event(ObjectOp.MODIFIED, subject)
-
-
-def deleted(subject: Pod) -> ObjectChanged:
-    return event(ObjectOp.DELETED, subject)
 
 
 def test_it_asks_for_the_pods_of_this_node_once_there_is_a_node(company: Company) -> None:
@@ -235,6 +152,47 @@ def test_a_watch_that_fails_changes_nothing_and_is_shown(company: Company) -> No
     assert (described.error, described.last_listed) == ("", EPOCH + 65)
 
 
+def test_a_list_while_the_watch_fails_does_not_say_that_it_is_well(company: Company) -> None:
+    """It is true at that moment; whether the pods are followed, only ``WatchRecovered`` says."""
+    company.hears(WatchFailed(target=TARGET, failure=AWAY))
+    company.play.advance(60.0)
+    company.hears(all_are(pod("p")))
+    assert company.listed() == ["default/p@v1"]
+    # The stream then fails in the same way, which is not told again: for hours, perhaps.
+    company.play.advance(3600.0)
+    described = company.described()
+    assert (described.ready, described.error, described.last_listed) == (
+        True,
+        AWAY.sentence,
+        EPOCH + 60,
+    )
+
+    company.hears(WatchRecovered(target=TARGET))
+    described = company.described()
+    assert (described.error, described.last_listed) == ("", EPOCH + 3660)
+    # With nothing in the way a list is nothing but a list.
+    company.hears(all_are())
+    company.play.advance(60.0)
+    described = company.described()
+    assert (described.error, described.last_listed) == ("", EPOCH + 3720)
+
+
+def test_a_failure_whose_end_was_lost_in_a_crash_ends_with_the_next_list(company: Company) -> None:
+    company.hears(NODE, all_are(pod("p")), WatchFailed(target=TARGET, failure=AWAY))
+    company.crash()
+    assert company.described().error == AWAY.sentence
+    # Were it still failing, that would be told before the list.
+    company.hears(NODE, all_are(pod("p")))
+    assert company.described().error == ""
+
+
+def test_a_failure_that_outlives_a_crash_is_told_again_and_stands(company: Company) -> None:
+    company.hears(NODE, all_are(pod("p")), WatchFailed(target=TARGET, failure=AWAY))
+    company.crash()
+    company.hears(NODE, WatchFailed(target=TARGET, failure=AWAY), all_are(pod("p")))
+    assert company.described().error == AWAY.sentence
+
+
 def test_what_is_no_pod_is_left_out_and_touches_nobody(company: Company) -> None:
     nonsense = {"metadata": {"name": "x"}, "spec": {}}
     company.hears(
@@ -254,8 +212,7 @@ def test_a_new_life_follows_anew_and_tells_what_it_finds_once(company: Company) 
     company.node.drain()
     company.watches.drain()
 
-    company.play.system.crash(API_SOURCE.path, pykka.ThreadingFuture())
-    company.play.advance(1.0)
+    company.crash()
     company.node.expect(FollowNode(subscriber=company.me))
     company.hears(NODE)
     company.watches.expect(Watch(target=TARGET, subscriber=company.me))

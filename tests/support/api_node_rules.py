@@ -2,7 +2,7 @@
 
 By default as API servers up to 1.30, where a node reads all pods and nodes. ``strict`` ones, the default
 since 1.32, show it only its own: lists need a selector, and a pod that is not bound to it is forbidden
-even when there is none.
+even when there is none. The authorizer comes before the object, so both are refused in the same words.
 """
 
 from __future__ import annotations
@@ -78,11 +78,15 @@ def check_access(asked: Asked) -> None:
     """Raise ``StatusError`` when the authorizers do not let the node try."""
     node, verb, place = asked.node, asked.verb, asked.place
     if not _MAY[place.kind](asked):
+        word = "list" if asked.reads and not place.name else verb.name.lower()
+        where = (
+            f'in the namespace "{place.namespace}"' if place.namespace else "at the cluster scope"
+        )
         raise forbidden(
             place.kind,
             place.name,
-            f'User "system:node:{node}" cannot {verb.name.lower()} resource "{place.kind.plural}" '
-            f'in API group "{place.kind.group}"',
+            f'User "system:node:{node}" cannot {word} resource "{place.kind.plural}" '
+            f'in API group "{place.kind.group}" {where}{_why(asked)}',
         )
 
 
@@ -220,6 +224,15 @@ def _is_forbidden_label(key: str) -> bool:
 
 def _taints(node: JsonObject) -> list[Any]:
     return node.get("spec", {}).get("taints") or []
+
+
+def _why(asked: Asked) -> str:
+    """Return what the authorizer adds; what it has nothing to say about is refused without a reason."""
+    if asked.place.kind in {POD, SECRET, CONFIG_MAP} and asked.reads and asked.place.name:
+        return f": no relationship found between node '{asked.node}' and this object"
+    if asked.place.kind is POD and asked.reads:
+        return ": can only list/watch pods with spec.nodeName field selector"
+    return ""
 
 
 def _never(_asked: Asked) -> bool:

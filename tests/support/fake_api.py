@@ -172,9 +172,11 @@ class FakeWatches(Port[Watch | Unwatch]):
 
     @override
     def tell(self, message: Watch | Unwatch, /) -> None:
-        self._forget(message.target, message.subscriber)
+        was_failing = self._forget(message.target, message.subscriber)
         if isinstance(message, Watch):
-            followed = _Followed(target=message.target, subscriber=message.subscriber)
+            followed = _Followed(
+                target=message.target, subscriber=message.subscriber, is_failing=was_failing
+            )
             self._followed.append(followed)
             self._list(followed)
 
@@ -270,12 +272,16 @@ class FakeWatches(Port[Watch | Unwatch]):
             followed.is_failing = False
             self._tell(followed, WatchRecovered(target=followed.target))
 
-    def _forget(self, target: WatchTarget, subscriber: Port[WatchFact]) -> None:
+    def _forget(self, target: WatchTarget, subscriber: Port[WatchFact]) -> bool:
+        """End what the subscriber follows of ``target``; return whether that was failing."""
+        was_failing = False
         for followed in tuple(self._followed):
             if followed.target == target and followed.subscriber == subscriber:
                 self._followed.remove(followed)
+                was_failing = followed.is_failing
                 if followed.stop is not None:
                     followed.stop()
+        return was_failing
 
     def _tell(self, followed: _Followed, fact: WatchFact) -> None:
         if self._queue is None:

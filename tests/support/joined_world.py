@@ -206,7 +206,7 @@ class JoinedWorld(World):
             "file source": _words(self.play.ask(FILE_SOURCE, _describe_source)),
             "api source": _words(self.play.ask(API_SOURCE, _describe_source)),
             "mirror keeper": (mirrors.wanted, mirrors.present, mirrors.troubles),
-            "calls": (calls.error, calls.waiting, calls.in_flight),
+            "calls": (calls.troubles, calls.waiting, calls.in_flight),
             "watches": sorted(target.path for target in self.api.watches.targets),
         }
 

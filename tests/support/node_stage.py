@@ -10,8 +10,8 @@ from typing import Any
 import pykka
 from typing_extensions import override
 
-from actors.kernel import ChildSpec, Key, SupervisorSpec
-from actors.messages.node import FollowNode, LoopsAre, NodeFact, NodeIs
+from actors.kernel import ChildSpec, Key, SupervisorSpec, isolated
+from actors.messages.node import FollowNode, FollowRegistrar, LoopsAre, NodeFact, NodeIs
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
 from actors.node.conditions import Signals, Stock, by_type
@@ -52,10 +52,14 @@ class MadeUpMachine(Machine):
     def __init__(self) -> None:
         self.facts = FACTS
         self.looks = 0
+        self.is_broken = False
+        """Whether a look crashes who looks, which a real one never does."""
 
     @override
     def read(self) -> MachineFacts:
         self.looks += 1
+        if self.is_broken:
+            raise RuntimeError("the machine is broken")
         return self.facts
 
     def feels(self, **signals: Any) -> None:
@@ -80,6 +84,8 @@ class NodeStage:
         self.store = api.store
         self.machine = machine
         self.follower = Follower()
+        self.wishes: Probe[FollowNode | FollowRegistrar] = Probe()
+        """What a registrar would be asked for that is not there."""
 
     @property
     def node(self) -> JsonObject:
@@ -98,6 +104,11 @@ class NodeStage:
     def condition(self, kind: str) -> JsonObject:
         """Return one condition of the Node."""
         return by_type(self.node["status"]["conditions"])[kind]
+
+    def resources(self) -> tuple[JsonObject, JsonObject]:
+        """Return capacity and allocatable of the Node."""
+        status = self.node["status"]
+        return status["capacity"], status["allocatable"]
 
     def states(self) -> dict[str, str]:
         """Return the status of each condition, in their order."""
@@ -132,6 +143,12 @@ class NodeStage:
         self.goes_down(key)
         self.play.advance(1.0)
 
+    def keeps_crashing(self, key: Key[Any], *, every: float, times: int) -> None:
+        """Crash an actor time after time; more than 10 s apart, it has begun again each time."""
+        for _ in range(times):
+            self.goes_down(key)
+            self.play.advance(every)
+
 
 @contextmanager
 def node_stage(
@@ -139,8 +156,9 @@ def node_stage(
     *,
     prepare: Callable[[NodeStage], object] = lambda _node: None,
     lease: bool = True,
+    registrar: bool = True,
 ) -> Iterator[NodeStage]:
-    """Start the actors, once ``prepare`` has set the stage."""
+    """Start the actors, or one of them, once ``prepare`` has set the stage."""
     memory, machine = NodeMemory(), MadeUpMachine()
 
     def make_registrar() -> NodeRegistrar:
@@ -149,13 +167,14 @@ def node_stage(
         return NodeRegistrar(rules, ports, machine, memory)
 
     def make_keeper() -> LeaseKeeper:
-        registrar, me = play.port(NODE_REGISTRAR), play.port(LEASE_KEEPER)
-        ports = LeasePorts(calls=api.calls, registrar=registrar, me=me)
+        asked = play.port(NODE_REGISTRAR) if registrar else node.wishes
+        me = play.port(LEASE_KEEPER)
+        ports = LeasePorts(calls=api.calls, registrar=asked, me=me)
         return LeaseKeeper(rules.name, Seconds(40.0), ports)
 
     children: tuple[ChildSpec[Any], ...] = (
-        ChildSpec(key=NODE_REGISTRAR, factory=make_registrar),
-        *([ChildSpec(key=LEASE_KEEPER, factory=make_keeper)] if lease else []),
+        *([isolated(NODE_REGISTRAR, make_registrar)] if registrar else []),
+        *([isolated(LEASE_KEEPER, make_keeper)] if lease else []),
     )
     play = Stage(SupervisorSpec(name="root", children=children))
     api = FakeApi(ApiStore(now=play.clock.wall), as_node=rules.name)

@@ -22,7 +22,7 @@ REFUSED = f"cannot list pods at {SERVER} as n1: connection refused"
 CALLS = CallsDescribed(
     server=SERVER,
     user="n1",
-    error="",
+    troubles=(),
     requests={("200", "127.0.0.1:6443", "GET"): 2, ("409", "127.0.0.1:6443", "POST"): 1},
     waiting=3,
     in_flight=1,
@@ -102,11 +102,21 @@ def test_what_is_wrong_is_said_once() -> None:
     assert isinstance(WELL.watches, WatchesDescribed)
     state = replace(
         WELL,
-        calls=replace(CALLS, error="cannot renew lease n1"),
+        calls=replace(CALLS, troubles=("cannot renew lease n1", REFUSED)),
         watches=replace(WELL.watches, watches=(failing, failing, PODS)),
     )
     assert api_server(state) == Check(
         name="api-server", ok=False, text=f"cannot renew lease n1; {REFUSED}"
+    )
+
+
+def test_all_that_is_wrong_with_calls_is_said() -> None:
+    troubles = ("cannot create event a: forbidden", "cannot get node n1: forbidden")
+    state = replace(WELL, calls=replace(CALLS, troubles=troubles))
+    assert api_server(state) == Check(
+        name="api-server",
+        ok=False,
+        text="cannot create event a: forbidden; cannot get node n1: forbidden",
     )
 
 

@@ -240,6 +240,34 @@ def test_a_token_is_good_when_anything_but_a_401_comes() -> None:
     assert after((GET_POD, UNAUTHORIZED), (GET_POD, {})) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "status", "left"),
+    [
+        (FailureKind.NOT_FOUND, 404, []),
+        (FailureKind.ALREADY_EXISTS, 409, []),
+        (FailureKind.CONFLICT, 409, []),
+        (FailureKind.GONE, 410, []),
+        # These may come before anybody has asked whether it is allowed, or instead.
+        (FailureKind.THROTTLED, 429, ["forbidden"]),
+        (FailureKind.SERVER_ERROR, 500, ["forbidden"]),
+        (FailureKind.REFUSED, 415, ["forbidden"]),
+    ],
+)
+def test_what_is_allowed_shows_in_answers_that_are_no_objects_too(
+    kind: FailureKind, status: int, left: list[str]
+) -> None:
+    assert after((RENEW, FORBIDDEN), (RENEW, failure(kind, status))) == left
+    # Of another kind of request it says nothing.
+    assert after((GET_POD, FORBIDDEN), (RENEW, failure(kind, status))) == ["forbidden"]
+
+
+def test_the_latest_trouble_comes_first() -> None:
+    troubles = Troubles()
+    troubles = troubles.after(GET_POD, FORBIDDEN).after(GET_POD, TIMEOUT)
+    assert [*troubles.present.values()] == ["timeout", "forbidden"]
+    assert [*troubles.after(GET_POD, FORBIDDEN).present.values()] == ["forbidden"]
+
+
 def test_a_trouble_keeps_the_sentence_that_it_began_with() -> None:
     second = ApiFailure(
         kind=FailureKind.UNREACHABLE, retry=Retry.NEVER, sentence="another", status=0

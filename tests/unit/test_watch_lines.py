@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from actors.messages.api import FailureKind
 from kube.errors import ApiError
-from kube.streams.lines import Event, Lines, event_of, page_of
+from kube.streams.lines import Event, Lines, event_of, is_too_new, page_of
 from tests.support.watch_stage import event_line, secret, secret_list
 
 LIMIT = 1000
@@ -103,3 +103,34 @@ def test_what_cannot_be_read_is_not_quoted(line: str) -> None:
     with pytest.raises(ApiError) as refused:
         page_of(line.encode())
     assert CANARY not in repr(refused.value)
+
+
+TOO_LARGE = "Too large resource version"
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (
+            {"reason": "Timeout", "details": {"causes": [{"reason": "ResourceVersionTooLarge"}]}},
+            True,
+        ),
+        ({"reason": "Timeout", "details": {"causes": [{"message": TOO_LARGE}]}}, True),
+        ({"reason": "Timeout", "message": f"Timeout: {TOO_LARGE}: 9, current: 5"}, True),
+        ({"reason": "Timeout", "message": "request did not complete"}, False),
+        ({"reason": "InternalError", "message": TOO_LARGE}, False),
+        ({"reason": "Timeout", "details": {"causes": [7, {"reason": 7}]}}, False),
+        ({"reason": "Timeout", "details": {"causes": "many"}}, False),
+        ([], False),
+    ],
+    ids=["reason", "cause", "message", "timeout", "words", "odd", "text", "array"],
+)
+def test_a_version_that_the_server_has_not_got_is_known_in_all_releases(
+    status: object,
+    expected: bool,  # noqa: FBT001  # a column of the table
+) -> None:
+    assert is_too_new(json.dumps(status).encode()) is expected
+
+
+def test_a_body_that_is_no_status_says_nothing_of_versions() -> None:
+    assert not is_too_new(b"<html>Gateway Timeout</html>")

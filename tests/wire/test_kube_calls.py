@@ -137,7 +137,7 @@ def test_a_401_that_stays_is_answered_after_one_more_try(sender_for: MakeSender)
     with Http2Server(answering(401, {"kind": "Status", "message": "Unauthorized"})) as server:
         sender = sender_for(access_to(server))
         sent = send(sender)
-        assert reason(sent) == "unauthorized: Unauthorized"
+        assert reason(sent) == "unauthorized (HTTP 401)"
         assert sent.codes == ("401", "401")
         assert failed(sent).retry is Retry.AFTER_DELAY
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,8 @@ from actors.messages.units import Seconds
 from actors.messages.watches import WatchTarget
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.watch_stage import (
+    PODS,
+    Answer,
     Script,
     Tokens,
     listing,
@@ -69,17 +72,80 @@ def test_a_large_collection_is_read_in_pages_and_told_as_one() -> None:
         ],
         [stream()],
     )
-    secrets = WatchTarget(path="/api/v1/secrets")
     rules = quick_rules(page_size=2)
     with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
-        watches.watch(secrets)
+        watches.watch(WEB)
         names = [item["metadata"]["name"] for item in watches.next_list().objects]
         assert names == ["a", "b", "c"]
         server.wait_until(lambda: len(server.requests) == 3)
     first, second, watched = (each.query for each in server.requests)
-    assert first == {"limit": "2"}
-    assert second == {"limit": "2", "continue": "page 2"}
+    selected = {"fieldSelector": "metadata.name=web"}
+    assert first == {**selected, "limit": "2"}
+    assert second == {**selected, "limit": "2", "continue": "page 2"}
     assert watched["resourceVersion"] == "10"
+
+
+@pytest.mark.parametrize("target", [WEB, PODS], ids=["from-etcd", "from-the-cache"])
+def test_a_page_that_leads_back_to_another_ends_the_list(target: WatchTarget) -> None:
+    def page(token: str) -> Answer:
+        return listing(secret_list("10", secret("a", "1"), token=token))
+
+    script = Script([page("2"), page("3"), page("2"), listing(secret_list("20"))], [stream()])
+    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+        watches.watch(target)
+        failure = watches.next_failure().failure
+        assert failure.kind is FailureKind.MALFORMED
+        assert "goes in circles" in failure.sentence
+        # Nothing of it was told.
+        assert watches.next_list().objects == ()
+
+
+class Endless:
+    """Answers every list with a page of ``size`` bytes and more, and a token for the next."""
+
+    def __init__(self, size: int) -> None:
+        self._large = secret("a", "1", blob="x" * size)
+        self.pages = 0
+
+    async def __call__(self, exchange: Exchange) -> None:
+        self.pages += 1
+        await exchange.respond(200, secret_list("10", self._large, token=f"page {self.pages}"))
+
+
+@pytest.mark.parametrize("target", [WEB, PODS], ids=["from-etcd", "from-the-cache"])
+@pytest.mark.parametrize(
+    ("bound", "pages", "words"),
+    [
+        ({"most_pages": 3}, 3, "more than 3 pages"),
+        ({"most_list_bytes": 4000}, 4, "the list is longer than 4000 bytes"),
+        ({"most_bytes": 1000, "most_list_bytes": 1000}, 1, "longer than 1000 bytes"),
+    ],
+    ids=["pages", "bytes", "page"],
+)
+def test_a_list_without_an_end_is_a_failure(
+    target: WatchTarget, bound: dict[str, Any], pages: int, words: str
+) -> None:
+    endless = Endless(1000)
+    slowly = {"first_backoff": Seconds(60.0), "longest_backoff": Seconds(60.0)}
+    with (
+        Http2Server(endless) as server,
+        watch_stage(Tokens(server), quick_rules(**slowly, **bound)) as watches,
+    ):
+        watches.watch(target)
+        failure = watches.next_failure().failure
+        assert failure.kind is FailureKind.MALFORMED
+        assert words in failure.sentence
+        assert endless.pages == pages
+
+
+def test_a_list_that_comes_at_once_may_be_longer_than_a_page() -> None:
+    many = [secret(f"s{number}", "1", blob="x" * 200) for number in range(10)]
+    with (
+        Http2Server(Script([listing(secret_list("10", *many))], [stream()])) as server,
+        watch_stage(Tokens(server), quick_rules(most_bytes=1000)) as watches,
+    ):
+        watches.watch(PODS)
+        assert len(watches.next_list().objects) == 10
 
 
 def test_a_page_token_that_is_too_old_is_followed_by_the_whole_list_at_once() -> None:

@@ -1,0 +1,132 @@
+"""Which watches fail, and what of it is in the log."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any, TypeAlias
+
+import pytest
+
+from actors.messages.api import ApiFailure, FailureKind, Retry
+from actors.messages.watches import WatchFailed, WatchTarget
+from kube.streams.troubles import Troubles
+
+Logs: TypeAlias = list[MutableMapping[str, Any]]
+
+HERE = "https://here:6443"
+THERE = "https://there:6443"
+OF_ALL = [
+    FailureKind.UNREACHABLE,
+    FailureKind.TIMEOUT,
+    FailureKind.CREDENTIALS,
+    FailureKind.UNAUTHORIZED,
+]
+
+
+def secret(number: int, namespace: str = "default") -> WatchTarget:
+    path = f"/api/v1/namespaces/{namespace}/secrets"
+    return WatchTarget(path=path, field_selector=f"metadata.name=s{number}")
+
+
+WEB, DB = secret(1), secret(2)
+
+
+def failed(kind: FailureKind, target: WatchTarget = WEB, status: int = 0) -> WatchFailed:
+    sentence = f"cannot list {target.field_selector}: {kind.value}"
+    failure = ApiFailure(kind=kind, retry=Retry.AFTER_DELAY, sentence=sentence, status=status)
+    return WatchFailed(target=target, failure=failure)
+
+
+def lines(logs: Logs) -> list[tuple[str, str, str]]:
+    return [
+        (line["log_level"], line["event"], line.get("reason") or line["reason_was"])
+        for line in logs
+    ]
+
+
+@pytest.mark.parametrize("kind", [*OF_ALL, FailureKind.FORBIDDEN])
+def test_a_thousand_watches_that_fail_together_are_two_lines(kind: FailureKind, logs: Logs) -> None:
+    troubles = Troubles()
+    targets = [secret(number) for number in range(1000)]
+    news = [troubles.note(failed(kind, target), HERE) for target in targets * 3]
+    assert news == [True] * 1000 + [False] * 2000
+    reason = f"cannot list metadata.name=s0: {kind.value}"
+    assert lines(logs) == [("warning", "watches fail", reason)]
+
+    assert [troubles.recover(target) for target in targets * 2] == [True] * 1000 + [False] * 1000
+    assert lines(logs)[1:] == [("info", "watches no longer fail", reason)]
+    assert logs[1]["watches"] == 1000
+
+
+def test_what_is_forbidden_in_one_namespace_says_nothing_of_another(logs: Logs) -> None:
+    troubles = Troubles()
+    other = secret(1, "other")
+    troubles.note(failed(FailureKind.FORBIDDEN), HERE)
+    troubles.note(failed(FailureKind.FORBIDDEN, other), HERE)
+    assert len(logs) == 2
+    troubles.recover(WEB)
+    assert len(logs) == 3
+    troubles.recover(other)
+    assert len(logs) == 4
+
+
+@pytest.mark.parametrize("kind", OF_ALL)
+def test_what_all_have_in_common_is_one_trouble_in_all_namespaces(
+    kind: FailureKind, logs: Logs
+) -> None:
+    troubles = Troubles()
+    troubles.note(failed(kind), HERE)
+    troubles.note(failed(kind, secret(1, "other")), HERE)
+    assert len(logs) == 1
+
+
+def test_another_server_is_another_trouble(logs: Logs) -> None:
+    troubles = Troubles()
+    troubles.note(failed(FailureKind.UNREACHABLE), HERE)
+    troubles.note(failed(FailureKind.UNREACHABLE, DB), THERE)
+    assert len(logs) == 2
+
+
+def test_a_server_that_is_away_does_not_end_a_refusal(logs: Logs) -> None:
+    troubles = Troubles()
+    troubles.note(failed(FailureKind.FORBIDDEN), HERE)
+    troubles.note(failed(FailureKind.UNREACHABLE), HERE)
+    troubles.note(failed(FailureKind.TIMEOUT), HERE)
+    assert [line["log_level"] for line in logs] == ["warning"] * 3
+    # It is back, and still refuses: that is no news.
+    troubles.note(failed(FailureKind.FORBIDDEN), HERE)
+    assert sorted(lines(logs)[3:]) == [
+        ("info", "watches no longer fail", f"cannot list metadata.name=s1: {kind.value}")
+        for kind in (FailureKind.TIMEOUT, FailureKind.UNREACHABLE)
+    ]
+
+
+def test_who_is_refused_as_a_user_may_still_be_forbidden(logs: Logs) -> None:
+    troubles = Troubles()
+    troubles.note(failed(FailureKind.FORBIDDEN), HERE)
+    troubles.note(failed(FailureKind.UNREACHABLE), HERE)
+    troubles.note(failed(FailureKind.UNAUTHORIZED), HERE)
+    assert [line["log_level"] for line in logs] == ["warning"] * 3 + ["info"]
+    assert logs[3]["reason_was"].endswith("unreachable")
+    troubles.recover(WEB)
+    assert len(logs) == 6
+
+
+def test_a_failure_for_another_reason_is_news(logs: Logs) -> None:
+    troubles = Troubles()
+    assert troubles.note(failed(FailureKind.SERVER_ERROR, status=500), HERE)
+    assert troubles.note(failed(FailureKind.SERVER_ERROR, status=503), HERE)
+    assert not troubles.note(failed(FailureKind.SERVER_ERROR, status=503), HERE)
+    # To those who watch; in the log it is the same trouble.
+    assert len(logs) == 1
+
+
+def test_what_nobody_wants_any_more_is_no_trouble(logs: Logs) -> None:
+    troubles = Troubles()
+    troubles.note(failed(FailureKind.FORBIDDEN), HERE)
+    troubles.forget(DB)
+    assert troubles.of(WEB) == failed(FailureKind.FORBIDDEN)
+    troubles.forget(WEB)
+    assert troubles.of(WEB) is None
+    assert [line["event"] for line in logs[1:]] == ["failing watches are no longer wanted"]
+    assert not troubles.recover(WEB)

@@ -1,0 +1,105 @@
+"""What the log has of watches that fail: a line when it begins, and one when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any, TypeAlias
+
+import pykka
+
+from actors.messages.watches import ObjectsAre, WatchFailed, WatchRecovered, WatchTarget
+from kube.watches import WATCHES
+from tests.support.http2_server import Exchange, Http2Server
+from tests.support.watch_stage import (
+    Script,
+    Tokens,
+    listing,
+    refuse,
+    secret_list,
+    secret_target,
+    stream,
+    watch_stage,
+)
+
+Logs: TypeAlias = list[MutableMapping[str, Any]]
+
+WEB = secret_target("web")
+EMPTY = listing(secret_list("10"))
+
+
+def secrets(count: int) -> list[WatchTarget]:
+    return [secret_target(f"s{number}") for number in range(count)]
+
+
+class Guarded:
+    """Refuses everything until it is told that it may not."""
+
+    def __init__(self) -> None:
+        self.lets = False
+
+    async def __call__(self, exchange: Exchange) -> None:
+        allowed = stream() if "watch" in exchange.query else EMPTY
+        await (allowed if self.lets else refuse(403, "Forbidden"))(exchange)
+
+
+def test_a_server_that_is_away_is_two_lines_for_forty_watches(logs: Logs) -> None:
+    with (
+        Http2Server(Script([EMPTY], [stream()])) as server,
+        watch_stage(Tokens(server)) as watches,
+    ):
+        watches.watch(*secrets(40))
+        watches.wait_until_open(40)
+        watches.probe.drain()
+        server.stop_listening()
+        server.cut_connections()
+        sentences = [watches.next_failure().failure.sentence for _ in range(40)]
+        server.listen_again()
+        assert {type(watches.probe.next()) for _ in range(40)} == {WatchRecovered}
+    begun, over = (line for line in logs if "watches" in line["event"])
+    assert (begun["log_level"], begun["event"]) == ("warning", "watches fail")
+    assert begun["reason"] == sentences[0]
+    assert "connection refused" in begun["reason"]
+    assert (over["log_level"], over["event"]) == ("info", "watches no longer fail")
+    assert (over["reason_was"], over["watches"]) == (begun["reason"], 40)
+
+
+def test_a_missing_right_is_named_with_the_server_and_the_user(logs: Logs) -> None:
+    with Http2Server(refuse(403, "Forbidden")) as server, watch_stage(Tokens(server)) as watches:
+        watches.watch(*secrets(20))
+        assert len([watches.next_failure() for _ in range(20)]) == 20
+        (begun,) = [line for line in logs if "watches" in line["event"]]
+        assert f"at {server.url} as n1-user: forbidden" in begun["reason"]
+        # Nobody wants them any more, and that is the end of it too.
+        watches.unwatch(*secrets(20))
+        assert watches.described().watches == ()
+        assert logs[-1]["event"] == "failing watches are no longer wanted"
+        assert logs[-1]["watches"] == 20
+
+
+def test_a_failure_stands_through_a_crash_of_the_keeper(logs: Logs) -> None:
+    guarded = Guarded()
+    with Http2Server(guarded) as server, watch_stage(Tokens(server)) as watches:
+        watches.watch(WEB)
+        failure = watches.next_failure()
+        watches.stage.system.crash(WATCHES.path, pykka.ThreadingFuture())
+        # Its next life says again what stands, and that it is over when it is.
+        assert watches.next_failure() == failure
+        assert watches.described().watches[0].error == failure.failure.sentence
+        guarded.lets = True
+        assert isinstance(watches.probe.next(), ObjectsAre)
+        assert watches.probe.next() == WatchRecovered(target=WEB)
+    assert [line["event"] for line in logs if "watches" in line["event"]] == [
+        "watches fail",
+        "watches no longer fail",
+    ]
+
+
+def test_a_list_between_two_failures_is_no_recovery(logs: Logs) -> None:
+    forbidden = refuse(403, "Forbidden")
+    script = Script([forbidden, EMPTY], [forbidden, forbidden, stream()])
+    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+        watches.watch(WEB)
+        told = [watches.probe.next() for _ in range(3)]
+        assert [type(fact) for fact in told] == [WatchFailed, ObjectsAre, WatchRecovered]
+        assert len(server.requests) == 5
+    assert len([line for line in logs if "watches" in line["event"]]) == 2
