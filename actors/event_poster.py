@@ -21,6 +21,7 @@ from actors.messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, V
 from actors.messages.events import DescribeEvents, EventsDescribed, EventsMessage, PostEvent
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
+from actors.outages import NOT_ASKED
 from actors.unanswered import ANSWER_WITHIN, unanswered
 
 QUEUE_LEN = 1000
@@ -30,20 +31,8 @@ MAX_ATTEMPTS = 12
 BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(30.0), jitter=Seconds(0.5))
 """Twelve attempts take about four minutes."""
 
-
-_TRANSIENT = frozenset(
-    {
-        FailureKind.UNREACHABLE,
-        FailureKind.TIMEOUT,
-        FailureKind.LOST,
-        FailureKind.MALFORMED,
-        FailureKind.THROTTLED,
-        FailureKind.SERVER_ERROR,
-        FailureKind.CREDENTIALS,
-        FailureKind.UNAUTHORIZED,
-        FailureKind.CONFLICT,
-    }
-)
+_TRANSIENT = NOT_ASKED | {FailureKind.CONFLICT}
+"""What a later attempt may overcome."""
 
 _log = structlog.get_logger("events")
 

@@ -83,6 +83,7 @@ def _learn_of_refusal(entry: Entry, failure: ApiFailure) -> Setback | None:
     match failure.kind:
         case FailureKind.ALREADY_EXISTS:
             entry.is_in_doubt = True  # its name is taken, perhaps by itself (fixes K15)
+            entry.collisions += 1
             return None
         case FailureKind.CONFLICT:
             return Setback(backoff=NAME_BACKOFF)  # two requests met at a quota, say: try again
@@ -115,6 +116,7 @@ def _learn_of_look(
     if isinstance(outcome, ApiFailure):
         return _learn_of_nothing(entry, outcome)
     pod = Pod.of(outcome)
+    entry.collisions = 0
     if not is_mirror_of_node(pod, node_name):
         entry.clear()
         entry.is_in_doubt = entry.static is not None
@@ -135,9 +137,21 @@ def _learn_of_nothing(entry: Entry, failure: ApiFailure) -> Setback | None:
     if failure.kind is FailureKind.NOT_FOUND:
         entry.clear()
         entry.is_in_doubt = False
-        return None
+        # Once, the pod in the way went between the two answers. Twice, it is kept from our sight.
+        return NAME_TAKEN if entry.static is not None and entry.collisions > 1 else None
     if failure.kind is FailureKind.FORBIDDEN:
-        # Newer API servers show a node its own pods only. What is out of sight can be tried still.
-        entry.is_in_doubt = False
-        entry.disbelieve()
+        return _learn_of_blindness(entry, failure)
     return Setback(backoff=NAME_BACKOFF, sentence=failure.sentence)
+
+
+def _learn_of_blindness(entry: Entry, failure: ApiFailure) -> Setback:
+    """Take it that the API server does not show what has the name, if anything has it.
+
+    Since 1.32 it shows a node its own pods only, and forbids a look at none in the same words. So what
+    is there is not ours, and whether something is there only a creation finds out.
+    """
+    entry.is_in_doubt = False
+    entry.disbelieve()
+    if entry.static is None:
+        return Setback(backoff=NAME_BACKOFF, sentence=failure.sentence)
+    return NAME_TAKEN if entry.collisions else Setback(backoff=NAME_BACKOFF)

@@ -43,6 +43,8 @@ class Entry:
     confirmations: int = 0
     """How often looks confirmed what no watch showed."""
     is_in_doubt: bool = False
+    collisions: int = 0
+    """How often creation found the name taken since a pod of this name was last seen."""
     origin: tuple[PodUid, str] | None = None
     """A mirror, and of which source it says at the API server that it came."""
     is_asking: bool = False
@@ -68,6 +70,7 @@ class Entry:
 
     def believe(self, pod: Pod) -> None:
         """Note that an answer showed ``pod``, and so nothing else, under this name."""
+        self.collisions = 0
         if pod.uid == self.unseen:
             self.confirmations += 1
         elif pod.uid not in self.mirrors:
@@ -102,6 +105,7 @@ class Entry:
         """Note that the watch shows ``pod``."""
         if pod.uid in self.gone:
             return
+        self.collisions = 0
         self.mirrors[pod.uid] = pod
         if pod.uid == self.unseen:
             self.caught_up()

@@ -20,6 +20,7 @@ from actors.messages.node import NodeIs
 from actors.messages.pods import FILE, HTTP, Pod, PodUid, SourceName
 from actors.messages.units import Seconds
 from actors.mirrors.pod import is_owned_by, shows
+from actors.outages import NOT_ASKED
 
 STATIC_SOURCES = frozenset({FILE, HTTP})
 """Where static pods can come from, whether or not this agent is configured to take them from there."""
@@ -174,18 +175,6 @@ def fight_delay(creations: Sequence[Seconds], now: Seconds) -> Seconds:
     return Seconds(max(0.0, creations[-FIGHT_LIMIT] + FIGHT_WINDOW - now))
 
 
-_OUTAGES = frozenset(
-    {
-        FailureKind.UNREACHABLE,
-        FailureKind.TIMEOUT,
-        FailureKind.LOST,
-        FailureKind.MALFORMED,
-        FailureKind.THROTTLED,
-        FailureKind.SERVER_ERROR,
-        FailureKind.CREDENTIALS,
-        FailureKind.UNAUTHORIZED,
-    }
-)
 _UNCERTAIN = frozenset(
     {
         FailureKind.UNREACHABLE,
@@ -202,7 +191,7 @@ def is_outage(failure: ApiFailure) -> bool:
 
     A 500 is none: it is what a webhook that must answer, and does not, makes of one kind of request.
     """
-    return failure.kind in _OUTAGES and failure.status != HTTPStatus.INTERNAL_SERVER_ERROR
+    return failure.kind in NOT_ASKED and failure.status != HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def may_have_happened(failure: ApiFailure) -> bool:

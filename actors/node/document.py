@@ -21,6 +21,8 @@ NODES = "/api/v1/nodes"
 
 OUR_ADDRESSES = ("InternalIP", "Hostname")
 """Addresses of other types belong to a cloud's controller."""
+HUGEPAGES = "hugepages-"
+"""Before the size of the pages, in names of resources."""
 
 
 def node_path(name: str) -> str:
@@ -42,7 +44,7 @@ def new_node(
         "kind": "Node",
         "metadata": {"name": rules.name, "labels": node_labels(rules, facts)},
         "spec": {"taints": list(rules.taints)} if rules.taints else {},
-        "status": {**machine_status(rules, facts), "conditions": conditions(found, (), now)},
+        "status": {**_said(machine_status(rules, facts)), "conditions": conditions(found, (), now)},
     }
 
 
@@ -104,13 +106,39 @@ def machine_status(rules: NodeRules, facts: MachineFacts) -> JsonObject:
     }
 
 
+def without_leftovers(wanted: JsonObject, present: JsonObject) -> JsonObject:
+    """Return the status ``wanted`` with none of the extended resources that ``present`` counts.
+
+    For a Node that somebody else kept until now: a kubelet, say, whose device plugins offered them, and
+    nobody else takes them back. They become 0 and stay listed, as with a kubelet that begins.
+    """
+    status = present.get("status") or {}
+
+    def rid(key: str) -> dict[str, str]:
+        leftovers = filter(_is_extended_resource, status.get(key) or {})
+        return {**dict.fromkeys(leftovers, "0"), **wanted[key]}
+
+    return {**wanted, "capacity": rid("capacity"), "allocatable": rid("allocatable")}
+
+
+def _is_extended_resource(name: str) -> bool:
+    """Return whether it is of some vendor's domain: Kubernetes' own have none, or ``kubernetes.io``."""
+    return "/" in name and "kubernetes.io/" not in name
+
+
+def _said(status: JsonObject) -> JsonObject:
+    """Return ``status`` without what is empty in the description of the machine."""
+    info = {key: value for key, value in status["nodeInfo"].items() if value}
+    return {**status, "nodeInfo": info}
+
+
 def _capacity(rules: NodeRules, facts: MachineFacts) -> dict[str, str]:
     return {
         "cpu": str(facts.cpus),
         "memory": f"{facts.memory // 1024}Ki",
         "ephemeral-storage": f"{facts.storage // 1024}Ki",
         "pods": str(rules.max_pods),
-        **{f"hugepages-{_binary(size)}": _binary(all_) for size, all_ in facts.hugepages.items()},
+        **{f"{HUGEPAGES}{_binary(size)}": _binary(all_) for size, all_ in facts.hugepages.items()},
     }
 
 
@@ -154,11 +182,15 @@ def _changes(status: JsonObject, wanted: JsonObject) -> dict[str, Any]:
 
 
 def _differing(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    return {
+    differing = {
         key: value
         for key, value in wanted.items()
-        if present.get(key) != value and not _is_same_amount(present.get(key), value)
+        # What is empty may be left out, by us or by the API server.
+        if (present.get(key) or "") != value and not _is_same_amount(present.get(key), value)
     }
+    # Sizes of huge pages are the machine's alone, and a null takes one away.
+    vanished = (key for key in present if key.startswith(HUGEPAGES) and key not in wanted)
+    return {**differing, **dict.fromkeys(vanished)}
 
 
 def _is_same_amount(one: object, other: object) -> bool:

@@ -32,10 +32,16 @@ class Errand(StrEnum):
 
 
 @dataclass(slots=True)
-class Labelled:
-    """Which Node has our labels. Outlives crashes: what its users took off must not come back."""
+class TakenOver:
+    """What was done once to a Node, by its UID. Outlives crashes: it must not be done again.
 
-    uid: str = ""
+    What users took off the Node or wrote on it since is theirs.
+    """
+
+    labelled: str = ""
+    """Has our labels."""
+    cleared: str = ""
+    """Counts no extended resources that nobody offers any more."""
 
 
 _Make: TypeAlias = Callable[[], ApiRequest | None]
@@ -46,7 +52,7 @@ class Errands:
     """What is known of the Node and of the machine, and what follows."""
 
     rules: NodeRules
-    labelled: Labelled
+    taken_over: TakenOver
     sight: NodeSight = field(default_factory=NodeSight)
     facts: MachineFacts | None = None
     """As the machine was last; nothing is done before."""
@@ -55,6 +61,8 @@ class Errands:
     _report_wanted: bool = False
     _report_due: Seconds | None = None
     """When to report in any case; None for at once."""
+    _clears: str = ""
+    """Of which Node the last report takes leftovers away."""
 
     def want_report(self) -> None:
         """Have the status reported if there is news in it, or a report is due anyhow."""
@@ -77,7 +85,9 @@ class Errands:
             return
         self.sight.answered(node)
         if errand is not Errand.REPORT:
-            self.labelled.uid = uid_of(node)
+            self.taken_over.labelled = uid_of(node)
+        if errand is Errand.REPORT:
+            self.taken_over.cleared = self._clears
         if errand is not Errand.LABEL:  # a Node is created with its status
             period = jittered(self.rules.status_report_frequency, 0.1)
             self._report_due = Seconds(now + period)
@@ -112,11 +122,11 @@ class Errands:
 
     def _label(self, facts: MachineFacts, node: JsonObject) -> ApiRequest | None:
         """Once for each Node: who takes a label off afterwards wants it so."""
-        if self.labelled.uid == uid_of(node):
+        if self.taken_over.labelled == uid_of(node):
             return None
         request = document.reconciliation(self.rules, facts, node)
         if request is None:
-            self.labelled.uid = uid_of(node)
+            self.taken_over.labelled = uid_of(node)
         return request
 
     def _report(
@@ -128,7 +138,11 @@ class Errands:
         if not wanted:
             return None
         status = document.machine_status(self.rules, facts)
+        self._clears = uid_of(node)
+        if self.rules.register and self.taken_over.cleared != self._clears:
+            status = document.without_leftovers(status, node)
         is_due = self._report_due is None or now >= self._report_due
         if is_due or document.has_news(node, status, self.found):
             return document.report(self.rules, node, status, self.found, wall)
+        self.taken_over.cleared = self._clears
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,6 +16,9 @@ NAMESPACE = "kube-node-lease"
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TICK = timedelta(microseconds=1)
+_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
+"""Texts in it are in the order of their times."""
 
 
 def look(node: str) -> ApiRequest:
@@ -48,15 +52,20 @@ def renewal(
 def renewed(
     lease: JsonObject, node: str, owner: NodeUid | None, duration: Seconds, now: Timestamp
 ) -> JsonObject:
-    """Return ``lease`` as it is after a renewal at ``now``; without ``owner`` its owners stay."""
+    """Return ``lease`` as it is after a renewal at ``now``; without ``owner`` its owners stay.
+
+    Each renewal is later than the one before, even when the clock was set back: a Lease whose time does
+    not advance is none that was renewed, to those who watch over nodes.
+    """
+    before = lease.get("spec") or {}
     metadata = dict(lease["metadata"])
     if owner is not None:
         metadata["ownerReferences"] = owners(metadata.get("ownerReferences") or (), node, owner)
     spec = {
-        **(lease.get("spec") or {}),
+        **before,
         "holderIdentity": node,
         "leaseDurationSeconds": int(duration),
-        "renewTime": micro_time(now),
+        "renewTime": max(micro_time(now), _next_time(before.get("renewTime"))),
     }
     return {**lease, "metadata": metadata, "spec": spec}
 
@@ -71,4 +80,12 @@ def owners(present: Sequence[JsonObject], node: str, uid: NodeUid) -> list[dict[
 
 def micro_time(moment: Timestamp) -> str:
     """Return ``moment`` as the API writes times of Leases: in UTC, with microseconds."""
-    return (_EPOCH + timedelta(seconds=moment)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return (_EPOCH + timedelta(seconds=moment)).strftime(_FORMAT)
+
+
+def _next_time(renew_time: object) -> str:
+    """Return the next moment after that of a renewal; empty when there was none that can be read."""
+    with suppress(ValueError, OverflowError):
+        moment = datetime.fromisoformat(str(renew_time)).astimezone(UTC) + _TICK
+        return moment.strftime(_FORMAT)
+    return ""

@@ -1,4 +1,8 @@
-"""LeaseKeeper: renews the Lease that says the Node is alive (rule N5)."""
+"""LeaseKeeper: renews the Lease that says the Node is alive (rule N5).
+
+What the Node says of itself is the registrar's word, "Ready" by default. So nothing vouches for the Node
+once the registrar is silent, and the Lease is left to run out then: the cluster takes over.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypeAlias, assert_never
 
+import structlog
 from typing_extensions import override
 
 from actors.kernel import Key, PooledActor, Port, Timer
@@ -19,7 +24,15 @@ from actors.messages.api import (
     Retry,
     Verb,
 )
-from actors.messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone, NodeUid
+from actors.messages.node import (
+    FollowNode,
+    FollowRegistrar,
+    NodeFact,
+    NodeIs,
+    NodeIsGone,
+    NodeUid,
+    RegistrarLives,
+)
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
 from actors.node import lease
@@ -31,6 +44,12 @@ RENEWALS: Final = 4
 """Within the duration of the Lease, as a kubelet's: three may fail before the Node counts as lost."""
 DETOURS: Final = 3
 """Steps without a wait between two renewals: the Lease is another one, is gone, is there after all."""
+MISSED_LOOKS: Final = 4
+"""Looks of the registrar that may fail to come: a crash, or a machine that is slow to be read, costs two."""
+FIRST_WORD_WITHIN: Final = Seconds(180.0)
+"""In which the registrar has to say that it lives. A guess: a machine that boots is slow."""
+
+_log = structlog.get_logger("node/lease")
 
 
 class Errand(StrEnum):
@@ -44,7 +63,7 @@ class LeaseDue:
     """It is time to renew the Lease, or to try again. Coalesced."""
 
 
-LeaseKeeperMessage: TypeAlias = NodeFact | ApiAnswered | LeaseDue
+LeaseKeeperMessage: TypeAlias = NodeFact | RegistrarLives | ApiAnswered | LeaseDue
 
 
 def _name_of(message: LeaseKeeperMessage) -> Hashable | None:
@@ -53,6 +72,8 @@ def _name_of(message: LeaseKeeperMessage) -> Hashable | None:
             return "due"
         case NodeIs() | NodeIsGone():
             return "node"
+        case RegistrarLives():
+            return "registrar"
         case _:
             return None
 
@@ -65,8 +86,8 @@ class LeasePorts:
     """Whom the keeper of the Lease talks to."""
 
     calls: Port[CallApi]
-    registrar: Port[FollowNode]
-    me: Port[NodeFact]
+    registrar: Port[FollowNode | FollowRegistrar]
+    me: Port[NodeFact | RegistrarLives]
     """Its own address, where the registrar finds every life of it."""
 
 
@@ -74,13 +95,15 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
     """Renews the Lease four times within its duration, and creates it when there is none.
 
     Owns: the Lease as it was answered last.
-    Hears: ``NodeIs`` and ``NodeIsGone`` from the registrar, answers to its calls, ``LeaseDue``.
-    Tells: the registrar ``FollowNode``, once in each life.
+    Hears: ``NodeIs``, ``NodeIsGone`` and ``RegistrarLives`` from the registrar, answers to its calls,
+    ``LeaseDue``.
+    Tells: the registrar ``FollowNode`` and ``FollowRegistrar``, once in each life.
     Fails when: there is a bug. Whatever the API server says is waited out.
 
     One call is in flight at a time, and none while nothing is due. A Lease that is known is renewed
     without a look; a conflict leads to one. Creation waits for the Node, which owns the Lease; a renewal
-    never does. After an ordered stop the Lease runs out by itself, as a kubelet's.
+    never does. While the registrar is silent for four of its looks nothing is sent, and at its next word
+    what is due then. After an ordered stop the Lease runs out by itself, as a kubelet's.
     """
 
     def __init__(self, node: str, duration: Seconds, ports: LeasePorts) -> None:
@@ -97,6 +120,10 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._detours = 0
         self._next: Timer | None = None
         self._overdue: Timer | None = None
+        self._heard_at = Seconds(0.0)
+        self._silence_limit = FIRST_WORD_WITHIN
+        self._has_heard = False
+        self._is_withheld = False
         self._patience = Patience[Errand](self._retry_in, "node/lease")
 
     def _retry_in(self, delay: Seconds, _errand: Errand) -> Timer:
@@ -104,7 +131,9 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
 
     @override
     def started(self) -> None:
+        self._heard_at = self.clock.monotonic()
         self._ports.registrar.tell(FollowNode(subscriber=self._ports.me))
+        self._ports.registrar.tell(FollowRegistrar(subscriber=self._ports.me))
         self._go_on()
 
     @override
@@ -114,6 +143,9 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
                 self._follow(None if is_deleting else uid)
             case NodeIsGone():
                 self._follow(None)
+            case RegistrarLives(period=period):
+                self._has_heard, self._heard_at = True, self.clock.monotonic()
+                self._silence_limit = Seconds(MISSED_LOOKS * period)
             case LeaseDue():
                 self._is_due = True
             case ApiAnswered():
@@ -130,6 +162,8 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
     def _go_on(self) -> None:
         if not self._is_due or self._is_in_flight:
             return
+        if not self._is_vouched_for():
+            return  # until the registrar's next word
         request = self._request()
         if request is None:
             return  # for want of a Node: it comes as a message
@@ -139,6 +173,20 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         call = CallApi(request=request, reply_to=self.me, ref=self._sent, deadline=self._period)
         self._overdue = self.after(LIFELINE_WITHIN, unanswered(call, LIFELINE_WITHIN))
         self._ports.calls.tell(call)
+
+    def _is_vouched_for(self) -> bool:
+        """Return whether the registrar lives; what changes in that is logged."""
+        silence = self.clock.monotonic() - self._heard_at
+        is_silent = silence > self._silence_limit
+        if is_silent and not self._is_withheld:
+            why = f"its registrar has not been heard of for {silence:.0f} s"
+            _log.warning("the Lease of the Node is left to run out", reason=why)
+            if not self._has_heard:  # the wish may have been lost with a life of the registrar
+                self._ports.registrar.tell(FollowRegistrar(subscriber=self._ports.me))
+        elif self._is_withheld and not is_silent:
+            _log.info("the Lease of the Node is renewed again: its registrar is back")
+        self._is_withheld = is_silent
+        return not is_silent
 
     def _request(self) -> ApiRequest | None:
         now = self.clock.wall()

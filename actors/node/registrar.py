@@ -14,20 +14,16 @@ import structlog
 from typing_extensions import override
 
 from actors.kernel import Actor, Key, Port, Timer
-from actors.messages.api import (
-    ApiAnswered,
-    ApiFailure,
-    CallApi,
-    FailureKind,
-    Retry,
-)
+from actors.messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Retry
 from actors.messages.node import (
     FollowNode,
+    FollowRegistrar,
     LoopsAre,
     NodeFact,
     NodeIs,
     NodeIsGone,
     NodeMessage,
+    RegistrarLives,
 )
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
@@ -42,7 +38,7 @@ from actors.messages.watches import (
 )
 from actors.node import document
 from actors.node.conditions import Condition, findings, lasting, pressures
-from actors.node.errands import Errand, Errands, Labelled
+from actors.node.errands import Errand, Errands, TakenOver
 from actors.node.facts import fact_of, is_news
 from actors.node.machine import Machine
 from actors.node.patience import Patience
@@ -65,13 +61,13 @@ class LookDue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryDue:
+class ErrandDue:
     """An errand that failed has waited long enough."""
 
     errand: Errand
 
 
-NodeRegistrarMessage: TypeAlias = NodeMessage | WatchFact | ApiAnswered | LookDue | RetryDue
+NodeRegistrarMessage: TypeAlias = NodeMessage | WatchFact | ApiAnswered | LookDue | ErrandDue
 
 
 def _name_of(message: NodeRegistrarMessage) -> Hashable | None:
@@ -98,11 +94,13 @@ class NodeMemory:
     followers: dict[Port[NodeFact], None] = field(default_factory=dict)
     told: NodeFact | None = None
     """What the followers know."""
+    watchers: dict[Port[RegistrarLives], None] = field(default_factory=dict)
+    """Who wants to hear that the registrar lives."""
     failed: tuple[str, ...] = ()
     """The agent's loops that fail."""
     pressed: dict[Condition, Seconds] = field(default_factory=dict)
     """When each pressure was last observed."""
-    labelled: Labelled = field(default_factory=Labelled)
+    taken_over: TakenOver = field(default_factory=TakenOver)
 
 
 class NodeRegistrar(Actor[NodeRegistrarMessage]):
@@ -110,10 +108,11 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
 
     Owns: what is known of the Node, the look at the machine, the reports. Has a thread of its own,
     since reading the machine may block.
-    Hears: ``FollowNode``, ``LoopsAre``; of its watch all ``WatchFact``; answers to its calls.
+    Hears: ``FollowNode``, ``FollowRegistrar``, ``LoopsAre``; of its watch all ``WatchFact``; answers to
+    its calls.
     Tells: followers ``NodeIs`` when the Node appears, is another, begins to be deleted, or has other
     labels, annotations or spec (not for a status: there is one every few minutes), and ``NodeIsGone``;
-    both may repeat.
+    both may repeat. Who follows the registrar itself ``RegistrarLives``, at each look.
     Fails when: there is a bug. Whatever the API server says is waited out.
 
     A Node that is deleted is registered again at once. What others wrote on it stays. An ordered stop
@@ -127,20 +126,22 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         self._ports = ports
         self._machine = machine
         self._memory = memory
-        self._errands = Errands(rules, memory.labelled)
+        self._errands = Errands(rules, memory.taken_over)
         self._next_look: Timer | None = None
         self._overdue: Timer | None = None
         self._in_flight: Errand | None = None
         self._sent = 0
+        self._began = Seconds(0.0)
         self._registered_at: Seconds | None = None
         self._short_lives = 0
         self._patience = Patience[Errand](self._retry_in, "node/registrar")
 
     def _retry_in(self, delay: Seconds, errand: Errand) -> Timer:
-        return self.after(delay, RetryDue(errand=errand))
+        return self.after(delay, ErrandDue(errand=errand))
 
     @override
     def started(self) -> None:
+        self._began = self.clock.monotonic()
         target = WatchTarget(
             path=document.NODES, field_selector=f"metadata.name={self._rules.name}"
         )
@@ -154,19 +155,21 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
                 self._see(message)
             case ApiAnswered():
                 self._take_answer(message)
-            case RetryDue(errand=errand):
+            case ErrandDue(errand=errand):
                 self._patience.resume(errand)
             case LookDue():
                 self._look()
             case LoopsAre(failed=failed):
                 self._memory.failed = failed
                 self._look()
-            case FollowNode(subscriber=subscriber):
-                self._follow(subscriber)
+            case FollowNode() | FollowRegistrar():
+                self._follow(message)
             case _:
                 assert_never(message)
         self._publish()
         self._go_on()
+        if isinstance(message, LookDue | LoopsAre):
+            self._show_life()  # at the very end: all that a look leads to has gone well
 
     def _see(self, fact: WatchFact) -> None:
         match fact:
@@ -196,10 +199,27 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
 
     # The followers.
 
-    def _follow(self, subscriber: Port[NodeFact]) -> None:
-        self._memory.followers[subscriber] = None
+    def _show_life(self) -> None:
+        """Tell that the registrar lives, unless this life is younger than a look's period.
+
+        Lives that begin, look and crash would pass for one that does its work.
+        """
+        age = self.clock.monotonic() - self._began
+        if age >= self._rules.status_update_frequency:
+            for watcher in self._memory.watchers:
+                watcher.tell(self._sign_of_life())
+
+    def _sign_of_life(self) -> RegistrarLives:
+        return RegistrarLives(period=self._rules.status_update_frequency)
+
+    def _follow(self, wish: FollowNode | FollowRegistrar) -> None:
+        if isinstance(wish, FollowRegistrar):
+            self._memory.watchers[wish.subscriber] = None
+            wish.subscriber.tell(self._sign_of_life())
+            return
+        self._memory.followers[wish.subscriber] = None
         if self._memory.told is not None:
-            subscriber.tell(self._memory.told)
+            wish.subscriber.tell(self._memory.told)
 
     def _publish(self) -> None:
         """Tell the followers, if there is something to tell."""

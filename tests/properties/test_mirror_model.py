@@ -62,12 +62,15 @@ class Watched(Port[CallApi]):
 class MirrorModel(RuleBasedStateMachine):
     """What should be, beside what is."""
 
+    is_strict = False
+    """Whether the API server shows a node its own pods only, as since 1.32."""
+
     def __init__(self) -> None:
         super().__init__()
         self.statics: dict[str, Pod] = {}
         self.strangers: dict[str, str] = {}
         """Ordinary pods that have the name of a static one, by UID."""
-        self.stage = MirrorStage(ApiStore(), (FILE, HTTP))
+        self.stage = MirrorStage(ApiStore(strict_nodes=self.is_strict), (FILE, HTTP))
         self.calls = Watched(self.stage.calls.port, self)
         self.stage.calls.port = self.calls
         self.listed: set[SourceName] = set()
@@ -250,8 +253,21 @@ class MirrorModel(RuleBasedStateMachine):
         stage.check()
         stage.asked()
         stage.advance(60.0)
-        assert {one for one in stage.asked() if not one.startswith("GET ")} == set()
+        names = {one.removeprefix("POST ") for one in stage.asked() if not one.startswith("GET ")}
+        assert names <= self.tried_on()
+
+    def tried_on(self) -> set[str]:
+        """Return names that are tried again and again: no look says whether they are free."""
+        return {f"{name}-{NODE}" for name in self.strangers} if self.is_strict else set()
+
+
+class StrictMirrorModel(MirrorModel):
+    """The same where a node may not look at what has a name, nor learn that nothing has it."""
+
+    is_strict = True
 
 
 MirrorModel.TestCase.settings = settings(stateful_step_count=25)
+StrictMirrorModel.TestCase.settings = settings(stateful_step_count=25)
 TestMirrorModel = MirrorModel.TestCase
+TestStrictMirrorModel = StrictMirrorModel.TestCase

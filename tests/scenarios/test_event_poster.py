@@ -20,6 +20,7 @@ from actors.messages.events import (
     PostEvent,
 )
 from actors.messages.pods import JsonObject
+from actors.outages import NOT_ASKED
 from tests.support.fake_api import ALWAYS, FakeApi, asks
 from tests.support.stage import Stage
 
@@ -157,6 +158,17 @@ def test_during_an_outage_equal_events_cost_nothing_but_a_number(stage: EventSta
     assert stage.methods() == ["POST"] * 4
     assert stage.counts() == {"no": 20, "another": 1}
     assert stage.described().posted == 21
+
+
+@pytest.mark.parametrize("kind", [*sorted(NOT_ASKED), FailureKind.CONFLICT])
+def test_an_event_that_says_nothing_wrong_is_tried_again(
+    stage: EventStage, kind: FailureKind
+) -> None:
+    stage.api.calls.fail(kind)
+    stage.posts(event("lucky"))
+    stage.play.advance(2.0)
+    assert stage.counts() == {"lucky": 1}
+    assert stage.described() == EventsDescribed(posted=1, dropped={})
 
 
 def test_an_event_is_given_up_after_twelve_attempts(stage: EventStage) -> None:

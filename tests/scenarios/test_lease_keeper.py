@@ -84,6 +84,13 @@ def test_a_lease_of_an_earlier_life_of_the_machine_is_taken_over() -> None:
         assert owner_of(node) == node.uid
 
 
+def test_a_clock_that_is_behind_does_not_keep_the_lease_from_advancing(node: NodeStage) -> None:
+    spec = {"renewTime": "2030-01-01T00:00:00.000000Z"}
+    node.store.change("leases", "kube-node-lease", "n1", spec=spec)
+    node.play.advance(31.5)
+    assert node.lease["spec"]["renewTime"] == "2030-01-01T00:00:00.000003Z"
+
+
 def test_a_conflict_leads_to_a_look_and_a_renewal_at_once(node: NodeStage) -> None:
     node.store.change("leases", "kube-node-lease", "n1", metadata={"labels": {"a": "b"}})
     assert lease_asked(node, 10.4) == [RENEWED, LOOKED, RENEWED]

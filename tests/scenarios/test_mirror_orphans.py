@@ -31,7 +31,7 @@ def stage() -> Iterator[MirrorStage]:
 
 
 def test_each_orphan_of_an_earlier_life_is_deleted_once(stage: MirrorStage) -> None:
-    # Scenario 63, K16.
+    # Scenarios 63 and 66, K16.
     stage.serves(FILE)
     stage.serves(HTTP)
     stage.watches()

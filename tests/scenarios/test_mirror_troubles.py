@@ -34,6 +34,14 @@ def stage() -> Iterator[MirrorStage]:
         yield stage
 
 
+@pytest.fixture
+def strict() -> Iterator[MirrorStage]:
+    """Return a stage whose API server shows a node its own pods only, as since 1.32."""
+    with mirror_stage(store=ApiStore(strict_nodes=True)) as stage:
+        stage.joins()
+        yield stage
+
+
 def refusal(sentence: str) -> ApiFailure:
     return ApiFailure(kind=FailureKind.FORBIDDEN, retry=Retry.NEVER, sentence=sentence, status=403)
 
@@ -56,6 +64,18 @@ def test_a_refused_mirror_is_a_verdict_an_event_and_a_number(stage: MirrorStage)
         reason="FailedMirrorPod",
         message="mirror of static pod default/web-n1: no, says the webhook",
     )
+
+
+def test_a_static_pod_that_references_a_secret_is_shown_to_nobody_and_runs(
+    stage: MirrorStage,
+) -> None:
+    # NodeRestriction refuses it (rule M19). Its Secret may come from somewhere else than the cluster.
+    volume = {"name": "tls", "secret": {"secretName": "web-tls"}}
+    pod = make_static(spec={"nodeName": NODE, "volumes": [volume]})
+    stage.serves(FILE, pod)
+    assert "secret" in stage.sources[FILE].refused[pod.uid].lower()
+    assert stage.described().create_errors == {"forbidden": 1}
+    assert stage.events.next().reason == "FailedMirrorPod"
 
 
 def test_an_unchanged_refusal_is_told_once_and_counted_each_time(
@@ -201,18 +221,48 @@ def test_a_pod_that_took_the_name_is_not_touched(stage: MirrorStage) -> None:
     assert stage.store.get("pods", "default", WEB.name) == taken
 
 
-def test_where_a_node_may_not_look_at_other_pods_a_free_name_is_found_by_trying() -> None:
-    # API servers since 1.32 forbid a look at a pod that is not bound to the node, even at none.
-    with mirror_stage(store=ApiStore(strict_nodes=True)) as stage:
-        stage.joins()
-        stage.store.add(ordinary_pod(WEB))
-        stage.serves(FILE, WEB)
-        assert stage.asked() == ["POST web-n1", "GET web-n1"]
-        assert stage.sources[FILE].refused.keys() == {WEB.uid}
-        stage.removes()
-        stage.advance(2.0)
-        assert stage.asked() == ["POST web-n1"]
-        assert stage.sources[FILE].refused == {}
+def test_a_name_that_is_taken_by_what_a_node_may_not_see_is_a_verdict_until_it_is_free(
+    strict: MirrorStage,
+) -> None:
+    strict.store.add(ordinary_pod(WEB))
+    strict.serves(FILE, WEB)
+    assert strict.asked() == ["POST web-n1", "GET web-n1"]
+    assert strict.sources[FILE].refused == {WEB.uid: TAKEN}
+    strict.advance(120.0)
+    assert 14 <= len(strict.asked()) <= 20  # a creation and a look after 1, 2, 4 ... 20 s
+    assert len(strict.events.drain()) == 1
+    assert strict.described().create_errors.keys() == {"name_taken"}
+
+    strict.removes()
+    strict.advance(21.0)
+    assert strict.asked() == ["POST web-n1"]
+    assert strict.sources[FILE].refused == {}
+    assert strict.mirrors() == ["web-n1: web-1"]
+
+
+def test_a_creation_that_was_lost_is_no_verdict_where_a_node_may_not_look_at_nothing(
+    strict: MirrorStage,
+) -> None:
+    strict.api.calls.fail(FailureKind.TIMEOUT, when=asks(Verb.CREATE))
+    strict.serves(FILE, WEB)
+    strict.advance(5.0)
+    assert strict.asked() == ["POST web-n1", "GET web-n1", "POST web-n1"]
+    assert strict.mirrors() == ["web-n1: web-1"]
+    assert strict.sources[FILE].refused == {}
+    strict.events.expect_silence()
+
+
+def test_a_pod_that_is_hidden_as_if_it_were_not_there_has_the_name(stage: MirrorStage) -> None:
+    stage.store.add(ordinary_pod(WEB))
+    stage.api.calls.fail(FailureKind.NOT_FOUND, when=asks(Verb.GET), times=ALWAYS)
+    stage.serves(FILE, WEB)
+    # The first time it may have gone between the two answers.
+    assert stage.asked() == ["POST web-n1", "GET web-n1", "POST web-n1", "GET web-n1"]
+    assert stage.sources[FILE].refused == {WEB.uid: TAKEN}
+    stage.removes()
+    stage.advance(2.0)
+    assert stage.asked() == ["POST web-n1"]
+    assert stage.sources[FILE].refused == {}
 
 
 def test_a_mirror_that_is_there_already_is_compared_and_kept(stage: MirrorStage) -> None:

@@ -32,7 +32,7 @@ THEIRS: dict[str, Any] = {
         "podCIDR": "10.1.0.0/24",
     },
     "status": {
-        "capacity": {"example.org/gpu": "2"},
+        "capacity": {"attachable-volumes-example": "25"},
         "conditions": [{"type": "NetworkUnavailable", "status": "False"}],
     },
 }
@@ -153,7 +153,7 @@ def test_a_node_that_exists_gets_our_labels_and_keeps_what_others_wrote() -> Non
         assert node.node["spec"]["podCIDR"] == "10.1.0.0/24"
         keys = [taint["key"] for taint in node.node["spec"]["taints"]]
         assert keys == ["example.org/broken", "node.kubernetes.io/not-ready"]
-        assert node.node["status"]["capacity"]["example.org/gpu"] == "2"
+        assert node.node["status"]["capacity"]["attachable-volumes-example"] == "25"
         assert node.states()["NetworkUnavailable"] == "False"
 
 

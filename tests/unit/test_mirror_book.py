@@ -297,6 +297,27 @@ def test_a_forbidden_look_ends_the_belief_in_what_no_watch_showed() -> None:
     assert not entry.gone
 
 
+def test_a_forbidden_look_at_a_name_that_is_taken_is_a_verdict_for_a_static_pod_only() -> None:
+    entry = Entry(NAME, static=WEB)
+    learn(entry, CREATE, failure(FailureKind.ALREADY_EXISTS), NODE)
+    assert learn(entry, LOOK, failure(FailureKind.FORBIDDEN), NODE) is NAME_TAKEN
+    assert not entry.is_in_doubt
+    entry.static = None
+    setback = learn(entry, LOOK, failure(FailureKind.FORBIDDEN), NODE)
+    assert setback is not None
+    assert (setback.sentence, setback.reason) == ("somehow", "")
+
+
+def test_a_name_that_was_seen_since_is_not_known_to_be_taken() -> None:
+    entry = Entry(NAME, static=WEB)
+    learn(entry, CREATE, failure(FailureKind.ALREADY_EXISTS), NODE)
+    entry.show(mirror())
+    entry.drop(PodUid("m1"))
+    setback = learn(entry, LOOK, failure(FailureKind.FORBIDDEN), NODE)
+    assert setback is not None
+    assert setback.sentence == ""
+
+
 def test_a_look_that_fails_otherwise_stays_due(book: MirrorBook) -> None:
     entry = entry_of(book)
     entry.is_in_doubt = True

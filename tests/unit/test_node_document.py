@@ -11,7 +11,14 @@ from actors.messages.api import Patch, Verb
 from actors.messages.node import NodeIs, NodeIsGone, NodeUid
 from actors.messages.units import Timestamp
 from actors.node.conditions import findings, pressures
-from actors.node.document import has_news, machine_status, new_node, reconciliation, report
+from actors.node.document import (
+    has_news,
+    machine_status,
+    new_node,
+    reconciliation,
+    report,
+    without_leftovers,
+)
 from actors.node.facts import fact_of, is_news
 from actors.node.rules import NodeRules
 from tests.support.api_patches import patched
@@ -130,7 +137,8 @@ def test_a_node_without_a_status_gets_all_of_it() -> None:
     assert has_news({"metadata": {}}, STATUS, FOUND)
     everything = sent({"metadata": {}})
     assert everything["addresses"][-1] == {"$patch": "replace"}
-    assert {**everything, "addresses": everything["addresses"][:-1]} == STATUS
+    said = {key: value for key, value in STATUS["nodeInfo"].items() if value}
+    assert {**everything, "addresses": everything["addresses"][:-1]} == {**STATUS, "nodeInfo": said}
 
 
 def test_amounts_are_compared_and_not_how_they_are_written() -> None:
@@ -142,6 +150,34 @@ def test_another_amount_is_sent_alone_and_resources_of_others_stay() -> None:
     present = with_status(capacity={**STATUS["capacity"], "cpu": "2", "example.org/gpu": "1"})
     assert has_news(present, STATUS, FOUND)
     assert sent(present) == {"capacity": {"cpu": "4"}}
+
+
+def test_sizes_of_huge_pages_that_the_machine_no_longer_has_are_taken_away() -> None:
+    present = with_status(allocatable={**STATUS["allocatable"], "hugepages-1Gi": "0"})
+    assert has_news(present, STATUS, FOUND)
+    assert sent(present) == {"allocatable": {"hugepages-1Gi": None}}
+
+
+def test_extended_resources_become_nothing_in_both_counts_apart() -> None:
+    present = with_status(
+        capacity={"example.org/gpu": "2", "kubernetes.io/odd": "1", "a.kubernetes.io/odd": "1"},
+        allocatable={"example.org/nic": "8", "attachable-volumes-ebs": "25", "pods": "5"},
+    )
+    wanted = without_leftovers(STATUS, present)
+    assert wanted["capacity"] == {**STATUS["capacity"], "example.org/gpu": "0"}
+    assert wanted["allocatable"] == {**STATUS["allocatable"], "example.org/nic": "0"}
+    assert without_leftovers(STATUS, {"metadata": {}}) == STATUS
+
+
+def test_what_is_empty_is_not_sent_and_no_news_where_it_is_left_out() -> None:
+    assert "kubeProxyVersion" not in NODE["status"]["nodeInfo"]
+    assert not has_news(NODE, STATUS, FOUND)
+    assert not has_news(with_status(nodeInfo=STATUS["nodeInfo"]), STATUS, FOUND)
+
+
+def test_what_is_empty_takes_the_place_of_what_somebody_else_said() -> None:
+    present = with_status(nodeInfo={**STATUS["nodeInfo"], "kubeProxyVersion": "v1.29.0"})
+    assert sent(present) == {"nodeInfo": {"kubeProxyVersion": ""}}
 
 
 def test_another_kernel_is_news() -> None:

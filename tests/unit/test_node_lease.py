@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from actors.messages.api import Verb
 from actors.messages.node import NodeUid
 from actors.messages.units import Seconds, Timestamp
@@ -49,6 +51,27 @@ def test_a_renewal_keeps_what_it_does_not_know() -> None:
     assert (request.verb, request.path) == (Verb.UPDATE, f"{PATH}/n1")
     assert request.body == {"metadata": known["metadata"], "spec": {"leaseTransitions": 3, **SPEC}}
     assert known["spec"]["renewTime"] == "old"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("2023-11-14T22:13:20.249999Z", "2023-11-14T22:13:20.250000Z"),
+        ("2023-11-14T22:13:20.250000Z", "2023-11-14T22:13:20.250001Z"),
+        ("2023-11-14T23:59:59.999999Z", "2023-11-15T00:00:00.000000Z"),
+        ("2023-11-15T00:30:00.000000+02:00", "2023-11-14T22:30:00.000001Z"),
+        ("9999-12-31T23:59:59.999999Z", "2023-11-14T22:13:20.250000Z"),
+        ("never", "2023-11-14T22:13:20.250000Z"),
+        (None, "2023-11-14T22:13:20.250000Z"),
+    ],
+)
+def test_a_renewal_is_later_than_the_one_before_whatever_the_clock_says(
+    before: str | None, after: str
+) -> None:
+    known = {"metadata": {"name": "n1"}, "spec": {"renewTime": before}}
+    request = renewal(known, "n1", None, Seconds(40.0), NOW)
+    assert request.body is not None
+    assert request.body["spec"]["renewTime"] == after
 
 
 def test_a_lease_without_a_spec_is_renewed() -> None:
