@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
-from sources.command_line import CommandLine
-from sources.errors import UsageError
-from sources.kubelet_configuration import KubeletConfiguration
-from sources.node_flags import check_labels, check_taints
-
-SERVED_IN_A_CLUSTER = frozenset({
-    "registerNode",
-    "registerWithTaints",
-    "maxPods",
-    "kubeAPIQPS",
-    "kubeAPIBurst",
-    "nodeStatusUpdateFrequency",
-    "nodeStatusReportFrequency",
-    "nodeLeaseDurationSeconds",
-})  # fmt: skip
-"""Fields of the configuration file that have an effect once there is a cluster."""
-FLAGS_OF_A_CLUSTER = ("--node-labels", "--node-ip")
-"""Flags without a field of which the same is true."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,44 +35,3 @@ class ClusterSettings:
     """Time between two reports of a status that does not change."""
     lease_duration: Seconds
     """For how long a renewal of the Lease is good; renewed at a quarter of it."""
-
-
-def cluster_settings_of(
-    line: CommandLine, configuration: KubeletConfiguration
-) -> ClusterSettings | None:
-    """Return how to be a node of a cluster; None for a standalone agent. Raises ``UsageError``."""
-    if not line.kubeconfig and not line.in_cluster:
-        return None
-    looks = configuration.nodeStatusUpdateFrequency or 10.0
-    reports = configuration.nodeStatusReportFrequency or 300.0
-    given = configuration.model_fields_set
-    if "nodeStatusUpdateFrequency" in given and "nodeStatusReportFrequency" not in given:
-        reports = looks  # rule N2
-    return ClusterSettings(
-        kubeconfig=line.kubeconfig,
-        register_node=configuration.registerNode,
-        node_labels=_checked("--node-labels", line.node_labels, check_labels),
-        taints=_checked("registerWithTaints", _taints(configuration), check_taints),
-        node_ips=line.node_ip,
-        qps=configuration.kubeAPIQPS or 50,
-        burst=configuration.kubeAPIBurst or 100,
-        status_update_frequency=Seconds(looks),
-        status_report_frequency=Seconds(reports),
-        lease_duration=Seconds(float(configuration.nodeLeaseDurationSeconds or 40)),
-    )
-
-
-def _taints(configuration: KubeletConfiguration) -> tuple[JsonObject, ...]:
-    taints = [taint.model_dump() for taint in configuration.registerWithTaints]
-    return tuple(
-        {name: taint[name] for name in ("key", "value", "effect") if taint[name] or name != "value"}
-        for taint in taints
-    )
-
-
-def _checked(flag: str, value: T, check: Callable[[T], None]) -> T:
-    try:
-        check(value)
-    except ValueError as error:
-        raise UsageError(f"{flag} {error}") from None
-    return value

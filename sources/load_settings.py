@@ -16,12 +16,7 @@ from urllib.parse import urlsplit
 
 from actors.messages.pods import JsonObject
 from sources.addresses import is_loopback
-from sources.cluster_settings import (
-    FLAGS_OF_A_CLUSTER,
-    SERVED_IN_A_CLUSTER,
-    ClusterSettings,
-    cluster_settings_of,
-)
+from sources.cluster_settings import ClusterSettings
 from sources.command_line import CommandLine
 from sources.configuration_file import (
     ConfigurationFile,
@@ -31,6 +26,11 @@ from sources.configuration_file import (
 )
 from sources.errors import UsageError
 from sources.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
+from sources.load_cluster_settings import (
+    FLAGS_OF_A_CLUSTER,
+    SERVED_IN_A_CLUSTER,
+    cluster_settings_of,
+)
 from sources.settings import Settings
 
 _SERVED = frozenset({
