@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -135,6 +136,27 @@ def test_a_root_that_gives_up_is_code_70(
     agent = ToldAgent(troupe, at_start=raising(RuntimeError("a bug")))
     assert Process(agent, Systemd({}), LONG).run() == 70
     assert (logs[-1]["event"], logs[-1]["log_level"]) == ("stopped", "error")
+
+
+def test_what_is_in_memory_when_all_has_settled_is_out_of_the_collector_s_sight(
+    troupe: Troupe, tmp_path: Path
+) -> None:
+    gc.unfreeze()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+
+        def stop_when_ready() -> None:
+            assert manager.recv(100) == b"READY=1"
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        stopper = threading.Thread(target=stop_when_ready)
+        stopper.start()
+        systemd = Systemd({"NOTIFY_SOCKET": str(tmp_path / "notify")})
+        process = Process(ToldAgent(troupe), systemd, LONG, settled_after=Seconds(0.0))
+        assert process.run() == 0
+        stopper.join()
+    assert gc.get_freeze_count() > 10_000
+    gc.unfreeze()
 
 
 def test_signals_after_the_end_change_nothing(troupe: Troupe) -> None:
