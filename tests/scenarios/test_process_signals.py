@@ -139,22 +139,18 @@ def test_a_root_that_gives_up_is_code_70(
 
 
 def test_what_is_in_memory_when_all_has_settled_is_out_of_the_collector_s_sight(
-    troupe: Troupe, tmp_path: Path
+    troupe: Troupe, manager: socket.socket
 ) -> None:
+    def stop_when_ready() -> None:
+        assert manager.recv(100) == b"READY=1"
+        os.kill(os.getpid(), signal.SIGTERM)
+
     gc.unfreeze()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
-        manager.bind(str(tmp_path / "notify"))
-
-        def stop_when_ready() -> None:
-            assert manager.recv(100) == b"READY=1"
-            os.kill(os.getpid(), signal.SIGTERM)
-
-        stopper = threading.Thread(target=stop_when_ready)
-        stopper.start()
-        systemd = Systemd({"NOTIFY_SOCKET": str(tmp_path / "notify")})
-        process = Process(ToldAgent(troupe), systemd, LONG, settled_after=Seconds(0.0))
-        assert process.run() == 0
-        stopper.join()
+    stopper = threading.Thread(target=stop_when_ready)
+    stopper.start()
+    systemd = Systemd({"NOTIFY_SOCKET": manager.getsockname()})
+    assert Process(ToldAgent(troupe), systemd, LONG, settled_after=Seconds(0.0)).run() == 0
+    stopper.join()
     assert gc.get_freeze_count() > 10_000
     gc.unfreeze()
 
