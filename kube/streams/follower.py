@@ -161,7 +161,8 @@ class Follower:
         """Go on with a list: that is what the round was cancelled for."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  # in a coroutine there is one
-        task.uncancel()
+        while task.cancelling():  # once for each time that it was asked
+            task.uncancel()
         self._asked = False
         self._lists_next = True
         self._count(ASKED)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from typing import cast
 
 import pytest
@@ -16,12 +17,13 @@ from pyreqwest.exceptions import (
     RequestTimeoutError,
 )
 from pyreqwest.request import StreamRequest
+from pyreqwest.response import Response
 
 from actors.messages.api import FailureKind
 from kube.access import Access
 from kube.errors import ApiError
-from kube.streams.exchange import open_exchange
-from kube.streams.gate import Gate, LostError
+from kube.streams.exchange import Exchange, open_exchange
+from kube.streams.gate import Gate, LostError, Permit
 from kube.streams.lanes import Lane
 from kube.streams.rules import WatchRules
 
@@ -106,3 +108,41 @@ def test_no_url_is_passed_on(causes: tuple[str, ...]) -> None:
     error, _ = outcome(end, end)
     assert error is not None
     assert "secrets" not in f"{error!r} {error} {error.__cause__!r}"
+
+
+class Forgetful:
+    """An answer that gives out a chunk when its reading is cancelled, as pyreqwest may."""
+
+    def __init__(self) -> None:
+        self.body_reader = self
+        self.begun = asyncio.Event()
+
+    async def read_chunk(self) -> bytes:
+        self.begun.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return b"chunk"
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.read_chunk()
+
+
+@pytest.mark.parametrize("what", [Exchange.read, Exchange.close], ids=["read", "close"])
+def test_a_cancelling_that_pyreqwest_forgets_is_heeded(
+    what: Callable[[Exchange], Coroutine[None, None, object]],
+) -> None:
+    async def story() -> bool:
+        answer = Forgetful()
+        exchange = Exchange(
+            cast("Lane", None),
+            cast("Permit", None),
+            cast("StreamRequest", answer),
+            cast("Response", answer),
+        )
+        task = asyncio.get_running_loop().create_task(what(exchange))
+        await answer.begun.wait()
+        task.cancel()
+        await asyncio.wait([task])
+        return task.cancelled()
+
+    assert asyncio.run(story())
