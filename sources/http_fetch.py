@@ -169,6 +169,9 @@ async def _answer(response: Response, url: Url, asked: Validators | None) -> Bod
         raise FetchError(f"answered with status {response.status}")
     data = bytearray()
     while (chunk := await response.body_reader.read_chunk()) is not None:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError  # the library forgets one that meets a chunk
         data += chunk
         if len(data) >= MAX_BYTES:
             raise FetchError("the body is 10 MiB or more", RejectReason.TOO_LARGE)
