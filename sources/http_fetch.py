@@ -31,6 +31,7 @@ from pyreqwest.response import Response
 
 from actors.messages.sources import RejectReason
 from actors.messages.units import Seconds
+from kube.cancelling import heed_cancelling
 from sources.addresses import is_loopback
 from sources.http_answers import Body, FetchError, Unmodified, Validators
 from sources.manifests.document import MAX_BYTES
@@ -169,9 +170,7 @@ async def _answer(response: Response, url: Url, asked: Validators | None) -> Bod
         raise FetchError(f"answered with status {response.status}")
     data = bytearray()
     while (chunk := await response.body_reader.read_chunk()) is not None:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise asyncio.CancelledError  # the library forgets one that meets a chunk
+        heed_cancelling()
         data += chunk
         if len(data) >= MAX_BYTES:
             raise FetchError("the body is 10 MiB or more", RejectReason.TOO_LARGE)

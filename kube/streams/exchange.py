@@ -15,6 +15,7 @@ from pyreqwest.exceptions import (
 from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
+from kube.cancelling import heed_cancelling
 from kube.errors import ApiError, error_of_transport
 from kube.streams.gate import LostError, Permit
 from kube.streams.lanes import Lane
@@ -55,13 +56,13 @@ class Exchange:
             chunk = await self._response.body_reader.read_chunk()
         except PyreqwestError as broken:
             raise _error_of(broken, self._lane, self._permit) from None
-        _heed_cancelling()
+        heed_cancelling()
         return None if chunk is None else bytes(chunk)
 
     async def close(self) -> None:
         """End the answer, at the server too."""
         await self._request.__aexit__(None, None, None)
-        _heed_cancelling()
+        heed_cancelling()
 
 
 async def open_exchange(lane: Lane, permit: Permit, build: Callable[[], StreamRequest]) -> Exchange:
@@ -86,17 +87,6 @@ async def _open(lane: Lane, permit: Permit, build: Callable[[], StreamRequest]) 
         raise _error_of(broken, lane, permit) from None
     lane.gate.answered(permit)
     return exchange
-
-
-def _heed_cancelling() -> None:
-    """Raise ``CancelledError`` if the task was cancelled while it awaited pyreqwest.
-
-    pyreqwest forgets a cancelling that meets what it was awaited for, and gives that out instead (11 of
-    105 times on a busy machine): the watch would go on for nobody.
-    """
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
 
 
 def _error_of(broken: PyreqwestError, lane: Lane, permit: Permit) -> ApiError:
