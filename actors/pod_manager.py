@@ -27,6 +27,7 @@ from actors.messages.pod_manager import (
     PodsChanged,
     PodsDescribed,
     Subscribe,
+    Unsubscribe,
 )
 from actors.messages.pods import Pod, SourceName
 from actors.messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
@@ -61,7 +62,8 @@ class PodManager(PooledActor[PodManagerMessage]):
     """Merges what the sources list, and tells what became of it.
 
     Owns: every pod index, the merge of each source, the claims on names and UIDs, the quarantine.
-    Hears: ``SourceListed`` (coalesced per source), ``Subscribe``, ``DescribePods``, ``DescribePod``.
+    Hears: ``SourceListed`` (coalesced per source), ``Subscribe``, ``Unsubscribe``, ``DescribePods``,
+    ``DescribePod``.
     Tells: sources ``ListPods`` when it starts, and ``PodsJudged`` when its verdict on their pods
     changes; subscribers ``PodsAre`` for the first listing of each source, then ``PodsChanged``.
     Fails when: a listing has a pod that no source should have made; in the next life that pod is
@@ -97,6 +99,8 @@ class PodManager(PooledActor[PodManagerMessage]):
                 self._take(message)
             case Subscribe(subscriber=subscriber):
                 self._subscribe(subscriber)
+            case Unsubscribe(subscriber=subscriber):
+                self._memory.subscribers.pop(subscriber, None)
             case DescribePods(reply_to=reply_to):
                 reply_to.tell(self._described())
             case DescribePod():

@@ -32,9 +32,9 @@ from actors.messages.sources import (
 )
 from actors.messages.units import Timestamp
 from actors.messages.watches import (
-    ObjectChanged,
     ObjectsAre,
     Watch,
+    WatchEvent,
     WatchFact,
     WatchFailed,
     WatchRecovered,
@@ -129,7 +129,7 @@ class ApiSource(PooledActor[ApiSourceMessage]):
     @override
     def receive(self, message: ApiSourceMessage, /) -> None:
         match message:
-            case ObjectsAre() | ObjectChanged() | WatchFailed() | WatchRecovered():
+            case ObjectsAre() | WatchEvent() | WatchFailed() | WatchRecovered():
                 self._take(message)
             case NodeIs() | NodeIsGone():
                 # Once there was a Node, the watch shows what becomes of its pods.
@@ -175,7 +175,7 @@ class ApiSource(PooledActor[ApiSourceMessage]):
                 self._memory.listed = True
                 self._note_listed()
                 self._plan_to_tell()
-            case ObjectChanged(op=op, object=document):
+            case WatchEvent(op=op, object=document):
                 self._complain(self._memory.pods.change(op, document))
                 self._plan_to_tell()
             case WatchFailed(failure=failure):

@@ -57,6 +57,13 @@ class Subscribe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unsubscribe:
+    """Wants no ``PodFact`` any more. Those that are under way may still arrive. May repeat."""
+
+    subscriber: Port[PodFact]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DescribePods:
     """Asks for everything that PodManager knows. Answered by one ``PodsDescribed``."""
 
@@ -100,4 +107,4 @@ class PodDescribed:
     mirror: Pod | None
 
 
-PodManagerMessage: TypeAlias = SourceListed | Subscribe | DescribePods | DescribePod
+PodManagerMessage: TypeAlias = SourceListed | Subscribe | Unsubscribe | DescribePods | DescribePod

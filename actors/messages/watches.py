@@ -48,10 +48,12 @@ class ObjectsAre:
     objects: tuple[JsonObject, ...] = field(repr=False)
     """With ``apiVersion`` and ``kind``, which the items of a list come without."""
     resource_version: str
+    mark: int = 0
+    """The highest ``Watch.mark`` that was heard for this target before the list was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectChanged:
+class WatchEvent:
     """One object of a target changed. In the order of the API server; may repeat after a reconnect."""
 
     target: WatchTarget
@@ -80,7 +82,7 @@ class WatchRecovered:
     target: WatchTarget
 
 
-WatchFact: TypeAlias = ObjectsAre | ObjectChanged | WatchFailed | WatchRecovered
+WatchFact: TypeAlias = ObjectsAre | WatchEvent | WatchFailed | WatchRecovered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +90,13 @@ class Watch:
     """Wants every ``WatchFact`` of a target from here on.
 
     A repeat by the same subscriber lists anew, so that is what a restarted subscriber does.
-    A subscription outlives crashes on both sides.
+    A subscription outlives crashes on both sides. One that waits after a 403 is tried at once.
     """
 
     target: WatchTarget
     subscriber: Port[WatchFact]
+    mark: int = 0
+    """Higher in each repeat by who has to tell a list that was asked for later from an earlier one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +105,32 @@ class Unwatch:
 
     target: WatchTarget
     subscriber: Port[WatchFact]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListTarget:
+    """Lists a target once, whether or not it is watched, and leaves its watch alone.
+
+    Answered by one ``TargetListed``, to who asked and nobody else, unless the keeper crashes meanwhile.
+    Only for targets by name: their list is the newest there is. Not repeated when it fails.
+    """
+
+    target: WatchTarget
+    reply_to: Port[TargetListed]
+    mark: int = 0
+    """Comes back with the answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetListed:
+    """What one ``ListTarget`` found.
+
+    It may be older than what the target's watch told meanwhile: who is told compares versions.
+    """
+
+    target: WatchTarget
+    mark: int
+    outcome: ObjectsAre | ApiFailure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,5 +171,5 @@ class WatchesDescribed:
     """As in ``CallsDescribed``: requests by status code, host and method."""
 
 
-WatchesMessage: TypeAlias = Watch | Unwatch | DescribeWatches
+WatchesMessage: TypeAlias = Watch | Unwatch | ListTarget | DescribeWatches
 """What the keeper of watch streams hears from others."""

@@ -28,9 +28,9 @@ from actors.messages.node import (
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
 from actors.messages.watches import (
-    ObjectChanged,
     ObjectsAre,
     Watch,
+    WatchEvent,
     WatchFact,
     WatchFailed,
     WatchRecovered,
@@ -151,7 +151,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
     @override
     def receive(self, message: NodeRegistrarMessage, /) -> None:
         match message:
-            case ObjectsAre() | ObjectChanged() | WatchFailed() | WatchRecovered():
+            case ObjectsAre() | WatchEvent() | WatchFailed() | WatchRecovered():
                 self._see(message)
             case ApiAnswered():
                 self._take_answer(message)
@@ -175,7 +175,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         match fact:
             case ObjectsAre(objects=objects, resource_version=version):
                 self._errands.sight.listed(objects, version)
-            case ObjectChanged(op=op, object=node):
+            case WatchEvent(op=op, object=node):
                 self._errands.sight.changed(op, node)
             case WatchFailed() | WatchRecovered():
                 pass  # the keeper of watches shows it, and what was told stays as it was

@@ -15,10 +15,10 @@ from typing import Final
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
 from actors.messages.watches import (
-    ObjectChanged,
     ObjectOp,
     ObjectsAre,
     WatchDescribed,
+    WatchEvent,
     WatchFact,
     WatchFailed,
     WatchRecovered,
@@ -255,7 +255,7 @@ class Follower:
     # What subscribers are told.
 
     def _tell_change(self, op: ObjectOp, changed: JsonObject) -> None:
-        self._tell(ObjectChanged(target=self.target, op=op, object=changed))
+        self._tell(WatchEvent(target=self.target, op=op, object=changed))
 
     def _tell_trouble(self, verb: str, error: ApiError) -> None:
         access = self._sending.access

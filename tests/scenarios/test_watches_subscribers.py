@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from actors.kernel import Port
 from actors.messages.units import Seconds
-from actors.messages.watches import ObjectChanged, ObjectsAre, WatchFact, WatchFailed
+from actors.messages.watches import ObjectsAre, WatchEvent, WatchFact, WatchFailed
 from kube.watches import WATCHES
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.probe import Probe
@@ -103,7 +103,7 @@ def test_nothing_more_is_told_after_unwatching() -> None:
         watches.probe.drain()
         server.wait_until(lambda: server.begun_streams == 1)
         feed.send(event_line("ADDED", secret("web", "11")))
-        assert isinstance(other.next(), ObjectChanged)
+        assert isinstance(other.next(), WatchEvent)
         watches.probe.expect_silence()
 
 

@@ -8,7 +8,7 @@ from actors.kernel import ChildSpec, Port, Steps, SupervisorSpec
 from actors.messages.node import FollowNode, NodeIs, NodeUid
 from actors.messages.pods import Pod
 from actors.messages.sources import DescribeSource, SourceDescribed, SourceListed
-from actors.messages.watches import ObjectChanged, ObjectOp, ObjectsAre, Watch
+from actors.messages.watches import ObjectOp, ObjectsAre, Watch, WatchEvent
 from sources.apiserver import (
     API_SOURCE,
     ApiMemory,
@@ -75,19 +75,19 @@ def all_are(*pods: Pod) -> ObjectsAre:
     return ObjectsAre(target=TARGET, objects=objects, resource_version="10")
 
 
-def event(op: ObjectOp, subject: Pod) -> ObjectChanged:
-    return ObjectChanged(target=TARGET, op=op, object=subject.document)
+def event(op: ObjectOp, subject: Pod) -> WatchEvent:
+    return WatchEvent(target=TARGET, op=op, object=subject.document)
 
 
-def added(subject: Pod) -> ObjectChanged:
+def added(subject: Pod) -> WatchEvent:
     return event(ObjectOp.ADDED, subject)
 
 
-def modified(subject: Pod) -> ObjectChanged:
+def modified(subject: Pod) -> WatchEvent:
     return event(ObjectOp.MODIFIED, subject)
 
 
-def deleted(subject: Pod) -> ObjectChanged:
+def deleted(subject: Pod) -> WatchEvent:
     return event(ObjectOp.DELETED, subject)
 
 

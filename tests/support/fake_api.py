@@ -18,10 +18,10 @@ from actors.messages.api import ApiAnswered, ApiFailure, ApiRequest, CallApi, Fa
 from actors.messages.pods import JsonObject
 from actors.messages.port import Port
 from actors.messages.watches import (
-    ObjectChanged,
     ObjectsAre,
     Unwatch,
     Watch,
+    WatchEvent,
     WatchFact,
     WatchFailed,
     WatchRecovered,
@@ -256,7 +256,7 @@ class FakeWatches(Port[Watch | Unwatch]):
             event = event_of(change, collection, target.field_selector)
             if event is not None:
                 op, document = event
-                self._tell(followed, ObjectChanged(target=target, op=op, object=document))
+                self._tell(followed, WatchEvent(target=target, op=op, object=document))
 
         followed.stop = self._store.follow(followed.version, heard)
 

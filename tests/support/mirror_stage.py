@@ -33,10 +33,10 @@ from actors.messages.pods import (
 from actors.messages.sources import Epoch, MirrorsJudged, SourceListed, SourceMessage
 from actors.messages.units import Seconds
 from actors.messages.watches import (
-    ObjectChanged,
     ObjectOp,
     ObjectsAre,
     Watch,
+    WatchEvent,
     WatchFact,
     WatchTarget,
 )
@@ -118,9 +118,9 @@ class PodWatcher(Port[WatchFact]):
         match message:
             case ObjectsAre(objects=objects):
                 self.pods = {one["metadata"]["uid"]: Pod.of(one) for one in objects}
-            case ObjectChanged(op=ObjectOp.DELETED, object=document):
+            case WatchEvent(op=ObjectOp.DELETED, object=document):
                 self.pods.pop(document["metadata"]["uid"], None)
-            case ObjectChanged(object=document):
+            case WatchEvent(object=document):
                 self.pods[document["metadata"]["uid"]] = Pod.of(document)
             case _:
                 return

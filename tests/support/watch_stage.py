@@ -20,11 +20,11 @@ from actors.messages.port import Port
 from actors.messages.units import Seconds
 from actors.messages.watches import (
     DescribeWatches,
-    ObjectChanged,
     ObjectsAre,
     Unwatch,
     Watch,
     WatchesDescribed,
+    WatchEvent,
     WatchFact,
     WatchFailed,
     WatchTarget,
@@ -239,10 +239,10 @@ class WatchStage:
         assert isinstance(told, ObjectsAre), told
         return told
 
-    def next_change(self) -> ObjectChanged:
+    def next_change(self) -> WatchEvent:
         """Return what is told next, which must be a change."""
         told = self.probe.next()
-        assert isinstance(told, ObjectChanged), told
+        assert isinstance(told, WatchEvent), told
         return told
 
     def next_failure(self) -> WatchFailed:

@@ -19,10 +19,10 @@ from actors.messages.api import (
 )
 from actors.messages.pods import JsonObject
 from actors.messages.watches import (
-    ObjectChanged,
     ObjectsAre,
     Unwatch,
     Watch,
+    WatchEvent,
     WatchFact,
     WatchFailed,
     WatchRecovered,
@@ -129,7 +129,7 @@ def _words(fact: WatchFact) -> str:
     match fact:
         case ObjectsAre():
             return " ".join(["are", *(item["metadata"]["name"] for item in fact.objects)])
-        case ObjectChanged():
+        case WatchEvent():
             return f"{fact.op.value} {fact.object['metadata']['name']}"
         case WatchFailed():
             return f"failed {fact.failure.kind.value}"

@@ -9,7 +9,7 @@ from pyreqwest.client import SyncClientBuilder
 
 from actors.messages.api import ApiAnswered, ApiRequest, CallApi, Verb
 from actors.messages.units import Seconds
-from actors.messages.watches import ObjectChanged, ObjectOp, ObjectsAre, WatchTarget
+from actors.messages.watches import ObjectOp, ObjectsAre, WatchEvent, WatchTarget
 from kube.access import Access
 from kube.calls import CallDone, CallMemory
 from kube.exec_plugin import Issued
@@ -51,7 +51,7 @@ CALL = CallApi(request=REQUEST, reply_to=CALLER)
         CallMemory(unanswered={1: CALL}),
         ApiAnswered(request=REQUEST, ref=1, outcome=SECRET),
         ObjectsAre(target=SECRETS, objects=(SECRET,), resource_version="1"),
-        ObjectChanged(target=SECRETS, op=ObjectOp.ADDED, object=SECRET),
+        WatchEvent(target=SECRETS, op=ObjectOp.ADDED, object=SECRET),
         Event(type="ADDED", object=SECRET, version="1"),
         Page(objects=(SECRET,), version="1", next=""),
     ],

@@ -8,7 +8,7 @@ import pytest
 
 from actors.messages.api import FailureKind
 from actors.messages.units import Seconds
-from actors.messages.watches import ObjectChanged, ObjectOp, ObjectsAre, WatchRecovered
+from actors.messages.watches import ObjectOp, ObjectsAre, WatchEvent, WatchRecovered
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.watch_stage import (
     Script,
@@ -28,8 +28,8 @@ from tests.support.watch_stage import (
 WEB = secret_target("web")
 
 
-def changed(op: ObjectOp, what: dict[str, Any]) -> ObjectChanged:
-    return ObjectChanged(target=WEB, op=op, object=what)
+def changed(op: ObjectOp, what: dict[str, Any]) -> WatchEvent:
+    return WatchEvent(target=WEB, op=op, object=what)
 
 
 def test_a_target_is_listed_and_then_watched_from_the_version_of_the_list() -> None:

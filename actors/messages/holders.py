@@ -1,0 +1,81 @@
+"""What the manager of a kind and those who hold its objects say to each other.
+
+A holder has the value of an object, and learns of its changes: a watcher or a fetcher, one for each
+object of the API server; and one for all files of this machine. The manager knows who references what,
+and no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import NewType, TypeAlias
+
+from actors.messages.objects import ObjectChanged, ObjectDescribed, ObjectId, ObjectRead
+from actors.messages.pods import PodUid
+from actors.messages.port import Port
+from actors.messages.units import Seconds
+
+Mark = NewType("Mark", int)
+"""A moment in the order in which pods came to reference objects: each new reference has a higher one.
+What was asked for at a mark, or later, is fresh enough for the reference of that mark."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferencesAre:
+    """Who needs the object. Coalesced: newest wins. With no references the holder stops."""
+
+    references: int
+    """Pods."""
+    newest: Mark
+    """Of the latest of them."""
+    is_followed: bool
+    """Somebody wants to hear of its changes, so that it counts as read all the time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadObject:
+    """Reads the object for a reference of ``mark``. Answered by one ``ObjectRead`` within ``within``.
+
+    ``within`` was counted from the ``GetObject``.
+    """
+
+    object: ObjectId
+    mark: Mark
+    pod: PodUid
+    reply_to: Port[ObjectRead]
+    ref: Hashable
+    within: Seconds
+    time_to_live: Seconds = Seconds(60.0)
+    """For strategy Cache: how old a value may be. 0 is none at all."""
+
+
+HolderMessage: TypeAlias = ReferencesAre | ReadObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HolderIs:
+    """How an object is held from here on, and what changed by it. In order; may repeat."""
+
+    described: ObjectDescribed
+    """Its ``references`` do not count: the manager knows better."""
+    changed: ObjectChanged | None = None
+    was_known: bool = True
+    """Of ``changed``: it had been learned of before, so that pods may have used what it was, or may
+    have done without it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HolderDone:
+    """The holder of ``object`` has let go of everything: it can be stopped, unless references came."""
+
+    object: ObjectId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListLocalObjects:
+    """Asks the holder of local objects for a ``HolderIs`` of each, now and after its first look."""
+
+
+HolderFact: TypeAlias = HolderIs | HolderDone
+"""What the manager hears from holders."""
