@@ -184,7 +184,7 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
         self._wake(entry.full_name for entry in self._book.entries())
 
     def _begin_anew(self, entry: Entry) -> None:
-        entry.failures = 0
+        entry.failures = entry.outages = 0
         entry.stop_waiting()
 
     def _examine_names(self) -> None:
@@ -246,10 +246,13 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
         entry, step = call.entry, call.step
         if isinstance(outcome, ApiFailure) and is_outage(outcome):
             entry.is_in_doubt |= isinstance(step, Create) and may_have_happened(outcome)
-            entry.failures += 1
-            self._wait(entry, pause(OUTAGE_BACKOFF, entry.failures, outcome))
+            # Counted apart: an API server that is just back may well refuse at first, since it has not
+            # read its own rules yet, and that is no reason to let it alone for as long as an outage was.
+            entry.outages += 1
+            self._wait(entry, pause(OUTAGE_BACKOFF, entry.outages, outcome))
             self._calls.note_outage(outcome)
         else:
+            entry.outages = 0
             self._calls.note_answer(call, outcome)
             setback = learn(entry, step, outcome, self._node_name)
             if setback is not None:

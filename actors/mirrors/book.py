@@ -52,7 +52,9 @@ class Entry:
     wait: Timer | None = None
     """Set while nothing is to be tried before a certain time."""
     failures: int = 0
-    """How many tries failed in a row."""
+    """How many tries were refused in a row."""
+    outages: int = 0
+    """How many tries in a row did not get as far as that."""
     trouble: str = ""
     """Why there is no right mirror, as a sentence."""
     creations: deque[Seconds] = field(default_factory=lambda: deque(maxlen=FIGHT_LIMIT))

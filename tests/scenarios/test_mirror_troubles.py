@@ -355,6 +355,18 @@ def test_an_outage_is_no_verdict(stage: MirrorStage, kind: FailureKind) -> None:
     stage.events.expect_silence()
 
 
+def test_a_refusal_after_a_long_outage_is_a_first_refusal(stage: MirrorStage) -> None:
+    # An API server that is just back forbids everything until it has read its own rules.
+    stage.api.calls.fail(FailureKind.UNREACHABLE, times=ALWAYS)
+    stage.serves(FILE, WEB)
+    stage.advance(120.0)
+    stage.api.calls.recover()
+    stage.api.calls.fail(refusal("not ready yet"), times=2)
+    # The outage's longest wait, then those after a first and a second refusal: 1 and 2 s, and jitter.
+    stage.advance(7.5 + 2.0 + 3.0)
+    assert stage.mirrors() == ["web-n1: web-1"]
+
+
 def test_a_thousand_names_try_an_absent_api_server_with_one_call(stage: MirrorStage) -> None:
     stage.api.calls.fail(FailureKind.UNREACHABLE, times=ALWAYS)
     stage.serves(FILE, *(make_static(f"web-{number}") for number in range(1000)))

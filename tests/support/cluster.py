@@ -78,6 +78,9 @@ class Cluster:
     def start_api_server(self) -> None:
         """Start the API server and return once it is ready: at its port, with all that was stored."""
         self._api_server.start(self._api_server_is_ready)
+        while not self._takes_objects():  # see ``heal``
+            self.stop_api_server()
+            self._api_server.start(self._api_server_is_ready)
 
     def heal(self) -> None:
         """Start the API server anew if it is not well.
@@ -89,6 +92,12 @@ class Cluster:
         if not self._api_server_is_ready() or not self._takes_objects():
             self.stop_api_server()
             self.start_api_server()
+
+    def how_it_is(self) -> str:
+        """Return in words whether the API server is well."""
+        if not self._api_server_is_ready():
+            return "the API server is not ready"
+        return "the API server is well" if self._takes_objects() else "the API server is broken"
 
     def stop_api_server(self) -> None:
         """End the API server at once, in the middle of whatever it does. etcd goes on."""

@@ -119,6 +119,15 @@ class JoinedAgent(AgentProcess):
         counts = self.metric("rest_client_requests_total")
         return sum(count for labels, count in counts.items() if labels.endswith(f" {method}"))
 
+    def story(self) -> str:
+        """Return for people how it is, and the end of its log."""
+        try:
+            parts = [self.get("/readyz?verbose")[1], self.get("/metrics")[1]]
+        except OSError:
+            parts = ["it does not answer"]
+        calls = [line for line in parts[-1].splitlines() if line.startswith("actorlet_api")]
+        return "\n".join([parts[0], *calls, self.log()[-8000:]])
+
     def documents(self) -> list[JsonObject]:
         """Return the pods of ``/pods``."""
         return list(self.json("/pods")["items"])
@@ -183,6 +192,8 @@ def member(folder: Path, cluster: Cluster, onlooker: Onlooker) -> Iterator[Joine
     """Return an agent that is not started yet; whatever it leaves in the cluster is removed."""
     with JoinedAgent(folder, cluster.kubeconfig()) as agent:
         yield agent
+        # Shown with a test that fails.
+        print(cluster.how_it_is(), agent.story(), sep="\n")
     onlooker.wipe()
 
 
