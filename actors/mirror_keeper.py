@@ -166,7 +166,7 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
                     self._wake((full_name,))
             case LagOver(full_name=full_name, uid=uid):
                 entry = self._book.get(full_name)
-                if entry is not None and entry.unseen == uid:
+                if entry is not None and entry.lagging == uid:
                     entry.is_in_doubt, entry.patience = True, None
                     self._wake((full_name,))
             case OutageOver():
@@ -269,8 +269,8 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
             self._verdicts.note(entry, setback.sentence)
 
     def _note_lag(self, entry: Entry) -> None:
-        if entry.unseen is not None and entry.patience is None:
-            message = LagOver(full_name=entry.full_name, uid=entry.unseen)
+        if entry.lagging is not None and entry.patience is None:
+            message = LagOver(full_name=entry.full_name, uid=entry.lagging)
             entry.patience = self.after(lag_patience(entry.confirmations), message)
 
     def _described(self) -> MirrorsDescribed:

@@ -100,7 +100,7 @@ def _learn_of_deletion(
     entry: Entry, uid: PodUid, outcome: JsonObject | ApiFailure
 ) -> Setback | None:
     if not isinstance(outcome, ApiFailure) or outcome.kind is FailureKind.NOT_FOUND:
-        entry.drop(uid)
+        entry.depart(uid)
         return None
     if outcome.kind is FailureKind.CONFLICT:
         entry.is_in_doubt = True  # somebody made another one of this name meanwhile (fixes K17)

@@ -38,6 +38,8 @@ class Entry:
     gone: deque[PodUid] = field(default_factory=lambda: deque(maxlen=_GONE_LEN))
     unseen: PodUid | None = None
     """A mirror that an answer showed and the watch did not."""
+    departing: PodUid | None = None
+    """A mirror that an answer called gone, and the watch did not. Never together with an unseen one."""
     patience: Timer | None = None
     """When to look whether that is still so."""
     confirmations: int = 0
@@ -62,7 +64,17 @@ class Entry:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is worth remembering."""
-        return self.static is None and not self.mirrors and not self.is_asking
+        return (
+            self.static is None
+            and not self.mirrors
+            and not self.is_asking
+            and self.departing is None
+        )
+
+    @property
+    def lagging(self) -> PodUid | None:
+        """Return of whom an answer said what the watch has not shown yet."""
+        return self.unseen if self.unseen is not None else self.departing
 
     def origin_of_mirror(self) -> str | None:
         """Return the source that its mirror names at the API server; None if nobody asked."""
@@ -73,6 +85,8 @@ class Entry:
     def believe(self, pod: Pod) -> None:
         """Note that an answer showed ``pod``, and so nothing else, under this name."""
         self.collisions = 0
+        if self.departing is not None:
+            self.caught_up()  # of one name there is one pod
         if pod.uid == self.unseen:
             self.confirmations += 1
         elif pod.uid not in self.mirrors:
@@ -87,18 +101,31 @@ class Entry:
         self.mirrors.pop(uid, None)
         if uid not in self.gone:
             self.gone.append(uid)
-        if uid == self.unseen:
+        if uid == self.lagging:
             self.caught_up()
+
+    def depart(self, uid: PodUid) -> None:
+        """Note that an answer called the pod of this UID gone. The watch has to show that too.
+
+        An API server that has just started says so of pods that it has not read yet.
+        """
+        was_there = uid in self.mirrors
+        self.drop(uid)
+        if was_there:
+            self.departing = uid
 
     def clear(self) -> None:
         """Note that no mirror of this node has the name."""
         for uid in tuple(self.mirrors):
             self.drop(uid)
+        if self.departing is not None:
+            self.caught_up()
 
     def disbelieve(self) -> None:
         """Note that nobody can say more about this name than the watch does."""
         if self.unseen is not None:
             self.mirrors.pop(self.unseen, None)
+        if self.lagging is not None:
             self.caught_up()
         for uid in self.mirrors:
             self.origin = (uid, "")
@@ -116,7 +143,8 @@ class Entry:
         """Stop waiting for the watch: it has caught up, or will never show it."""
         if self.patience is not None:
             self.patience.cancel()
-        self.unseen, self.patience, self.confirmations = None, None, 0
+        self.unseen = self.departing = self.patience = None
+        self.confirmations = 0
 
     def stop_waiting(self) -> None:
         """Let the next try be made at once."""

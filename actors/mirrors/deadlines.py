@@ -17,7 +17,7 @@ class RetryDue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LagOver:
-    """A mirror has been believed for long enough without the watch."""
+    """An answer, that a mirror is there or gone, has been believed for long enough without the watch."""
 
     full_name: FullName
     uid: PodUid

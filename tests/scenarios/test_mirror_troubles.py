@@ -315,6 +315,33 @@ def test_a_mirror_that_went_before_the_watch_showed_it_is_made_again(stage: Mirr
     assert stage.asked() == ["GET web-n1", "POST web-n1"]
 
 
+def test_a_mirror_that_is_called_gone_and_is_still_there_is_deleted_after_all(
+    stage: MirrorStage,
+) -> None:
+    # An API server that has just started has not read its pods yet, and denies that there are any.
+    stage.serves(FILE, WEB)
+    stage.asked()
+    stage.api.calls.fail(FailureKind.NOT_FOUND, when=asks(Verb.DELETE))
+    stage.serves(FILE)
+    assert stage.asked() == ["DELETE web-n1"]
+    stage.advance(8.0)
+    assert stage.asked() == ["GET web-n1", "GET web-n1", "DELETE web-n1"]
+    assert stage.mirrors() == []
+    stage.advance(600.0)
+    assert stage.asked() == []
+
+
+def test_a_mirror_that_is_called_gone_is_looked_at_once_while_the_watch_is_silent(
+    stage: MirrorStage,
+) -> None:
+    stage.serves(FILE, WEB)
+    stage.asked()
+    stage.api.watches.pause()
+    stage.serves(FILE)
+    stage.advance(600.0)
+    assert stage.asked() == ["DELETE web-n1", "GET web-n1"]
+
+
 def test_a_deleted_mirror_counts_as_gone_though_the_watch_still_shows_it(
     stage: MirrorStage,
 ) -> None:

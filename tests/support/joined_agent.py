@@ -193,7 +193,7 @@ def member(folder: Path, cluster: Cluster, onlooker: Onlooker) -> Iterator[Joine
     with JoinedAgent(folder, cluster.kubeconfig()) as agent:
         yield agent
         # Shown with a test that fails.
-        print(cluster.how_it_is(), agent.story(), sep="\n")
+        print(cluster.how_it_is(), agent.story(), sep="\n")  # noqa: T201  # for who reads it
     onlooker.wipe()
 
 
