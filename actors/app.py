@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import structlog
 
+from actors.event_feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
 from actors.http.server import HTTP_SERVER, HttpServer, Listeners
 from actors.http.state import Surroundings
 from actors.kernel import (
@@ -30,8 +31,9 @@ from actors.listeners import listen
 from actors.logs import configure_logs
 from actors.messages.pod_manager import DescribePod, PodDescribed
 from actors.messages.pods import API, FILE, HTTP, SourceName
-from actors.messages.sources import Rescan, SourceMessage
+from actors.messages.sources import DescribeSource, Rescan, SourceMessage
 from actors.messages.units import Seconds
+from actors.object_tree import ApiPorts, ObjectTree
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from actors.process import Process, leave
 from actors.systemd import Systemd
@@ -39,6 +41,7 @@ from sources.apiserver import API_SOURCE
 from sources.cluster_settings import ClusterSettings
 from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from sources.http import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules
+from sources.local_objects import LOCAL_FILES
 from sources.manifest import ManifestRules
 from sources.root_dir import root_dir
 from sources.settings import Settings, effective_configuration
@@ -72,7 +75,9 @@ class Agent:
         self._pod_memory = PodMemory()
         self._file_memory = FileMemory()
         self._http_memory = HttpMemory()
+        self._feed_memory = FeedMemory()
         self._joined = self._join(settings.cluster, rim) if settings.cluster else None
+        self._objects = ObjectTree(settings, self._address, self._api_ports)
         self.system = ActorSystem(self._root(), clock=clock, runtime=runtime)
         self._pod_manager = self.system.address(POD_MANAGER)
         self._sources = self._all_sources()
@@ -81,7 +86,7 @@ class Agent:
 
     def rescan(self) -> None:
         """Have every source look again."""
-        for source in self._sources.values():
+        for source in self._shown_sources().values():
             source.tell(Rescan())
 
     def is_responsive(self, within: Seconds) -> bool:
@@ -112,6 +117,14 @@ class Agent:
         api_source = self._address(API_SOURCE)
         return {**self._static_sources(), **({API: api_source} if self._joined else {})}
 
+    def _shown_sources(self) -> dict[SourceName, Port[Rescan | DescribeSource]]:
+        """Return who lists something: pods, or the objects that static pods reference."""
+        local = self._objects.local_port()
+        return {**self._sources, **({LOCAL_FILES: local} if local is not None else {})}
+
+    def _api_ports(self) -> ApiPorts | None:
+        return self._joined.object_ports() if self._joined else None
+
     def _root(self) -> SupervisorSpec:
         # One for one: who restarts asks the others for what it needs to know.
         joined = self._joined
@@ -120,15 +133,18 @@ class Agent:
             children=(
                 ChildSpec(key=POD_MANAGER, factory=self._make_pod_manager),
                 *(joined.specs() if joined else ()),
+                *self._objects.specs(),
                 SupervisorSpec(name="sources", children=self._source_specs()),
                 *((joined.mirror_keeper(self._static_sources),) if joined else ()),
+                isolated(EVENT_FEED, self._make_event_feed),
                 ChildSpec(key=HTTP_SERVER, factory=self._make_http_server),
             ),
         )
 
     def _source_specs(self) -> tuple[AnySpec, ...]:
         # Isolated: a source in trouble is no reason to stop what the others want to run.
-        specs: list[AnySpec] = []
+        local = self._objects.local_source()
+        specs: list[AnySpec] = [local] if local is not None else []
         if self._settings.static_pod_path:
             specs.append(isolated(FILE_SOURCE, self._make_file_source))
         if self._settings.static_pod_url:
@@ -167,18 +183,29 @@ class Agent:
     def _manifest_rules(self, source: SourceName) -> ManifestRules:
         settings = self._settings
         return ManifestRules(
-            node_name=settings.node_name, source=source, strict=settings.strict_manifests
+            node_name=settings.node_name,
+            source=source,
+            strict=settings.strict_manifests,
+            allow_references=settings.local_objects_dir is not None,
         )
+
+    def _make_event_feed(self) -> EventFeed:
+        feed = self._address(EVENT_FEED)
+        managers = tuple(self._objects.ports().values())
+        ports = FeedPorts(pod_manager=self._pod_manager, managers=managers, me=feed)
+        return EventFeed(ports, self._feed_memory)
 
     def _make_http_server(self) -> HttpServer:
         surroundings = Surroundings(
             system=self.system,
             pod_manager=self._pod_manager,
-            sources=self._sources,
+            sources=self._shown_sources(),
             node_name=self._settings.node_name,
             configuration=effective_configuration(self._settings),
             chaos=self._settings.enable_chaos,
             cluster=self._joined.ports() if self._joined else None,
+            objects=self._objects.ports(),
+            feed=self._address(EVENT_FEED),
         )
         return HttpServer(surroundings, self._listeners)
 

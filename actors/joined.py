@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, TypeVar
 
 from actors.event_poster import EVENT_POSTER, EventMemory, EventPoster, EventPosterMessage
 from actors.http.cluster_state import ClusterPorts
-from actors.kernel import AnySpec, BaseActor, Key, Port, SupervisorSpec, isolated
+from actors.kernel import Address, AnySpec, BaseActor, Port, SupervisorSpec, isolated
 from actors.messages.node import LoopsAre
 from actors.messages.pod_manager import PodManagerMessage
 from actors.messages.pods import SourceName
@@ -36,6 +35,7 @@ from actors.node.registrar import (
     NodeRegistrarMessage,
 )
 from actors.node.rules import NodeRules
+from actors.object_tree import ApiPorts
 from actors.pod_manager import POD_MANAGER
 from kube.access import Credentials
 from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules, CallsActorMessage
@@ -46,16 +46,6 @@ from sources.apiserver import API_SOURCE, ApiMemory, ApiSource, ApiSourceMessage
 from sources.cluster_settings import ClusterSettings
 from sources.settings import Settings
 from sources.version import version
-
-M = TypeVar("M")
-
-
-class Address(Protocol):
-    """Finds the port of a key, whether or not its actor exists yet."""
-
-    def __call__(self, key: Key[M], /) -> Port[M]:
-        """Return the port of ``key``."""
-        ...
 
 
 @dataclass(slots=True)
@@ -161,6 +151,11 @@ class Joined:
         return ClusterPorts(
             calls=to.calls, watches=to.watches, mirrors=to.mirror_keeper, events=to.events
         )
+
+    def object_ports(self) -> ApiPorts:
+        """Return whom those who keep Secrets and ConfigMaps talk to."""
+        to = self._ports
+        return ApiPorts(calls=to.calls, watches=to.watches, node=to.registrar)
 
     def note_failed_loops(self, names: frozenset[str]) -> None:
         """Have the Node say which loops of the agent fail."""

@@ -1,7 +1,8 @@
 """The actor that keeps watch streams: it remembers who wants what, and drives the loop they run on.
 
 The streams themselves are asyncio tasks on a thread of their own (``kube.streams``), which tells
-subscribers directly. What outlives a crash is who wants what: a new life lists everything anew.
+subscribers directly. What outlives a crash is who wants what: a new life lists everything anew, with
+the marks that it was asked for with. A ``ListTarget`` that is under way is lost.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from actors.kernel import Actor, Key
 from actors.messages.port import Port
 from actors.messages.watches import (
     DescribeWatches,
+    ListTarget,
     Unwatch,
     Watch,
     WatchesMessage,
@@ -28,7 +30,7 @@ from kube.clients import streaming_client
 from kube.streams.keeper import Keeper
 from kube.streams.lanes import MakeClient
 from kube.streams.loop import WatchLoop
-from kube.streams.memory import WatchMemory, with_one, without_one
+from kube.streams.memory import WatchMemory
 from kube.streams.rules import WatchRules
 
 __all__ = ["WATCHES", "WatchError", "WatchMemory", "WatchRules", "Watches"]
@@ -55,9 +57,9 @@ class Watches(Actor[WatchesOwnMessage]):
 
     Owns: who wants what, and the loop that all streams run on. Has a thread of its own, since closing
     them takes up to a second.
-    Hears: ``Watch``, ``Unwatch``, ``DescribeWatches``; ``WatchLoopEnded`` from that loop.
-    Tells: subscribers every ``WatchFact`` of their targets; who asks ``WatchesDescribed``. Both from
-    the loop's thread.
+    Hears: ``Watch``, ``Unwatch``, ``ListTarget``, ``DescribeWatches``; ``WatchLoopEnded`` from that loop.
+    Tells: subscribers every ``WatchFact`` of their targets; who asks ``TargetListed`` and
+    ``WatchesDescribed``. All from the loop's thread.
     Fails when: there is a bug on the loop. Whatever the API server does is a ``WatchFailed``.
 
     Order: facts of one target in the order of the API server, ``ObjectsAre`` before any change.
@@ -86,31 +88,28 @@ class Watches(Actor[WatchesOwnMessage]):
         self._loop = WatchLoop(self._keeper, ended=lambda bug: me.tell(WatchLoopEnded(bug=bug)))
         self.resources.callback(self._loop.close)
         for target, subscribers in self._memory.subscribers.items():
+            mark = self._memory.marks.get(target, 0)
             for subscriber in subscribers:
-                self._loop.call(_watching(target, subscriber))
+                self._loop.call(_watching(target, subscriber, mark))
 
     @override
     def receive(self, message: WatchesOwnMessage, /) -> None:
         assert self._loop is not None  # noqa: S101  # since ``started``
-        wanted = self._memory.subscribers
         match message:
-            case Watch(target=target, subscriber=subscriber):
-                wanted[target] = with_one(wanted.get(target, ()), subscriber)
-                self._loop.call(_watching(target, subscriber))
+            case Watch(target=target, subscriber=subscriber, mark=mark):
+                self._memory.want(target, subscriber, mark)
+                self._loop.call(_watching(target, subscriber, mark))
             case Unwatch(target=target, subscriber=subscriber):
-                self._forget(target, subscriber)
+                self._memory.forget(target, subscriber)
                 self._loop.call(lambda keeper: keeper.unwatch(target, subscriber))
+            case ListTarget():
+                self._loop.call(_listing(message))
             case DescribeWatches(reply_to=reply_to):
                 self._loop.call(lambda keeper: keeper.describe(reply_to))
             case WatchLoopEnded(bug=bug):
                 raise WatchError(f"{type(bug).__name__}: {bug}") from bug
             case _:
                 assert_never(message)
-
-    def _forget(self, target: WatchTarget, subscriber: Port[WatchFact]) -> None:
-        left = without_one(self._memory.subscribers.pop(target, ()), subscriber)
-        if left:
-            self._memory.subscribers[target] = left
 
     def _keeper(self) -> Keeper:
         return Keeper(
@@ -123,5 +122,11 @@ class Watches(Actor[WatchesOwnMessage]):
         )
 
 
-def _watching(target: WatchTarget, subscriber: Port[WatchFact]) -> Callable[[Keeper], None]:
-    return lambda keeper: keeper.watch(target, subscriber)
+def _watching(
+    target: WatchTarget, subscriber: Port[WatchFact], mark: int
+) -> Callable[[Keeper], None]:
+    return lambda keeper: keeper.watch(target, subscriber, mark)
+
+
+def _listing(asked: ListTarget) -> Callable[[Keeper], None]:
+    return lambda keeper: keeper.list_once(asked.target, asked.reply_to, asked.mark)

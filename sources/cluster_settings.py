@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
+
+
+class ChangeDetection(StrEnum):
+    """How changes of Secrets and ConfigMaps are noticed, in the configuration file's words."""
+
+    WATCH = "Watch"
+    """The API server tells of each change at once."""
+    CACHE = "Cache"
+    """What is read is fetched anew when it is too old: the Node's annotation says how old that is."""
+    GET = "Get"
+    """What is read is fetched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,3 +47,5 @@ class ClusterSettings:
     """Time between two reports of a status that does not change."""
     lease_duration: Seconds
     """For how long a renewal of the Lease is good; renewed at a quarter of it."""
+    change_detection: ChangeDetection
+    """``configMapAndSecretChangeDetectionStrategy``; Watch as in a kubelet."""

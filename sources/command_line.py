@@ -31,6 +31,7 @@ class CommandLine:
     node_labels: Mapping[str, str] = field(default_factory=dict)
     node_ip: tuple[str, ...] = ()
     manifest_url_ca_file: Path | None = None
+    local_objects_dir: Path | None = None
     strict_manifests: bool = False
     clear_on_missing_path: bool = False
     allow_non_loopback: bool = False

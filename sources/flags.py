@@ -173,6 +173,11 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
             "Time between two scans; changes are seen at once besides [2s].",
             "fileCheckFrequency",
         ),
+        Flag(
+            "--local-objects-dir",
+            _PATH,
+            "Directory of Secrets and ConfigMaps for static pods, one in each file.",
+        ),
         Flag("--strict-manifests", _SWITCH, "Refuse manifests with unknown fields."),
         Flag("--clear-on-missing-path", _SWITCH, "Stop its pods when the directory vanishes."),
         Flag("--manifest-url", _TEXT, "Where to ask for static pods.", "staticPodURL"),

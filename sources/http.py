@@ -19,10 +19,9 @@ import structlog
 from typing_extensions import override
 
 from actors.kernel import Actor, Key, Port, Timer
-from actors.messages.pods import HTTP, Pod
+from actors.messages.pods import HTTP
 from actors.messages.sources import (
     DescribeSource,
-    Epoch,
     ListPods,
     MirrorsJudged,
     PodsJudged,
@@ -42,6 +41,7 @@ from sources.http_answers import (
     Validators,
 )
 from sources.http_verdicts import HttpState, confirm, judge, refuse
+from sources.listings import Listings
 from sources.manifest import ManifestRules, Refused, decode_document
 from sources.urls import masked_url
 from sources.verdict_board import VerdictBoard
@@ -167,8 +167,6 @@ class HttpSource(Actor[HttpSourceMessage]):
         self._make_executor = make_executor
         self._url = masked_url(rules.url)
         self._decode = partial(decode_document, rules=rules.manifests)
-        self._sequence = 0
-        self._told: tuple[Pod, ...] | None = None
         self._is_asking = False
         self._ask_again = False
         self._next_poll: Timer | None = None
@@ -181,6 +179,7 @@ class HttpSource(Actor[HttpSourceMessage]):
         self.resources.callback(self._executor.shutdown, wait=False, cancel_futures=True)
         self._fetcher: Fetcher = self._make_fetcher(rules.url, rules.headers, rules.ca_file)
         self.resources.callback(self._fetcher.close)
+        self._listings = Listings(HTTP, self._pod_manager, self.incarnation)
         self.me.tell(PollDue())
 
     @override
@@ -197,7 +196,7 @@ class HttpSource(Actor[HttpSourceMessage]):
             case FetchCrashed(error=error):
                 raise FetchCrashedError(error)
             case ListPods():
-                self._tell()
+                self._listings.tell(self._memory.state.pods)
             case PodsJudged() | MirrorsJudged():
                 self._memory.board.hear(message)
                 self._log_verdicts()
@@ -223,8 +222,7 @@ class HttpSource(Actor[HttpSourceMessage]):
         self._is_asking = False
         self._note_trouble(failure or self._memory.state.error)
         self._log_verdicts()
-        if self._memory.state.pods is not self._told:
-            self._tell()
+        self._listings.tell_if_new(self._memory.state.pods)
         if self._ask_again:
             self._poll()
 
@@ -247,15 +245,6 @@ class HttpSource(Actor[HttpSourceMessage]):
         if code is not None:
             refused = Refused(code=code, reason=reason)
             self._memory.state = refuse(self._memory.state, refused, self._url)
-
-    def _tell(self) -> None:
-        pods = self._memory.state.pods
-        if pods is None:
-            return
-        self._sequence += 1
-        self._told = pods
-        epoch = Epoch(self.incarnation, self._sequence)
-        self._pod_manager.tell(SourceListed(source=HTTP, epoch=epoch, pods=pods))
 
     # What people see.
 
@@ -286,7 +275,7 @@ class HttpSource(Actor[HttpSourceMessage]):
         return SourceDescribed(
             name=HTTP,
             ready=memory.state.pods is not None,
-            epoch=Epoch(self.incarnation, self._sequence),
+            epoch=self._listings.epoch,
             last_listed=memory.last_listed,
             rejected=dict(memory.board.rejected),
             error=memory.trouble and f"{self._url}: {memory.trouble}",

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
-from sources.cluster_settings import ClusterSettings
+from sources.cluster_settings import ChangeDetection, ClusterSettings
 from sources.command_line import CommandLine
 from sources.errors import UsageError
 from sources.kubelet_configuration import KubeletConfiguration
@@ -17,6 +17,8 @@ SERVED_IN_A_CLUSTER = frozenset({
     "registerNode",
     "registerWithTaints",
     "maxPods",
+    "syncFrequency",
+    "configMapAndSecretChangeDetectionStrategy",
     "kubeAPIQPS",
     "kubeAPIBurst",
     "nodeStatusUpdateFrequency",
@@ -38,6 +40,7 @@ def cluster_settings_of(
         return None
     looks = configuration.nodeStatusUpdateFrequency or 10.0
     reports = configuration.nodeStatusReportFrequency or 300.0
+    detection = configuration.configMapAndSecretChangeDetectionStrategy
     given = configuration.model_fields_set
     if "nodeStatusUpdateFrequency" in given and "nodeStatusReportFrequency" not in given:
         reports = looks  # rule N2
@@ -52,6 +55,7 @@ def cluster_settings_of(
         status_update_frequency=Seconds(looks),
         status_report_frequency=Seconds(reports),
         lease_duration=Seconds(float(configuration.nodeLeaseDurationSeconds or 40)),
+        change_detection=ChangeDetection(detection or ChangeDetection.WATCH),
     )
 
 

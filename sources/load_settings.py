@@ -6,6 +6,7 @@ served otherwise than its owner may think, is a warning.
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import stat
@@ -67,7 +68,10 @@ def load_settings(line: CommandLine) -> Settings:
     files += read_drop_ins(line.config_dir) if line.config_dir else []
     settings = settings_of(line, files, hostname=socket.gethostname())
     if settings.static_pod_path:
-        _check_manifest_path(settings.static_pod_path)
+        _check_path("the manifest path", settings.static_pod_path)
+    if settings.local_objects_dir:
+        _check_path("--local-objects-dir", settings.local_objects_dir)
+        _check_apart(settings.local_objects_dir, settings.static_pod_path)
     return settings
 
 
@@ -90,6 +94,7 @@ def settings_of(
         cluster=cluster,
         static_pod_path=Path(configuration.staticPodPath) if configuration.staticPodPath else None,
         file_check_frequency=_value(configuration, "fileCheckFrequency"),
+        local_objects_dir=line.local_objects_dir,
         strict_manifests=line.strict_manifests,
         clear_on_missing_path=line.clear_on_missing_path,
         static_pod_url=_checked_url(configuration.staticPodURL),
@@ -240,7 +245,7 @@ def _check_contradictions(line: CommandLine) -> None:
         raise UsageError(f"{' and '.join(names)} contradict each other")
 
 
-def _check_manifest_path(path: Path) -> None:
+def _check_path(what: str, path: Path) -> None:
     """Raise ``UsageError`` when nothing but a mistake puts this at ``path``; what is missing may come."""
     try:
         mode = path.stat().st_mode
@@ -248,4 +253,18 @@ def _check_manifest_path(path: Path) -> None:
         return
     kind = next((name for is_kind, name in _FILE_KINDS if is_kind(mode)), None)
     if kind:
-        raise UsageError(f"the manifest path {path} is {kind}; it should be a directory or a file")
+        raise UsageError(f"{what} {path} is {kind}; it should be a directory or a file")
+
+
+def _check_apart(local_objects_dir: Path, static_pod_path: Path | None) -> None:
+    """Raise ``UsageError`` when Secrets would be read as manifests of pods, or the other way round."""
+    if static_pod_path is None:
+        return
+    # Not ``resolve``, which raises for links that lead in a circle.
+    here, there = Path(os.path.realpath(local_objects_dir)), Path(os.path.realpath(static_pod_path))
+    if here == there or there in here.parents:
+        where = "is" if here == there else "is inside of"
+        raise UsageError(
+            f"--local-objects-dir {local_objects_dir} {where} the manifest path {static_pod_path}; "
+            "keep Secrets and ConfigMaps apart from the manifests of pods"
+        )

@@ -13,13 +13,20 @@ from typing import Any
 
 from actors.messages.pods import CONFIG_MIRROR, Pod, SourceName
 from actors.messages.sources import RejectReason
+from sources.manifests.change_hooks import warn_of_change_hook
 from sources.manifests.defaults import fill_defaults
 from sources.manifests.document import Document, DocumentError
 from sources.manifests.fields import Place
-from sources.manifests.findings import Findings, Told, quoted, reason
+from sources.manifests.findings import Findings, quoted, reason
 from sources.manifests.names import dns_label, dns_subdomain
 from sources.manifests.reading import canonical_json, read_document
 from sources.manifests.references import LOCAL, api_references
+from sources.manifests.refusals import (
+    RefusalError,
+    sentences,
+    stop_on_problems,
+    stop_on_unknown_fields,
+)
 from sources.manifests.schema import conform_pod
 from sources.manifests.static_pods import (
     DEFAULT_NAMESPACE,
@@ -31,9 +38,6 @@ from sources.manifests.static_pods import (
 )
 from sources.manifests.validate_pod import validate_pod
 from sources.manifests.validate_volumes import refuse_unknown_volumes
-
-MAX_WARNINGS = 20
-"""Warnings of one manifest that are told one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +64,11 @@ class Decoded:
     pod: Pod
     warnings: tuple[str, ...]
 
+    @property
+    def described(self) -> Pod:
+        """What every usable file of a source has: the thing that it describes."""
+        return self.pod
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
@@ -69,16 +78,8 @@ class Refused:
     reason: str
     """One line with the path and line of the first few problems; no more than 1,000 characters."""
     pod: str = ""
-    """``<namespace>/<name>`` of the pod that it would have; empty when that cannot be told."""
-
-
-class _RefusalError(Exception):
-    """Ends the judging of a document: what was found so far makes it unusable."""
-
-    def __init__(self, code: RejectReason, told: Told) -> None:
-        super().__init__(code)
-        self.code = code
-        self.told = told
+    """``<namespace>/<name>`` of the pod, or other thing, that it would have; empty when that cannot be
+    told."""
 
 
 def decode_manifest(data: bytes, rules: ManifestRules) -> Decoded | Refused:
@@ -98,13 +99,13 @@ def decode_document(document: Document, rules: ManifestRules) -> Decoded | Refus
         pod = _static_pod(document.value, rules, findings)
     except DocumentError as error:
         return Refused(code=error.code, reason=error.sentence)
-    except _RefusalError as refusal:
+    except RefusalError as refusal:
         return Refused(
             code=refusal.code,
             reason=reason(refusal.told, document.line),
             pod=_claimed_name(document.value, rules),
         )
-    return Decoded(pod=Pod.of(pod), warnings=_sentences(findings, document))
+    return Decoded(pod=Pod.of(pod), warnings=sentences(findings, document))
 
 
 def _refuse_other_kinds(value: Any, findings: Findings) -> None:
@@ -116,7 +117,7 @@ def _refuse_other_kinds(value: Any, findings: Findings) -> None:
         for name, wanted in (("apiVersion", "v1"), ("kind", "Pod")):
             if value.get(name) != wanted:
                 findings.problem((name,), f"must be {wanted}{_instead(value.get(name))}")
-    _stop_on_problems(findings, RejectReason.NOT_A_POD)
+    stop_on_problems(findings, RejectReason.NOT_A_POD)
 
 
 def _instead(value: Any) -> str:
@@ -124,47 +125,43 @@ def _instead(value: Any) -> str:
 
 
 def _static_pod(value: dict[str, Any], rules: ManifestRules, findings: Findings) -> dict[str, Any]:
-    """Return the complete pod; raises ``_RefusalError`` at the first stage that finds problems."""
+    """Return the complete pod; raises ``RefusalError`` at the first stage that finds problems."""
     canonical = canonical_json(value)
     pod = conform_pod(value, findings)
-    _stop_on_problems(findings)
+    stop_on_problems(findings)
     metadata = Place(pod.setdefault("metadata", {}), ("metadata",), findings)
     spec = Place(pod.setdefault("spec", {}), ("spec",), findings)
     _refuse_mirrors(metadata)
-    if rules.strict and findings.unknown.total:
-        raise _RefusalError(RejectReason.UNKNOWN_FIELD, findings.unknown)
+    if rules.strict:
+        stop_on_unknown_fields(findings)
     refuse_unknown_volumes(spec, findings)
     # A name is needed before the node's is appended, which would make one of an empty one.
     metadata.required("name")
-    _stop_on_problems(findings)
+    stop_on_problems(findings)
     fill_defaults(pod)
     warn_of_node(spec, rules.node_name)
     make_static(pod, canonical=canonical, node_name=rules.node_name, source=rules.source)
     validate_pod(pod, findings)
     validate_uid(metadata)
-    _stop_on_problems(findings)
+    stop_on_problems(findings)
     _refuse_references(spec, allowed=LOCAL if rules.allow_references else frozenset())
     warn_of_priority(spec)
+    warn_of_change_hook(metadata, spec)
     return pod
-
-
-def _stop_on_problems(findings: Findings, code: RejectReason = RejectReason.INVALID) -> None:
-    if findings.problems.total:
-        raise _RefusalError(code, findings.problems)
 
 
 def _refuse_mirrors(metadata: Place) -> None:
     if CONFIG_MIRROR in metadata.get("annotations", {}):
         text = "this is the mirror of a static pod, not a pod of its own"
         metadata.wrong(text, "annotations", CONFIG_MIRROR)
-        _stop_on_problems(metadata.findings, RejectReason.NOT_A_POD)
+        stop_on_problems(metadata.findings, RejectReason.NOT_A_POD)
 
 
 def _refuse_references(spec: Place, *, allowed: frozenset[str]) -> None:
     for resource, path in api_references(spec):
         if resource not in allowed:
             spec.findings.problem(path, f"static pods may not reference {resource}")
-            _stop_on_problems(spec.findings, RejectReason.API_REFERENCE)
+            stop_on_problems(spec.findings, RejectReason.API_REFERENCE)
 
 
 def _claimed_name(value: Any, rules: ManifestRules) -> str:
@@ -177,12 +174,3 @@ def _claimed_name(value: Any, rules: ManifestRules) -> str:
         return ""
     name = static_name(name, rules.node_name)
     return "" if dns_subdomain(name) or dns_label(namespace) else f"{namespace}/{name}"
-
-
-def _sentences(findings: Findings, document: Document) -> tuple[str, ...]:
-    """Return the first of the warnings as sentences, and how many more there are."""
-    everything = [*document.warnings, *findings.unknown.first, *findings.warnings.first]
-    total = len(document.warnings) + findings.unknown.total + findings.warnings.total
-    told = [finding.sentence(document.line) for finding in everything[:MAX_WARNINGS]]
-    more = total - len(told)
-    return (*told, f"and {more} more warnings") if more else tuple(told)

@@ -18,17 +18,14 @@ from fnmatch import translate
 from operator import is_
 from pathlib import Path
 from re import compile as compiled
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from actors.messages.sources import RejectReason
-from actors.messages.units import Seconds, Timestamp
+from actors.messages.units import Timestamp
+from sources.file_signature import Signature
 
 SIZE_LIMIT: Final = 10 * 1024 * 1024
 """Bytes. A manifest has to be smaller: exactly this many are too many already, as in a kubelet."""
-
-TIMESTAMP_GRANULE: Final = Seconds(2.0)
-"""Two writes this close may leave one and the same modification time: 2 s on FAT, 1 s on old NFS,
-4 ms on the rest."""
 
 LEFTOVERS: Final = (
     "*~",
@@ -45,38 +42,6 @@ LEFTOVERS: Final = (
 """Names of what editors and patch tools leave beside a manifest."""
 
 _LEFTOVER: Final = compiled("|".join(translate(pattern) for pattern in LEFTOVERS))
-
-
-class Signature(NamedTuple):
-    """What tells one state of a file from the next without reading it; of a link's *target*.
-
-    The inode alone does not: a file system gives the number of a deleted file to the next one.
-    """
-
-    device: int
-    inode: int
-    size: int
-    modified_ns: int
-    changed_ns: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> Signature:
-        """Return the signature in ``status``."""
-        return cls(
-            status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-        )
-
-    @property
-    def modified(self) -> Timestamp:
-        """When the content was last written, as the file system (or its server) believes."""
-        return Timestamp(self.modified_ns / 1e9)
-
-    def is_final(self, seen: Timestamp) -> bool:
-        """Whether any write after ``seen`` is sure to change this signature.
-
-        Not when the last change was so short before ``seen`` that another may carry the same time.
-        """
-        return max(self.modified_ns, self.changed_ns) / 1e9 <= seen - TIMESTAMP_GRANULE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +82,15 @@ class Entry:
     """None for an ignored name. Of the link itself if it leads nowhere."""
     final: bool = field(default=False, compare=False, repr=False)
     """Whether the same signature in a later look proves the same content."""
+
+    @property
+    def is_open_to_others(self) -> bool:
+        """Whether anybody on this machine may read or write it."""
+        return self.signature is not None and self.signature.is_open_to_others
+
+    def says_the_same_as(self, other: Entry) -> bool:
+        """Whether both are the same to whoever judges them, whatever their names and times."""
+        return self.found == other.found and self.is_open_to_others == other.is_open_to_others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,10 @@ class Settings:
     file_check_frequency: Seconds
     """Time between two scans of ``static_pod_path``. 2 s, where a kubelet takes 20 s: changes are noticed
     at once, and the scan finds what no notification tells of, such as the target of a link."""
+    local_objects_dir: Path | None
+    """Directory of Secrets and ConfigMaps that static pods may reference, or one file of them. ``None`` is
+    none: static pods may reference nothing then. It may appear later, and is scanned as often as
+    ``static_pod_path``."""
     strict_manifests: bool
     """Refuse a manifest with unknown fields. Off, because a kubelet accepts it; a warning tells of it."""
     clear_on_missing_path: bool
@@ -50,7 +54,8 @@ class Settings:
     """Time between two such requests. 20 s as in a kubelet: somebody else's server pays for them."""
 
     sync_frequency: Seconds
-    """Longest time between two looks at a running pod. 1 min as in a kubelet."""
+    """Longest time between two looks at a running pod; 1 min as in a kubelet. The watch of a Secret or
+    ConfigMap that nobody reads for five times as long, and a minute at least, ends until it is read."""
     max_pods: int
     """Pods that the Node says it can take; 110 as in a kubelet. Nobody is turned away by it yet."""
 
@@ -137,4 +142,5 @@ def _cluster_in_effect(cluster: ClusterSettings) -> dict[str, Any]:
         "nodeStatusUpdateFrequency": format_duration(cluster.status_update_frequency),
         "nodeStatusReportFrequency": format_duration(cluster.status_report_frequency),
         "nodeLeaseDurationSeconds": int(cluster.lease_duration),
+        "configMapAndSecretChangeDetectionStrategy": cluster.change_detection.value,
     }

@@ -28,6 +28,8 @@ class VerdictBoard:
     """The standing verdicts of ``source`` as they are shown, logged and counted."""
 
     source: SourceName
+    subject: str = "pod"
+    """What the log calls what a manifest describes."""
     rejected: Counter[RejectReason] = field(default_factory=Counter)
     """Refusals since the process began."""
     _judged: PodsJudged | None = None
@@ -67,7 +69,7 @@ class VerdictBoard:
                 self.rejected[verdict.code] += 1
         log = structlog.get_logger(f"source/{self.source}")
         for verdict in changes(self._logged, verdicts):
-            _log_verdict(log, verdict, trouble)
+            _log_verdict(log, verdict, trouble, self.subject)
         self._logged = verdicts
 
 
@@ -76,7 +78,10 @@ def _bare(verdicts: Iterable[ManifestVerdict]) -> tuple[ManifestVerdict, ...]:
 
 
 def _log_verdict(
-    log: structlog.typing.FilteringBoundLogger, verdict: ManifestVerdict, trouble: str
+    log: structlog.typing.FilteringBoundLogger,
+    verdict: ManifestVerdict,
+    trouble: str,
+    subject: str,
 ) -> None:
     unusable = verdict.verdict in {Verdict.REJECTED, Verdict.KEPT, Verdict.SHADOWED}
     write = log.warning if unusable or verdict.warnings else log.info
@@ -88,5 +93,5 @@ def _log_verdict(
         verdict=verdict.verdict.value,
         reason=verdict.reason,
         warnings=list(verdict.warnings),
-        pod=verdict.pod,
+        **{subject: verdict.pod},
     )

@@ -37,11 +37,17 @@ class ClusterPorts:
         """Return how everything is; who does not answer ``within`` so long is shown as that."""
         calls, watches, mirrors, events = await asyncio.gather(
             or_unanswered("api-calls", asking.ask(system, self.calls, _calls, within)),
-            or_unanswered("watches", asking.ask(system, self.watches, _watches, within)),
+            self.described_watches(system, within),
             or_unanswered("mirror-keeper", asking.ask(system, self.mirrors, _mirrors, within)),
             or_unanswered("events", asking.ask(system, self.events, _events, within)),
         )
         return ClusterState(calls=calls, watches=watches, mirrors=mirrors, events=events)
+
+    async def described_watches(
+        self, system: ActorSystem, within: Seconds
+    ) -> WatchesDescribed | Unanswered:
+        """Return how the watches are."""
+        return await or_unanswered("watches", asking.ask(system, self.watches, _watches, within))
 
 
 def _calls(reply_to: Port[CallsDescribed]) -> DescribeCalls:

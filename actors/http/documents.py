@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from actors.http.answers import Unanswered
 from actors.kernel import ActorDescription
 from actors.messages.pod_manager import PodsDescribed
+from actors.messages.pods import SourceName
 from actors.messages.sources import ManifestVerdict, SourceDescribed
 from actors.messages.units import Timestamp
+
+LOCAL_OBJECTS: Final = SourceName("local-objects")
+"""Lists Secrets and ConfigMaps in place of pods, and is shown beside those that list pods."""
 
 
 def pod_list(described: PodsDescribed) -> dict[str, Any]:
@@ -44,17 +48,17 @@ def _source(source: SourceDescribed | Unanswered) -> dict[str, Any]:
         "epoch": list(source.epoch),
         "lastListed": None if source.last_listed is None else rfc3339(source.last_listed),
         "error": source.error,
-        "manifests": [_manifest(verdict) for verdict in source.manifests],
+        "manifests": [_manifest(verdict, source.name) for verdict in source.manifests],
     }
 
 
-def _manifest(verdict: ManifestVerdict) -> dict[str, Any]:
+def _manifest(verdict: ManifestVerdict, source: SourceName) -> dict[str, Any]:
     return {
         "path": verdict.path,
         "verdict": verdict.verdict.value,
         "reason": verdict.reason,
         "warnings": list(verdict.warnings),
-        "pod": verdict.pod,
+        "object" if source == LOCAL_OBJECTS else "pod": verdict.pod,
         "uid": verdict.uid,
     }
 

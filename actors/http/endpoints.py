@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import structlog
@@ -13,6 +13,9 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from actors.http import documents, health, metrics
 from actors.http.answers import Unanswered
+from actors.http.event_streams import EventStreams
+from actors.http.object_pages import watchz
+from actors.http.serving import KEPT
 from actors.http.state import Surroundings
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -26,6 +29,7 @@ class Endpoints:
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._of = surroundings
+        self._streams = EventStreams(surroundings)
 
     def health_application(self) -> web.Application:
         """Return what the healthz port serves."""
@@ -40,8 +44,12 @@ class Endpoints:
             "/configz": self.configz,
             "/sourcez": self.sourcez,
             "/actorz": self.actorz,
+            "/watchz": self.watchz,
+            "/events": self._streams.stream,
         }
         application = _application(self._health_routes() | routes)
+        application[KEPT] = self._streams.connections
+        application.on_shutdown.append(self._streams.close)
         if self._of.chaos:
             application.router.add_post("/debug/actors/{name:.+}/crash", self.crash)
         return application
@@ -80,11 +88,12 @@ class Endpoints:
 
     async def readyz(self, request: web.Request) -> web.Response:
         """Say whether any source has listed, and how each is."""
-        sources, cluster = await asyncio.gather(self._of.all_sources(), self._of.cluster_state())
-        checks = health.readiness(sources, self._of.system.clock.wall())
+        checks = health.readiness(await self._of.all_sources(), self._of.system.clock.wall())
         ok = health.is_ready(checks)
-        # The API server is shown, and makes nobody unready: static pods do without it.
-        checks += [health.api_server(cluster)] if cluster else []
+        if not _is_one_word(request, ok=ok):
+            # The API server is shown, and makes nobody unready: static pods do without it.
+            cluster = await self._of.cluster_state()
+            checks += [health.api_server(cluster)] if cluster else []
         return _report(request, checks, "readyz", ok=ok)
 
     async def readyz_of_source(self, request: web.Request) -> web.Response:
@@ -112,10 +121,22 @@ class Endpoints:
         """Return the tree of actors."""
         return web.json_response(documents.actors(_answered(await self._of.tree())))
 
+    async def watchz(self, _request: web.Request) -> web.Response:
+        """Return how each Secret and ConfigMap is held."""
+        kinds, watches = await asyncio.gather(self._of.all_objects(), self._of.watches())
+        now = self._of.system.clock.wall()
+        pieces = watchz([_answered(kind) for kind in kinds], watches, now)
+        return web.json_response(text=await _joined(pieces))
+
     async def metrics(self, _request: web.Request) -> web.Response:
         """Return the metrics; those of somebody who does not answer are missing."""
-        pods, sources, tree, cluster = await asyncio.gather(
-            self._of.pods(), self._of.all_sources(), self._of.tree(), self._of.cluster_state()
+        pods, sources, tree, cluster, objects, feed = await asyncio.gather(
+            self._of.pods(),
+            self._of.all_sources(),
+            self._of.tree(),
+            self._of.cluster_state(),
+            self._of.all_objects(),
+            self._of.feed_state(),
         )
         telemetry = self._of.system.telemetry
         measured = metrics.Measured(
@@ -126,6 +147,8 @@ class Endpoints:
             roles=telemetry.statistics(),
             dead_letters=telemetry.dead_letters(),
             cluster=cluster,
+            objects=objects,
+            feed=feed,
         )
         return web.Response(
             body=metrics.exposition(measured), headers={"Content-Type": CONTENT_TYPE_LATEST}
@@ -158,9 +181,23 @@ def _answered(answer: T | Unanswered) -> T:
 def _report(
     request: web.Request, checks: list[health.Check], name: str, *, ok: bool
 ) -> web.Response:
-    if ok and "verbose" not in request.query:
+    if _is_one_word(request, ok=ok):
         return web.Response(text="ok")
     return web.Response(text=health.report(checks, name, ok=ok), status=200 if ok else 500)
+
+
+def _is_one_word(request: web.Request, *, ok: bool) -> bool:
+    """Whether nobody wants to know more than that all is well."""
+    return ok and "verbose" not in request.query
+
+
+async def _joined(pieces: Iterable[str]) -> str:
+    """Return the whole text, made with time for others between two pieces."""
+    text: list[str] = []
+    for piece in pieces:
+        text.append(piece)
+        await asyncio.sleep(0)
+    return "".join(text)
 
 
 @web.middleware

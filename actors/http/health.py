@@ -7,14 +7,18 @@ dead makes nobody else unready.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from actors.http.answers import Unanswered
 from actors.http.cluster_state import ClusterState
+from actors.http.documents import LOCAL_OBJECTS
 from actors.kernel import ActorDescription
 from actors.messages.sources import SourceDescribed
 from actors.messages.units import Timestamp
+
+_SOURCE = "source/"
 
 _MOST_ERRORS = 5
 """Of thousands of watches all fail for a few reasons."""
@@ -54,7 +58,7 @@ def readiness(sources: Iterable[SourceDescribed | Unanswered], now: Timestamp) -
 
 
 def _readiness(source: SourceDescribed | Unanswered, now: Timestamp) -> Check:
-    name = f"source/{source.name}"
+    name = _SOURCE + source.name
     if isinstance(source, Unanswered):
         return Check(name=name, ok=False, text=source.reason)
     seen = (
@@ -68,23 +72,39 @@ def _readiness(source: SourceDescribed | Unanswered, now: Timestamp) -> Check:
 
 def api_server(state: ClusterState) -> Check:
     """Return a check for how we get on with the API server: which it is, as whom, and what is wrong."""
-    calls, watches = state.calls, state.watches
-    errors = [each.reason for each in (calls, watches) if isinstance(each, Unanswered)]
-    if not isinstance(calls, Unanswered):
-        errors += calls.troubles
-    if not isinstance(watches, Unanswered):
-        errors += [watch.error for watch in watches.watches if watch.error]
-    if errors:
-        shown = list(dict.fromkeys(errors))[:_MOST_ERRORS]
+    calls = state.calls
+    shown = list(islice(_each_once(_errors(state)), _MOST_ERRORS))
+    if shown:
         return Check(name="api-server", ok=False, text="; ".join(shown))
     if isinstance(calls, Unanswered) or not calls.server:
         return Check(name="api-server", ok=True)
     return Check(name="api-server", ok=True, text=f"{calls.server} as {calls.user}")
 
 
+def _errors(state: ClusterState) -> Iterator[str]:
+    calls, watches = state.calls, state.watches
+    yield from (each.reason for each in (calls, watches) if isinstance(each, Unanswered))
+    if not isinstance(calls, Unanswered):
+        yield from calls.troubles
+    if not isinstance(watches, Unanswered):
+        yield from (watch.error for watch in watches.watches if watch.error)
+
+
+def _each_once(errors: Iterable[str]) -> Iterator[str]:
+    seen: set[str] = set()
+    for error in errors:
+        if error not in seen:
+            seen.add(error)
+            yield error
+
+
 def is_ready(checks: Sequence[Check]) -> bool:
-    """Return whether the agent serves anything: a source has listed, or there is none to wait for."""
-    return not checks or any(check.ok for check in checks)
+    """Return whether the agent serves anything: a source has listed, or there is none to wait for.
+
+    Local objects are nothing by themselves: they count where there is no source of pods.
+    """
+    of_pods = [check for check in checks if check.name != _SOURCE + LOCAL_OBJECTS]
+    return not checks or any(check.ok for check in of_pods or checks)
 
 
 def report(checks: Iterable[Check], name: str, *, ok: bool) -> str:

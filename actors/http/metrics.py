@@ -17,11 +17,14 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
+from actors.event_feed import FeedDescribed
 from actors.http.answers import Unanswered
 from actors.http.cluster_metrics import cluster_metrics
 from actors.http.cluster_state import ClusterState
 from actors.http.families import counter, gauge
+from actors.http.object_metrics import feed_metrics, object_metrics
 from actors.kernel import SECONDS_BUCKETS, ActorDescription, RoleStatistics
+from actors.messages.objects import ObjectsDescribed
 from actors.messages.pod_manager import PodsDescribed
 from actors.messages.pods import Pod
 from actors.messages.sources import SourceDescribed, Verdict
@@ -39,6 +42,9 @@ class Measured:
     dead_letters: Mapping[tuple[str, str], int]
     cluster: ClusterState | None = None
     """None for a standalone agent."""
+    objects: Sequence[ObjectsDescribed | Unanswered] = ()
+    feed: FeedDescribed | Unanswered | None = None
+    """None for an agent that tells of no events."""
 
 
 class _Once(Collector):
@@ -62,6 +68,8 @@ def exposition(measured: Measured) -> bytes:
                 *_tree(measured.tree),
                 *_roles(measured.roles),
                 *_dead_letters(measured.dead_letters),
+                *object_metrics(measured.objects),
+                *feed_metrics(measured.feed),
                 *(cluster_metrics(measured.cluster) if measured.cluster else ()),
             ]
         )

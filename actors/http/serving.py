@@ -6,7 +6,7 @@ import asyncio
 import logging
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -23,6 +23,9 @@ IDLE: Final = Seconds(75.0)
 MOST_CONNECTIONS: Final = 200
 """Of each port. The oldest is cut for the one that is too many, so that clients who say nothing, or
 never read, can neither keep others out nor use up the process's descriptors (1,024, usually)."""
+
+KEPT: Final = web.AppKey("kept", Collection)
+"""Connections of an application that are not cut for others: it bounds their number itself."""
 
 _CLIENTS_FAULTS = logging.getLogger("aiohttp.garbage")
 """What aiohttp says of requests that it cannot read: whatever was sent, with a traceback. Failures of
@@ -62,13 +65,15 @@ class Serving:
             logger=_CLIENTS_FAULTS,
             keepalive_timeout=IDLE,
             shutdown_timeout=GRACE,
+            handler_cancellation=True,  # who has left needs no answer, and no events
         )
         self._runners.append(runner)
         await runner.setup()
         server = runner.server
         assert server is not None  # noqa: S101  # there is one after setup
+        kept = application.get(KEPT, frozenset())
         for listener in sockets:
-            listening = await self._loop.create_server(_bounded(server), sock=listener.dup())
+            listening = await self._loop.create_server(_bounded(server, kept), sock=listener.dup())
             self._servers.append(listening)
 
     def _run(self) -> None:
@@ -87,27 +92,36 @@ class Serving:
         """Let go of the listening sockets at once, and of who is being answered after a grace."""
         for listening in self._servers:
             listening.close()
+        transports = [each.transport for each in self._connections() if each.transport]
         await asyncio.gather(*(runner.cleanup() for runner in self._runners))
+        for transport in transports:
+            transport.abort()  # what nobody has read by now would keep its socket open
 
     def _cut(self) -> None:
         """Close what is still open, in a loop in which anything may have gone wrong."""
         for listening in self._servers:
             listening.close()
-        for runner in self._runners:
-            for connection in runner.server.connections if runner.server else ():
-                _abort(connection)
+        for connection in self._connections():
+            _abort(connection)
         for task in asyncio.all_tasks(self._loop):
             task.cancel()
         self._loop.call_soon(self._loop.stop)
         with suppress(BaseException):  # what ended it once may do so again
             self._loop.run_forever()
 
+    def _connections(self) -> list[web.RequestHandler]:
+        servers = [runner.server for runner in self._runners if runner.server]
+        return [connection for server in servers for connection in server.connections]
 
-def _bounded(server: web.Server) -> Callable[[], asyncio.Protocol]:
+
+def _bounded(
+    server: web.Server, kept: Collection[web.RequestHandler]
+) -> Callable[[], asyncio.Protocol]:
     """Return what makes the protocol of a new connection, and cuts the oldest one if need be."""
 
     def connection() -> asyncio.Protocol:
-        for oldest in server.connections[: 1 - MOST_CONNECTIONS]:
+        others = [each for each in server.connections if each not in kept]
+        for oldest in others[: 1 - MOST_CONNECTIONS]:
             _abort(oldest)
         return server()
 

@@ -7,12 +7,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
+from actors.event_feed import (
+    AttachReader,
+    DescribeFeed,
+    EventFeedMessage,
+    FeedDescribed,
+    ReaderAttached,
+    Told,
+)
 from actors.http.answers import Unanswered, or_unanswered
 from actors.http.cluster_state import ClusterPorts, ClusterState
 from actors.kernel import ActorDescription, ActorSystem, Port, asking
+from actors.messages.objects import (
+    DescribeObjects,
+    ObjectKind,
+    ObjectManagerMessage,
+    ObjectsDescribed,
+)
 from actors.messages.pod_manager import (
     DescribePod,
     DescribePods,
@@ -21,14 +35,26 @@ from actors.messages.pod_manager import (
     PodsDescribed,
 )
 from actors.messages.pods import JsonObject, SourceName
-from actors.messages.sources import DescribeSource, SourceDescribed, SourceMessage
+from actors.messages.sources import DescribeSource, SourceDescribed
 from actors.messages.units import Seconds
+from actors.messages.watches import WatchesDescribed
 
 A = TypeVar("A")
 
 ANSWER_WITHIN = Seconds(2.0)
 """An actor that takes longer is not well: their handlers take milliseconds, and the longest wait
 between two of its lives, before its supervisor gives up, is 1.7 s."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long readers of events are waited for."""
+
+    keep_alive: Seconds = Seconds(15.0)
+    """After so long without events a reader is told that there are none, which finds those that are
+    gone. Proxies take a connection for dead after half a minute at the least."""
+    farewell: Seconds = Seconds(5.0)
+    """To read what is left when it is over. Who takes longer is cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +66,7 @@ class Surroundings:
 
     system: ActorSystem
     pod_manager: Port[PodManagerMessage]
-    sources: Mapping[SourceName, Port[SourceMessage]]
+    sources: Mapping[SourceName, Port[DescribeSource]]
     node_name: str
     configuration: JsonObject
     """What ``/configz`` answers."""
@@ -48,8 +74,13 @@ class Surroundings:
     """Actors may be crashed on request."""
     cluster: ClusterPorts | None = None
     """Who deals with the API server; None for a standalone agent."""
+    objects: Mapping[ObjectKind, Port[ObjectManagerMessage]] = field(default_factory=dict)
+    """Who manages the objects of each kind."""
+    feed: Port[EventFeedMessage] | None = None
+    """Who tells of events; None when nobody does."""
     answer_within: Seconds = ANSWER_WITHIN
     """How long an actor may take to answer. Whoever takes longer is shown as not answering."""
+    patience: Patience = field(default_factory=Patience)
 
     async def tree(self) -> tuple[ActorDescription, ...] | Unanswered:
         """Return the actors, parents before their children."""
@@ -98,6 +129,55 @@ class Surroundings:
         if self.cluster is None:
             return None
         return await self.cluster.state(self.system, self.answer_within)
+
+    async def watches(self) -> WatchesDescribed | Unanswered | None:
+        """Return how the watches at the API server are; None for a standalone agent."""
+        if self.cluster is None:
+            return None
+        return await self.cluster.described_watches(self.system, self.answer_within)
+
+    async def all_objects(self) -> tuple[ObjectsDescribed | Unanswered, ...]:
+        """Return how the objects of all kinds are held, asked side by side."""
+        return tuple(await asyncio.gather(*(self._objects(kind) for kind in self.objects)))
+
+    async def _objects(self, kind: ObjectKind) -> ObjectsDescribed | Unanswered:
+        return await or_unanswered(
+            f"the manager of {kind}s",
+            asking.ask(
+                self.system,
+                self.objects[kind],
+                lambda reply_to: DescribeObjects(reply_to=reply_to),
+                self.answer_within,
+            ),
+        )
+
+    async def feed_state(self) -> FeedDescribed | Unanswered | None:
+        """Return how the event feed is; None when there is none."""
+        if self.feed is None:
+            return None
+        return await or_unanswered(
+            "event-feed",
+            asking.ask(
+                self.system,
+                self.feed,
+                lambda reply_to: DescribeFeed(reply_to=reply_to),
+                self.answer_within,
+            ),
+        )
+
+    async def attach(self, reader: Port[Told]) -> ReaderAttached | Unanswered:
+        """Have a reader told every event from here on."""
+        if self.feed is None:
+            return Unanswered(name="event-feed", reason="there is none")
+        return await or_unanswered(
+            "event-feed",
+            asking.ask(
+                self.system,
+                self.feed,
+                lambda reply_to: AttachReader(reader=reader, reply_to=reply_to),
+                self.answer_within,
+            ),
+        )
 
     async def crash(self, name: str) -> bool | Unanswered:
         """Make an actor fail; return False if there is none of that name."""

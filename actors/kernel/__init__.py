@@ -13,6 +13,7 @@ from actors.kernel.endings import Ended, EndReason, Hook
 from actors.kernel.ports import (
     ActorCrashedError,
     ActorDeadError,
+    Address,
     AskInsideActorError,
     AskTimeoutError,
     Key,
@@ -51,6 +52,7 @@ __all__ = [
     "ActorDeadError",
     "ActorDescription",
     "ActorSystem",
+    "Address",
     "AnySpec",
     "AskInsideActorError",
     "AskTimeoutError",

@@ -7,7 +7,7 @@ holds of it, and can do nothing but ``tell``.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from typing_extensions import override
 
@@ -18,6 +18,7 @@ M = TypeVar("M")
 __all__ = [
     "ActorCrashedError",
     "ActorDeadError",
+    "Address",
     "AskInsideActorError",
     "AskTimeoutError",
     "Key",
@@ -61,6 +62,14 @@ class Key(Generic[M]):
     def role(self) -> str:
         """The first part of the path."""
         return self.path.partition("/")[0]
+
+
+class Address(Protocol):
+    """Finds the port of a key, whether or not its actor exists yet."""
+
+    def __call__(self, key: Key[M], /) -> Port[M]:
+        """Return the port of ``key``."""
+        ...
 
 
 class ActorDeadError(Exception):

@@ -19,7 +19,7 @@ MOST_DOUBLINGS = 30
 """2**30 times anything is beyond every cap, and far from what overflows a float."""
 
 SentAt: TypeAlias = tuple[float, ...]
-"""When the last requests were answered, oldest first; as many as are allowed in a window."""
+"""When the requests of the last window were answered, oldest first; as many as are allowed in one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +93,9 @@ def pause(sent: SentAt, now: float, rules: WatchRules) -> Seconds:
 
 
 def noted(sent: SentAt, now: float, rules: WatchRules) -> SentAt:
-    """Return ``sent`` with one request more."""
-    return (*sent, now)[-rules.most_requests :]
+    """Return ``sent`` with one request more, and without what no longer counts."""
+    recent = (at for at in sent[1 - rules.most_requests :] if at + rules.request_window > now)
+    return (*recent, now)
 
 
 def probe_at(last: float, now: float, rules: WatchRules, chance: random.Random) -> float:

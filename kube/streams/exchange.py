@@ -15,6 +15,7 @@ from pyreqwest.exceptions import (
 from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
+from actors.messages.units import Seconds
 from kube.cancelling import heed_cancelling
 from kube.errors import ApiError, error_of_transport
 from kube.streams.gate import LostError, Permit
@@ -65,28 +66,55 @@ class Exchange:
         heed_cancelling()
 
 
-async def open_exchange(lane: Lane, permit: Permit, build: Callable[[], StreamRequest]) -> Exchange:
+async def open_exchange(
+    lane: Lane, permit: Permit, build: Callable[[], StreamRequest], within: Seconds
+) -> Exchange:
     """Send the request that ``build`` returns; return its answer. Raises ``ApiError``.
 
-    May be cancelled: the request is then left to itself, which closes it once it is open. If it were
-    cancelled too, its stream would stay open at the server until it times out there.
+    Gives up after ``within``, and may be cancelled: the request is then left to itself, and closed once
+    it is open. If it were cancelled too, its stream would stay open at the server until it times out
+    there.
     """
-    opening = asyncio.get_running_loop().create_task(_open(lane, permit, build))
-    lane.keep(opening)
+    loop = asyncio.get_running_loop()
+    # A shield and a timeout of asyncio would do the same in twice as many turns of the loop.
+    opened: asyncio.Future[Exchange] = loop.create_future()
+    timer = loop.call_later(within, _give_up, opened, within)
+    lane.run(_open(lane, permit, build, opened))
     try:
-        return await asyncio.shield(opening)
+        return await opened
     except asyncio.CancelledError:
-        lane.run(_close_once_open(opening))
+        if not opened.cancelled() and opened.exception() is None:
+            lane.run(opened.result().close())  # it came in the very same moment
         raise
+    finally:
+        timer.cancel()
 
 
-async def _open(lane: Lane, permit: Permit, build: Callable[[], StreamRequest]) -> Exchange:
+def _give_up(opened: asyncio.Future[Exchange], within: Seconds) -> None:
+    if not opened.done():
+        # This one only: others on the same connection may be answered.
+        opened.set_exception(error_of_transport(TimeoutError(), within))
+
+
+async def _open(
+    lane: Lane,
+    permit: Permit,
+    build: Callable[[], StreamRequest],
+    opened: asyncio.Future[Exchange],
+) -> None:
+    """Set what ``opened`` has to say; if nobody waits for it any more, close what was opened."""
     try:
         exchange = await _entered(lane, permit, build, tries=2)
-    except PyreqwestError as broken:
-        raise _error_of(broken, lane, permit) from None
+    except BaseException as broken:  # noqa: BLE001  # bugs are for who waits, too
+        error = _error_of(broken, lane, permit) if isinstance(broken, PyreqwestError) else broken
+        if not opened.done():
+            opened.set_exception(error)
+        return
     lane.gate.answered(permit)
-    return exchange
+    if opened.done():
+        await exchange.close()
+    else:
+        opened.set_result(exchange)
 
 
 def _error_of(broken: PyreqwestError, lane: Lane, permit: Permit) -> ApiError:
@@ -122,11 +150,3 @@ async def _entered(
         if tries == 1 or CLOSING not in str(broken.args):
             raise
     return await _entered(lane, permit, build, tries - 1)
-
-
-async def _close_once_open(opening: asyncio.Task[Exchange]) -> None:
-    try:
-        exchange = await opening
-    except ApiError:
-        return
-    await exchange.close()

@@ -12,6 +12,7 @@ import asyncio
 from enum import StrEnum
 from typing import Final
 
+from actors.messages.api import FailureKind
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
 from actors.messages.watches import (
@@ -54,6 +55,7 @@ class Follower:
         "_asked",
         "_failures",
         "_heard",
+        "_list_mark",
         "_lists_next",
         "_next_at",
         "_reconnects",
@@ -63,6 +65,7 @@ class Follower:
         "_since",
         "_version",
         "_was_opened",
+        "mark",
         "state",
         "subscribers",
         "target",
@@ -72,13 +75,17 @@ class Follower:
     def __init__(self, target: WatchTarget, shared: Surroundings) -> None:
         self.target = target
         self.subscribers: Subscribers = ()
+        self.mark = 0
+        """The highest that a subscriber gave."""
         self.state = State.WAITING
         self.task: asyncio.Task[None] | None = None
         self._shared = shared
-        self._sending = Sending(target, shared)
+        self._sending = Sending(target, shared, self._note_sent)
         # The last one seen. While a list comes next it is what that must not be older than.
         self._version = shared.memory.versions.get(target, "")
         self._lists_next = True
+        # As it was when the first request of the present list was sent; None before, and in a stream.
+        self._list_mark: int | None = None
         self._failures = 0
         self._heard = False
         self._asked = False
@@ -97,19 +104,53 @@ class Follower:
             self._sending.close()
             self._remember()
 
-    def relist(self) -> None:
-        """Have the next round be a list, and at once, unless the watch waits for its next attempt."""
+    def relist(self, mark: int) -> None:
+        """Have the next round be a list, and at once, unless the watch waits for its next attempt.
+
+        One that waits after a 403 does not wait any longer: who asks may know that it is over. A list
+        that is under way is left alone if it has the mark, or is not sent yet.
+        """
+        self.mark = max(self.mark, mark)
         if self._resting:
             self._lists_next = True
-        elif self.task is not None:
-            self._asked = True
-            self.task.cancel()
+            if self._waits_for_permission():
+                self._failures = 0
+                self._interrupt()
+        elif not self._lists_as_asked(mark):
+            self._interrupt()
 
     def stop(self) -> None:
         """Follow no longer."""
         self._asked = False
         if self.task is not None:
             self.task.cancel()
+
+    def _lists_as_asked(self, mark: int) -> bool:
+        is_sent = self._list_mark is not None
+        return self._lists_next and (not is_sent or 0 < mark <= (self._list_mark or 0))
+
+    def _waits_for_permission(self) -> bool:
+        is_forbidden = (
+            self.trouble is not None and self.trouble.failure.kind is FailureKind.FORBIDDEN
+        )
+        return is_forbidden and self._next_at is not None
+
+    def _interrupt(self) -> None:
+        """Cancel what is awaited, to go on."""
+        if self.task is not None and not self._asked:
+            self._asked = True
+            self.task.cancel()
+
+    def _was_interrupted(self) -> bool:
+        """Return whether a cancelling was to go on; if it was, it is over."""
+        if not self._asked:
+            return False
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  # in a coroutine there is one
+        while task.cancelling():  # once for each time that it was asked
+            task.uncancel()
+        self._asked = False
+        return True
 
     @property
     def trouble(self) -> WatchFailed | None:
@@ -137,6 +178,7 @@ class Follower:
         error: ApiError | None = None
         self._resting = False
         self._was_opened = None
+        self._list_mark = None
         self._heard = False
         verb = "list" if self._lists_next else "watch"
         try:
@@ -144,9 +186,11 @@ class Follower:
         except ApiError as failed:
             error = failed
         except asyncio.CancelledError:
-            if not self._asked:
+            if not self._was_interrupted():
                 raise
-            self._begin_anew()
+            self._lists_next = True
+            self._count(ASKED)
+            self._enter(State.WAITING)
             return
         if verb == "list" and error is None:
             return
@@ -156,17 +200,6 @@ class Follower:
         self._resting = True
         self._take(step, verb, error)
         await self._rest(step.delay)
-
-    def _begin_anew(self) -> None:
-        """Go on with a list: that is what the round was cancelled for."""
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101  # in a coroutine there is one
-        while task.cancelling():  # once for each time that it was asked
-            task.uncancel()
-        self._asked = False
-        self._lists_next = True
-        self._count(ASKED)
-        self._enter(State.WAITING)
 
     def _ended(self, error: ApiError | None) -> Round:
         lasted = 0.0
@@ -193,8 +226,13 @@ class Follower:
     async def _rest(self, delay: Seconds) -> None:
         if delay > 0.0:
             self._next_at = asyncio.get_running_loop().time() + delay
-            await asyncio.sleep(delay)
-            self._next_at = None
+            try:
+                await asyncio.sleep(delay)
+            except asyncio.CancelledError:
+                if not self._was_interrupted():
+                    raise
+            finally:
+                self._next_at = None
 
     # A list.
 
@@ -207,8 +245,17 @@ class Follower:
         self._version = found.version
         self._lists_next = False
         self._tell(
-            ObjectsAre(target=self.target, objects=found.objects, resource_version=found.version)
+            ObjectsAre(
+                target=self.target,
+                objects=found.objects,
+                resource_version=found.version,
+                mark=self._list_mark or 0,
+            )
         )
+
+    def _note_sent(self) -> None:
+        if self._lists_next and self._list_mark is None:
+            self._list_mark = self.mark
 
     # A stream.
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final, TypeAlias
-from urllib.parse import urlencode
 
 from pyreqwest.client import Client
 from pyreqwest.request import StreamRequest
@@ -24,6 +23,7 @@ from kube.clients import base_url
 from kube.errors import ApiError, error_of_transport
 from kube.streams.gate import Gate
 from kube.streams.identity import Identity
+from kube.streams.queries import query_text
 from kube.streams.rules import WatchRules
 
 MakeClient: TypeAlias = Callable[[Access, str], Client]
@@ -41,7 +41,7 @@ class Lane:
         self.connection = access.connection
         self.gate = gate
         self.places = 0
-        self.pending: set[asyncio.Task[Any]] = set()
+        self.pending: set[asyncio.Task[None]] = set()
         """Requests that are being opened or closed, perhaps for somebody who has gone."""
         # The only one who holds the client: its socket is closed when nobody does any more, and what
         # a frame of a cancelled task holds would wait for the garbage collector.
@@ -64,7 +64,7 @@ class Lane:
         ``longest`` ends it whatever happens, also when nobody waits for its answer any more.
         Raises pyreqwest's errors for a URL that is none, and CancelledError after ``close``.
         """
-        url = f"{base_url(access)}{path}?{urlencode(query)}"
+        url = f"{base_url(access)}{path}?{query_text(query)}"
         builder = self._building.result().get(url)
         builder = builder.streamed_read_buffer_limit(READ_BUFFER)
         builder = builder.timeout(timedelta(seconds=longest))
@@ -81,10 +81,7 @@ class Lane:
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Have ``work`` done before the client is closed."""
-        self.keep(asyncio.get_running_loop().create_task(work))
-
-    def keep(self, task: asyncio.Task[Any]) -> None:
-        """Have ``task`` awaited before the client is closed."""
+        task = asyncio.get_running_loop().create_task(work)
         self.pending.add(task)
         task.add_done_callback(self.pending.discard)
 
@@ -155,8 +152,9 @@ class Lanes:
         await asyncio.gather(*self._closing)
 
     def _has_room(self, lane: Lane, access: Access) -> bool:
-        fits = lane.connection == access.connection and lane.is_usable
-        return fits and lane.places < self._rules.streams_per_client
+        # What is looked at first is what most lanes of a big node have not got.
+        has_room = lane.places < self._rules.streams_per_client
+        return has_room and lane.connection == access.connection and lane.is_usable
 
     def _new(self, access: Access) -> Lane:
         def build() -> Client:

@@ -19,6 +19,8 @@ class WatchMemory:
 
     subscribers: dict[WatchTarget, Subscribers] = field(default_factory=dict)
     """Written by the actor. The loop has a copy, so that a newcomer hears nothing before its list."""
+    marks: dict[WatchTarget, int] = field(default_factory=dict)
+    """Written by the actor: the highest mark of each target that is wanted, if it is not 0."""
     reconnects: Counter[str] = field(default_factory=Counter)
     """Written by the loop's thread; by reason."""
     requests: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -28,6 +30,20 @@ class WatchMemory:
     versions: dict[WatchTarget, str] = field(default_factory=dict)
     """Written by the loop's thread when a watch ends: the last version seen, so that the next life does
     not go back in time. Only of collections, which are read from the server's cache."""
+
+    def want(self, target: WatchTarget, subscriber: Port[WatchFact], mark: int) -> None:
+        """Remember that ``subscriber`` wants ``target``, and the highest mark."""
+        self.subscribers[target] = with_one(self.subscribers.get(target, ()), subscriber)
+        if mark > self.marks.get(target, 0):
+            self.marks[target] = mark
+
+    def forget(self, target: WatchTarget, subscriber: Port[WatchFact]) -> None:
+        """Remember ``target`` for everybody but ``subscriber``; nothing of it if that was the last."""
+        left = without_one(self.subscribers.pop(target, ()), subscriber)
+        if left:
+            self.subscribers[target] = left
+        else:
+            self.marks.pop(target, None)
 
 
 def with_one(subscribers: Subscribers, subscriber: Port[WatchFact]) -> Subscribers:

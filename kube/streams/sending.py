@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 
-from pyreqwest.request import StreamRequest
-
 from actors.messages.api import FailureKind
 from actors.messages.units import Seconds
 from actors.messages.watches import WatchTarget
@@ -26,11 +24,18 @@ from kube.streams.surroundings import Surroundings
 class Sending:
     """Sends the requests of one target, one at a time. Has a place on a client until ``close``."""
 
-    __slots__ = ("_lane", "_sent", "_shared", "_target", "access")
+    __slots__ = ("_before_each", "_lane", "_sent", "_shared", "_target", "access")
 
-    def __init__(self, target: WatchTarget, shared: Surroundings) -> None:
+    def __init__(
+        self,
+        target: WatchTarget,
+        shared: Surroundings,
+        before_each: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``before_each`` is called right before a request is sent."""
         self._target = target
         self._shared = shared
+        self._before_each = before_each
         self._lane: Lane | None = None
         self._sent: SentAt = ()
         self.access: Access | None = None
@@ -76,8 +81,9 @@ class Sending:
         await lane.ready()
         build = partial(lane.request, access, url_path(self._target), query, longest)
         permit = await self._admitted(lane, paced=paced)
+        self._before_each()
         try:
-            exchange = await self._answered(lane, permit, build)
+            exchange = await open_exchange(lane, permit, build, self._shared.rules.answer_within)
         except ApiError:
             self._shared.count_request(access, "<error>")
             self._shared.identity.doubt()
@@ -97,24 +103,15 @@ class Sending:
         """Return once a request may be sent, with one of the openings taken."""
         if paced:
             now = asyncio.get_running_loop().time()
-            await asyncio.sleep(pause(self._sent, now, self._shared.rules))
+            wait = pause(self._sent, now, self._shared.rules)
+            if wait > 0.0:
+                await asyncio.sleep(wait)
         while True:
             permit = await lane.gate.enter()
             await self._shared.openings.acquire()
             if lane.gate.lets(permit):
                 return permit
             self._shared.openings.release()
-
-    async def _answered(
-        self, lane: Lane, permit: Permit, build: Callable[[], StreamRequest]
-    ) -> Exchange:
-        within = self._shared.rules.answer_within
-        try:
-            async with asyncio.timeout(within):
-                return await open_exchange(lane, permit, build)
-        except TimeoutError as late:
-            # This one only: others on the same connection may be answered.
-            raise error_of_transport(late, within) from None
 
     async def _refusal(self, exchange: Exchange) -> ApiError:
         """Return the error that an answer other than 200 stands for."""

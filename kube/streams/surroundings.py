@@ -23,6 +23,8 @@ class Surroundings:
     lanes: Lanes
     openings: asyncio.Semaphore
     """The places for requests that wait for their answer, of the whole process."""
+    errands: asyncio.Semaphore
+    """The places for lists beside watches."""
     memory: WatchMemory
     rules: WatchRules
     chance: random.Random

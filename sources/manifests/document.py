@@ -26,6 +26,9 @@ pod, and judged within seconds. Text counts by its length, so that aliases of a 
 
 CHARACTERS_PER_WEIGHT = 128
 
+ONLY_THE_FIRST = "only the first document counts"
+"""How the warning begins that another document follows, or what may be one."""
+
 Lines: TypeAlias = dict[int, dict[str | int, int]]
 """For the ``id`` of each container: the line of each of its keys or items."""
 
@@ -68,6 +71,14 @@ class Document:
     warnings: list[Finding] = field(default_factory=list)
     _located: list[Located | None] = field(default_factory=list)
     """The answer of ``locate``, once it was asked for."""
+
+    @property
+    def has_followers(self) -> bool:
+        """Whether another document follows, or what may be one."""
+        return any(
+            not warning.path and warning.text.startswith(ONLY_THE_FIRST)
+            for warning in self.warnings
+        )
 
     def line(self, path: Path) -> int:
         """Return the line of the field at ``path``, counted from 1; 0 when it cannot be told."""

@@ -1,4 +1,4 @@
-"""Whether a document has the fields and types of a v1 Pod; returns a copy that has nothing else.
+"""Whether a document has the fields and types of its kind; returns a copy that has nothing else.
 
 The fields come from ``pod_schema.json``, which is made from the kubernetes client's models (see
 ``tools/generate_pod_schema.py``): to import those takes half a second and 35 MB. As in Kubernetes
@@ -43,7 +43,18 @@ def conform_pod(value: dict[str, Any], findings: Findings) -> dict[str, Any]:
     Wrong types are told as problems, other fields as unknown. The copy is of use only when there
     is no problem. Shares nothing that can be changed with ``value``.
     """
-    conformed: dict[str, Any] = _conform("V1Pod")(value, (), findings)
+    return _conformed(_conform("V1Pod"), value, findings)
+
+
+def conform_fields(
+    fields: dict[str, str], value: dict[str, Any], findings: Findings
+) -> dict[str, Any]:
+    """As ``conform_pod`` for an object with ``fields``, in the notation of the generated table."""
+    return _conformed(_object_of(fields), value, findings)
+
+
+def _conformed(conform: Conform, value: dict[str, Any], findings: Findings) -> dict[str, Any]:
+    conformed: dict[str, Any] = conform(value, (), findings)
     return conformed
 
 

@@ -9,6 +9,7 @@ because that is what Kubernetes' parser does, and both are warned of.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from actors.messages.sources import RejectReason
 from sources.manifests.document import (
     MAX_DEPTH,
     MAX_WEIGHT,
+    ONLY_THE_FIRST,
     Document,
     DocumentError,
     Lines,
@@ -31,6 +33,9 @@ from sources.manifests.yaml_scalars import Scalar, TagError, plain_scalar, tagge
 
 # libyaml's parser is many times faster; PyYAML is also built without it.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+# What Python's own parser quotes may be part of a password; libyaml quotes nothing but YAML's signs.
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 
 _MERGE = "<<"
 _MAP_TAGS = frozenset({None, "!", "tag:yaml.org,2002:map"})
@@ -169,9 +174,9 @@ class _Builder:
     def _alias(self, event: Any) -> None:
         line = event.start_mark.line + 1
         if any(frame.anchor == event.anchor for frame in self._stack):
-            raise _syntax(line, f"the alias *{event.anchor} stands inside of what it repeats")
+            raise _syntax(line, "an alias stands inside of what it repeats")
         if event.anchor not in self._anchors:
-            raise _syntax(line, f"the alias *{event.anchor} has no anchor")
+            raise _syntax(line, "an alias has no anchor")
         value, weight = self._anchors[event.anchor]
         if self._wants_key() and isinstance(value, (dict, list)):
             raise _syntax(line, "a map or a list cannot be a key")
@@ -269,7 +274,7 @@ def _look_behind(events: Any, warnings: list[Finding]) -> None:
 
 
 def _only_the_first(detail: str) -> Finding:
-    return Finding((), f"only the first document counts{detail}")
+    return Finding((), f"{ONLY_THE_FIRST}{detail}")
 
 
 def _syntax(line: int, sentence: str) -> DocumentError:
@@ -279,5 +284,13 @@ def _syntax(line: int, sentence: str) -> DocumentError:
 def _sentence(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     place = f"line {mark.line + 1}: " if mark else ""
-    problem = getattr(error, "problem", None) or getattr(error, "reason", "it cannot be read")
-    return one_line(f"{place}not YAML: {problem}")
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None)
+    problem = str(problem or "it cannot be read")
+    return one_line(f"{place}not YAML: {_shown(problem)}")
+
+
+def _without_quotes(problem: str) -> str:
+    return _QUOTED.sub("…", problem)
+
+
+_shown = _without_quotes if _Loader is yaml.SafeLoader else str

@@ -1,0 +1,269 @@
+"""Who holds objects: for those of the API server one actor each, and one for all local files.
+
+The manager's hand on its holders: it starts them, keeps them informed, passes reads on, and stops who
+has let go. A holder that is to let go is told nothing more until it has: so its ``HolderDone`` belongs
+to the one time that it was told to, and none is stopped that has taken up a watch again. What comes
+meanwhile waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from typing_extensions import override
+
+from actors.kernel import ChildSpec, DynamicMessage, Key, Port, StartChild, StopChild, Timer
+from actors.messages.holders import (
+    HolderIs,
+    HolderMessage,
+    ListLocalObjects,
+    ReadObject,
+    ReferencesAre,
+)
+from actors.messages.objects import ObjectId, ObjectRead, ReadVerdict
+from actors.messages.units import Seconds
+
+STOPPED_WITHIN = Seconds(10.0)
+"""A child has five seconds to stop; who did not by then is abandoned, and heard of no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holders:
+    """How holders are made and found."""
+
+    make_spec: Callable[[ObjectId], ChildSpec[Any]]
+    """For a holder that knows nothing. What its factory makes shares one memory, life after life."""
+    address: Callable[[Key[Any]], Port[HolderMessage]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppedHoldersEnded:
+    """Holders that were stopped a while ago are gone by now."""
+
+
+@dataclass(slots=True)
+class Holding:
+    """One holder, and what was said to it and by it."""
+
+    spec: ChildSpec[Any]
+    port: Port[HolderMessage]
+    told: ReferencesAre
+    news: HolderIs | None = None
+    """The latest."""
+    waiting: tuple[ReadObject, ...] = ()
+    """Reads that came while it was letting go."""
+
+    @property
+    def is_letting_go(self) -> bool:
+        """It was told that nobody needs it, and has not answered."""
+        return self.told.references == 0
+
+
+@dataclass(slots=True)
+class HoldingsMemory:
+    """What outlives a life of the manager: its holders live on."""
+
+    holdings: dict[ObjectId, Holding] = field(default_factory=dict)
+    stopped: dict[ObjectId, ChildSpec[Any]] = field(default_factory=dict)
+    """Specs of holders that were stopped, and may still be at it."""
+    stopped_before: dict[ObjectId, ChildSpec[Any]] = field(default_factory=dict)
+    """Those that were so for a while."""
+
+
+class Holdings:
+    """The holders of the objects of one origin."""
+
+    trouble: str = ""
+    """Why there are none; empty when there are."""
+
+    def adopt(self) -> None:
+        """Repeat everything that was said last: a crash may have come in between.
+
+        Holders that are alive stay as they are.
+        """
+
+    def needed(self, wanted: ObjectId, references: ReferencesAre) -> None:
+        """Have the object held for these references, or for none. May repeat."""
+
+    def done(self, wanted: ObjectId, references: ReferencesAre) -> None:
+        """Stop a holder that has let go, unless there are ``references`` again."""
+
+    def forget_ended(self) -> None:
+        """Forget the holders that were stopped long ago."""
+
+    def read(self, request: ReadObject) -> None:
+        """Have the holder of a referenced object answer ``request``."""
+        raise NotImplementedError
+
+    def note(self, news: HolderIs) -> HolderIs | None:
+        """Remember ``news`` of an object; return what had been told of it before."""
+        raise NotImplementedError
+
+    def news(self, wanted: ObjectId) -> HolderIs | None:
+        """Return what was told of an object last."""
+        raise NotImplementedError
+
+
+class ApiHoldings(Holdings):
+    """The holders of objects of the API server: one for each, as long as pods reference it."""
+
+    def __init__(
+        self,
+        holders: Holders,
+        supervisor: Port[DynamicMessage],
+        after: Callable[[Seconds, StoppedHoldersEnded], Timer],
+        memory: HoldingsMemory,
+    ) -> None:
+        self._holders = holders
+        self._supervisor = supervisor
+        self._after = after
+        self._memory = memory
+
+    @override
+    def adopt(self) -> None:
+        for holding in self._memory.holdings.values():
+            self._supervisor.tell(StartChild(spec=holding.spec))
+            holding.port.tell(holding.told)
+        if self._memory.stopped or self._memory.stopped_before:
+            self._after(STOPPED_WITHIN, StoppedHoldersEnded())
+
+    @override
+    def needed(self, wanted: ObjectId, references: ReferencesAre) -> None:
+        holding = self._memory.holdings.get(wanted)
+        if holding is None:
+            if references.references:
+                self._begin(wanted, references)
+        elif not holding.is_letting_go and holding.told != references:
+            holding.told = references
+            holding.port.tell(references)
+
+    @override
+    def done(self, wanted: ObjectId, references: ReferencesAre) -> None:
+        holding = self._memory.holdings.get(wanted)
+        if holding is None or not holding.is_letting_go:
+            return
+        if references.references:
+            holding.told = references
+            holding.port.tell(references)
+            waiting, holding.waiting = holding.waiting, ()
+            for request in waiting:
+                holding.port.tell(request)
+        else:
+            self._supervisor.tell(StopChild(path=holding.spec.name))
+            self._note_stopped(wanted, holding.spec)
+            del self._memory.holdings[wanted]
+
+    @override
+    def read(self, request: ReadObject) -> None:
+        holding = self._memory.holdings[request.object]
+        if holding.is_letting_go:
+            holding.waiting += (request,)
+        else:
+            holding.port.tell(request)
+
+    @override
+    def note(self, news: HolderIs) -> HolderIs | None:
+        holding = self._memory.holdings.get(news.described.object)
+        if holding is None:
+            return None
+        before, holding.news = holding.news, news
+        return before
+
+    @override
+    def news(self, wanted: ObjectId) -> HolderIs | None:
+        holding = self._memory.holdings.get(wanted)
+        return holding.news if holding else None
+
+    @override
+    def forget_ended(self) -> None:
+        self._memory.stopped_before, self._memory.stopped = self._memory.stopped, {}
+        if self._memory.stopped_before:
+            self._after(STOPPED_WITHIN, StoppedHoldersEnded())
+
+    def _begin(self, wanted: ObjectId, references: ReferencesAre) -> None:
+        # The one before it may hear what is told to this one, for as long as it has not ended. With its
+        # spec they share a memory, so that whatever it has heard is known to this one too.
+        memory = self._memory
+        spec = memory.stopped.pop(wanted, None) or memory.stopped_before.pop(wanted, None)
+        spec = spec or self._holders.make_spec(wanted)
+        port = self._holders.address(spec.key)
+        memory.holdings[wanted] = Holding(spec, port, references)
+        self._supervisor.tell(StartChild(spec=spec))
+        port.tell(references)
+
+    def _note_stopped(self, wanted: ObjectId, spec: ChildSpec[Any]) -> None:
+        if not self._memory.stopped and not self._memory.stopped_before:
+            self._after(STOPPED_WITHIN, StoppedHoldersEnded())
+        self._memory.stopped[wanted] = spec
+
+
+class LocalHoldings(Holdings):
+    """The one holder of all local objects, which nobody starts or stops here."""
+
+    def __init__(
+        self,
+        holder: Port[ReadObject | ListLocalObjects],
+        referenced: Collection[ObjectId],
+        memory: dict[ObjectId, HolderIs],
+    ) -> None:
+        self._holder = holder
+        self._referenced = referenced
+        """Always the present ones."""
+        self._memory = memory
+
+    @override
+    def adopt(self) -> None:
+        self._holder.tell(ListLocalObjects())
+
+    @override
+    def needed(self, wanted: ObjectId, references: ReferencesAre) -> None:
+        """Forget what is neither there nor referenced; the holder has no need to know."""
+        news = self._memory.get(wanted)
+        if news is not None and not references.references and not news.described.uid:
+            del self._memory[wanted]
+
+    @override
+    def read(self, request: ReadObject) -> None:
+        self._holder.tell(request)
+
+    @override
+    def note(self, news: HolderIs) -> HolderIs | None:
+        wanted = news.described.object
+        before = self._memory.pop(wanted, None)
+        if news.described.uid or wanted in self._referenced:
+            self._memory[wanted] = news
+        return before
+
+    @override
+    def news(self, wanted: ObjectId) -> HolderIs | None:
+        return self._memory.get(wanted)
+
+
+class NoHoldings(Holdings):
+    """There is nobody who could hold objects of this origin: reads have one verdict."""
+
+    def __init__(self, trouble: str, verdict: ReadVerdict) -> None:
+        self.trouble = trouble
+        self._verdict = verdict
+
+    @override
+    def read(self, request: ReadObject) -> None:
+        answer = ObjectRead(
+            kind=request.object.kind,
+            pod=request.pod,
+            name=request.object.name,
+            ref=request.ref,
+            verdict=self._verdict,
+            reason=self.trouble,
+        )
+        request.reply_to.tell(answer)
+
+    @override
+    def note(self, news: HolderIs) -> None:
+        """Nobody is there who could tell any."""
+
+    @override
+    def news(self, wanted: ObjectId) -> None:
+        """Nobody is there who could tell any."""

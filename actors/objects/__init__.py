@@ -1,0 +1,1 @@
+"""What is known of Secrets, ConfigMaps and the pods that reference them, as pure functions."""

@@ -1,0 +1,203 @@
+"""What is held of local objects, and what is told of it: as pure functions of what the files say.
+
+An object whose file broke, or whose directory cannot be listed any more, is held as it was when it was
+known last, and called stale from then on.
+
+Versions are times of writing, in nanoseconds, or one more than the version before where that is not
+higher. So they grow while the agent runs, and are the same after a restart if nobody wrote. They are
+made of no value: a digest of a short password would give it away to those who see versions. Nobody
+should compare them across restarts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from actors.messages.holders import HolderIs, ReadObject
+from actors.messages.objects import (
+    Change,
+    ObjectChanged,
+    ObjectDescribed,
+    ObjectId,
+    ObjectRead,
+    ObjectState,
+    ObjectValue,
+    ReadVerdict,
+)
+from actors.messages.sources import Verdict
+from actors.messages.units import Seconds, Timestamp
+from actors.objects.values import changed_keys
+from sources.file_state import FileRecord, FileState
+from sources.local_object_manifest import LocalObject, display_name
+from sources.manifest import Refused
+from sources.verdicts import printable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """One object, as it is answered to readers."""
+
+    described: LocalObject
+    version: int
+    current_until: Timestamp | None = None
+    """When it was last known to be so; None when that is now."""
+    error: str = ""
+    """Why it is not; empty when it is."""
+
+    @property
+    def value(self) -> ObjectValue:
+        """The value, with its version."""
+        return replace(self.described.value, resource_version=str(self.version))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """The path cannot be listed: what is known of it may have changed since."""
+
+    since: Timestamp | None
+    """When it could be listed last; None if it never could."""
+    reason: str
+
+
+Holdings = Mapping[ObjectId, Holding]
+
+
+def holdings(
+    state: FileState[LocalObject],
+    outage: Outage | None,
+    held: Holdings,
+    gone: Mapping[ObjectId, int],
+) -> dict[ObjectId, Holding]:
+    """Return what is held from here on, by namespace and name.
+
+    ``held`` is what was held before, and ``gone`` has the last versions of what was once.
+    """
+    records = {record.good.object: record for record in _serving(state) if record.good is not None}
+    return {
+        described.object: _holding(
+            described, records[described.object], outage, held.get(described.object), gone
+        )
+        for described in state.served or ()
+    }
+
+
+def news(before: Holdings, after: Holdings, *, was_known: bool) -> Iterator[HolderIs]:
+    """Yield what is to be told when ``after`` takes the place of ``before``, by namespace and name."""
+    for object_id in sorted({*before, *after}, key=lambda each: (each.display_name, each.kind)):
+        old, new = before.get(object_id), after.get(object_id)
+        if old != new:
+            changed = _changed(object_id, old, new)
+            yield HolderIs(
+                described=described(object_id, new), changed=changed, was_known=was_known
+            )
+
+
+def described(object_id: ObjectId, holding: Holding | None) -> ObjectDescribed:
+    """Return how an object is held; one that there is not, when ``holding`` is None."""
+    if holding is None:
+        return ObjectDescribed(object=object_id, state=ObjectState.LOCAL, is_known=True)
+    return ObjectDescribed(
+        object=object_id,
+        state=ObjectState.LOCAL,
+        uid=holding.described.uid,
+        resource_version=str(holding.version),
+        current_until=holding.current_until,
+        is_known=True,
+        error=holding.error,
+    )
+
+
+def answer(
+    read: ReadObject,
+    held: Holdings,
+    state: FileState[LocalObject],
+    outage: Outage | None,
+    now: Timestamp,
+) -> ObjectRead:
+    """Return what comes of ``read``, once the files have been listed."""
+    holding = held.get(read.object)
+    if holding is not None:
+        since = holding.current_until
+        verdict = ReadVerdict.FOUND if since is None else ReadVerdict.STALE
+        return _read(read, verdict, since, now, reason=holding.error, value=holding.value)
+    name = display_name(read.object)
+    for verdict_on_file in state.verdicts:
+        if verdict_on_file.verdict is Verdict.REJECTED and verdict_on_file.pod == name:
+            reason = f"{verdict_on_file.path}: {verdict_on_file.reason}"
+            return _read(read, ReadVerdict.UNUSABLE, None, now, reason=reason)
+    since, reason = (outage.since, outage.reason) if outage is not None else (None, "")
+    reason = reason or f"no file describes {name}"
+    return _read(read, ReadVerdict.NOT_FOUND, since, now, reason=reason)
+
+
+def unanswered(read: ReadObject, trouble: str) -> ObjectRead:
+    """Return what comes of ``read`` if the files could not be listed in time."""
+    reason = trouble or "the files have not been listed yet"
+    return _read(read, ReadVerdict.NOT_SYNCED, None, Timestamp(0.0), reason=reason)
+
+
+def _serving(state: FileState[LocalObject]) -> Iterator[FileRecord[LocalObject]]:
+    """Yield the records whose objects are served; of several with an equal one the last counts."""
+    served = {id(each) for each in state.served or ()}
+    return (record for record in state.records.values() if id(record.good) in served)
+
+
+def _holding(
+    described: LocalObject,
+    record: FileRecord[LocalObject],
+    outage: Outage | None,
+    held: Holding | None,
+    gone: Mapping[ObjectId, int],
+) -> Holding:
+    if held is None:
+        version = max(described.written, gone.get(described.object, 0) + 1)
+    elif held.described == described:
+        version = held.version
+    else:
+        version = max(described.written, held.version + 1)
+    since, error = record.broken_since, ""
+    if isinstance(record.outcome, Refused):
+        error = f"{printable(record.entry.path)}: {record.outcome.reason}"
+    if outage is not None and outage.since is not None:
+        since = min(outage.since, outage.since if since is None else since)
+        error = error or outage.reason
+    return Holding(described=described, version=version, current_until=since, error=error)
+
+
+def _changed(object_id: ObjectId, old: Holding | None, new: Holding | None) -> ObjectChanged | None:
+    if old is not None and new is not None and old.version == new.version:
+        return None  # what changed is only whether it is current
+    change = Change.MODIFIED if old and new else Change.ADDED if new else Change.DELETED
+    newest = new or old
+    assert newest is not None  # noqa: S101  # they differ
+    return ObjectChanged(
+        object=object_id,
+        change=change,
+        uid=newest.described.uid,
+        resource_version=str(newest.version),
+        keys=changed_keys(
+            old.described.value if old else None, new.described.value if new else None
+        ),
+    )
+
+
+def _read(  # an answer has that many parts
+    read: ReadObject,
+    verdict: ReadVerdict,
+    since: Timestamp | None,
+    now: Timestamp,
+    *,
+    reason: str,
+    value: ObjectValue | None = None,
+) -> ObjectRead:
+    return ObjectRead(
+        kind=read.object.kind,
+        pod=read.pod,
+        name=read.object.name,
+        ref=read.ref,
+        verdict=verdict,
+        value=value,
+        age=None if since is None else Seconds(max(0.0, now - since)),
+        reason=reason,
+    )
