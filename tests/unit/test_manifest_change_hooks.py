@@ -1,0 +1,79 @@
+"""Whether the verdict of a static pod says that its change hook does nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from actors.objects.hooks import ON_OBJECT_CHANGE
+from sources.manifest import ManifestRules
+from tests.support.manifest_text import GOOD, RULES, decoded
+
+LOCAL_FILES = replace(RULES, allow_references=True)
+HOOK = f'metadata.annotations["{ON_OBJECT_CHANGE}"]'
+CONTAINER = GOOD["spec"]["containers"][0]
+IN_ENV = {"containers": [CONTAINER | {"envFrom": [{"configMapRef": {"name": "settings"}}]}]}
+IN_VOLUME = {"volumes": [{"name": "a", "secret": {"secretName": "a"}}]}
+FOR_PULLS = {"imagePullSecrets": [{"name": "a"}]}
+
+
+def warnings(hook: str | None, spec: dict[str, Any], rules: ManifestRules = LOCAL_FILES) -> Any:
+    annotations = {ON_OBJECT_CHANGE: hook, "other": "restart"}
+    metadata = GOOD["metadata"] | {"annotations": annotations}
+    return decoded(
+        json.dumps(GOOD | {"metadata": metadata, "spec": GOOD["spec"] | spec}), rules
+    ).warnings
+
+
+@pytest.mark.parametrize("hook", ["signal:SIGHUP", "restart,splay=30s", "none", "", None])
+@pytest.mark.parametrize("spec", [IN_ENV, IN_VOLUME, IN_ENV | FOR_PULLS])
+def test_a_hook_that_can_be_read_is_taken(hook: str | None, spec: dict[str, Any]) -> None:
+    assert warnings(hook, spec) == ()
+
+
+@pytest.mark.parametrize("spec", [{}, IN_ENV])
+def test_a_hook_that_cannot_be_read_is_warned_of(spec: dict[str, Any]) -> None:
+    (warning,) = warnings("reload", spec)
+    assert warning == (
+        f"{HOOK} (line 1): should be none, restart or signal:SIGHUP, and may end in ,splay=30s;"
+        " as it is, changes do nothing"
+    )
+
+
+@pytest.mark.parametrize(
+    "hook", ["c4n4ry", "signal:c4n4ry", "restart,splay=c4n4ry", "restart,c4n4ry"]
+)
+def test_an_annotation_is_never_quoted(hook: str) -> None:
+    (warning,) = warnings(hook, IN_ENV)
+    assert "c4n4ry" not in warning
+
+
+@pytest.mark.parametrize("hook", ["signal:SIGHUP", "restart"])
+@pytest.mark.parametrize("spec", [{}, FOR_PULLS])
+def test_a_hook_that_no_change_can_concern_is_warned_of(hook: str, spec: dict[str, Any]) -> None:
+    assert warnings(hook, spec) == (
+        f"{HOOK} (line 1): has no effect: the containers of the pod use no Secret and no ConfigMap",
+    )
+
+
+@pytest.mark.parametrize("hook", ["none", ""])
+def test_a_pod_without_references_may_say_that_it_wants_nothing(hook: str) -> None:
+    assert warnings(hook, {}, RULES) == ()
+
+
+def test_the_line_of_the_annotation_is_told() -> None:
+    text = f"""\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  annotations:
+    {ON_OBJECT_CHANGE}: signal:KILL
+spec:
+  containers: [{{name: server, image: server}}]
+"""
+    (warning,) = decoded(text).warnings
+    assert warning.startswith(f"{HOOK} (line 6): should name a signal as POSIX does")
