@@ -69,7 +69,7 @@ def holdings(
     held: Holdings,
     gone: Mapping[ObjectId, int],
 ) -> dict[ObjectId, Holding]:
-    """Return what is held from here on, by namespace and name.
+    """Return what is held from here on: where nothing changed, the identical holding.
 
     ``held`` is what was held before, and ``gone`` has the last versions of what was once.
     """
@@ -84,13 +84,11 @@ def holdings(
 
 def news(before: Holdings, after: Holdings, *, was_known: bool) -> Iterator[HolderIs]:
     """Yield what is to be told when ``after`` takes the place of ``before``, by namespace and name."""
-    for object_id in sorted({*before, *after}, key=lambda each: (each.display_name, each.kind)):
-        old, new = before.get(object_id), after.get(object_id)
-        if old != new:
-            changed = _changed(object_id, old, new)
-            yield HolderIs(
-                described=described(object_id, new), changed=changed, was_known=was_known
-            )
+    others = [each for each in {*before, *after} if before.get(each) is not after.get(each)]
+    for object_id in sorted(others, key=lambda each: (each.display_name, each.kind)):
+        new = after.get(object_id)
+        changed = _changed(object_id, before.get(object_id), new)
+        yield HolderIs(described=described(object_id, new), changed=changed, was_known=was_known)
 
 
 def described(object_id: ObjectId, holding: Holding | None) -> ObjectDescribed:
@@ -150,18 +148,20 @@ def _holding(
     held: Holding | None,
     gone: Mapping[ObjectId, int],
 ) -> Holding:
-    if held is None:
-        version = max(described.written, gone.get(described.object, 0) + 1)
-    elif held.described == described:
-        version = held.version
-    else:
-        version = max(described.written, held.version + 1)
     since, error = record.broken_since, ""
     if isinstance(record.outcome, Refused):
         error = f"{printable(record.entry.path)}: {record.outcome.reason}"
     if outage is not None and outage.since is not None:
         since = min(outage.since, outage.since if since is None else since)
         error = error or outage.reason
+    if held is None:
+        version = max(described.written, gone.get(described.object, 0) + 1)
+    elif held.described is described or held.described == described:
+        if (held.current_until, held.error) == (since, error):
+            return held
+        version = held.version
+    else:
+        version = max(described.written, held.version + 1)
     return Holding(described=described, version=version, current_until=since, error=error)
 
 

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeAlias, assert_never
 from typing_extensions import override
 
 from actors.kernel import Actor, Key, Port
-from actors.messages.holders import HolderFact, HolderIs, ListLocalObjects, ReadObject
+from actors.messages.holders import HolderFact, HolderIs, ListLocalObjects, Mark, ReadObject
 from actors.messages.objects import ObjectId, ObjectKind
 from actors.messages.pods import SourceName
 from actors.messages.sources import DescribeSource, Epoch, Rescan
@@ -100,10 +100,10 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     a thread of its own, since reading files may block.
     Hears: ``ReadObject`` and ``ListLocalObjects`` from the managers; ``Rescan``, ``DescribeSource``;
     its timers and its watch.
-    Tells: each reader one ``ObjectRead``, at once when the directory has been listed; the manager of
-    the kind a ``HolderIs`` for every change between two looks, by namespace and name, for every object
-    after the first look of each life, and for every object that there is or was after each
-    ``ListLocalObjects``, to both managers.
+    Tells: each reader one ``ObjectRead``, at once when the directory has been listed, after another look
+    if it is the first read of a new pod; the manager of the kind a ``HolderIs`` for every change between
+    two looks, by namespace and name, for every object after the first look of each life, and for every
+    object that there is or was after each ``ListLocalObjects``, to both managers.
     Fails when: there is a bug. Whatever is in the directory is a verdict.
 
     Order: what is told of one object is in the order of its versions. Repetition: what is told may
@@ -123,6 +123,8 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         self._keep_watch = keep_watch
         self._tellings = 0
         self._has_looked = False
+        self._looked_for: dict[ObjectKind, Mark] = {}
+        """The newest reference for whose first read there was a look."""
 
     @override
     def started(self) -> None:
@@ -132,17 +134,17 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             decode=partial(decode_object, strict=self._rules.strict),
             admit=admit,
         )
+        # Its first look answers those, too, who have waited since an earlier life.
         self._files = WatchedFiles(self, rules, self._memory, self._keep_watch)
-        self._answer_waiting()
 
     @override
     def receive(self, message: LocalObjectsMessage, /) -> None:
         match message:
             case FilesNoticed() | LookDue() | Rescan() | WatchLost() | WatchDue():
-                self._files.hear(message)
-                self._tell_news()
+                self._hear_of_files(message)
                 self._answer_waiting()
             case ReadObject():
+                self._look_for(message)
                 until = Seconds(self.clock.monotonic() + message.within)
                 waiting = WaitingRead(message, until)
                 insort(self._memory.waiting, waiting, key=lambda each: each.until)
@@ -157,6 +159,17 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             case _:
                 assert_never(message)
 
+    def _look_for(self, read: ReadObject) -> None:
+        """Look before the first read of a new pod, which may be faster than any notification."""
+        kind = read.object.kind
+        if read.mark > self._looked_for.get(kind, 0):
+            self._looked_for[kind] = read.mark
+            self._hear_of_files(Rescan())
+
+    def _hear_of_files(self, message: FilesMessage | Rescan) -> None:
+        self._files.hear(message)
+        self._tell_news()
+
     # What the managers are told.
 
     def _tell_news(self) -> None:
@@ -165,7 +178,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         if memory.state.served is None:
             return
         after = holdings(memory.state, self._outage(), memory.told, memory.gone)
-        unchanged = [each for each, holding in after.items() if memory.told.get(each) == holding]
+        unchanged = [each for each, holding in after.items() if memory.told.get(each) is holding]
         for fact in news(dict(memory.told), after, was_known=memory.is_told):
             self._tell(fact)
             self._note_told(fact.described.object, after.get(fact.described.object))

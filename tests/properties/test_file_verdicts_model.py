@@ -59,7 +59,7 @@ class Directory(RuleBasedStateMachine):
     def look(self) -> None:
         listing = Listed(entries=tuple(f.entry(name) for name, f in sorted(self.files.items())))
         judgement = self.desk.hears(listing, at=self.time)
-        self.pods = judgement.pods
+        self.pods = judgement.served
         self.verdicts = {verdict.path[-1]: verdict for verdict in judgement.verdicts}
 
     def written(self, text: str, *, is_fifo: bool = False) -> File:
@@ -109,7 +109,7 @@ class Directory(RuleBasedStateMachine):
     def check_that_a_second_look_changes_nothing(self) -> None:
         state, decoded = self.desk.state, len(self.desk.decoded)
         self.look()
-        assert self.desk.state.pods is state.pods
+        assert self.desk.state.served is state.served
         assert self.desk.state.verdicts == state.verdicts
         assert len(self.desk.decoded) == decoded
 

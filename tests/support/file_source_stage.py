@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pykka
-
-from actors.kernel import ChildSpec, OnExhausted, Port, Runtime, SupervisorSpec
+from actors.kernel import ChildSpec, OnExhausted, Runtime, SupervisorSpec
 from actors.messages.pods import FILE, Pod
-from actors.messages.sources import (
-    DescribeSource,
-    ListPods,
-    ManifestVerdict,
-    Rescan,
-    SourceDescribed,
-    SourceListed,
-    Verdict,
-)
-from actors.messages.units import Seconds
+from actors.messages.sources import ListPods, SourceListed
 from sources.directory_watch import KeepWatch
 from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceMessage, FileSourceRules
 from sources.manifest import ManifestRules
-from tests.support.clock import EPOCH
+from tests.support.files_stage import SCAN, FilesStage
 from tests.support.probe import Probe
 from tests.support.stage import Stage, stage
 from tests.support.watchtower import Watchtower
-
-SCAN = Seconds(2.0)
 
 
 def pod_text(name: str = "web", *, image: str = "registry.example/web:1", uid: str = "") -> str:
@@ -44,64 +30,20 @@ def pod_text(name: str = "web", *, image: str = "registry.example/web:1", uid: s
 BROKEN = "kind: Pod\nmetadata: ["
 
 
-class FileSourceStage:
+class FileSourceStage(FilesStage[FileSourceMessage]):
     """What a user does to the directory, and what comes of it."""
+
+    key = FILE_SOURCE
 
     def __init__(
         self, play: Stage, path: Path, told: Probe[SourceListed], tower: Watchtower
     ) -> None:
-        self.play = play
-        self.path = path
+        super().__init__(play, path, tower)
         self.told = told
-        self.tower = tower
-
-    def write(self, name: str, text: str | bytes, *, age: float = 60.0) -> Path:
-        """Write a file as if ``age`` seconds ago, without any notification."""
-        file = self.path / name
-        file.write_bytes(text.encode() if isinstance(text, str) else text)
-        self.touch(file, age=age)
-        return file
-
-    def touch(self, file: Path, *, age: float = 60.0) -> None:
-        """Set the time of modification to ``age`` seconds before the stage's clock."""
-        moment = EPOCH + self.play.clock.monotonic() - age
-        os.utime(file, (moment, moment))
-
-    def notices(self) -> None:
-        """Have the source notice that something changed, and give it time to believe it."""
-        self.tower.notice()
-        self.play.advance(0.3)
-
-    def scans(self) -> None:
-        """Let time pass until the next scans, without a notification."""
-        self.play.advance(2 * SCAN)
-
-    def rescans(self) -> None:
-        """Ask for a look at once, and give it time to believe what it saw."""
-        self.play.tell(FILE_SOURCE, Rescan())
-        self.play.advance(0.3)
 
     def asks_for_listing(self) -> None:
         """Ask for the present listing, as PodManager does."""
-        self.play.tell(FILE_SOURCE, ListPods())
-
-    def tell(self, message: FileSourceMessage) -> None:
-        """Tell the source anything."""
-        self.play.tell(FILE_SOURCE, message)
-
-    def crashes(self) -> None:
-        """Crash the source, and let time pass until its next life has looked."""
-        self.goes_down()
-        self.recovers()
-
-    def goes_down(self) -> None:
-        """Crash the source; its next life begins when time passes."""
-        self.play.system.crash(FILE_SOURCE.path, pykka.ThreadingFuture())
-        self.play.settle()
-
-    def recovers(self) -> None:
-        """Let the backoff pass."""
-        self.play.advance(1.0)
+        self.tell(ListPods())
 
     def listed(self) -> list[str] | None:
         """Return the names of the newest listing since the last call; None if there was none."""
@@ -119,19 +61,6 @@ class FileSourceStage:
         """Return the pods of the newest listing since the last call; None if there was none."""
         listings = self.told.drain()
         return listings[-1].pods if listings else None
-
-    def described(self) -> SourceDescribed:
-        """Return how the source says it is."""
-        return self.play.ask(FILE_SOURCE, _describe)
-
-    def verdicts(self) -> dict[str, Verdict]:
-        """Return the verdict for each file."""
-        return {Path(each.path).name: each.verdict for each in self.described().manifests}
-
-    def verdict(self, name: str) -> ManifestVerdict:
-        """Return the verdict for one file, with its reason."""
-        (verdict,) = [each for each in self.described().manifests if Path(each.path).name == name]
-        return verdict
 
 
 @contextmanager
@@ -160,7 +89,3 @@ def file_source_stage(
     spec = SupervisorSpec(name="root", children=(child,))
     with stage(spec, runtime) as play:
         yield FileSourceStage(play, path, told, tower)
-
-
-def _describe(reply_to: Port[SourceDescribed]) -> DescribeSource:
-    return DescribeSource(reply_to=reply_to)

@@ -11,7 +11,9 @@ from zlib import crc32
 from actors.messages.pods import Pod
 from actors.messages.sources import RejectReason, Verdict
 from actors.messages.units import Timestamp
-from sources.file_verdicts import FileState, Judgement, judge
+from sources.file_signature import Signature
+from sources.file_state import FileState
+from sources.file_verdicts import Judgement, judge
 from sources.manifest import Decoded, Refused
 from sources.manifest_directory import (
     Content,
@@ -21,7 +23,6 @@ from sources.manifest_directory import (
     Listed,
     Listing,
     Problem,
-    Signature,
 )
 from tests.support.builders import PodFields, make_pod
 
@@ -68,21 +69,21 @@ class Desk:
     """Judges one look after the other as the file source does, and counts what it decodes."""
 
     def __init__(self, *, clear_on_missing: bool = False) -> None:
-        self.state = FileState()
+        self.state: FileState[Pod] = FileState()
         self.decoded: list[bytes] = []
         self._clear_on_missing = clear_on_missing
 
-    def sees(self, *entries: Entry, at: float = 0.0) -> Judgement:
+    def sees(self, *entries: Entry, at: float = 0.0) -> Judgement[Pod]:
         """Return the judgement on a directory with these files, ``at`` seconds after noon."""
         listed = tuple(sorted(entries, key=lambda entry: entry.name))
         return self.hears(Listed(entries=listed), at=at)
 
-    def sees_for_a_second(self, *entries: Entry, at: float = 0.0) -> Judgement:
+    def sees_for_a_second(self, *entries: Entry, at: float = 0.0) -> Judgement[Pod]:
         """Return the second judgement of two that are a second apart: what comes of it in the end."""
         self.sees(*entries, at=at)
         return self.sees(*entries, at=at + 1.0)
 
-    def hears(self, listing: Listing, at: float = 0.0) -> Judgement:
+    def hears(self, listing: Listing, at: float = 0.0) -> Judgement[Pod]:
         """Return the judgement on any listing."""
         judgement = judge(
             self.state,
@@ -99,24 +100,24 @@ class Desk:
         return decode(data)
 
 
-def names(judgement: Judgement) -> list[str]:
+def names(judgement: Judgement[Pod]) -> list[str]:
     """Return the names of the pods that are served."""
-    assert judgement.pods is not None
-    return [pod.name for pod in judgement.pods]
+    assert judgement.served is not None
+    return [pod.name for pod in judgement.served]
 
 
-def the_pod(judgement: Judgement) -> Pod:
+def the_pod(judgement: Judgement[Pod]) -> Pod:
     """Return the only pod that is served."""
-    assert judgement.pods is not None
-    (pod,) = judgement.pods
+    assert judgement.served is not None
+    (pod,) = judgement.served
     return pod
 
 
-def verdicts(judgement: Judgement) -> dict[str, Verdict]:
+def verdicts(judgement: Judgement[Pod]) -> dict[str, Verdict]:
     """Return the verdict for each file."""
     return {Path(verdict.path).name: verdict.verdict for verdict in judgement.verdicts}
 
 
-def reasons(judgement: Judgement) -> dict[str, str]:
+def reasons(judgement: Judgement[Pod]) -> dict[str, str]:
     """Return the reason for each file."""
     return {Path(verdict.path).name: verdict.reason for verdict in judgement.verdicts}

@@ -30,7 +30,12 @@ def test_every_own_flag_is_told_by_its_name() -> None:
             *("--config", "c", "--config-dir=d", "--root-dir=r", "--hostname-override=h"),
             *("--kubeconfig=k", "--standalone", "--node-labels=a=b,c=", "--strict-manifests"),
             *("--clear-on-missing-path", "--allow-non-loopback", "--enable-chaos"),
-            *("--in-cluster", "--node-ip=10.0.0.4,::1", "--manifest-url-ca-file=ca"),
+            *(
+                "--local-objects-dir=l",
+                "--in-cluster",
+                "--node-ip=10.0.0.4,::1",
+                "--manifest-url-ca-file=ca",
+            ),
         ]
     )
     assert line == CommandLine(
@@ -41,6 +46,7 @@ def test_every_own_flag_is_told_by_its_name() -> None:
         kubeconfig=Path("k"),
         standalone=True,
         node_labels={"a": "b", "c": ""},
+        local_objects_dir=Path("l"),
         strict_manifests=True,
         clear_on_missing_path=True,
         allow_non_loopback=True,

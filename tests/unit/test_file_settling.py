@@ -37,7 +37,7 @@ def test_a_changed_file_keeps_its_pod_and_its_verdict_until_it_is_quiet(desk: De
     # The new content has been written up to here, and is as good as any.
     early = desk.sees(manifest("web", "name=web", written=1), at=1.04)
 
-    assert early.pods is before.pods
+    assert early.served is before.served
     assert early.verdicts == before.verdicts
     assert early.look_again_in == pytest.approx(0.011, abs=1e-4)
 
@@ -82,7 +82,7 @@ def test_a_file_that_was_torn_while_it_was_read_is_looked_at_again(desk: Desk) -
 
     torn = desk.sees(manifest("web", Content(data=b"name=web", torn=True)))
 
-    assert torn.pods is before.pods
+    assert torn.served is before.served
     assert torn.look_again_in == pytest.approx(0.051, abs=1e-4)
 
 
@@ -123,12 +123,12 @@ def test_a_file_that_vanishes_for_a_moment_keeps_its_pod(desk: Desk) -> None:
     before = desk.sees(manifest("web", "name=web"))
 
     between = desk.sees(manifest("web~", LEFTOVER), at=1)
-    assert between.pods is before.pods
+    assert between.served is before.served
     assert verdicts(between) == {"web": Verdict.ACCEPTED, "web~": Verdict.IGNORED}
     assert between.look_again_in == pytest.approx(0.051, abs=1e-4)
 
     young = desk.sees(manifest("web", "name=web image=web:2", written=1.01), at=1.02)
-    assert young.pods is before.pods
+    assert young.served is before.served
     settled = desk.sees(manifest("web", "name=web image=web:2", written=1.01), at=1.07)
     assert the_pod(settled) != the_pod(before)
 
@@ -165,7 +165,7 @@ def test_a_file_written_and_then_renamed_is_never_absent(desk: Desk) -> None:
     before = desk.sees(manifest("a", "name=web", inode=1))
 
     early = desk.sees(manifest("b", "name=web image=web:2", inode=1, written=1), at=1.01)
-    assert early.pods is before.pods
+    assert early.served is before.served
 
     settled = desk.sees(manifest("b", "name=web image=web:2", inode=1, written=1), at=1.055)
     assert names(settled) == ["web"]
@@ -180,7 +180,7 @@ def test_the_first_listing_waits_for_every_file_to_settle(desk: Desk) -> None:
     old, young = manifest("a", "name=a"), manifest("b", "name=b", written=0)
 
     early = desk.sees(old, young, at=0.01)
-    assert early.pods is None
+    assert early.served is None
     assert early.look_again_in is not None
 
     assert names(desk.sees(old, young, at=0.06)) == ["a", "b"]
@@ -190,21 +190,21 @@ def test_a_path_that_is_missing_at_first_is_an_empty_listing(desk: Desk) -> None
     # Scenario 1: the source is ready, and says what is wrong.
     seen = desk.hears(MISSING)
 
-    assert seen.pods == ()
+    assert seen.served == ()
     assert seen.error == "does not exist"
 
 
 def test_a_path_that_is_unreadable_at_first_tells_nothing(desk: Desk) -> None:
     seen = desk.hears(UNREADABLE)
 
-    assert seen.pods is None
+    assert seen.served is None
     assert seen.error == "cannot be read: Permission denied"
 
 
 def test_a_broken_single_file_at_first_is_an_empty_listing(desk: Desk) -> None:
     seen = desk.hears(Listed(entries=(manifest("web", "rubbish"),), single=True))
 
-    assert seen.pods == ()
+    assert seen.served == ()
     assert verdicts(seen) == {"web": Verdict.REJECTED}
 
 
@@ -214,7 +214,7 @@ def test_a_single_file_that_was_removed_takes_its_pod_along_and_is_missed(desk: 
 
     gone = desk.hears(Listed(entries=(), single=True), at=2)
 
-    assert gone.pods == ()
+    assert gone.served == ()
     assert gone.error == "does not exist"
 
 
@@ -229,7 +229,7 @@ def test_a_path_that_cannot_be_listed_any_more_keeps_its_pods(
 
     after = desk.hears(listing, at=60)
 
-    assert after.pods is before.pods
+    assert after.served is before.served
     assert after.verdicts is before.verdicts
     assert after.error == listing.reason
 
@@ -240,7 +240,7 @@ def test_a_path_that_is_back_has_no_error_and_the_identical_pods(desk: Desk) -> 
 
     back = desk.sees(manifest("web", "name=web"), at=120)
 
-    assert back.pods is before.pods
+    assert back.served is before.served
     assert back.error == ""
 
 
@@ -262,11 +262,11 @@ def test_a_missing_path_is_an_empty_one_for_who_asks_for_that() -> None:
     desk = Desk(clear_on_missing=True)
     before = desk.sees(manifest("web", "name=web"))
     # ``ln -sfn`` leaves a moment without the link.
-    assert desk.hears(MISSING, at=1).pods is before.pods
+    assert desk.hears(MISSING, at=1).served is before.served
 
     gone = desk.hears(MISSING, at=2)
 
-    assert gone.pods == ()
+    assert gone.served == ()
     assert gone.error == "does not exist"
 
 
@@ -274,4 +274,4 @@ def test_an_unreadable_path_keeps_its_pods_even_then() -> None:
     desk = Desk(clear_on_missing=True)
     before = desk.sees(manifest("web", "name=web"))
 
-    assert desk.hears(UNREADABLE, at=60).pods is before.pods
+    assert desk.hears(UNREADABLE, at=60).served is before.served

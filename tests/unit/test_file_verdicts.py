@@ -11,7 +11,8 @@ import pytest
 from actors.messages.pods import FILE
 from actors.messages.sources import ManifestVerdict, RejectReason, Verdict
 from actors.messages.units import Timestamp
-from sources.file_verdicts import FileState, judge
+from sources.file_state import FileState
+from sources.file_verdicts import judge
 from sources.manifest import Decoded, ManifestRules, Refused, decode_manifest
 from sources.manifest_directory import Listed
 from sources.verdicts import changes
@@ -82,7 +83,7 @@ def test_an_ignored_name_has_a_verdict_and_no_pod(desk: Desk) -> None:
 
 
 def test_an_empty_directory_is_an_empty_listing(desk: Desk) -> None:
-    assert desk.sees().pods == ()
+    assert desk.sees().served == ()
 
 
 def test_a_name_that_is_not_utf_8_can_still_be_written(desk: Desk) -> None:
@@ -111,7 +112,7 @@ def test_a_file_read_again_with_the_same_content_is_not_decoded_again(desk: Desk
 
     after = desk.sees(manifest("bad", "rubbish", written=-1), manifest("web", "name=web"))
 
-    assert after.pods is before.pods
+    assert after.served is before.served
     assert desk.decoded == []
 
 
@@ -119,17 +120,17 @@ def test_a_change_leaves_the_pods_of_other_files_identical(desk: Desk) -> None:
     before = desk.sees(manifest("a", "name=a"), manifest("b", "name=b"))
     after = desk.sees(manifest("a", "name=a"), manifest("b", "name=b image=b:2"))
 
-    assert before.pods is not None
-    assert after.pods is not None
-    assert after.pods[0] is before.pods[0]
-    assert after.pods[1] != before.pods[1]
+    assert before.served is not None
+    assert after.served is not None
+    assert after.served[0] is before.served[0]
+    assert after.served[1] != before.served[1]
 
 
 def test_an_edit_that_leaves_the_pod_equal_leaves_it_identical(desk: Desk) -> None:
     before = desk.sees(manifest("web", "name=web"))
     after = desk.sees(manifest("web", "name=web odd=comment"))
 
-    assert after.pods is before.pods
+    assert after.served is before.served
     assert after.verdicts[0].warnings == ("is odd",)
 
 
@@ -143,7 +144,7 @@ def test_a_file_that_was_good_once_keeps_its_pod(desk: Desk, broken: str) -> Non
 
     after = desk.sees_for_a_second(manifest("web", broken))
 
-    assert after.pods is before.pods
+    assert after.served is before.served
     assert verdicts(after) == {"web": Verdict.KEPT}
     assert after.verdicts[0].code is not None
     assert after.verdicts[0].reason
@@ -164,7 +165,7 @@ def test_a_file_that_breaks_twice_still_keeps_its_pod(desk: Desk) -> None:
     before = desk.sees(manifest("web", "name=web"))
     desk.sees_for_a_second(manifest("web", "rubbish"))
 
-    assert desk.sees_for_a_second(manifest("web", ""), at=9).pods is before.pods
+    assert desk.sees_for_a_second(manifest("web", ""), at=9).served is before.served
 
 
 def test_a_removed_file_takes_its_pod_along_and_never_gives_it_back(desk: Desk) -> None:
@@ -205,7 +206,7 @@ def test_a_renamed_file_changes_nothing(desk: Desk) -> None:
 
     after = desk.sees(manifest("c", "name=web", inode=1), manifest("b", "name=db"))
 
-    assert after.pods is before.pods
+    assert after.served is before.served
     assert verdicts(after) == {"b": Verdict.ACCEPTED, "c": Verdict.ACCEPTED}
     assert desk.decoded == []
 
@@ -215,14 +216,14 @@ def test_a_file_that_was_copied_and_removed_changes_nothing(desk: Desk) -> None:
 
     after = desk.sees(manifest("b", "name=web", inode=2))
 
-    assert after.pods is before.pods
+    assert after.served is before.served
     assert verdicts(after) == {"b": Verdict.ACCEPTED}
 
 
 def test_two_files_that_swap_their_names_change_nothing(desk: Desk) -> None:
     before = desk.sees(manifest("a", "name=web"), manifest("b", "name=db"))
 
-    assert desk.sees(manifest("a", "name=db"), manifest("b", "name=web")).pods is before.pods
+    assert desk.sees(manifest("a", "name=db"), manifest("b", "name=web")).served is before.served
 
 
 def test_a_kept_pod_follows_its_broken_file_to_another_name(desk: Desk) -> None:
@@ -231,7 +232,7 @@ def test_a_kept_pod_follows_its_broken_file_to_another_name(desk: Desk) -> None:
 
     after = desk.sees(manifest("b", "rubbish", inode=1))
 
-    assert after.pods is before.pods
+    assert after.served is before.served
     assert verdicts(after) == {"b": Verdict.KEPT}
 
 
@@ -295,7 +296,7 @@ def test_the_shadowed_file_takes_over_at_once_when_the_winner_goes(desk: Desk) -
 def test_a_backup_copy_takes_over_without_any_change(desk: Desk) -> None:
     before = desk.sees(manifest("a", "name=web"), manifest("b", "name=web"))
 
-    assert desk.sees(manifest("a", "name=web")).pods is before.pods
+    assert desk.sees(manifest("a", "name=web")).served is before.served
 
 
 def test_who_lost_one_claim_does_not_hold_on_to_the_other(desk: Desk) -> None:
@@ -316,7 +317,7 @@ def test_a_kept_pod_defends_its_name(desk: Desk) -> None:
 
     after = desk.sees_for_a_second(good, manifest("b", "rubbish"))
 
-    assert after.pods is before.pods
+    assert after.served is before.served
     assert verdicts(after) == {"a": Verdict.SHADOWED, "b": Verdict.KEPT}
 
 
@@ -328,7 +329,7 @@ def test_a_broken_file_whose_last_good_pod_lost_its_name_is_rejected(desk: Desk)
     assert the_pod(seen).uid == "2"
     assert verdicts(seen) == {"a": Verdict.REJECTED, "b": Verdict.ACCEPTED}
     assert reasons(seen)["a"] == (
-        "is no manifest; its last good pod is not served: "
+        "is no manifest; its last good content is not served: "
         "b has the name default/web and comes later in name order"
     )
 
@@ -371,8 +372,8 @@ def test_a_real_manifest_is_read_kept_and_mended() -> None:
     assert names(good) == ["web-node-1"]
     assert verdicts(broken) == {"web.json": Verdict.KEPT}
     assert verdicts(mended) == {"web.json": Verdict.ACCEPTED}
-    assert broken.pods is good.pods
-    assert mended.pods is good.pods
+    assert broken.served is good.served
+    assert mended.served is good.served
 
 
 def test_a_pod_list_in_a_file_is_rejected() -> None:
@@ -381,7 +382,7 @@ def test_a_pod_list_in_a_file_is_rejected() -> None:
         FileState(), listing_of('{"apiVersion": "v1", "kind": "PodList"}'), real_decode, now=NOON
     )
 
-    assert seen.pods == ()
+    assert seen.served == ()
     assert verdicts(seen) == {"web.json": Verdict.REJECTED}
 
 

@@ -16,6 +16,7 @@ import pytest
 from actors.messages.sources import RejectReason
 from actors.messages.units import Timestamp
 from sources import manifest_directory
+from sources.file_signature import Signature
 from sources.manifest_directory import (
     SIZE_LIMIT,
     Content,
@@ -23,7 +24,6 @@ from sources.manifest_directory import (
     Ignored,
     Listed,
     Problem,
-    Signature,
     Unlistable,
     look,
 )

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from actors.messages.units import Seconds
-from sources.cluster_settings import ClusterSettings
+from sources.cluster_settings import ChangeDetection, ClusterSettings
 from sources.command_line import CommandLine, parse
 from sources.configuration_file import ConfigurationFile
 from sources.errors import UsageError
@@ -48,6 +48,7 @@ def test_nothing_given_is_a_standalone_agent_on_loopback_without_pods() -> None:
         cluster=None,
         static_pod_path=None,
         file_check_frequency=settings.file_check_frequency,
+        local_objects_dir=None,
         strict_manifests=False,
         clear_on_missing_path=False,
         static_pod_url="",
@@ -257,6 +258,18 @@ class TestWhatIsNotServed:
         )
         assert settled(*arguments, "--kubeconfig=k", staticPodPath="/pods").warnings == ()
 
+    def test_how_to_watch_objects_of_an_api_server_is_named_where_there_is_none(self) -> None:
+        settings = settled(
+            staticPodPath="/pods",
+            syncFrequency="10s",
+            configMapAndSecretChangeDetectionStrategy="Cache",
+        )
+        assert settings.ignored_fields == (
+            "configMapAndSecretChangeDetectionStrategy",
+            "syncFrequency",
+        )
+        assert settings.sync_frequency == 10.0
+
     def test_a_kubelet_s_default_changes_nothing_and_is_not_named(self) -> None:
         settings = settled(
             "--sync-frequency=1m",
@@ -355,7 +368,37 @@ class TestJoiningACluster:
             status_update_frequency=Seconds(10.0),
             status_report_frequency=Seconds(300.0),
             lease_duration=Seconds(40.0),
+            change_detection=ChangeDetection.WATCH,
         )
+
+    @pytest.mark.parametrize(
+        ("given", "strategy"),
+        [
+            ("", ChangeDetection.WATCH),
+            ("Watch", ChangeDetection.WATCH),
+            ("Cache", ChangeDetection.CACHE),
+            ("Get", ChangeDetection.GET),
+        ],
+    )
+    def test_changes_of_secrets_and_config_maps_are_noticed_as_the_file_says(
+        self, given: str, strategy: ChangeDetection
+    ) -> None:
+        """Rule R11."""
+        settings = settled(
+            "--kubeconfig=k",
+            staticPodPath="/pods",
+            configMapAndSecretChangeDetectionStrategy=given,
+        )
+        assert settings.cluster is not None
+        assert settings.cluster.change_detection is strategy
+        shown = effective_configuration(settings)["kubeletconfig"]
+        assert shown["configMapAndSecretChangeDetectionStrategy"] == strategy
+        assert settings.warnings == ()
+
+    def test_the_sync_frequency_has_an_effect(self) -> None:
+        settings = settled("--kubeconfig=k", "--sync-frequency=2m", staticPodPath="/pods")
+        assert settings.sync_frequency == 120.0
+        assert settings.warnings == ()
 
     def test_in_a_pod_there_is_no_kubeconfig(self) -> None:
         cluster = settled("--in-cluster").cluster

@@ -3,8 +3,10 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+import yaml
 
 from actors.messages.sources import RejectReason
+from sources.manifests import yaml11
 from sources.manifests.document import MAX_DEPTH, MAX_WEIGHT, DocumentError
 from sources.manifests.yaml11 import read_yaml
 
@@ -144,9 +146,9 @@ def test_a_quoted_merge_key_is_a_key() -> None:
         ("a: " + "9" * 4000, "line 1: JSON has no number for infinity or not-a-number"),
         ("a: -" + "9" * 350, "line 1: JSON has no number for infinity or not-a-number"),
         ("a: -" + "9" * 400, "line 1: JSON has no number for infinity or not-a-number"),
-        ("a: *b", "line 1: the alias *b has no anchor"),
-        ("a: &a\n  b: [*a]", "line 2: the alias *a stands inside of what it repeats"),
-        ("a: &a [&a [*a]]", "line 1: the alias *a stands inside of what it repeats"),
+        ("a: *b", "line 1: an alias has no anchor"),
+        ("a: &a\n  b: [*a]", "line 2: an alias stands inside of what it repeats"),
+        ("a: &a [&a [*a]]", "line 1: an alias stands inside of what it repeats"),
         ("a: !custom x", "line 1: the value has a tag that manifests cannot use"),
         (
             "a: !!python/object:os.system {}",
@@ -257,3 +259,17 @@ def test_as_deep_as_may_be_is_not_too_deep() -> None:
 
 def test_a_thousand_repeated_keys_are_told_a_few_times() -> None:
     assert 0 < len(read_yaml("a: 1\n" * 1000).warnings) < 100
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: !pass!word x", "found undefined tag handle …"),
+        ("a: @password", "found character … that cannot start any token"),
+        ('a: "\\password"', "found unknown escape character …"),
+    ],
+)
+def test_what_python_s_own_parser_quotes_is_not_told(text: str, told: str) -> None:
+    with pytest.raises(yaml.MarkedYAMLError) as caught:
+        list(yaml.parse(text, Loader=yaml.SafeLoader))
+    assert yaml11._without_quotes(str(caught.value.problem)) == told
