@@ -28,7 +28,6 @@ from actors.messages.holders import (
 from actors.messages.objects import (
     ObjectDescribed,
     ObjectId,
-    ObjectKind,
     ObjectState,
     ObjectValue,
     ReadVerdict,
@@ -37,6 +36,7 @@ from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds, Timestamp
 from actors.unanswered import ANSWER_WITHIN, unanswered
 from stores.cached_object import (
+    COLLECTIONS,
     NO_MARK,
     Answer,
     CachedObject,
@@ -54,7 +54,6 @@ from stores.waiting_reads import WaitingReads
 PASSING_BACKOFF: Final = Backoff(initial=Seconds(0.05), cap=Seconds(2.0), jitter=Seconds(0.0))
 """Between requests that say nothing yet, while a read waits; as watches are retried after a 403."""
 _UNREFERENCED: Final = Answer(ReadVerdict.NOT_REGISTERED, reason="no pod references it any more")
-_FOLDERS: Final = {ObjectKind.SECRET: "secrets", ObjectKind.CONFIG_MAP: "configmaps"}
 
 
 class FetchMode(Enum):
@@ -81,7 +80,7 @@ ObjectFetcherMessage: TypeAlias = HolderMessage | ApiAnswered | AnswersDue | Fet
 
 def fetcher_key(wanted: ObjectId) -> Key[ObjectFetcherMessage]:
     """Return the address of the fetcher of an object."""
-    path = f"objects/{_FOLDERS[wanted.kind]}/{wanted.namespace}/{wanted.name}"
+    path = f"objects/{COLLECTIONS[wanted.kind]}/{wanted.namespace}/{wanted.name}"
     return Key[ObjectFetcherMessage](path, coalesce=_name_of_newest)
 
 
@@ -214,11 +213,10 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
 
     def _go_on(self) -> None:
         """Answer what can be answered, and fetch for the rest."""
-        reads, now = self._memory.reads, self.clock.monotonic()
-        if self._mode is FetchMode.CACHE:
-            cached = self._memory.cached
-            fresh = reads.take_waiting(lambda read: cached.is_fresh_for(read, now))
-            _answer(fresh, cached.current())
+        reads, cached = self._memory.reads, self._memory.cached
+        now = self.clock.monotonic()
+        fresh = reads.take_waiting(lambda read: cached.is_fresh_for(read, now))
+        _answer(fresh, cached.current())
         if not reads.are_waiting:
             self._stop_retrying()
         elif self._fetch is None and self._retry is None:

@@ -40,7 +40,8 @@ NO_MARK: Final = Mark(0)
 """Lower than that of any reference."""
 
 _NAME: Final = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
-_COLLECTIONS: Final = {ObjectKind.SECRET: "secrets", ObjectKind.CONFIG_MAP: "configmaps"}
+COLLECTIONS: Final = {ObjectKind.SECRET: "secrets", ObjectKind.CONFIG_MAP: "configmaps"}
+"""What the API calls many of a kind."""
 
 
 class Setback(NamedTuple):
@@ -178,7 +179,7 @@ def can_exist(wanted: ObjectId) -> bool:
 
 def request_for(wanted: ObjectId, *, from_etcd: bool) -> ApiRequest:
     """Return the request for an object, out of etcd or out of the API server's cache."""
-    collection = _COLLECTIONS[wanted.kind]
+    collection = COLLECTIONS[wanted.kind]
     return ApiRequest(
         verb=Verb.GET,
         path=f"/api/v1/namespaces/{wanted.namespace}/{collection}/{wanted.name}",

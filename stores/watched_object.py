@@ -63,7 +63,7 @@ class WatchedObject:
     def revive(self, now: Moment) -> None:
         """Begin a new life: what ended the last one was perhaps an answer, or a change."""
         memory = self._memory
-        memory.failure = memory.asked = None
+        memory.asked = None
         if memory.is_watching:
             self._watch()
         self.settle(now)
@@ -95,9 +95,9 @@ class WatchedObject:
             case WatchEvent():
                 self._knowledge.take_event(fact, now)
             case WatchFailed(failure=failure):
-                memory.failure = failure if memory.is_watching else None
+                memory.fail(failure if memory.is_watching else None)
             case WatchRecovered():
-                memory.failure = None
+                memory.fail(None)
             case _:
                 assert_never(fact)
 
@@ -136,6 +136,7 @@ class WatchedObject:
         memory.asked = None
         if is_watching:
             memory.state = ObjectState.SYNCED
+            memory.listed_at = now.at if memory.failure else None
 
     # What follows from it.
 
@@ -169,6 +170,8 @@ class WatchedObject:
             moments.append(grace_ends(memory, self._rules))
         if memory.state is ObjectState.SYNCED and not memory.is_followed and not memory.reads:
             moments.append(Seconds(memory.last_used + self._rules.idle_limit))
+        if memory.listed_at is not None:
+            moments.append(Seconds(memory.listed_at + self._rules.open_within))
         if memory.newest > memory.proven:
             if memory.asked is not None:
                 moments.append(Seconds(memory.asked_at + self._rules.answer_within))
@@ -203,12 +206,15 @@ class WatchedObject:
                 self._unwatch(ObjectState.IMMUTABLE)
             case ObjectState.SYNCED if is_idle and not memory.reads:
                 self._unwatch(ObjectState.IDLE)
+            case ObjectState.SYNCED if self._is_late(now):
+                self._watch()
             case _:
                 pass
 
     def _watch(self) -> None:
         memory = self._memory
-        memory.state, memory.failure = ObjectState.INITIALISING, None
+        memory.state = ObjectState.INITIALISING
+        memory.fail(None)
         self._start_watch()
 
     def _start_watch(self) -> None:
@@ -216,8 +222,13 @@ class WatchedObject:
         self._memory.outgoing.append(StartWatch(self._memory.newest))
 
     def _unwatch(self, state: ObjectState) -> None:
-        self._memory.state, self._memory.failure = state, None
+        self._memory.state = state
+        self._memory.fail(None)
         self._memory.outgoing.append(StopWatch())
+
+    def _is_late(self, now: Moment) -> bool:
+        listed_at = self._memory.listed_at
+        return listed_at is not None and is_reached(listed_at + self._rules.open_within, now)
 
     @property
     def _is_immutable(self) -> bool:

@@ -35,6 +35,9 @@ class WatcherRules:
     answer_within: Seconds = Seconds(70.0)
     """A list that was asked for and is not answered by then is lost: the keeper of watches crashed. It
     gives a request 65 s itself."""
+    open_within: Seconds = Seconds(30.0)
+    """A failing watch that has listed and is not open by then is asked for anew: what said that it fails
+    was perhaps of an earlier one, and on its way when that was stopped."""
     retry: Backoff = field(
         default_factory=lambda: Backoff(initial=Seconds(0.1), cap=Seconds(5.0), jitter=Seconds(0.1))
     )
@@ -107,6 +110,8 @@ class WatcherMemory:
     """With which the watch was asked for last."""
     failure: ApiFailure | None = None
     """Of the watch, as long as it stands."""
+    listed_at: Seconds | None = None
+    """When the watch listed, if it fails since before."""
     asked: Mark | None = None
     """Of the list that is under way."""
     asked_at: Seconds = Seconds(0.0)
@@ -130,6 +135,10 @@ class WatcherMemory:
         self.knowledge = ObjectKnowledge(self.object)
         self.proven, self.asked = NO_MARK, None
         self.lists_failed, self.list_error = 0, ""
+
+    def fail(self, failure: ApiFailure | None) -> None:
+        """Note that the watch fails, or does not."""
+        self.failure, self.listed_at = failure, None
 
     @property
     def is_watching(self) -> bool:

@@ -1,0 +1,428 @@
+"""What all stores of Secrets and ConfigMaps promise, whatever they read them from.
+
+Each story is told over Watch, Cache, Get and the local files, of Secrets and of ConfigMaps, through the
+real managers. Where a strategy promises less, the story says so.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, MutableMapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.messages.objects import (
+    ObjectChanged,
+    ObjectFact,
+    ObjectKind,
+    ReadVerdict,
+    RegisterPod,
+    UnregisterPod,
+)
+from actors.messages.pods import API, FILE
+from tests.support.builders import edited, make_mirror
+from tests.support.object_stores import ObjectWorld, Store, object_world
+from tests.support.probe import Probe
+
+CANARY = "hunter2-canary"
+STORES = list(Store)
+
+
+@pytest.fixture(params=list(ObjectKind), ids=str)
+def kind(request: pytest.FixtureRequest) -> ObjectKind:
+    kind: ObjectKind = request.param
+    return kind
+
+
+@pytest.fixture(params=STORES, ids=lambda store: store.value)
+def world(
+    request: pytest.FixtureRequest, kind: ObjectKind, tmp_path: Path
+) -> Iterator[ObjectWorld]:
+    with object_world(request.param, kind, tmp_path / "objects") as world:
+        yield world
+
+
+def words(follower: Probe[ObjectFact]) -> list[str]:
+    """Return what a follower was told since the last look: ``modified db a,b``."""
+    facts = [fact for fact in follower.drain() if isinstance(fact, ObjectChanged)]
+    return [f"{fact.change} {fact.object.name} {','.join(fact.keys)}" for fact in facts]
+
+
+def told(world: ObjectWorld, *changes: str) -> list[str]:
+    """Return what a follower is told of ``changes``: nothing by a store that keeps nothing."""
+    return list(changes) if world.keeps else []
+
+
+# --- reading --------------------------------------------------------------------------------------------
+
+
+def test_an_object_is_found_as_it_is(world: ObjectWorld) -> None:
+    world.admin.put("db", user="root", password="pass")
+    web = world.pod("web", "db")
+    world.serves(web)
+    answer = world.read(web)
+    assert (answer.verdict, answer.age, answer.reason) == (ReadVerdict.FOUND, None, "")
+    assert answer.value is not None
+    assert answer.value.data == {"user": b"root", "password": b"pass"}
+    assert (answer.kind, answer.pod, answer.name) == (world.kind, web.uid, "db")
+
+
+def test_what_there_is_not_is_not_found(world: ObjectWorld) -> None:
+    web = world.pod("web", "db")
+    world.serves(web)
+    answer = world.read(web)
+    assert (answer.verdict, answer.age) == (ReadVerdict.NOT_FOUND, None)
+    assert answer.value is None
+    assert answer.reason
+
+
+def test_a_pod_that_nobody_knows_reads_nothing(world: ObjectWorld) -> None:
+    """Rules T1 and W2."""
+    world.admin.put("db", a="1")
+    world.serves(world.pod("web", "db"))
+    assert world.read(world.pod("other", "db")).verdict is ReadVerdict.NOT_REGISTERED
+
+
+def test_a_pod_reads_only_what_it_references(world: ObjectWorld) -> None:
+    world.admin.put("db", a="1")
+    world.admin.put("tls", a="1")
+    web, shop = world.pod("web", "db"), world.pod("shop", "tls")
+    world.serves(web, shop)
+    assert world.read(web, "tls").verdict is ReadVerdict.NOT_REGISTERED
+    assert world.read(shop, "tls").verdict is ReadVerdict.FOUND
+
+
+def test_a_pod_reads_nothing_of_another_namespace(world: ObjectWorld) -> None:
+    world.admin.put("db", a="1")
+    web, elsewhere = world.pod("web", "db"), world.pod("web", "db", namespace="other")
+    world.serves(web, elsewhere)
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    assert world.read(elsewhere).verdict is ReadVerdict.NOT_FOUND
+
+
+# --- changing -------------------------------------------------------------------------------------------
+
+
+def test_what_is_created_later_is_found(world: ObjectWorld) -> None:
+    follower, web = world.follows(), world.pod("web", "db")
+    world.serves(web)
+    assert world.read(web).verdict is ReadVerdict.NOT_FOUND
+    world.admin.put("db", a="1")
+    world.waits()
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    assert words(follower) == told(world, "added db a")
+
+
+def test_an_update_is_read_and_told(world: ObjectWorld) -> None:
+    follower, web = world.follows(), world.pod("web", "db")
+    world.admin.put("db", a="1", b="1", c="1")
+    world.serves(web)
+    before = world.read(web).value
+    words(follower)
+    world.admin.put("db", a="2", b="1", d="1")
+    world.waits()
+    after = world.read(web).value
+    assert before is not None
+    assert after is not None
+    assert after.data == {"a": b"2", "b": b"1", "d": b"1"}
+    assert after.uid == before.uid
+    assert after.resource_version != before.resource_version
+    assert words(follower) == told(world, "modified db a,c,d")
+
+
+def test_what_is_deleted_is_not_found(world: ObjectWorld) -> None:
+    follower, web = world.follows(), world.pod("web", "db")
+    world.admin.put("db", a="1")
+    world.serves(web)
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    words(follower)
+    world.admin.remove("db")
+    world.waits()
+    answer = world.read(web)
+    assert (answer.verdict, answer.value, answer.age) == (ReadVerdict.NOT_FOUND, None, None)
+    assert words(follower) == told(world, "deleted db a")
+
+
+def test_what_is_made_anew_is_another_object(world: ObjectWorld) -> None:
+    follower, web = world.follows(), world.pod("web", "db")
+    world.admin.put("db", a="1")
+    world.serves(web)
+    before = world.read(web).value
+    world.admin.remove("db")
+    world.waits()
+    world.read(web)
+    words(follower)
+    world.admin.put("db", a="2")
+    world.waits()
+    after = world.read(web).value
+    assert before is not None
+    assert after is not None
+    assert (after.data, after.uid == before.uid) == ({"a": b"2"}, False)
+    assert words(follower) == told(world, "added db a")
+
+
+def test_a_broken_version_leaves_the_last_good_one_as_stale(world: ObjectWorld) -> None:
+    """Strategy Get, which keeps nothing, has only the broken one."""
+    follower, web = world.follows(), world.pod("web", "db")
+    world.admin.put("db", a="1")
+    world.serves(web)
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    words(follower)
+    world.admin.breaks("db", CANARY)
+    world.waits()
+    answer = world.read(web)
+    assert answer.verdict is (ReadVerdict.STALE if world.keeps else ReadVerdict.UNUSABLE)
+    assert (answer.value is not None) is world.keeps
+    assert (answer.age is not None) is world.keeps
+    assert "base64" in answer.reason
+    assert CANARY not in answer.reason
+    (described,) = world.described()
+    assert "base64" in described.error
+    assert words(follower) == []
+    # It is mended.
+    world.admin.put("db", a="2")
+    world.waits()
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    assert words(follower) == told(world, "modified db a")
+    (described,) = world.described()
+    assert described.error == ""
+
+
+def test_an_object_that_was_never_good_is_unusable(world: ObjectWorld) -> None:
+    world.admin.breaks("db", CANARY)
+    world.admin.put("tls", a="1")
+    web = world.pod("web", "db", "tls")
+    world.serves(web)
+    answer = world.read(web)
+    assert (answer.verdict, answer.value, answer.age) == (ReadVerdict.UNUSABLE, None, None)
+    assert "base64" in answer.reason
+    # It does not touch its neighbour.
+    assert world.read(web, "tls").verdict is ReadVerdict.FOUND
+
+
+def test_while_nobody_can_be_asked_the_last_value_is_told_with_its_age(world: ObjectWorld) -> None:
+    """Quirk K24. Strategy Get, which keeps nothing, has none."""
+    web = world.pod("web", "db")
+    world.admin.put("db", a="1")
+    world.serves(web)
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    world.admin.goes_away()
+    world.waits()
+    answer = world.read(web)
+    assert answer.verdict is (ReadVerdict.STALE if world.keeps else ReadVerdict.NOT_SYNCED)
+    assert (answer.age is not None) is world.keeps
+    assert answer.reason
+    world.admin.comes_back()
+    world.waits()
+    assert world.read(web).verdict is ReadVerdict.FOUND
+
+
+def test_while_nobody_can_be_asked_what_was_not_there_is_told_with_its_age(
+    world: ObjectWorld,
+) -> None:
+    web = world.pod("web", "db")
+    world.serves(web)
+    assert world.read(web).verdict is ReadVerdict.NOT_FOUND
+    world.admin.goes_away()
+    world.waits()
+    answer = world.read(web)
+    assert answer.verdict is (ReadVerdict.NOT_FOUND if world.keeps else ReadVerdict.NOT_SYNCED)
+    assert (answer.age is not None) is world.keeps
+
+
+# --- pods -----------------------------------------------------------------------------------------------
+
+
+def test_two_pods_share_an_object(world: ObjectWorld) -> None:
+    """Rules R12 and R18: until the last of them goes."""
+    world.admin.put("db", a="1")
+    web, shop = world.pod("web", "db"), world.pod("shop", "db")
+    world.serves(web, shop)
+    assert world.read(web).value == world.read(shop).value
+    assert [described.references for described in world.described()] == [2]
+    world.serves(shop)
+    assert world.read(web).verdict is ReadVerdict.NOT_REGISTERED
+    assert world.read(shop).verdict is ReadVerdict.FOUND
+    world.serves()
+    assert world.read(shop).verdict is ReadVerdict.NOT_REGISTERED
+    assert (world.described(), world.holders()) == ((), [])
+
+
+def test_a_pod_that_was_registered_is_one_that_a_source_lists(world: ObjectWorld) -> None:
+    """Rules R15 and R16: each of both may be repeated."""
+    world.admin.put("db", a="1")
+    web = world.pod("web", "db")
+    world.play.tell_all(world.manager, RegisterPod(pod=web), RegisterPod(pod=web))
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    world.play.tell_all(world.manager, UnregisterPod(pod=web.uid), UnregisterPod(pod=web.uid))
+    assert world.read(web).verdict is ReadVerdict.NOT_REGISTERED
+    assert world.holders() == []
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_pod_that_ran_to_its_end_references_nothing(world: ObjectWorld, phase: str) -> None:
+    """Rule R8."""
+    world.admin.put("db", a="1")
+    web = world.pod("web", "db")
+    world.serves(web)
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    world.serves(edited(web, status={"phase": phase}))
+    assert world.read(web).verdict is ReadVerdict.NOT_REGISTERED
+    assert (world.described(), world.holders()) == ((), [])
+
+
+def test_a_mirror_pod_references_nothing(world: ObjectWorld) -> None:
+    """Rule R9."""
+    static = world.pod("web", "db", source=FILE)
+    mirror = make_mirror(static, spec=static.document["spec"])
+    world.cluster.put("db", a="1")
+    world.serves(mirror, source=API)
+    world.play.tell(world.manager, RegisterPod(pod=mirror))
+    assert world.read(mirror).verdict is ReadVerdict.NOT_REGISTERED
+    assert world.holders() == []
+
+
+def test_what_is_referenced_again_begins_with_nothing(world: ObjectWorld) -> None:
+    """Rules R19 and W1."""
+    world.admin.put("db", a="1")
+    web = world.pod("web", "db")
+    world.serves(web)
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    world.serves()
+    world.admin.put("db", a="2")
+    world.serves(web)
+    answer = world.read(web)
+    assert answer.verdict is ReadVerdict.FOUND
+    assert answer.value is not None
+    assert answer.value.data == {"a": b"2"}
+
+
+def test_the_first_read_of_a_pod_is_no_older_than_the_pod(world: ObjectWorld) -> None:
+    """However young the value is that another pod has read, and however late a watch may be."""
+    web, shop = world.pod("web", "db"), world.pod("shop", "db")
+    world.admin.put("db", a="1")
+    world.serves(web)
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    world.api.watches.pause()
+    world.admin.put("db", a="2")
+    world.serves(web, shop)
+    answers = world.begins_to_read(shop)
+    world.api.watches.resume()
+    world.play.settle()
+    answer = answers.next()
+    assert answer.verdict is ReadVerdict.FOUND
+    assert answer.value is not None
+    assert answer.value.data == {"a": b"2"}
+
+
+def test_a_value_of_before_the_pod_is_told_as_stale_when_nothing_newer_can_be_had(
+    world: ObjectWorld,
+) -> None:
+    """Strategy Get keeps none."""
+    web, shop = world.pod("web", "db"), world.pod("shop", "db")
+    world.admin.put("db", a="1")
+    world.serves(web)
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    world.admin.goes_away()
+    world.serves(web, shop)
+    answer = world.read(shop)
+    assert answer.verdict is (ReadVerdict.STALE if world.keeps else ReadVerdict.NOT_SYNCED)
+    assert (answer.age is not None) is world.keeps
+
+
+# --- where objects come from ----------------------------------------------------------------------------
+
+
+def test_a_static_pod_asks_nothing_of_the_api_server(world: ObjectWorld) -> None:
+    world.cluster.put("db", a="of the cluster")
+    static = world.pod("web", "db", source=FILE)
+    world.serves(static, source=FILE)
+    assert world.read(static).verdict is ReadVerdict.NOT_FOUND
+    world.files.put("db", a="of the file")
+    answer = world.read(static)
+    assert answer.value is not None
+    assert answer.value.data == {"a": b"of the file"}
+    assert (world.asked(), world.holders()) == ([], [])
+
+
+def test_a_pod_of_the_api_server_reads_no_files(world: ObjectWorld) -> None:
+    world.files.put("db", a="of the file")
+    web, static = world.pod("web", "db", source=API), world.pod("etcd", "db", source=FILE)
+    world.serves(web, source=API)
+    world.serves(static, source=FILE)
+    assert world.read(web).verdict is ReadVerdict.NOT_FOUND
+    world.cluster.put("db", a="of the cluster")
+    world.waits()
+    answers = [world.read(pod).value for pod in (web, static)]
+    assert [answer and dict(answer.data) for answer in answers] == [
+        {"a": b"of the cluster"},
+        {"a": b"of the file"},
+    ]
+
+
+# --- crashes --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("who", ["manager", "holder"])
+def test_a_crash_costs_nobody_an_object(world: ObjectWorld, who: str) -> None:
+    follower, web = world.follows(), world.pod("web", "db")
+    world.admin.put("db", a="1")
+    world.serves(web)
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    words(follower)
+    world.crashes(getattr(world, who))
+    world.waits()
+    answer = world.read(web)
+    assert (answer.verdict, answer.age) == (ReadVerdict.FOUND, None)
+    assert words(follower) == []
+    world.admin.put("db", a="2")
+    world.waits()
+    assert world.read(web).value != answer.value
+    assert words(follower) == told(world, "modified db a")
+
+
+@pytest.mark.parametrize("who", ["manager", "holder"])
+def test_what_changes_while_somebody_is_down_is_told(world: ObjectWorld, who: str) -> None:
+    follower, web = world.follows(), world.pod("web", "db")
+    world.admin.put("db", a="1")
+    world.serves(web)
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    words(follower)
+    world.goes_down(getattr(world, who))
+    world.admin.put("db", a="2")
+    world.waits()
+    answer = world.read(web)
+    assert answer.value is not None
+    assert answer.value.data == {"a": b"2"}
+    assert words(follower) == told(world, "modified db a")
+
+
+# --- what nobody may see --------------------------------------------------------------------------------
+
+
+def test_a_value_is_in_nothing_but_the_answer_s_data(
+    world: ObjectWorld, logs: list[MutableMapping[str, Any]]
+) -> None:
+    follower, web = world.follows(), world.pod("web", "db")
+    world.admin.put("db", password=CANARY)
+    world.serves(web)
+    answers = [world.read(web)]
+    assert answers[0].value is not None
+    assert answers[0].value.data == {"password": CANARY.encode()}
+    world.admin.breaks("db", CANARY)
+    world.waits()
+    answers.append(world.read(web))
+    world.admin.put("db", password=f"{CANARY}-2")
+    world.crashes(world.holder)
+    world.crashes(world.manager)
+    world.waits()
+    answers.append(world.read(web))
+    world.admin.goes_away()
+    world.waits()
+    answers.append(world.read(web))
+    seen = repr((answers, follower.drain(), world.described(), world.memories, logs))
+    seen += repr([world.play.describe(), world.play.endings])
+    assert CANARY not in seen
+    assert base64.b64encode(CANARY.encode()).decode()[:-4] not in seen
