@@ -9,7 +9,7 @@ meanwhile waits.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from typing_extensions import override
@@ -136,6 +136,9 @@ class ApiHoldings(Holdings):
             if references.references:
                 self._begin(wanted, references)
         elif not holding.is_letting_go and holding.told != references:
+            if not references.references:
+                # Coalesced with what still waits there, this may be the first thing that it hears.
+                references = replace(references, newest=holding.told.newest)
             holding.told = references
             holding.port.tell(references)
 

@@ -146,7 +146,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         self._ports = ports
         self._memory = memory
         self._chance = chance
-        self._book = ReferenceBook(kind, BookMemory())
+        self._book = ReferenceBook(kind, memory.book)
         self._api: Holdings = _NO_API_SERVER
         if holders is not None:
             self._api = ApiHoldings(holders, ports.holders, self.after, memory.holdings)

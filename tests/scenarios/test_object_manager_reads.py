@@ -1,0 +1,216 @@
+"""Pods read what they reference, and people ask how it is held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any
+
+import pytest
+
+from actors.messages.holders import HolderIs
+from actors.messages.node import NodeIs, NodeIsGone, NodeUid
+from actors.messages.objects import (
+    ObjectKind,
+    ObjectState,
+    Origin,
+    ReadVerdict,
+)
+from actors.messages.pods import API, FILE, PodUid
+from actors.messages.units import Seconds
+from stores.node_ttl import NODE_TTL
+from tests.support.builders import edited
+from tests.support.manager_players import CANARY, held, needing, news_of, secret
+from tests.support.manager_players import changed as change_of
+from tests.support.manager_stage import ManagerStage, manager_stage
+
+DB, TLS, PULL = secret("db"), secret("tls"), secret("pull")
+WEB, SHOP = needing("web", "db"), needing("shop", "db", "tls")
+LOCAL_DB = secret("db", origin=Origin.LOCAL)
+
+
+@pytest.fixture
+def manager() -> Iterator[ManagerStage]:
+    with manager_stage() as stage:
+        yield stage
+
+
+# --- reading ------------------------------------------------------------------------------------------
+
+
+def test_a_read_goes_to_the_holder_with_the_mark_of_its_pod(manager: ManagerStage) -> None:
+    manager.serves(API, WEB, SHOP)
+    read = manager.reads(WEB, "db")
+    assert read.verdict is ReadVerdict.FOUND
+    assert CANARY.decode() not in repr(read)
+    manager.reads(SHOP, "db")
+    assert [(one.pod, one.mark) for one in manager.records[DB].reads] == [
+        (WEB.uid, 1),
+        (SHOP.uid, 2),
+    ]
+    assert manager.described().reads == 2
+
+
+@pytest.mark.parametrize(
+    ("pod", "name", "reason"),
+    [
+        (PodUid("nobody"), "db", "the pod is not known"),
+        (WEB.uid, "tls", "pod default/web does not reference Secret default/tls"),
+    ],
+)
+def test_a_read_of_what_is_not_registered_is_answered_at_once(
+    manager: ManagerStage, pod: PodUid, name: str, reason: str
+) -> None:
+    manager.serves(API, WEB)
+    read = manager.reads(pod, name)
+    assert (read.verdict, read.reason) == (ReadVerdict.NOT_REGISTERED, reason)
+    assert (read.pod, read.name, read.kind) == (pod, name, ObjectKind.SECRET)
+    assert manager.records[DB].reads == []
+
+
+def test_static_pods_read_local_files_and_have_no_other_holders(manager: ManagerStage) -> None:
+    static = needing("web", "db", source=FILE)
+    manager.serves(FILE, static)
+    assert manager.reads(static, "db").verdict is ReadVerdict.FOUND
+    assert [(read.object, read.mark) for read in manager.files.reads] == [(LOCAL_DB, 1)]
+    assert manager.holders() == []
+
+
+def test_without_local_files_a_static_pod_finds_none(logs: list[MutableMapping[str, Any]]) -> None:
+    static = needing("web", "db", source=FILE)
+    with manager_stage(with_files=False) as manager:
+        manager.serves(FILE, static)
+        read = manager.reads(static, "db")
+        assert read.verdict is ReadVerdict.NOT_FOUND
+        assert "--local-objects-dir" in read.reason
+        (described,) = manager.described().objects
+        assert described.error == read.reason
+    assert CANARY.decode() not in str(logs)
+
+
+def test_without_an_api_server_its_objects_are_never_known() -> None:
+    with manager_stage(joined=False) as manager:
+        manager.serves(API, WEB)
+        read = manager.reads(WEB, "db")
+        assert (read.verdict, read.reason) == (
+            ReadVerdict.NOT_SYNCED,
+            "this node belongs to no API server",
+        )
+        (described,) = manager.described().objects
+        assert (described.state, described.error) == (ObjectState.INITIALISING, read.reason)
+        assert manager.holders() == []
+
+
+# Scenarios 71 and 72.
+@pytest.mark.parametrize(
+    ("annotations", "expected"),
+    [
+        (None, 60.0),
+        ({}, 60.0),
+        ({NODE_TTL: ""}, 60.0),
+        ({NODE_TTL: "bad"}, 60.0),
+        ({NODE_TTL: "1.5"}, 60.0),
+        ({NODE_TTL: "9" * 5000}, 60.0),
+        ({NODE_TTL: 300}, 60.0),
+        ({NODE_TTL: "0"}, 0.0),
+        ({NODE_TTL: "-5"}, 0.0),
+        ({NODE_TTL: "300"}, 300.0),
+    ],
+)
+def test_the_node_says_how_long_a_fetched_object_is_current(
+    manager: ManagerStage, annotations: dict[str, Any] | None, expected: float
+) -> None:
+    manager.serves(API, WEB)
+    document = {"metadata": {"annotations": annotations}}
+    manager.node.says(NodeIs(name="n1", uid=NodeUid("u"), is_deleting=False, document=document))
+    manager.reads(WEB, "db")
+    manager.node.says(NodeIsGone(name="n1"))
+    manager.reads(WEB, "db")
+    lives = [read.time_to_live for read in manager.records[DB].reads]
+    assert lives == [Seconds(expected), Seconds(60.0)]
+
+
+# --- how it all is ------------------------------------------------------------------------------------
+
+
+def test_each_referenced_object_is_described_by_the_newest_word_of_its_holder(
+    manager: ManagerStage,
+) -> None:
+    manager.serves(API, WEB, SHOP)
+    before = {one.object: one for one in manager.described().objects}
+    assert [before[DB].state, before[TLS].state] == [ObjectState.INITIALISING] * 2
+    assert before[DB].references == 2
+
+    manager.says(news_of(change_of(DB, "7")))
+    manager.says(news_of(change_of(DB, "8")))
+    after = {one.object: one for one in manager.described().objects}
+    assert after[DB] == held(DB, "8", references=2)
+    assert after[TLS] == before[TLS]
+    assert manager.described().kind is ObjectKind.SECRET
+
+
+def test_an_object_that_is_referenced_anew_is_not_what_it_was(manager: ManagerStage) -> None:
+    manager.serves(API, WEB)
+    manager.says(news_of(change_of(DB, "7")))
+    manager.serves(API)
+    assert manager.described().objects == ()
+    manager.serves(API, WEB)
+    (described,) = manager.described().objects
+    assert described.state is ObjectState.INITIALISING
+
+
+def test_local_objects_are_described_as_soon_as_somebody_references_them(
+    manager: ManagerStage,
+) -> None:
+    static = needing("web", "db", source=FILE)
+    manager.says(news_of(change_of(LOCAL_DB, "7")))
+    assert manager.described().objects == ()
+    manager.serves(FILE, static)
+    assert manager.described().objects == (held(LOCAL_DB, "7", references=1),)
+
+
+def test_of_local_objects_only_those_that_are_there_or_referenced_are_remembered(
+    manager: ManagerStage, change_to: Callable[[str], None]
+) -> None:
+    static = needing("web", "db", source=FILE)
+    change_to("1")
+    assert list(manager.memory.local) == [LOCAL_DB]
+    change_to("")
+    assert list(manager.memory.local) == []
+
+    change_to("2")
+    manager.serves(FILE, static)
+    change_to("")
+    assert list(manager.memory.local) == [LOCAL_DB]
+    manager.serves(FILE)
+    assert list(manager.memory.local) == []
+
+
+@pytest.fixture
+def change_to(manager: ManagerStage) -> Callable[[str], None]:
+    """Return how the holder of local objects says that there is a version, or none."""
+    return lambda version: manager.tell(HolderIs(described=held(LOCAL_DB, version)))
+
+
+# --- bad annotations ----------------------------------------------------------------------------------
+
+
+def test_an_annotation_that_cannot_be_read_is_warned_of_once(
+    manager: ManagerStage, logs: list[MutableMapping[str, Any]]
+) -> None:
+    bad = needing("web", "db", hook="expl0de")
+    manager.serves(API, bad)
+    manager.serves(API, edited(bad, status={"phase": "Running"}))
+    manager.crashes()
+    warnings = [event for event in logs if "on-object-change" in event["event"]]
+    assert [(event["pod"], event["log_level"]) for event in warnings] == [
+        ("default/web", "warning")
+    ]
+    assert "expl0de" not in str(logs)
+    assert manager.heard(DB) == ["1 at 1", "1 at 1"]
+
+
+def test_an_annotation_of_a_pod_that_references_nothing_interests_nobody(
+    manager: ManagerStage, logs: list[MutableMapping[str, Any]]
+) -> None:
+    manager.serves(API, needing("web", hook="expl0de"))
+    assert [event for event in logs if "on-object-change" in event["event"]] == []

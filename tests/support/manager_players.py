@@ -1,0 +1,235 @@
+"""Who stands around a manager on its stage: holders that only speak, files, a Node, somebody who follows.
+
+The holders note what they hear, answer reads with a value of their own, and let go at once unless they
+are told to take their time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from typing_extensions import override
+
+from actors.kernel import (
+    Key,
+    PooledActor,
+    Port,
+)
+from actors.messages.holders import (
+    HolderDone,
+    HolderFact,
+    HolderIs,
+    HolderMessage,
+    ListLocalObjects,
+    Mark,
+    ReadObject,
+    ReferencesAre,
+)
+from actors.messages.node import FollowNode, NodeFact
+from actors.messages.objects import (
+    Change,
+    ChangeDecided,
+    ObjectChanged,
+    ObjectDescribed,
+    ObjectFact,
+    ObjectId,
+    ObjectKind,
+    ObjectRead,
+    ObjectState,
+    ObjectValue,
+    Origin,
+    ReadVerdict,
+)
+from actors.messages.pods import API, Pod
+from actors.objects.hooks import ON_OBJECT_CHANGE
+from tests.support.builders import PodFields, make_pod
+from tests.support.probe import Probe
+
+CANARY = b"c4n4ry-0f-a-s3cret"
+"""What every value holds: it is looked for where no value belongs."""
+
+NO_REFERENCES = ReferencesAre(references=0, newest=Mark(0), is_followed=False)
+
+
+def needing(
+    name: str = "web",
+    *secrets: str,
+    pull: Sequence[str] = (),
+    config_maps: Sequence[str] = (),
+    hook: str = "",
+    **fields: Any,
+) -> Pod:
+    """Return a pod of the API server that mounts these objects, and pulls with others."""
+    volumes: list[dict[str, Any]] = [{"name": s, "secret": {"secretName": s}} for s in secrets]
+    volumes += [{"name": c, "configMap": {"name": c}} for c in config_maps]
+    spec = {"volumes": volumes, "imagePullSecrets": [{"name": secret} for secret in pull]}
+    described = PodFields(source=API, spec=spec, annotations={ON_OBJECT_CHANGE: hook})
+    return make_pod(name, **{**described, **fields})
+
+
+def secret(name: str, namespace: str = "default", origin: Origin = Origin.API) -> ObjectId:
+    """Return which Secret that is."""
+    return ObjectId(kind=ObjectKind.SECRET, namespace=namespace, name=name, origin=origin)
+
+
+def held(wanted: ObjectId, version: str = "1", **fields: Any) -> ObjectDescribed:
+    """Return how a holder says that it holds an object."""
+    synced = ObjectDescribed(
+        object=wanted,
+        state=ObjectState.SYNCED if wanted.origin is Origin.API else ObjectState.LOCAL,
+        uid=f"uid-{wanted.name}" if version else "",
+        resource_version=version,
+        is_known=True,
+    )
+    return replace(synced, **fields)
+
+
+def changed(
+    wanted: ObjectId,
+    version: str = "2",
+    change: Change = Change.MODIFIED,
+    keys: tuple[str, ...] = ("password",),
+) -> ObjectChanged:
+    """Return what a holder says that happened to an object."""
+    uid = f"uid-{wanted.name}"
+    return ObjectChanged(object=wanted, change=change, uid=uid, resource_version=version, keys=keys)
+
+
+def news_of(change: ObjectChanged, *, was_known: bool = True) -> HolderIs:
+    """Return how a holder tells of a change."""
+    version = "" if change.change is Change.DELETED else change.resource_version
+    described = held(change.object, version)
+    return HolderIs(described=described, changed=change, was_known=was_known)
+
+
+@dataclass(slots=True)
+class Record:
+    """What one holder heard, in all of its lives."""
+
+    object: ObjectId
+    references: ReferencesAre = NO_REFERENCES
+    heard: list[ReferencesAre] = field(default_factory=list)
+    reads: list[ReadObject] = field(default_factory=list)
+    lives: int = 0
+    takes_its_time: bool = False
+    """It lets go when the test says so."""
+
+    def words(self) -> list[str]:
+        """Return what was heard since the last call: ``2 at 5, followed`` is how many, newest mark."""
+        words = [_references(heard) for heard in self.heard]
+        self.heard.clear()
+        return words
+
+
+def _references(heard: ReferencesAre) -> str:
+    if not heard.references:
+        return "none"
+    followed = ", followed" if heard.is_followed else ""
+    return f"{heard.references} at {heard.newest}{followed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """What the test has a holder tell the manager."""
+
+    fact: HolderFact
+
+
+FakeHolderMessage: TypeAlias = HolderMessage | Say
+
+
+class FakeHolder(PooledActor[FakeHolderMessage]):
+    """Notes what it hears."""
+
+    def __init__(self, record: Record, manager: Port[HolderFact]) -> None:
+        self._record = record
+        self._manager = manager
+
+    @override
+    def started(self) -> None:
+        self._record.lives += 1
+
+    @override
+    def receive(self, message: FakeHolderMessage, /) -> None:
+        record = self._record
+        match message:
+            case ReferencesAre(references=references):
+                record.references = message
+                record.heard.append(message)
+                if not references and not record.takes_its_time:
+                    self._manager.tell(HolderDone(object=record.object))
+            case ReadObject():
+                record.reads.append(message)
+                is_known = record.references.references > 0
+                message.reply_to.tell(answer(message, is_known=is_known))
+            case Say(fact=fact):
+                self._manager.tell(fact)
+
+
+def answer(request: ReadObject, *, is_known: bool = True) -> ObjectRead:
+    """Return what a holder answers: a value for whoever references the object."""
+    value = ObjectValue(
+        uid=f"uid-{request.object.name}", resource_version="1", data={"password": CANARY}
+    )
+    return ObjectRead(
+        kind=request.object.kind,
+        pod=request.pod,
+        name=request.object.name,
+        ref=request.ref,
+        verdict=ReadVerdict.FOUND if is_known else ReadVerdict.NOT_REGISTERED,
+        value=value if is_known else None,
+    )
+
+
+class FakeFiles(Port[ReadObject | ListLocalObjects]):
+    """The holder of local objects: answers every read, and notes how often it was asked to list."""
+
+    def __init__(self) -> None:
+        self.reads: list[ReadObject] = []
+        self.asked = 0
+
+    @override
+    def tell(self, message: ReadObject | ListLocalObjects, /) -> None:
+        if isinstance(message, ReadObject):
+            self.reads.append(message)
+            message.reply_to.tell(answer(message))
+        else:
+            self.asked += 1
+
+
+class NodeKeeper(Port[FollowNode]):
+    """Tells whoever follows the Node how it is."""
+
+    def __init__(self) -> None:
+        self.followers: dict[Port[NodeFact], None] = {}
+
+    @override
+    def tell(self, message: FollowNode, /) -> None:
+        self.followers[message.subscriber] = None
+
+    def says(self, fact: NodeFact) -> None:
+        """Let everybody know."""
+        for follower in self.followers:
+            follower.tell(fact)
+
+
+def holder_key(wanted: ObjectId) -> Key[FakeHolderMessage]:
+    """Return the address of an object's holder."""
+    kinds = "secrets" if wanted.kind is ObjectKind.SECRET else "configmaps"
+    return Key(f"objects/{kinds}/{wanted.namespace}/{wanted.name}")
+
+
+class Follower(Probe[ObjectFact]):
+    """A subscriber, and what it heard in words."""
+
+    def heard(self) -> list[str]:
+        """Return what was told since the last look: ``modified db at 2``, ``web: restart``."""
+        return [_words(fact) for fact in self.drain()]
+
+
+def _words(fact: ObjectFact) -> str:
+    if isinstance(fact, ChangeDecided):
+        return f"{fact.pod_name.partition('/')[2]}: {fact.signal or fact.action}"
+    return f"{fact.change} {fact.object.name} at {fact.resource_version}"

@@ -1,0 +1,233 @@
+"""The book of references: which pods reference which objects, and what an entry touches."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from actors.messages.changes import Op, PodChange
+from actors.messages.objects import Change, ObjectChanged, ObjectId, ObjectKind, Origin
+from actors.messages.pods import API, FILE, HTTP, Pod, PodUid
+from stores.change_decisions import decisions
+from stores.reference_book import NO_MARK, BookMemory, PodReferences, ReferenceBook
+from tests.support.builders import make_mirror
+from tests.support.manager_players import changed, needing, secret
+
+DB, TLS = secret("db"), secret("tls")
+WEB = needing("web", "db")
+
+
+@pytest.fixture
+def book() -> ReferenceBook:
+    return ReferenceBook(ObjectKind.SECRET, BookMemory())
+
+
+def counts(book: ReferenceBook) -> dict[str, int]:
+    """Return how many pods reference each object."""
+    return {one.display_name: book.references(one).pods for one in book.objects()}
+
+
+def enter(book: ReferenceBook, entry: str) -> int:
+    """Register (``+``) or unregister (``-``) a pod, and return how many reference the object."""
+    namespace, _, name = entry[1:].rpartition("/")
+    pod = needing(name, "db", namespace=namespace or "default")
+    if entry.startswith("+"):
+        book.register(pod)
+    else:
+        book.unregister(pod.uid)
+    return book.references(DB).pods
+
+
+# Scenario 84, and quirk K21: there is no count that could go below zero.
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        ("+p1 +p1 -p1 -p1", [1, 1, 0, 0]),
+        ("-p1", [0]),
+        ("+p1 -p1 -p1", [1, 0, 0]),
+        ("+p1 -p2", [1, 1]),
+        ("+p1 -other/p1", [1, 1]),
+        ("+p1 +p2 -p1 -p1 -p2", [1, 2, 1, 1, 0]),
+    ],
+)
+def test_references_are_sets_of_pods(
+    book: ReferenceBook, entries: str, expected: list[int]
+) -> None:
+    assert [enter(book, entry) for entry in entries.split()] == expected
+
+
+def test_a_book_in_which_everything_was_taken_back_is_empty(book: ReferenceBook) -> None:
+    memory = BookMemory()
+    book = ReferenceBook(ObjectKind.SECRET, memory)
+    book.register(WEB)
+    book.replace(API, (WEB, needing("shop", "tls")))
+    book.apply([PodChange(op=Op.REMOVE, pod=WEB)])
+    book.replace(API, ())
+    book.unregister(WEB.uid)
+    book.unregister(PodUid("nobody"))
+    assert (memory.pods, memory.objects) == ({}, {})
+    assert book.references(DB) == PodReferences(0, NO_MARK, wants_changes=False)
+
+
+def test_an_entry_names_the_objects_whose_references_it_changed(book: ReferenceBook) -> None:
+    assert set(book.register(needing("web", "db", "tls")).touched) == {DB, TLS}
+    assert set(book.register(needing("web", "db", "tls")).touched) == set()
+    # All of a pod's objects once something about it is another: who uses them may want other things.
+    assert set(book.register(needing("web", "db")).touched) == {DB, TLS}
+    assert set(book.register(needing("web", "db", hook="restart")).touched) == {DB}
+    assert set(book.unregister(WEB.uid).touched) == {DB}
+
+
+def test_an_object_that_changes_hands_in_a_batch_is_referenced_all_the_while(
+    book: ReferenceBook,
+) -> None:
+    old, new = needing("web", "db", uid="old"), needing("web", "db", uid="new")
+    book.replace(API, (old,))
+    batch = [PodChange(op=Op.REMOVE, pod=old), PodChange(op=Op.ADD, pod=new)]
+    assert set(book.apply(batch).touched) == {DB}
+    assert book.references(DB).pods == 1
+    assert book.mark(new.uid, DB) == 2
+    assert book.mark(old.uid, DB) is None
+
+
+def test_the_newest_mark_is_that_of_the_latest_that_is_left(book: ReferenceBook) -> None:
+    book.register(WEB)
+    book.register(needing("shop", "db"))
+    assert book.references(DB).newest == 2
+    # Told again: its references are old ones.
+    book.register(WEB)
+    assert book.references(DB).newest == 2
+    book.unregister(needing("shop").uid)
+    assert book.references(DB).newest == 1
+
+
+def test_a_listing_leaves_other_sources_and_registered_pods_alone(book: ReferenceBook) -> None:
+    book.replace(HTTP, (needing("one", "db"),))
+    book.replace(API, (needing("two", "db"), needing("moves", "db")))
+    book.replace(HTTP, (needing("moves", "db"),))
+    book.register(needing("three", "db"))
+    assert book.references(DB).pods == 3
+    book.replace(API, ())
+    assert book.references(DB).pods == 2
+    book.replace(HTTP, ())
+    assert book.references(DB).pods == 1
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        make_mirror(WEB, spec=WEB.document["spec"]),
+        needing("web", "db", phase="Succeeded"),
+        needing("web", "db", phase="Failed"),
+        needing("web", config_maps=["db"]),
+        needing("web"),
+    ],
+    ids=["mirror", "succeeded", "failed", "another kind", "nothing"],
+)
+def test_pods_that_need_nothing_are_known_and_reference_nothing(
+    book: ReferenceBook, pod: Pod
+) -> None:
+    book.register(pod)
+    assert counts(book) == {}
+    assert book.pods() == 0
+    assert book.get(pod.uid) is not None
+
+
+@pytest.mark.parametrize(
+    ("source", "origin"),
+    [("api", Origin.API), ("", Origin.API), ("file", Origin.LOCAL), ("http", Origin.LOCAL)],
+)
+def test_static_pods_mean_local_objects(book: ReferenceBook, source: str, origin: Origin) -> None:
+    book.register(needing("web", "db", source=source))
+    wanted = secret("db", origin=origin)
+    assert list(book.objects()) == [wanted]
+    assert book.mark(WEB.uid, wanted) == 1
+
+
+def test_what_a_source_says_of_a_pod_counts_before_what_it_was_registered_with(
+    book: ReferenceBook,
+) -> None:
+    book.register(needing("web", "db", hook="restart"))
+    book.replace(API, (needing("web", "tls", pull=["db"], deleting=True),))
+    needs = book.get(WEB.uid)
+    assert needs is not None
+    assert (needs.hook, needs.is_ending) == (None, True)
+    assert needs.references == {TLS: True, DB: True}
+    assert book.pods() == 1
+
+
+def test_a_secret_for_pulling_alone_does_not_matter_to_a_pod_that_runs(
+    book: ReferenceBook,
+) -> None:
+    book.register(needing("web", "tls", pull=["db", "tls"], hook="restart"))
+    assert [pod.name for pod in book.pods_using(TLS)] == ["default/web"]
+    assert list(book.pods_using(DB)) == []
+    assert book.references(TLS).wants_changes
+    assert not book.references(DB).wants_changes
+
+
+def test_a_bad_annotation_is_named_once_for_each_that_is_told(book: ReferenceBook) -> None:
+    bad, worse = needing("web", "db", hook="nonsense"), needing("web", "db", hook="signal:")
+    assert [pod.name for pod in book.replace(API, (bad,)).unreadable] == ["default/web"]
+    assert not book.replace(API, (bad,)).unreadable
+    assert [bool(pod.hook_error) for pod in book.replace(API, (worse,)).unreadable] == [True]
+    assert not book.replace(API, (WEB,)).unreadable
+    assert not book.register(needing("other", hook="nonsense")).unreadable
+    assert [
+        pod.name for pod in book.register(needing("other", "db", hook="nonsense")).unreadable
+    ] == ["default/other"]
+
+
+def test_the_book_keeps_no_document(book: ReferenceBook) -> None:
+    book.register(needing("web", "db", image="registry.example/a-long-name"))
+    assert "registry.example" not in repr(book.get(WEB.uid))
+
+
+# --- decisions ----------------------------------------------------------------------------------------
+
+
+def decided(book: ReferenceBook, about: ObjectChanged, *, was_known: bool = True) -> list[str]:
+    pods = book.pods_using(about.object)
+    made = decisions(about, pods, Random(7), was_known=was_known)
+    return [f"{one.pod_name} {one.action} {one.signal}".strip() for one in made]
+
+
+def test_each_pod_that_wants_something_decides(book: ReferenceBook) -> None:
+    book.register(needing("a", "db", hook="restart"))
+    book.register(needing("b", "db", hook="signal:SIGUSR1,splay=10s"))
+    book.register(needing("c", "db"))
+    assert decided(book, changed(DB)) == ["default/a restart", "default/b signal SIGUSR1"]
+
+
+def test_a_splay_spreads_pods_over_the_whole_of_it(book: ReferenceBook) -> None:
+    book.replace(FILE, [needing(f"p{n}", "db", hook="restart,splay=100s") for n in range(200)])
+    delays = [
+        one.delay for one in decisions(changed(DB), book.pods_using(DB), Random(7), was_known=True)
+    ]
+    assert len(set(delays)) == 200
+    assert all(0 <= delay <= 100 for delay in delays)
+    assert (min(delays) < 5, max(delays) > 95) == (True, True)
+
+
+@pytest.mark.parametrize("change", list(Change))
+def test_nothing_is_decided_when_no_key_is_another(book: ReferenceBook, change: Change) -> None:
+    book.register(needing("a", "db", hook="restart"))
+    assert decided(book, changed(DB, "2", change, keys=())) == []
+
+
+def test_nothing_is_decided_about_what_is_seen_first_or_goes(book: ReferenceBook) -> None:
+    book.register(needing("a", "db", hook="restart"))
+    assert decided(book, changed(DB, "2", Change.ADDED), was_known=False) == []
+    assert decided(book, changed(DB, "2", Change.DELETED)) == []
+    assert decided(book, changed(DB, "2", Change.ADDED)) == ["default/a restart"]
+    assert decided(book, changed(DB, "2"), was_known=False) == ["default/a restart"]
+
+
+def test_a_name_means_the_object_of_the_pod_s_namespace(book: ReferenceBook) -> None:
+    book.register(needing("web", "db", namespace="shop", source="file"))
+    needs = book.get(PodUid("uid-shop-web"))
+    assert needs is not None
+    assert needs.object(ObjectKind.SECRET, "db") == ObjectId(
+        kind=ObjectKind.SECRET, namespace="shop", name="db", origin=Origin.LOCAL
+    )
