@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from actors.http.answers import Unanswered
 from actors.kernel import ActorDescription
@@ -12,9 +12,7 @@ from actors.messages.pod_manager import PodsDescribed
 from actors.messages.pods import SourceName
 from actors.messages.sources import ManifestVerdict, SourceDescribed
 from actors.messages.units import Timestamp
-
-LOCAL_OBJECTS: Final = SourceName("local-objects")
-"""Lists Secrets and ConfigMaps in place of pods, and is shown beside those that list pods."""
+from sources.local_objects import LOCAL_FILES
 
 
 def pod_list(described: PodsDescribed) -> dict[str, Any]:
@@ -58,7 +56,7 @@ def _manifest(verdict: ManifestVerdict, source: SourceName) -> dict[str, Any]:
         "verdict": verdict.verdict.value,
         "reason": verdict.reason,
         "warnings": list(verdict.warnings),
-        "object" if source == LOCAL_OBJECTS else "pod": verdict.pod,
+        "object" if source == LOCAL_FILES else "pod": verdict.pod,
         "uid": verdict.uid,
     }
 

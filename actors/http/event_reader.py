@@ -67,8 +67,8 @@ class EventReader(Port[Told]):
             self._wake()
 
     async def take(self) -> bytes:
-        """Return what was told since, or a comment when that is nothing for so long."""
-        while not (chunk := self._next_chunk()):
+        """Return what was told since, or a comment when that is nothing for so long; empty at the end."""
+        while not (chunk := self._next_chunk()) and not self.ended.done():
             try:
                 async with asyncio.timeout(self._keep_alive):
                     await self._something.wait()
@@ -105,6 +105,7 @@ class EventReader(Port[Told]):
 
     def _finish(self, last_words: bytes) -> None:
         self._queue.clear()
+        self._something.set()
         if not self.ended.done():
             self.ended.set_result(last_words)
 

@@ -52,12 +52,9 @@ class EventStreams:
         response.force_close()  # its end is the end: nothing else can be asked on this connection
         if request.method == "HEAD":
             return response
-        feed = self._of.feed
-        if feed is None:
-            raise web.HTTPServiceUnavailable(text="nobody tells of events")
         if len(self._readers) >= MOST_READERS:
             raise web.HTTPServiceUnavailable(text=f"there are {MOST_READERS} readers already")
-        reader = EventReader(feed, self._of.patience.keep_alive)
+        reader = EventReader(self._of.feed, self._of.patience.keep_alive)
         self._readers.add(reader)
         self.connections.add(request.protocol)
         try:
@@ -82,28 +79,36 @@ class EventStreams:
         with suppress(ConnectionError):  # it left
             _keep_small(request)
             await response.prepare(request)
-            last_words = await _tell_all(response, reader)
-            if not await _say(response, last_words, self._farewell):
-                _cut(request)
+            await self._tell_all(request, response, reader)
         return response
 
-
-async def _tell_all(response: web.StreamResponse, reader: EventReader) -> bytes:
-    """Send everything until it is over; return the last words. Raises ConnectionError."""
-    sending = asyncio.ensure_future(_send_all(response, reader))
-    try:
-        await asyncio.wait((sending, reader.ended), return_when=asyncio.FIRST_COMPLETED)
-        if not reader.ended.done():
-            await sending
-        return await reader.ended
-    finally:
-        sending.cancel()  # it may wait for room that a reader does not make
+    async def _tell_all(
+        self, request: web.Request, response: web.StreamResponse, reader: EventReader
+    ) -> None:
+        """Send everything until it is over, and the last words. Raises ConnectionError."""
+        sending = asyncio.ensure_future(_send_all(response, reader))
+        sending.add_done_callback(_heed)
+        try:
+            await asyncio.wait((sending, reader.ended), return_when=asyncio.FIRST_COMPLETED)
+            if not reader.ended.done():
+                await sending
+            # Who sends may be waiting for room, and is not cancelled: all who write wait by one future.
+            if not await _say(response, await reader.ended, self._farewell):
+                _cut(request)
+        finally:
+            sending.cancel()
 
 
 async def _send_all(response: web.StreamResponse, reader: EventReader) -> None:
     await response.write(CONNECTED)
-    while True:
-        await response.write(await reader.take())
+    while text := await reader.take():
+        await response.write(text)
+
+
+def _heed(sending: asyncio.Future[None]) -> None:
+    """Look at how it ended, when nobody waits for that any more."""
+    if not sending.cancelled():
+        sending.exception()
 
 
 async def _say(response: web.StreamResponse, last_words: bytes, within: Seconds) -> bool:

@@ -13,10 +13,10 @@ from itertools import islice
 
 from actors.http.answers import Unanswered
 from actors.http.cluster_state import ClusterState
-from actors.http.documents import LOCAL_OBJECTS
 from actors.kernel import ActorDescription
 from actors.messages.sources import SourceDescribed
 from actors.messages.units import Timestamp
+from sources.local_objects import LOCAL_FILES
 
 _SOURCE = "source/"
 
@@ -103,7 +103,7 @@ def is_ready(checks: Sequence[Check]) -> bool:
 
     Local objects are nothing by themselves: they count where there is no source of pods.
     """
-    of_pods = [check for check in checks if check.name != _SOURCE + LOCAL_OBJECTS]
+    of_pods = [check for check in checks if check.name != _SOURCE + LOCAL_FILES]
     return not checks or any(check.ok for check in of_pods or checks)
 
 

@@ -40,11 +40,10 @@ class Measured:
     tree: tuple[ActorDescription, ...] | Unanswered
     roles: tuple[RoleStatistics, ...]
     dead_letters: Mapping[tuple[str, str], int]
+    objects: Sequence[ObjectsDescribed | Unanswered]
+    feed: FeedDescribed | Unanswered
     cluster: ClusterState | None = None
     """None for a standalone agent."""
-    objects: Sequence[ObjectsDescribed | Unanswered] = ()
-    feed: FeedDescribed | Unanswered | None = None
-    """None for an agent that tells of no events."""
 
 
 class _Once(Collector):

@@ -49,9 +49,9 @@ def _held(described: Sequence[ObjectsDescribed]) -> Iterable[Metric]:
     )
 
 
-def feed_metrics(feed: FeedDescribed | Unanswered | None) -> Iterable[Metric]:
-    """Give the metrics of the event feed, if there is one and it answered."""
-    if feed is None or isinstance(feed, Unanswered):
+def feed_metrics(feed: FeedDescribed | Unanswered) -> Iterable[Metric]:
+    """Give the metrics of the event feed, if it answered."""
+    if isinstance(feed, Unanswered):
         return
     yield gauge("actorlet_event_readers", "Readers of events.", (), {(): feed.readers})
     yield counter(

@@ -44,7 +44,7 @@ class HttpServer(Actor[HttpServerMessage]):
 
     Owns: an asyncio loop on a thread of its own, and what runs there; nothing while both ports are off.
     Hears: ``ServingEnded`` from that thread.
-    Tells: nobody; its handlers ask PodManager and the sources, as somebody from outside.
+    Tells: the event feed when a reader ends; its handlers ask everybody else, as somebody from outside.
     Fails when: the loop cannot start, or ends by itself.
 
     While it is restarted the kernel queues new connections on the sockets, and they are answered

@@ -72,12 +72,12 @@ class Surroundings:
     """What ``/configz`` answers."""
     chaos: bool
     """Actors may be crashed on request."""
+    objects: Mapping[ObjectKind, Port[ObjectManagerMessage]]
+    """Who manages the objects of each kind."""
+    feed: Port[EventFeedMessage]
+    """Who tells of events."""
     cluster: ClusterPorts | None = None
     """Who deals with the API server; None for a standalone agent."""
-    objects: Mapping[ObjectKind, Port[ObjectManagerMessage]] = field(default_factory=dict)
-    """Who manages the objects of each kind."""
-    feed: Port[EventFeedMessage] | None = None
-    """Who tells of events; None when nobody does."""
     answer_within: Seconds = ANSWER_WITHIN
     """How long an actor may take to answer. Whoever takes longer is shown as not answering."""
     patience: Patience = field(default_factory=Patience)
@@ -151,10 +151,8 @@ class Surroundings:
             ),
         )
 
-    async def feed_state(self) -> FeedDescribed | Unanswered | None:
-        """Return how the event feed is; None when there is none."""
-        if self.feed is None:
-            return None
+    async def feed_state(self) -> FeedDescribed | Unanswered:
+        """Return how the event feed is."""
         return await or_unanswered(
             "event-feed",
             asking.ask(
@@ -167,8 +165,6 @@ class Surroundings:
 
     async def attach(self, reader: Port[Told]) -> ReaderAttached | Unanswered:
         """Have a reader told every event from here on."""
-        if self.feed is None:
-            return Unanswered(name="event-feed", reason="there is none")
         return await or_unanswered(
             "event-feed",
             asking.ask(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,3 +37,42 @@ def fetch(port: int, path: str, method: str = "GET", **headers: str) -> Answer:
         return Answer(answer.status, dict(answer.headers), answer.read().decode())
     finally:
         connection.close()
+
+
+class EventStream:
+    """An answer that goes on: server-sent events, one after the other."""
+
+    def __init__(self, answer: http.client.HTTPResponse) -> None:
+        self._answer = answer
+        self.status = answer.status
+        self.headers = dict(answer.headers)
+
+    def next(self) -> str:
+        """Return the next event or comment without its blank line; empty at the end."""
+        lines = iter(lambda: self._answer.readline().decode(), "")
+        block: list[str] = []
+        for line in lines:
+            if line == "\n":
+                break
+            block.append(line)
+        return "".join(block).removesuffix("\n")
+
+    def event(self) -> tuple[str, Any]:
+        """Return name and data of the next event; fails on anything else."""
+        name, _, data = self.next().partition("\n")
+        assert name.startswith("event: "), name
+        assert data.startswith("data: "), data
+        return name.removeprefix("event: "), json.loads(data.removeprefix("data: "))
+
+    def rest(self) -> list[str]:
+        """Return everything that comes until the server ends it."""
+        return list(iter(self.next, ""))
+
+
+@contextmanager
+def event_stream(port: int, path: str = "/events") -> Iterator[EventStream]:
+    """Read what 127.0.0.1 tells at ``port``, until the end of the block."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)) as connection:
+        connection.request("GET", path)
+        with connection.getresponse() as answer:
+            yield EventStream(answer)

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
 
 from actors.app import Agent
+from actors.event_feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
+from actors.http.cluster_state import ClusterPorts
 from actors.http.server import HTTP_SERVER, HttpServer, Listeners
-from actors.http.state import Surroundings
+from actors.http.state import Patience, Surroundings
 from actors.kernel import (
     ActorDescription,
     ActorSystem,
     ChildSpec,
+    Key,
     PooledActor,
     Port,
     SupervisorSpec,
 )
+from actors.messages.objects import DescribeObjects, ObjectsDescribed
 from actors.messages.pod_manager import (
     DescribePod,
     DescribePods,
@@ -29,8 +34,8 @@ from actors.messages.pod_manager import (
     PodsDescribed,
 )
 from actors.messages.pods import JsonObject, SourceName
-from actors.messages.sources import SourceMessage
 from actors.messages.units import Seconds
+from actors.messages.watches import DescribeWatches, WatchesDescribed
 from actors.pod_manager import POD_MANAGER
 from sources.command_line import parse
 from sources.load_settings import settings_of
@@ -51,6 +56,27 @@ NO_PODS = PodsDescribed(
     regular_pods=0,
     ephemeral_containers=0,
 )
+
+
+def _nothing(_message: object) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """Stand-ins of ``served_tree`` for what is there besides PodManager, and a rule."""
+
+    objects: tuple[ObjectsDescribed, ...] = ()
+    """What the manager of each kind answers."""
+    before: Callable[[Any], None] = _nothing
+    """What they, and the keeper of watches, do before they answer."""
+    watches: WatchesDescribed | None = None
+    """What the keeper of watches answers. None for an agent without a cluster."""
+    patience: Patience = field(default_factory=Patience)
+    """With those who read events."""
+
+
+ALONE = Around()
 
 
 def settings_for(*flags: str) -> Settings:
@@ -93,27 +119,33 @@ def served_tree(
     sources: tuple[SourceName, ...] = (),
     pod_manager: Callable[[PodManagerMessage], None] | None = None,
     configuration: JsonObject | None = None,
+    around: Around = ALONE,
 ) -> Iterator[Served]:
-    """Run a tree of ``children``, a stand-in for PodManager and the endpoints.
+    """Run a tree of ``children``, the event feed and the endpoints among stand-ins.
 
     ``pod_manager`` is what PodManager does before it answers. The sources are those of ``children``
     that have their names.
     """
+    stand_ins = _StandIns(pod_manager or _nothing, around)
+    keys = {child.name: child.key for child in children if isinstance(child, ChildSpec)}
+    memory = FeedMemory()
     with _listeners() as listeners:
-        before = pod_manager or (lambda _message: None)
-        keys = {child.name: child.key for child in children if isinstance(child, ChildSpec)}
         systems: list[ActorSystem] = []
 
+        def event_feed() -> EventFeed:
+            return EventFeed(stand_ins.feed_ports(systems[0]), memory)
+
         def http_server() -> HttpServer:
-            (system,) = systems
-            ports = {name: system.address(keys[name]) for name in sources}
-            return HttpServer(_surroundings(system, ports, configuration or {}), listeners)
+            surroundings = stand_ins.surroundings(systems[0], configuration or {})
+            ports = {name: systems[0].address(keys[name]) for name in sources}
+            return HttpServer(replace(surroundings, sources=ports), listeners)
 
         root = SupervisorSpec(
             name="root",
             children=(
-                ChildSpec(key=POD_MANAGER, factory=lambda: StandIn(before)),
+                *stand_ins.specs(),
                 *children,
+                ChildSpec(key=EVENT_FEED, factory=event_feed),
                 ChildSpec(key=HTTP_SERVER, factory=http_server),
             ),
         )
@@ -121,35 +153,69 @@ def served_tree(
         yield from _run(systems[0], listeners)
 
 
-class StandIn(PooledActor[PodManagerMessage]):
-    """A PodManager without pods."""
+class StandIn(PooledActor[Any]):
+    """Somebody who answers questions with what it was given, and knows nothing else."""
 
-    def __init__(self, before: Callable[[PodManagerMessage], None]) -> None:
+    def __init__(self, before: Callable[[Any], None], answers: Mapping[type, object]) -> None:
         self._before = before
+        self._answers = answers
 
     @override
-    def receive(self, message: PodManagerMessage, /) -> None:
+    def receive(self, message: Any, /) -> None:
         self._before(message)
-        if isinstance(message, DescribePods):
-            message.reply_to.tell(NO_PODS)
-        elif isinstance(message, DescribePod):
-            message.reply_to.tell(PodDescribed(pod=None, mirror=None))
+        if type(message) in self._answers:
+            message.reply_to.tell(self._answers[type(message)])
 
 
-def _surroundings(
-    system: ActorSystem,
-    sources: dict[SourceName, Port[SourceMessage]],
-    configuration: JsonObject,
-) -> Surroundings:
-    return Surroundings(
-        system=system,
-        pod_manager=system.address(POD_MANAGER),
-        sources=sources,
-        node_name="node1",
-        configuration=configuration,
-        chaos=True,
-        answer_within=SOON,
-    )
+class _StandIns:
+    """All of them, and who finds them where."""
+
+    def __init__(self, before: Callable[[PodManagerMessage], None], around: Around) -> None:
+        self._before = before
+        self._around = around
+        self._managers = {each.kind: Key[Any](f"manager/{each.kind}") for each in around.objects}
+        self._cluster = Key[Any]("cluster")
+
+    def specs(self) -> tuple[ChildSpec[Any], ...]:
+        around = self._around
+        pods = {DescribePods: NO_PODS, DescribePod: PodDescribed(pod=None, mirror=None)}
+        return (
+            _spec(POD_MANAGER, self._before, pods),
+            *(
+                _spec(self._managers[each.kind], around.before, {DescribeObjects: each})
+                for each in around.objects
+            ),
+            _spec(self._cluster, around.before, {DescribeWatches: around.watches}),
+        )
+
+    def feed_ports(self, system: ActorSystem) -> FeedPorts:
+        pod_manager: Port[Any] = system.address(POD_MANAGER)
+        me: Port[Any] = system.address(EVENT_FEED)
+        managers = [system.address(key) for key in self._managers.values()]
+        return FeedPorts(pod_manager=pod_manager, managers=managers, me=me)
+
+    def surroundings(self, system: ActorSystem, configuration: JsonObject) -> Surroundings:
+        cluster: Port[Any] = system.address(self._cluster)
+        ports = ClusterPorts(calls=cluster, watches=cluster, mirrors=cluster, events=cluster)
+        return Surroundings(
+            system=system,
+            pod_manager=system.address(POD_MANAGER),
+            sources={},
+            node_name="node1",
+            configuration=configuration,
+            chaos=True,
+            cluster=ports if self._around.watches else None,
+            objects={kind: system.address(key) for kind, key in self._managers.items()},
+            feed=system.address(EVENT_FEED),
+            answer_within=SOON,
+            patience=self._around.patience,
+        )
+
+
+def _spec(
+    key: Key[Any], before: Callable[[Any], None], answers: Mapping[type, object]
+) -> ChildSpec[Any]:
+    return ChildSpec(key=key, factory=lambda: StandIn(before, answers))
 
 
 @contextmanager

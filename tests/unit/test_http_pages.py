@@ -21,6 +21,7 @@ from actors.messages.sources import (
     Verdict,
 )
 from actors.messages.units import Timestamp
+from sources.local_objects import LOCAL_FILES
 from tests.support.builders import make_pod
 from tests.support.served import NO_PODS
 
@@ -95,6 +96,23 @@ def test_a_verdict_is_shown_whole() -> None:
     ]
 
 
+def test_what_a_verdict_on_a_local_object_is_about_is_no_pod() -> None:
+    verdict = ManifestVerdict(path="/o/db.yaml", verdict=Verdict.ACCEPTED, pod="Secret default/db")
+    local = described(name=LOCAL_FILES, manifests=(verdict,))
+    (shown,) = documents.sources([local])["sources"]
+    assert shown["name"] == "local-objects"
+    assert shown["manifests"] == [
+        {
+            "path": "/o/db.yaml",
+            "verdict": "accepted",
+            "reason": "",
+            "warnings": [],
+            "object": "Secret default/db",
+            "uid": None,
+        }
+    ]
+
+
 # Health.
 
 
@@ -153,6 +171,18 @@ def test_the_agent_is_ready_when_one_of_its_sources_is_or_there_is_none(
     assert health.is_ready([Check(name="source", ok=ok) for ok in sources]) is ready
 
 
+@pytest.mark.parametrize(
+    ("others", "local", "ready"),
+    [((False,), True, False), ((True,), False, True), ((), True, True), ((), False, False)],
+)
+def test_local_objects_alone_make_ready_only_who_has_nothing_else(
+    others: tuple[bool, ...], *, local: bool, ready: bool
+) -> None:
+    sources = [described(name=LOCAL_FILES, ready=local)]
+    sources += [described(ready=other) for other in others]
+    assert health.is_ready(health.readiness(sources, NOON)) is ready
+
+
 def test_who_does_not_answer_is_not_well() -> None:
     assert health.answers("tree", ()) == Check(name="tree/answers", ok=True)
     assert health.answers("tree", SILENT) == Check(
@@ -162,7 +192,16 @@ def test_who_does_not_answer_is_not_well() -> None:
 
 # Metrics.
 
-NOTHING = Measured(node_name="node1", pods=NO_PODS, sources=(), tree=(), roles=(), dead_letters={})
+NOTHING = Measured(
+    node_name="node1",
+    pods=NO_PODS,
+    sources=(),
+    tree=(),
+    roles=(),
+    dead_letters={},
+    objects=(),
+    feed=SILENT,
+)
 
 
 def samples(measured: Measured) -> dict[tuple[str, ...], float]:

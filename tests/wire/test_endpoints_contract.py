@@ -11,7 +11,7 @@ from tests.support.agent_process import eventually, manifest
 from tests.support.served import Served, served_agent
 
 HEALTH_PATHS = ["/healthz", "/livez", "/healthz/ping", "/readyz", "/readyz/file"]
-OTHER_PATHS = ["/", "/pods", "/metrics", "/configz", "/sourcez", "/actorz"]
+OTHER_PATHS = ["/", "/pods", "/metrics", "/configz", "/sourcez", "/actorz", "/watchz"]
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +68,13 @@ def test_verbose_health_names_every_loop(agent: Served, name: str) -> None:
         "[+]tree/answers ok",
         "[+]actorlet ok",
         "[+]pod-manager ok",
+        "[+]objects ok",
+        "[+]object-managers ok",
+        "[+]secret-manager ok",
+        "[+]configmap-manager ok",
         "[+]sources ok",
         "[+]source/file ok",
+        "[+]event-feed ok",
         "[+]http-server ok",
         f"{name} check passed",
     ]
@@ -129,8 +134,13 @@ def test_actorz_is_the_tree_parents_first(agent: Served) -> None:
     assert [(actor["parent"], actor["name"], actor["type"]) for actor in tree] == [
         ("", "actorlet", "supervisor"),
         ("actorlet", "pod-manager", "PodManager"),
+        ("actorlet", "objects", "supervisor"),
+        ("actorlet", "object-managers", "supervisor"),
+        ("object-managers", "secret-manager", "ObjectManager"),
+        ("object-managers", "configmap-manager", "ObjectManager"),
         ("actorlet", "sources", "supervisor"),
         ("sources", "source/file", "FileSource"),
+        ("actorlet", "event-feed", "EventFeed"),
         ("actorlet", "http-server", "HttpServer"),
     ]
     assert {tuple(actor)[3:] for actor in tree} == {
@@ -155,7 +165,7 @@ def test_configz_shows_what_is_in_effect_and_no_secret(manifests: Path) -> None:
 
 def test_the_index_lists_every_path(agent: Served, chaotic: Served) -> None:
     paths = agent.get("/").json["paths"]
-    assert paths == sorted([*OTHER_PATHS, *HEALTH_PATHS[:-1], "/readyz/{source}"])
+    assert paths == sorted([*OTHER_PATHS, *HEALTH_PATHS[:-1], "/readyz/{source}", "/events"])
     assert "/debug/actors/{name}/crash" in chaotic.get("/").json["paths"]
 
 

@@ -23,6 +23,13 @@ NAMES = {
     "actorlet_source_last_listed_timestamp_seconds": "gauge",
     "actorlet_manifest_verdicts": "gauge",
     "actorlet_manifest_rejected": "counter",
+    "actorlet_objects": "gauge",
+    "actorlet_object_references": "gauge",
+    "actorlet_object_changes": "counter",
+    "actorlet_object_decisions": "counter",
+    "actorlet_object_reads": "counter",
+    "actorlet_event_readers": "gauge",
+    "actorlet_event_readers_dropped": "counter",
     "actorlet_actors": "gauge",
     "actorlet_mailbox_depth": "gauge",
     "actorlet_messages_handled": "counter",
@@ -88,8 +95,13 @@ def test_gauges_are_what_the_actors_say_at_this_moment(agent: Served, tmp_path: 
     }
     assert values(agent, "actorlet_actors") == {
         ("actorlet", "running"): 1.0,
+        ("configmap-manager", "running"): 1.0,
+        ("event-feed", "running"): 1.0,
         ("http-server", "running"): 1.0,
+        ("object-managers", "running"): 1.0,
+        ("objects", "running"): 1.0,
         ("pod-manager", "running"): 1.0,
+        ("secret-manager", "running"): 1.0,
         ("source", "running"): 1.0,
         ("sources", "running"): 1.0,
     }

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from typing_extensions import override
 
 from actors.kernel import ChildSpec, Key, OnExhausted, PooledActor, SupervisorSpec
+from actors.messages.objects import (
+    ObjectDescribed,
+    ObjectId,
+    ObjectKind,
+    ObjectsDescribed,
+    ObjectState,
+)
 from actors.messages.pods import FILE, HTTP
 from actors.messages.sources import DescribeSource, Epoch, SourceDescribed, SourceMessage
 from actors.messages.units import Timestamp
+from actors.messages.watches import DescribeWatches, WatchesDescribed
 from tests.support.agent_process import eventually
 from tests.support.players import Gate
-from tests.support.served import Served, served_tree
+from tests.support.served import Around, Served, served_tree
 
 
 class Source(PooledActor[SourceMessage]):
@@ -140,6 +149,74 @@ def test_readiness_is_of_each_source_by_itself(gate: Gate) -> None:
         assert agent.get("/readyz/http").status == 500
         gate.open()
         eventually(lambda: agent.get("/readyz/http").status == 200)
+
+
+SECRETS = ObjectsDescribed(
+    kind=ObjectKind.SECRET,
+    objects=(
+        ObjectDescribed(
+            object=ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="db"),
+            state=ObjectState.SYNCED,
+            references=1,
+            is_known=True,
+        ),
+    ),
+    pods=1,
+    changes={},
+    decisions={},
+    reads=0,
+)
+CONFIG_MAPS = replace(SECRETS, kind=ObjectKind.CONFIG_MAP, objects=())
+WATCHES = WatchesDescribed(watches=(), connections=1, streams=2, reconnects={}, requests={})
+
+
+def test_watchz_is_what_managers_and_the_keeper_of_watches_say() -> None:
+    around = Around(objects=(SECRETS, CONFIG_MAPS), watches=WATCHES)
+    with served_tree(around=around) as agent:
+        document = agent.get("/watchz").json
+        assert [row["name"] for row in document["objects"]] == ["db"]
+        assert (document["connections"], document["streams"]) == (1, 2)
+        metrics = agent.get("/metrics").text
+        assert 'actorlet_objects{kind="Secret",state="synced"} 1.0' in metrics
+
+
+def test_watchz_is_nothing_while_a_manager_is_stuck_and_the_rest_goes_on(gate: Gate) -> None:
+    around = Around(objects=(SECRETS,), before=gate)
+    with served_tree(around=around) as agent:
+        answer = agent.get("/watchz")
+        assert answer.status == 503
+        assert answer.json["error"] == (
+            "the manager of Secrets: manager/Secret did not answer within 0.25 s"
+        )
+        assert "actorlet_objects{" not in agent.get("/metrics").text
+        assert agent.get("/healthz").status == 200
+        gate.open()
+        eventually(lambda: agent.get("/watchz").status == 200)
+
+
+def test_a_keeper_of_watches_that_is_stuck_hides_no_object(gate: Gate) -> None:
+    def stuck(message: object) -> None:
+        if isinstance(message, DescribeWatches):
+            gate(message)
+
+    around = Around(objects=(SECRETS,), watches=WATCHES, before=stuck)
+    with served_tree(around=around) as agent:
+        document = agent.get("/watchz").json
+        assert [row["reconnects"] for row in document["objects"]] == [None]
+        assert (document["connections"], document["streams"]) == (None, None)
+        gate.open()
+
+
+def test_who_only_wants_to_know_whether_it_is_ready_has_nobody_describe_thousands_of_watches() -> (
+    None
+):
+    asked: list[object] = []
+    around = Around(watches=WATCHES, before=asked.append)
+    with served_tree(around=around) as agent:
+        assert agent.get("/readyz").text == "ok"
+        assert asked == []
+        assert "[-]api-server failed" in agent.get("/readyz?verbose").text
+        assert DescribeWatches in {type(message) for message in asked}
 
 
 def test_nothing_is_ready_before_any_source_has_listed() -> None:

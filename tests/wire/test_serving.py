@@ -13,7 +13,7 @@ from aiohttp import web
 from actors.http.server import HTTP_SERVER, ServingEnded
 from actors.http.serving import Serving
 from tests.support.agent_process import eventually
-from tests.support.http_client import fetch
+from tests.support.http_client import PATIENCE, fetch
 from tests.support.probe import Probe
 from tests.support.served import served_tree
 
@@ -26,7 +26,7 @@ def listener() -> Iterator[socket.socket]:
 
 
 def application() -> web.Application:
-    """Return something that answers, and that exits when it is asked to."""
+    """Return something that answers, with much or little, and that exits when it is asked to."""
 
     async def hello(_request: web.Request) -> web.Response:
         return web.Response(text="hello")
@@ -34,7 +34,11 @@ def application() -> web.Application:
     async def leave(_request: web.Request) -> web.Response:
         raise SystemExit(3)
 
+    async def much(_request: web.Request) -> web.Response:
+        return web.Response(body=bytes(2**25))
+
     application = web.Application()
+    application.router.add_get("/much", much)
     application.router.add_get("/hello", hello)
     application.router.add_get("/exit", leave)
     return application
@@ -70,6 +74,20 @@ def test_a_loop_that_is_closed_is_not_told_of(listener: socket.socket) -> None:
     serving.open(application(), [listener])
     serving.close()
     ended.expect_silence()
+
+
+def test_a_loop_that_is_closed_leaves_nothing_open_for_a_client_that_does_not_read(
+    listener: socket.socket,
+) -> None:
+    serving = Serving(ended=lambda _error: None)
+    serving.open(application(), [listener])
+    with socket.create_connection(listener.getsockname(), timeout=PATIENCE) as deaf:
+        deaf.sendall(b"GET /much HTTP/1.1\r\nHost: node\r\n\r\n")
+        assert deaf.recv(15) == b"HTTP/1.1 200 OK"
+        serving.close()
+        # What is on its way still comes, and then the end of it.
+        came = sum(map(len, iter(lambda: deaf.recv(2**20), b"")))
+        assert came < 2**25
 
 
 def test_a_socket_that_cannot_be_served_is_an_error(listener: socket.socket) -> None:
