@@ -32,6 +32,7 @@ from kube.streams.gate import LostError
 from kube.streams.lines import BOOKMARK, ERROR, Event, Lines, event_of
 from kube.streams.listing import whole_list
 from kube.streams.memory import Subscribers
+from kube.streams.nudge import Nudge
 from kube.streams.queries import attempt, is_one_object, watch_query
 from kube.streams.sending import Sending
 from kube.streams.surroundings import Surroundings
@@ -52,12 +53,12 @@ class Follower:
     """Follows one target from its ``run`` until that is cancelled. Lives on the loop."""
 
     __slots__ = (
-        "_asked",
         "_failures",
         "_heard",
         "_list_mark",
         "_lists_next",
         "_next_at",
+        "_nudge",
         "_reconnects",
         "_resting",
         "_sending",
@@ -88,7 +89,7 @@ class Follower:
         self._list_mark: int | None = None
         self._failures = 0
         self._heard = False
-        self._asked = False
+        self._nudge = Nudge()
         self._was_opened: float | None = None
         self._resting = True
         self._next_at: float | None = None
@@ -113,44 +114,25 @@ class Follower:
         self.mark = max(self.mark, mark)
         if self._resting:
             self._lists_next = True
-            if self._waits_for_permission():
+            if self.task is not None and self._waits_for_permission():
                 self._failures = 0
-                self._interrupt()
-        elif not self._lists_as_asked(mark):
-            self._interrupt()
+                self._nudge.give(self.task)
+        elif self.task is not None and not self._lists_as_asked(mark):
+            self._nudge.give(self.task)
 
     def stop(self) -> None:
         """Follow no longer."""
-        self._asked = False
+        self._nudge.withdraw()
         if self.task is not None:
             self.task.cancel()
 
     def _lists_as_asked(self, mark: int) -> bool:
-        is_sent = self._list_mark is not None
-        return self._lists_next and (not is_sent or 0 < mark <= (self._list_mark or 0))
+        return self._lists_next and (self._list_mark is None or 0 < mark <= self._list_mark)
 
     def _waits_for_permission(self) -> bool:
-        is_forbidden = (
-            self.trouble is not None and self.trouble.failure.kind is FailureKind.FORBIDDEN
-        )
+        trouble = self.trouble
+        is_forbidden = trouble is not None and trouble.failure.kind is FailureKind.FORBIDDEN
         return is_forbidden and self._next_at is not None
-
-    def _interrupt(self) -> None:
-        """Cancel what is awaited, to go on."""
-        if self.task is not None and not self._asked:
-            self._asked = True
-            self.task.cancel()
-
-    def _was_interrupted(self) -> bool:
-        """Return whether a cancelling was to go on; if it was, it is over."""
-        if not self._asked:
-            return False
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101  # in a coroutine there is one
-        while task.cancelling():  # once for each time that it was asked
-            task.uncancel()
-        self._asked = False
-        return True
 
     @property
     def trouble(self) -> WatchFailed | None:
@@ -186,7 +168,7 @@ class Follower:
         except ApiError as failed:
             error = failed
         except asyncio.CancelledError:
-            if not self._was_interrupted():
+            if not self._nudge.taken():
                 raise
             self._lists_next = True
             self._count(ASKED)
@@ -229,7 +211,7 @@ class Follower:
             try:
                 await asyncio.sleep(delay)
             except asyncio.CancelledError:
-                if not self._was_interrupted():
+                if not self._nudge.taken():
                     raise
             finally:
                 self._next_at = None

@@ -77,7 +77,7 @@ def url_path(target: WatchTarget) -> str:
 
 
 def query_text(query: Mapping[str, str]) -> str:
-    """Return a query as it stands in URLs: as ``urlencode`` gives it, in half of its time."""
+    """Return a query as it stands in URLs. ``urlencode`` takes twice as long: its names need no care."""
     return "&".join([f"{name}={quote(value, safe='')}" for name, value in query.items()])
 
 

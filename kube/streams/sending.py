@@ -121,7 +121,7 @@ class Sending:
         except ApiError:
             body = b""  # the status says enough
         error = error_of_answer(status, headers, body)
-        if is_too_new(body):
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR and is_too_new(body):
             # The server has not got the version asked for, as if it were too old.
             return ApiError(error.text, kind=FailureKind.GONE, status=status)
         return error

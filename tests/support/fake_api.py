@@ -7,30 +7,19 @@ is the administrator's hand. Holds neither threads nor time, so that scenarios s
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from typing_extensions import override
 
 from actors.messages.api import ApiAnswered, ApiFailure, ApiRequest, CallApi, FailureKind, Verb
 from actors.messages.pods import JsonObject
 from actors.messages.port import Port
-from actors.messages.watches import (
-    ObjectsAre,
-    Unwatch,
-    Watch,
-    WatchEvent,
-    WatchFact,
-    WatchFailed,
-    WatchRecovered,
-    WatchTarget,
-)
-from kube.errors import RETRY, error_of_answer
-from tests.support.api_history import Change, event_of
 from tests.support.api_status import StatusError
 from tests.support.api_store import ApiStore
+from tests.support.fake_failures import failure_of, failure_of_status
+from tests.support.fake_watches import FakeWatches
 
 ALWAYS = 1_000_000
 """As ``times``: until ``recover``."""
@@ -147,175 +136,3 @@ class FakeCalls(Port[CallApi]):
         except StatusError as error:
             outcome = failure_of_status(error, f"{request.verb.name.lower()} {request.path}")
         return outcome if trouble is None else trouble.failure
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Followed:
-    target: WatchTarget
-    subscriber: Port[WatchFact]
-    stop: Callable[[], None] | None = None
-    """Ends it at the store; None while it is deaf."""
-    version: str = ""
-    """Of the last change that it was told; empty before the first list."""
-    is_failing: bool = False
-
-
-@dataclass(slots=True)
-class FakeWatches(Port[Watch | Unwatch]):
-    """Tells who watches what changes, while it changes."""
-
-    _store: ApiStore
-    _as_node: str
-    _followed: list[_Followed] = field(default_factory=list)
-    _broken: ApiFailure | None = None
-    _queue: deque[tuple[Port[WatchFact], WatchFact]] | None = None
-
-    @override
-    def tell(self, message: Watch | Unwatch, /) -> None:
-        was_failing = self._forget(message.target, message.subscriber)
-        if isinstance(message, Watch):
-            followed = _Followed(
-                target=message.target, subscriber=message.subscriber, is_failing=was_failing
-            )
-            self._followed.append(followed)
-            self._list(followed)
-
-    @property
-    def targets(self) -> list[WatchTarget]:
-        """What is wanted at present, in the order of asking."""
-        return [followed.target for followed in self._followed]
-
-    def break_off(self, what: FailureKind | ApiFailure = FailureKind.UNREACHABLE) -> None:
-        """Tell all that their watch failed, and nothing more until ``mend``."""
-        self._broken = failure_of(what)
-        for followed in self._followed:
-            self._fail(followed, self._broken)
-
-    def mend(self) -> None:
-        """Work again: each watch lists anew, and those that had failed recover."""
-        self._broken = None
-        for followed in tuple(self._followed):
-            self._list(followed)
-
-    def mend_and_resume(self) -> None:
-        """Work again: each watch goes on where it was, and is told what it missed.
-
-        One that has no place to go on from, or a forgotten one, lists anew.
-        """
-        self._broken = None
-        for followed in tuple(self._followed):
-            if self._store.remembers(followed.version):
-                self._recover(followed)
-                self._follow(followed)
-            else:
-                self._list(followed)
-
-    def pause(self) -> None:
-        """Keep facts back: the watches lag."""
-        if self._queue is None:
-            self._queue = deque()
-
-    def resume(self) -> None:
-        """Tell what was kept back, in order, and lag no more."""
-        waiting, self._queue = self._queue or (), None
-        for subscriber, fact in waiting:
-            subscriber.tell(fact)
-
-    def _list(self, followed: _Followed) -> None:
-        if self._broken is not None:
-            self._fail(followed, self._broken)
-            return
-        target = followed.target
-        request = ApiRequest(
-            verb=Verb.GET, path=target.path, query={"fieldSelector": target.field_selector}
-        )
-        try:
-            answer = self._store.handle(request, as_node=self._as_node)
-        except StatusError as error:
-            self._fail(followed, failure_of_status(error, f"list {target.path}"))
-            return
-        if followed.stop is not None:
-            followed.stop()
-        kind = self._store.collection(target.path, target.field_selector).kind
-        typed = {"apiVersion": kind.api_version, "kind": kind.name}
-        followed.version = answer["metadata"]["resourceVersion"]
-        objects = tuple({**typed, **item} for item in answer["items"])
-        self._tell(
-            followed,
-            ObjectsAre(target=target, objects=objects, resource_version=followed.version),
-        )
-        self._recover(followed)
-        self._follow(followed)
-
-    def _follow(self, followed: _Followed) -> None:
-        target = followed.target
-        collection = self._store.collection(target.path, target.field_selector)
-
-        def heard(change: Change) -> None:
-            followed.version = str(change.version)
-            event = event_of(change, collection, target.field_selector)
-            if event is not None:
-                op, document = event
-                self._tell(followed, WatchEvent(target=target, op=op, object=document))
-
-        followed.stop = self._store.follow(followed.version, heard)
-
-    def _fail(self, followed: _Followed, failure: ApiFailure) -> None:
-        if followed.stop is not None:
-            followed.stop()
-            followed.stop = None
-        followed.is_failing = True
-        self._tell(followed, WatchFailed(target=followed.target, failure=failure))
-
-    def _recover(self, followed: _Followed) -> None:
-        if followed.is_failing:
-            followed.is_failing = False
-            self._tell(followed, WatchRecovered(target=followed.target))
-
-    def _forget(self, target: WatchTarget, subscriber: Port[WatchFact]) -> bool:
-        """End what the subscriber follows of ``target``; return whether that was failing."""
-        was_failing = False
-        for followed in tuple(self._followed):
-            if followed.target == target and followed.subscriber == subscriber:
-                self._followed.remove(followed)
-                was_failing = followed.is_failing
-                if followed.stop is not None:
-                    followed.stop()
-        return was_failing
-
-    def _tell(self, followed: _Followed, fact: WatchFact) -> None:
-        if self._queue is None:
-            followed.subscriber.tell(fact)
-        else:
-            self._queue.append((followed.subscriber, fact))
-
-
-STATUS_OF: dict[FailureKind, int] = {
-    FailureKind.UNAUTHORIZED: 401,
-    FailureKind.FORBIDDEN: 403,
-    FailureKind.NOT_FOUND: 404,
-    FailureKind.ALREADY_EXISTS: 409,
-    FailureKind.CONFLICT: 409,
-    FailureKind.GONE: 410,
-    FailureKind.INVALID: 422,
-    FailureKind.THROTTLED: 429,
-    FailureKind.SERVER_ERROR: 503,
-}
-
-
-def failure_of(what: FailureKind | ApiFailure) -> ApiFailure:
-    """Return a failure of the kind ``what``, or ``what`` itself."""
-    if isinstance(what, ApiFailure):
-        return what
-    return ApiFailure(
-        kind=what,
-        retry=RETRY[what],
-        sentence=f"cannot reach what the story is about: {what.value}",
-        status=STATUS_OF.get(what, 0),
-    )
-
-
-def failure_of_status(error: StatusError, attempt: str) -> ApiFailure:
-    """Return what the sender of calls makes of a Status."""
-    body = json.dumps(error.status).encode()
-    return error_of_answer(error.code, {}, body).failure(attempt, None)

@@ -16,15 +16,22 @@ from actors.kernel import PooledActor
 from actors.messages.api import ApiFailure, ApiRequest, FailureKind, Verb
 from actors.messages.pods import JsonObject, Pod
 from actors.messages.units import Seconds
-from actors.messages.watches import DescribeWatches, Unwatch, Watch, WatchesDescribed
+from actors.messages.watches import (
+    DescribeWatches,
+    ListTarget,
+    Unwatch,
+    Watch,
+    WatchesDescribed,
+)
 from kube.attempts import attempt_of
 from kube.sending import NO_ANSWER, Sender, Sent
-from kube.streams.memory import WatchMemory, with_one, without_one
+from kube.streams.memory import WatchMemory
 from kube.watches import WatchError, WatchesOwnMessage, WatchLoopEnded
 from tests.support.api_paths import EVENT, POD, Place, place_of
 from tests.support.api_status import StatusError
 from tests.support.api_store import ApiStore
-from tests.support.fake_api import FakeWatches, failure_of, failure_of_status
+from tests.support.fake_failures import failure_of, failure_of_status
+from tests.support.fake_watches import FakeWatches
 
 SERVER: Final = "https://api.example:6443"
 
@@ -92,18 +99,20 @@ class StoreWatches(PooledActor[WatchesOwnMessage]):
     def started(self) -> None:
         self.resources.callback(self._close)
         for target, subscribers in self._memory.subscribers.items():
+            mark = self._memory.marks.get(target, 0)
             for subscriber in subscribers:
-                self._streams.tell(Watch(target=target, subscriber=subscriber))
+                self._streams.tell(Watch(target=target, subscriber=subscriber, mark=mark))
 
     @override
     def receive(self, message: WatchesOwnMessage, /) -> None:
-        wanted = self._memory.subscribers
         match message:
-            case Watch(target=target, subscriber=subscriber):
-                wanted[target] = with_one(wanted.get(target, ()), subscriber)
+            case Watch(target=target, subscriber=subscriber, mark=mark):
+                self._memory.want(target, subscriber, mark)
                 self._streams.tell(message)
             case Unwatch(target=target, subscriber=subscriber):
-                wanted[target] = without_one(wanted.get(target, ()), subscriber)
+                self._memory.forget(target, subscriber)
+                self._streams.tell(message)
+            case ListTarget():
                 self._streams.tell(message)
             case DescribeWatches(reply_to=reply_to):
                 streams = len(self._streams.targets)

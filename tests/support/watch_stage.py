@@ -20,9 +20,12 @@ from actors.messages.port import Port
 from actors.messages.units import Seconds
 from actors.messages.watches import (
     DescribeWatches,
+    ListTarget,
     ObjectsAre,
+    TargetListed,
     Unwatch,
     Watch,
+    WatchDescribed,
     WatchesDescribed,
     WatchEvent,
     WatchFact,
@@ -184,7 +187,7 @@ def quick_rules(**changed: Any) -> WatchRules:
         "first_backoff": Seconds(0.02),
         "first_forbidden_backoff": Seconds(0.02),
         "longest_backoff": Seconds(0.2),
-        "request_window": Seconds(0.02),
+        "request_window": Seconds(0.1),
         "first_probe": Seconds(0.01),
         "shortest_probe": Seconds(0.02),
         "longest_probe": Seconds(0.04),
@@ -210,16 +213,24 @@ class WatchStage:
         self.stage = stage
         self.memory = memory
         self.probe: Probe[WatchFact] = Probe()
+        self.listed: Probe[TargetListed] = Probe()
 
-    def watch(self, *targets: WatchTarget, probe: Probe[WatchFact] | None = None) -> None:
+    def watch(
+        self, *targets: WatchTarget, probe: Probe[WatchFact] | None = None, mark: int = 0
+    ) -> None:
         """Have the targets followed."""
         for target in targets:
-            self._tell(Watch(target=target, subscriber=probe or self.probe))
+            self._tell(Watch(target=target, subscriber=probe or self.probe, mark=mark))
 
     def unwatch(self, *targets: WatchTarget) -> None:
         """Have the targets followed no longer."""
         for target in targets:
             self._tell(Unwatch(target=target, subscriber=self.probe))
+
+    def list_once(self, *targets: WatchTarget, mark: int = 0) -> None:
+        """Have the targets listed beside their watches; ``listed`` is told."""
+        for target in targets:
+            self._tell(ListTarget(target=target, reply_to=self.listed, mark=mark))
 
     def described(self) -> WatchesDescribed:
         """Return how the watches are."""
@@ -227,11 +238,26 @@ class WatchStage:
 
     def wait_until_open(self, streams: int) -> None:
         """Return once so many streams are open, as the keeper sees it."""
+        self.wait_until(lambda described: described.streams == streams)
+
+    def wait_until_waiting(self, requests: int) -> WatchDescribed:
+        """Return how the only watch is once it waits, so many requests having been answered."""
+        described = self.wait_until(
+            lambda described: (
+                sum(described.requests.values()) == requests
+                and described.watches[0].state == "waiting"
+            )
+        )
+        return described.watches[0]
+
+    def wait_until(self, is_so: Callable[[WatchesDescribed], bool]) -> WatchesDescribed:
+        """Return how the watches are once ``is_so``."""
         deadline = time.monotonic() + PATIENCE
         pause = threading.Event()
-        while self.described().streams != streams:
-            assert time.monotonic() < deadline, self.described()
+        while not is_so(described := self.described()):
+            assert time.monotonic() < deadline, described
             pause.wait(0.005)
+        return described
 
     def next_list(self) -> ObjectsAre:
         """Return what is told next, which must be a list."""
@@ -251,7 +277,7 @@ class WatchStage:
         assert isinstance(told, WatchFailed), told
         return told
 
-    def _tell(self, message: Watch | Unwatch) -> None:
+    def _tell(self, message: Watch | Unwatch | ListTarget) -> None:
         self.stage.system.address(WATCHES).tell(message)
 
 

@@ -20,6 +20,7 @@ from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
 from actors.messages.api import FailureKind
+from actors.messages.units import Seconds
 from kube.access import Access
 from kube.errors import ApiError
 from kube.streams.exchange import Exchange, open_exchange
@@ -62,7 +63,9 @@ def outcome(*errors: RequestError | None) -> tuple[ApiError | None, bool]:
         permit = await gate.enter()
         tries: Iterator[Ending] = iter([Ending(error) for error in errors])
         try:
-            await open_exchange(lane, permit, lambda: cast("StreamRequest", next(tries)))
+            await open_exchange(
+                lane, permit, lambda: cast("StreamRequest", next(tries)), Seconds(5.0)
+            )
         except ApiError as error:
             return error, gate.lets(permit)
         return None, gate.lets(permit)
@@ -108,6 +111,39 @@ def test_no_url_is_passed_on(causes: tuple[str, ...]) -> None:
     error, _ = outcome(end, end)
     assert error is not None
     assert "secrets" not in f"{error!r} {error} {error.__cause__!r}"
+
+
+class Meeting:
+    """A request that is answered in the very moment in which who waits for it is cancelled."""
+
+    def __init__(self) -> None:
+        self.who: asyncio.Task[Exchange] | None = None
+        self.is_closed = False
+
+    async def __aenter__(self) -> str:
+        assert self.who is not None
+        asyncio.get_running_loop().call_soon(self.who.cancel)
+        return "the answer"
+
+    async def __aexit__(self, *_error: object) -> None:
+        self.is_closed = True
+
+
+def test_an_answer_that_meets_a_cancelling_is_closed() -> None:
+    async def story() -> bool:
+        gate = Gate(WatchRules(user_agent="test"), random.Random(3))
+        nothing: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        lane = Lane(Access(server="https://h", user="u"), nothing, gate)
+        permit = await gate.enter()
+        request = Meeting()
+        opening = open_exchange(lane, permit, lambda: cast("StreamRequest", request), Seconds(5.0))
+        request.who = asyncio.get_running_loop().create_task(opening)
+        with pytest.raises(asyncio.CancelledError):
+            await request.who
+        await asyncio.gather(*lane.pending)
+        return request.is_closed
+
+    assert asyncio.run(story())
 
 
 class Forgetful:

@@ -34,6 +34,8 @@ def test_a_failure_stands_through_a_repeated_watch_until_it_recovers() -> None:
     # Now a pod of the node has it, and who wants it begins anew.
     api.store.add(pod_with_secret("web"))
     api.watches.tell(Watch(target=WEB, subscriber=facts))
+    # As long as it stands, it is what each ``Watch`` is answered with first.
+    assert facts.next() == failed
     assert [type(fact) for fact in facts.drain()] == [ObjectsAre, WatchRecovered]
 
 

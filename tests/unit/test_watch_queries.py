@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qsl
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from actors.messages.watches import WatchTarget
-from kube.streams.queries import list_queries, next_query, watch_query
+from kube.streams.queries import list_queries, next_query, query_text, watch_query
 
 ON_N1 = "spec.nodeName=n1"
 PODS = WatchTarget(path="/api/v1/pods", field_selector=ON_N1)
@@ -72,3 +76,11 @@ def test_the_page_after_the_next_has_its_own_token() -> None:
 
 def test_a_watch_begins_at_a_version() -> None:
     assert watch_query(PODS, "41", 300)["resourceVersion"] == "41"
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=3))
+def test_whatever_a_query_says_arrives_as_it_was(values: list[str]) -> None:
+    query = {f"name{number}": value for number, value in enumerate(values)}
+    text = query_text(query)
+    assert text.isascii()
+    assert dict(parse_qsl(text, strict_parsing=True)) == query
