@@ -6,6 +6,7 @@ The holder of an object under the strategy Watch; there may be thousands. What i
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
@@ -79,8 +80,9 @@ def _name_of_newest(message: ObjectWatcherMessage) -> Hashable | None:
 
 def object_target(wanted: ObjectId) -> WatchTarget:
     """Return what to watch for an object: a collection narrowed to one name (rules W1, W17)."""
+    path = f"/api/v1/namespaces/{wanted.namespace}/{_COLLECTIONS[wanted.kind]}"
     return WatchTarget(
-        path=f"/api/v1/namespaces/{wanted.namespace}/{_COLLECTIONS[wanted.kind]}",
+        path=sys.intern(path),  # thousands share it
         field_selector=f"metadata.name={wanted.name}",
     )
 

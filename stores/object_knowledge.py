@@ -1,7 +1,7 @@
 """What is known of one object: its last good version, how far that can be trusted, and since when not.
 
 Fed with lists and events of the API server. Knows nothing of watches, reads and references: who does
-says when doubt begins and ends. Versions decide what is news: an event that is not newer than what was
+says when doubt begins and ends. Versions decide what is news: an event that is older than what was
 seen is a repeat, and a list replaces everything (rules W4 to W6).
 """
 
@@ -100,7 +100,7 @@ class ObjectKnowledge:
             self.remark = f"the API server told of another object, which was ignored: {name}"
             return
         version = _version_of(event.object)
-        if version and (version == self.seen or is_older(version, self.seen)):
+        if version and is_older(version, self.seen):
             return
         self.seen = version or self.seen
         self._take(None if self._is_gone(event) else event.object, now)

@@ -22,11 +22,10 @@ from actors.messages.watches import (
     WatchRecovered,
 )
 from actors.objects.values import is_older
-from stores.cached_object import can_exist
+from stores.cached_object import NO_MARK, can_exist
 from stores.object_knowledge import Moment, ObjectKnowledge
 from stores.watched_reads import answer_to, grace_ends, is_refused, is_ripe
 from stores.watcher_memory import (
-    NO_MARK,
     Answer,
     AskList,
     Inform,

@@ -10,10 +10,9 @@ from actors.messages.api import ApiFailure, FailureKind
 from actors.messages.holders import HolderFact, Mark, ReadObject
 from actors.messages.objects import ObjectDescribed, ObjectId, ObjectRead, ObjectState
 from actors.messages.units import Seconds
+from stores.cached_object import FORBIDDEN_GRACE, NO_MARK
 from stores.object_knowledge import Moment, ObjectKnowledge
 
-NO_MARK: Final = Mark(0)
-"""Lower than that of any reference."""
 _SLACK: Final = 0.001
 """A timer may fire a hair before the moment that it was set for."""
 
@@ -29,7 +28,7 @@ class WatcherRules:
 
     idle_limit: Seconds
     """Nobody read it for so long: its watch is stopped. From ``idle_limit_for``."""
-    forbidden_grace: Seconds = Seconds(5.0)
+    forbidden_grace: Seconds = FORBIDDEN_GRACE
     """A 403 does not count so long after the newest reference: the Node authorizer learns of a pod a
     little after the node does."""
     answer_within: Seconds = Seconds(70.0)

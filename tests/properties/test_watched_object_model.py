@@ -1,0 +1,353 @@
+"""A watched object in a world where everything lags, fails, crashes and comes in any order.
+
+Whatever happens: a read is answered once and in time, what is current is no older than its reference, the
+watch is there exactly when it is needed, and in the end everybody knows what the API server has.
+"""
+
+from __future__ import annotations
+
+import base64
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from actors.kernel import Backoff
+from actors.messages.holders import HolderDone, HolderFact, Mark, ReadObject, ReferencesAre
+from actors.messages.objects import (
+    Change,
+    ObjectChanged,
+    ObjectRead,
+    ObjectState,
+    ObjectValue,
+    ReadVerdict,
+)
+from actors.messages.pods import PodUid
+from actors.messages.units import Seconds, Timestamp
+from stores.object_knowledge import Moment
+from stores.watched_object import WatchedObject
+from stores.watcher_memory import (
+    Answer,
+    AskList,
+    Effect,
+    Inform,
+    StartWatch,
+    StopWatch,
+    WatcherMemory,
+    WatcherRules,
+)
+from tests.support.probe import Probe
+from tests.support.watched_world import AWAY, Keeper, Listing, Server
+from tests.support.watcher_stage import WANTED
+
+RULES = WatcherRules(
+    idle_limit=Seconds(60.0),
+    open_within=Seconds(5.0),
+    retry=Backoff(initial=Seconds(0.1), cap=Seconds(5.0), jitter=Seconds(0.0)),
+)
+WATCHING = {ObjectState.INITIALISING, ObjectState.SYNCED}
+
+
+class WatchedObjectModel(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.server = Server()
+        self.keeper = Keeper(self.server)
+        self.memory = WatcherMemory(WANTED)
+        self.watched = WatchedObject(self.memory, RULES)
+        self.time = 0.0
+        self.pods: dict[int, int] = {}
+        """Marks of those that reference the object, and the state of the server at that time."""
+        self.newest = 0
+        self.is_followed = False
+        self.waiting: dict[int, tuple[int, int, float]] = {}
+        """Reads by their number: mark, the state that is old enough for it, and the deadline."""
+        self.reads = 0
+        self.told: ObjectChanged | None = None
+        """The last change, which says what the manager takes the object for."""
+
+    # --- the server ------------------------------------------------------------------------------------
+
+    @rule(immutable=st.sampled_from([False, False, True]))
+    def is_written(self, *, immutable: bool) -> None:
+        document = self.server.present.document
+        if document is None or not document["immutable"]:
+            self.keeper.changes(self.server.put(immutable=immutable))
+
+    @precondition(lambda self: self.server.present.document)
+    @rule()
+    def is_deleted(self) -> None:
+        self.keeper.changes(self.server.remove())
+
+    @precondition(lambda self: self.server.present.document)
+    @rule(immutable=st.booleans())
+    def is_made_anew(self, *, immutable: bool) -> None:
+        self.keeper.changes(self.server.remove())
+        self.keeper.changes(self.server.put(uid=f"u{self.server.index}", immutable=immutable))
+
+    @rule(back=st.integers(1, 4))
+    def is_restored(self, back: int) -> None:
+        """From a backup: every connection is cut, and what was promised before is void."""
+        self.server.restore(back)
+        self.pods = dict.fromkeys(self.pods, 0)
+        self.waiting = {read: (mark, 0, due) for read, (mark, _, due) in self.waiting.items()}
+        self.keeper.errands = type(self.keeper.errands)(
+            Listing(errand.mark) for errand in self.keeper.errands
+        )
+        if self.keeper.is_watching:
+            self.keeper.cut()
+            self.keeper.relist()
+
+    # --- the keeper ------------------------------------------------------------------------------------
+
+    @precondition(lambda self: self.keeper.listing)
+    @rule()
+    def a_list_of_the_watch_is_found(self) -> None:
+        assert self.keeper.listing is not None
+        self.keeper.find(self.keeper.listing)
+
+    @precondition(lambda self: self.keeper.listing)
+    @rule()
+    def a_list_of_the_watch_is_answered(self) -> None:
+        self.keeper.answer()
+
+    @precondition(lambda self: self.keeper.is_watching)
+    @rule()
+    def the_watch_is_cut(self) -> None:
+        self.keeper.cut()
+
+    @precondition(lambda self: self.keeper.is_failing and not self.keeper.listing)
+    @rule(repeats=st.integers(0, 2))
+    def the_watch_goes_on(self, repeats: int) -> None:
+        # What is repeated must be of the time after a restoring.
+        behind = self.server.past[self.keeper.at - repeats : self.keeper.at + 1]
+        is_sound = self.keeper.at >= repeats and all(state.event for state in behind)
+        self.keeper.resume(repeats if is_sound else 0)
+
+    @precondition(lambda self: self.keeper.is_watching and not self.keeper.listing)
+    @rule()
+    def the_watch_has_to_list_anew(self) -> None:
+        self.keeper.relist()
+
+    @precondition(lambda self: self.keeper.errands)
+    @rule()
+    def an_errand_is_found(self) -> None:
+        self.keeper.find(self.keeper.errands[0])
+
+    @precondition(lambda self: self.keeper.errands)
+    @rule(fails=st.sampled_from([False, False, True]))
+    def an_errand_is_answered(self, *, fails: bool) -> None:
+        errand = self.keeper.errands[0]
+        if errand.found is None:
+            self.keeper.find(errand)
+        assert errand.found is not None
+        answer = self.keeper.errand_done(AWAY if fails else errand.found)
+        self.watched.take_listed(answer, self.now)
+        self.settle()
+
+    @rule()
+    def the_keeper_crashes(self) -> None:
+        self.keeper.errands.clear()
+        if self.keeper.is_watching:
+            self.keeper.relist()
+
+    # --- the wire --------------------------------------------------------------------------------------
+
+    @precondition(lambda self: self.keeper.wire)
+    @rule(count=st.integers(1, 4))
+    def facts_arrive(self, count: int) -> None:
+        for _ in range(min(count, len(self.keeper.wire))):
+            self.watched.take_watched(self.keeper.wire.popleft(), self.now)
+            self.settle()
+
+    # --- the agent -------------------------------------------------------------------------------------
+
+    @rule()
+    def a_pod_references_it(self) -> None:
+        self.newest += 1
+        self.pods[self.newest] = self.server.index
+        self.tell_references()
+
+    @precondition(lambda self: self.pods)
+    @rule(data=st.data())
+    def a_pod_goes(self, data: st.DataObject) -> None:
+        del self.pods[data.draw(st.sampled_from(sorted(self.pods)))]
+        self.tell_references()
+
+    @precondition(lambda self: self.pods)
+    @rule()
+    def somebody_follows_it_or_goes(self) -> None:
+        self.is_followed = not self.is_followed
+        self.tell_references()
+
+    @precondition(lambda self: self.pods)
+    @rule(data=st.data(), within=st.sampled_from([0.0, 1.0, 30.0]))
+    def it_is_read(self, data: st.DataObject, within: float) -> None:
+        self.read(data.draw(st.sampled_from(sorted(self.pods))), within)
+
+    @rule(seconds=st.sampled_from([0.1, 1.0, 10.0, 61.0]))
+    def time_passes(self, seconds: float) -> None:
+        target = self.time + seconds
+        while (due := self.watched.due(self.now)) is not None and due <= target:
+            self.time = max(self.time, due)
+            self.settle()
+        self.time = target
+        late = [number for number, (_, _, due) in self.waiting.items() if due < target - 0.1]
+        assert late == []
+
+    @rule(over=st.sampled_from(["nothing", "a fact", "an answer"]))
+    def it_crashes(self, over: str) -> None:
+        if over == "a fact" and self.keeper.wire:
+            self.keeper.wire.popleft()
+        if over == "an answer" and self.keeper.errands:
+            self.keeper.errands.popleft()
+        self.watched = WatchedObject(self.memory, RULES)
+        self.watched.revive(self.now)
+        self.carry_out()
+
+    @precondition(lambda self: self.pods)
+    @rule()
+    def everything_comes_to_rest(self) -> None:
+        mark = max(self.pods)
+        self.read(mark, 1000.0)
+        for _ in range(15):
+            self.come_closer_to_rest()
+        # It may have become idle over a list that was lost.
+        self.read(mark, 0.0)
+        for _ in range(3):
+            self.come_closer_to_rest()
+        assert self.waiting == {}
+        assert self.memory.state in {ObjectState.SYNCED, ObjectState.IMMUTABLE}
+        assert self.memory.newest <= self.memory.proven
+        assert self.memory.knowledge.doubtful_since is None
+        # What does not change by its own word may be deleted, and nobody asks until a pod comes.
+        if self.memory.state is ObjectState.SYNCED:
+            value, document = self.memory.knowledge.value, self.server.present.document
+            assert (value and _index_of(value)) == (document and _index_in(document))
+
+    # --- what holds always -----------------------------------------------------------------------------
+
+    @invariant()
+    def the_watch_is_there_exactly_when_it_is_needed(self) -> None:
+        assert self.keeper.is_watching == (self.memory.state in WATCHING)
+        assert (self.memory.state is ObjectState.STOPPED) == (not self.pods)
+        if self.is_followed:
+            assert self.memory.state is not ObjectState.IDLE
+
+    @invariant()
+    def what_the_manager_heard_is_what_is_known(self) -> None:
+        value = self.memory.knowledge.value
+        is_there = self.told is not None and self.told.change is not Change.DELETED
+        assert is_there == (value is not None)
+        if self.told is not None and value is not None:
+            assert (self.told.uid, self.told.resource_version) == (
+                value.uid,
+                value.resource_version,
+            )
+
+    # --- how -------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> Moment:
+        return Moment(Seconds(self.time), Timestamp(self.time))
+
+    def come_closer_to_rest(self) -> None:
+        if self.keeper.listing:
+            self.keeper.answer()
+        elif self.keeper.is_watching and not self.keeper.is_open:
+            self.keeper.relist()
+        self.facts_arrive(len(self.keeper.wire))
+        if self.keeper.errands:
+            self.an_errand_is_answered(fails=False)
+        self.time_passes(10.0 if self.memory.asked is not None else 1.0)
+
+    def tell_references(self) -> None:
+        wanted = ReferencesAre(
+            references=len(self.pods), newest=Mark(self.newest), is_followed=self.is_followed
+        )
+        self.watched.take_references(wanted, self.now)
+        self.settle()
+
+    def read(self, mark: int, within: float) -> None:
+        self.reads += 1
+        self.waiting[self.reads] = (mark, self.pods[mark], self.time + within)
+        read = ReadObject(
+            object=WANTED,
+            mark=Mark(mark),
+            pod=PodUid("pod"),
+            reply_to=Probe[ObjectRead](),
+            ref=self.reads,
+            within=Seconds(within),
+        )
+        self.watched.take_read(read, self.now)
+        self.settle()
+
+    def settle(self) -> None:
+        self.watched.settle(self.now)
+        self.carry_out()
+
+    def carry_out(self) -> None:
+        while self.memory.outgoing:
+            self.do(self.memory.outgoing[0])
+            del self.memory.outgoing[0]
+
+    def do(self, effect: Effect) -> None:
+        match effect:
+            case StartWatch(mark=mark):
+                self.keeper.watch(mark)
+            case StopWatch():
+                self.keeper.unwatch()
+            case AskList(mark=mark):
+                self.keeper.errands.append(Listing(mark))
+            case Answer(answer=answer):
+                self.check(answer)
+            case Inform(fact=fact):
+                self.note(fact)
+
+    def check(self, answer: ObjectRead) -> None:
+        assert isinstance(answer.ref, int)
+        _, since, _ = self.waiting.pop(answer.ref)
+        states = self.server.past[since:]
+        match answer.verdict:
+            case ReadVerdict.FOUND:
+                assert answer.value is not None
+                assert answer.age is None
+                index = _index_of(answer.value)
+                # The state of that number, or one that was restored from it.
+                documents = [state.document for state in states if state.document]
+                assert index in [_index_in(document) for document in documents]
+            case ReadVerdict.NOT_FOUND if answer.age is None:
+                assert not all(state.document for state in states)
+            case ReadVerdict.STALE:
+                assert answer.age is not None
+                assert answer.age >= 0
+            case ReadVerdict.NOT_REGISTERED:
+                assert not self.pods
+            case _:
+                assert answer.value is None
+
+    def note(self, fact: HolderFact) -> None:
+        if isinstance(fact, HolderDone):
+            assert not self.pods
+            assert not self.keeper.is_watching
+            return
+        changed = fact.changed
+        if fact.described.state is ObjectState.STOPPED:
+            self.told = None
+        if changed is None:
+            return
+        was_there = self.told is not None and self.told.change is not Change.DELETED
+        assert was_there == (changed.change is not Change.ADDED)
+        self.told = changed
+
+
+def _index_of(value: ObjectValue) -> int:
+    return int(value.data["index"].decode())
+
+
+def _index_in(document: dict[str, object]) -> int:
+    data = document["data"]
+    assert isinstance(data, dict)
+    return int(base64.b64decode(data["index"]))
+
+
+TestWatchedObject = WatchedObjectModel.TestCase
