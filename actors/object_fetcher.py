@@ -17,6 +17,7 @@ from typing_extensions import override
 from actors.kernel import Backoff, Key, PooledActor, Port, Timer
 from actors.messages.api import ApiAnswered, ApiFailure, CallApi
 from actors.messages.holders import (
+    NO_MARK,
     HolderDone,
     HolderFact,
     HolderIs,
@@ -34,16 +35,14 @@ from actors.messages.objects import (
 )
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds, Timestamp
+from actors.objects.places import can_exist, holder_path
 from actors.unanswered import ANSWER_WITHIN, unanswered
 from stores.cached_object import (
-    COLLECTIONS,
-    NO_MARK,
     Answer,
     CachedObject,
     Fetch,
     Finding,
     Setback,
-    can_exist,
     change_between,
     found,
     is_passing,
@@ -80,8 +79,7 @@ ObjectFetcherMessage: TypeAlias = HolderMessage | ApiAnswered | AnswersDue | Fet
 
 def fetcher_key(wanted: ObjectId) -> Key[ObjectFetcherMessage]:
     """Return the address of the fetcher of an object."""
-    path = f"objects/{COLLECTIONS[wanted.kind]}/{wanted.namespace}/{wanted.name}"
-    return Key[ObjectFetcherMessage](path, coalesce=_name_of_newest)
+    return Key[ObjectFetcherMessage](holder_path(wanted), coalesce=_name_of_newest)
 
 
 def _name_of_newest(message: ObjectFetcherMessage) -> Hashable | None:

@@ -6,17 +6,16 @@ The holder of an object under the strategy Watch; there may be thousands. What i
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Final, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 import structlog
 from typing_extensions import override
 
 from actors.kernel import Key, PooledActor, Port, Timer
 from actors.messages.holders import HolderFact, HolderMessage, ReadObject, ReferencesAre
-from actors.messages.objects import ObjectId, ObjectKind
+from actors.messages.objects import ObjectId
 from actors.messages.units import Seconds
 from actors.messages.watches import (
     ListTarget,
@@ -28,8 +27,8 @@ from actors.messages.watches import (
     WatchFact,
     WatchFailed,
     WatchRecovered,
-    WatchTarget,
 )
+from actors.objects.places import holder_path, object_target
 from stores.object_knowledge import Moment
 from stores.watched_object import WatchedObject
 from stores.watcher_memory import (
@@ -51,11 +50,8 @@ __all__ = [
     "WatcherPorts",
     "WatcherRules",
     "idle_limit_for",
-    "object_target",
     "watcher_key",
 ]
-
-_COLLECTIONS: Final = {ObjectKind.SECRET: "secrets", ObjectKind.CONFIG_MAP: "configmaps"}
 
 _log = structlog.get_logger("objects")
 
@@ -70,21 +66,11 @@ ObjectWatcherMessage: TypeAlias = HolderMessage | WatchFact | TargetListed | Set
 
 def watcher_key(wanted: ObjectId) -> Key[ObjectWatcherMessage]:
     """Return the address of the watcher of an object."""
-    path = f"objects/{_COLLECTIONS[wanted.kind]}/{wanted.namespace}/{wanted.name}"
-    return Key[ObjectWatcherMessage](path, coalesce=_name_of_newest)
+    return Key[ObjectWatcherMessage](holder_path(wanted), coalesce=_name_of_newest)
 
 
 def _name_of_newest(message: ObjectWatcherMessage) -> Hashable | None:
     return ReferencesAre if isinstance(message, ReferencesAre) else None
-
-
-def object_target(wanted: ObjectId) -> WatchTarget:
-    """Return what to watch for an object: a collection narrowed to one name (rules W1, W17)."""
-    path = f"/api/v1/namespaces/{wanted.namespace}/{_COLLECTIONS[wanted.kind]}"
-    return WatchTarget(
-        path=sys.intern(path),  # thousands share it
-        field_selector=f"metadata.name={wanted.name}",
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

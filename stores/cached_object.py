@@ -12,36 +12,28 @@ it was restored from a backup.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from actors.messages.api import ApiFailure, ApiRequest, FailureKind, Verb
-from actors.messages.holders import Mark, ReadObject
+from actors.messages.holders import NO_MARK, Mark, ReadObject
 from actors.messages.objects import (
     Change,
     ObjectChanged,
     ObjectId,
-    ObjectKind,
     ObjectRead,
     ObjectValue,
     ReadVerdict,
 )
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
+from actors.objects.places import object_path
 from actors.objects.values import UnusableObjectError, changed_keys, is_older, object_value
 
 FORBIDDEN_GRACE: Final = Seconds(5.0)
 """How long after a new reference a 403 says nothing yet: who decides about it, the Node authorizer, hears
 of pods by a watch of its own."""
-
-NO_MARK: Final = Mark(0)
-"""Lower than that of any reference."""
-
-_NAME: Final = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
-COLLECTIONS: Final = {ObjectKind.SECRET: "secrets", ObjectKind.CONFIG_MAP: "configmaps"}
-"""What the API calls many of a kind."""
 
 
 class Setback(NamedTuple):
@@ -169,20 +161,11 @@ class CachedObject:
         return Answer(setback.verdict, reason=setback.reason)
 
 
-def can_exist(wanted: ObjectId) -> bool:
-    """Return whether an object can have this name: pods may name what the API server would refuse.
-
-    Such a name must not get into the path of a request, where slashes and dots have a meaning.
-    """
-    return all(_NAME.fullmatch(name) for name in (wanted.namespace, wanted.name))
-
-
 def request_for(wanted: ObjectId, *, from_etcd: bool) -> ApiRequest:
     """Return the request for an object, out of etcd or out of the API server's cache."""
-    collection = COLLECTIONS[wanted.kind]
     return ApiRequest(
         verb=Verb.GET,
-        path=f"/api/v1/namespaces/{wanted.namespace}/{collection}/{wanted.name}",
+        path=object_path(wanted),
         query={} if from_etcd else {"resourceVersion": "0"},
     )
 

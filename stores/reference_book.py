@@ -14,14 +14,11 @@ from itertools import chain
 from typing import NamedTuple
 
 from actors.messages.changes import Op, PodChange
-from actors.messages.holders import Mark
+from actors.messages.holders import NO_MARK, Mark
 from actors.messages.objects import ObjectId, ObjectKind, Origin
 from actors.messages.pods import Pod, PodUid, SourceName
 from actors.objects.hooks import ON_OBJECT_CHANGE, ChangeHook, ChangeHookError, change_hook
 from actors.objects.references import Use, pod_references
-
-NO_MARK = Mark(0)
-"""Before that of any reference."""
 
 
 class PodNeeds(NamedTuple):

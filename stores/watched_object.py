@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from actors.messages.api import ApiFailure
-from actors.messages.holders import HolderDone, HolderIs, Mark, ReadObject, ReferencesAre
+from actors.messages.holders import NO_MARK, HolderDone, HolderIs, Mark, ReadObject, ReferencesAre
 from actors.messages.objects import ObjectDescribed, ObjectState
 from actors.messages.units import Seconds
 from actors.messages.watches import (
@@ -21,8 +21,8 @@ from actors.messages.watches import (
     WatchFailed,
     WatchRecovered,
 )
+from actors.objects.places import can_exist
 from actors.objects.values import is_older
-from stores.cached_object import NO_MARK, can_exist
 from stores.object_knowledge import Moment, ObjectKnowledge
 from stores.watched_reads import answer_to, grace_ends, is_refused, is_ripe
 from stores.watcher_memory import (

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 from actors.kernel import Backoff, Port
 from actors.messages.api import ApiFailure, FailureKind
-from actors.messages.holders import HolderFact, Mark, ReadObject
+from actors.messages.holders import NO_MARK, HolderFact, Mark, ReadObject
 from actors.messages.objects import ObjectDescribed, ObjectId, ObjectRead, ObjectState
 from actors.messages.units import Seconds
-from stores.cached_object import FORBIDDEN_GRACE, NO_MARK
+from stores.cached_object import FORBIDDEN_GRACE
 from stores.object_knowledge import Moment, ObjectKnowledge
 
 _SLACK: Final = 0.001

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from actors.http.answers import Unanswered
-from actors.messages.objects import ObjectDescribed, ObjectId, ObjectKind, ObjectsDescribed, Origin
+from actors.messages.objects import ObjectDescribed, ObjectsDescribed, Origin
 from actors.messages.units import Timestamp
 from actors.messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
+from actors.objects.places import object_target
 
 PIECE: Final = 250
 """Objects; some 2 ms."""
-
-_COLLECTIONS: Final = {ObjectKind.SECRET: "secrets", ObjectKind.CONFIG_MAP: "configmaps"}
 
 _Watches: TypeAlias = WatchesDescribed | Unanswered | None
 
@@ -65,7 +64,7 @@ def _row(
     object_ = described.object
     watch = None
     if by_target and object_.origin is Origin.API:
-        watch = by_target.get(_target(object_))
+        watch = by_target.get(object_target(object_))
     return {
         "kind": object_.kind,
         "namespace": object_.namespace,
@@ -79,14 +78,6 @@ def _row(
         "reconnects": None if by_target is None else watch.reconnects if watch else 0,
         "lastError": described.error or (watch.error if watch else ""),
     }
-
-
-def _target(object_: ObjectId) -> WatchTarget:
-    """Return what is watched for one object: its collection, narrowed to its name."""
-    return WatchTarget(
-        path=f"/api/v1/namespaces/{object_.namespace}/{_COLLECTIONS[object_.kind]}",
-        field_selector=f"metadata.name={object_.name}",
-    )
 
 
 def _age(described: ObjectDescribed, now: Timestamp) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import NewType, TypeAlias
+from typing import Final, NewType, TypeAlias
 
 from actors.messages.objects import ObjectChanged, ObjectDescribed, ObjectId, ObjectRead
 from actors.messages.pods import PodUid
@@ -19,6 +19,9 @@ from actors.messages.units import Seconds
 Mark = NewType("Mark", int)
 """A moment in the order in which pods came to reference objects: each new reference has a higher one.
 What was asked for at a mark, or later, is fresh enough for the reference of that mark."""
+
+NO_MARK: Final = Mark(0)
+"""Lower than that of any reference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from actors.messages.changes import Op, PodChange
-from actors.messages.holders import Mark
+from actors.messages.holders import NO_MARK, Mark
 from actors.messages.objects import ObjectId, ObjectKind, Origin
 from actors.messages.pods import API, FILE, HTTP, Pod, PodUid, SourceName
-from stores.reference_book import NO_MARK, Booked, BookMemory, PodReferences, ReferenceBook
+from stores.reference_book import Booked, BookMemory, PodReferences, ReferenceBook
 from tests.support.manager_players import needing
 
 SOURCES = (API, FILE, HTTP)

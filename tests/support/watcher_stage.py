@@ -31,9 +31,9 @@ from actors.object_watcher import (
     WatcherPorts,
     WatcherRules,
     idle_limit_for,
-    object_target,
     watcher_key,
 )
+from actors.objects.places import object_target
 from tests.support.fake_api import FakeApi
 from tests.support.probe import Probe
 from tests.support.stage import Stage

@@ -21,13 +21,13 @@ from actors.messages.objects import (
 )
 from actors.messages.pods import JsonObject, PodUid
 from actors.messages.units import Seconds
+from actors.objects.places import can_exist
 from stores.cached_object import (
     FORBIDDEN_GRACE,
     Answer,
     CachedObject,
     Fetch,
     Setback,
-    can_exist,
     change_between,
     found,
     is_passing,

@@ -7,10 +7,11 @@ from random import Random
 import pytest
 
 from actors.messages.changes import Op, PodChange
+from actors.messages.holders import NO_MARK
 from actors.messages.objects import Change, ObjectChanged, ObjectId, ObjectKind, Origin
 from actors.messages.pods import API, FILE, HTTP, Pod, PodUid
 from stores.change_decisions import decisions
-from stores.reference_book import NO_MARK, BookMemory, PodReferences, ReferenceBook
+from stores.reference_book import BookMemory, PodReferences, ReferenceBook
 from tests.support.builders import make_mirror
 from tests.support.manager_players import changed, needing, secret
 

@@ -9,7 +9,8 @@ from actors.messages.holders import HolderIs
 from actors.messages.objects import ObjectKind, ObjectRead, ObjectState
 from actors.messages.units import Seconds, Timestamp
 from actors.messages.watches import ObjectOp, TargetListed, WatchFailed, WatchRecovered, WatchTarget
-from actors.object_watcher import idle_limit_for, object_target
+from actors.object_watcher import idle_limit_for
+from actors.objects.places import object_target
 from stores.object_knowledge import Moment
 from stores.watched_object import WatchedObject
 from stores.watcher_memory import AskList, Inform, StartWatch, StopWatch, WatcherMemory
