@@ -20,11 +20,15 @@ from benchmarks.merging import merge_rows
 from benchmarks.messaging import actors_rows
 from benchmarks.noticing import notify_rows, scan_rows
 from benchmarks.recovery import crash_rows
+from benchmarks.refusing import refused_rows
 from benchmarks.restarting import restart_rows
 from benchmarks.row import Row
+from benchmarks.soaking import soak_rows
 from benchmarks.starting import start_rows, thousand_rows
+from benchmarks.storms import cut_rows
 from benchmarks.table import table
 from benchmarks.waiting import waiting_rows
+from benchmarks.watching import watched_rows
 
 LATEST = Path(__file__).parent / "results" / "latest.json"
 
@@ -51,7 +55,13 @@ SUBJECTS: dict[str, Subject] = {
     "idle": idle_rows,
     "bound": bound_rows,
     "bound-many": many_bound_rows,
+    "watched": watched_rows,
+    "cut": cut_rows,
+    "refused": refused_rows,
+    "soak": soak_rows,
 }
+ON_REQUEST = {"soak"}
+"""Subjects that take minutes, and are measured when they are asked for."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -59,7 +69,7 @@ SUBJECTS: dict[str, Subject] = {
     "--only",
     multiple=True,
     type=click.Choice(list(SUBJECTS)),
-    help="Measure this alone; may be repeated.",
+    help="Measure this alone; may be repeated. The soak only runs when it is asked for.",
 )
 @click.option(
     "--json",
@@ -76,13 +86,17 @@ def main(only: Sequence[str], path: Path, *, quick: bool) -> None:
     results: dict[str, Any] = {"machine": machine(), "began": began.isoformat(timespec="seconds")}
     results |= {"quick": quick, "loadBefore": round(load(), 2)}
     rows: list[Row] = []
-    for name, measured in _measured(only or list(SUBJECTS), quick=quick):
+    for name, measured in _measured(only or _usual(), quick=quick):
         results.setdefault("rows", []).extend(_document(name, row) for row in measured)
         rows += measured
     results["loadAfter"] = round(load(), 2)
     path.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     print(table(rows))
     print(f"\n{_circumstances(results)}")
+
+
+def _usual() -> list[str]:
+    return [name for name in SUBJECTS if name not in ON_REQUEST]
 
 
 def _measured(names: Sequence[str], *, quick: bool) -> Iterator[tuple[str, list[Row]]]:

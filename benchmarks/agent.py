@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import socket
@@ -18,6 +17,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, Self
 
+from benchmarks import processes
 from benchmarks.pods import manifest
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +25,6 @@ ROOT = Path(__file__).parents[1]
 GIVE_UP_AFTER = 30.0
 """Seconds. Whatever takes that long is broken and not slow."""
 
-_TICKS = os.sysconf("SC_CLK_TCK")
 _nothing = threading.Event()
 
 
@@ -34,13 +33,15 @@ def pause(seconds: float) -> None:
     _nothing.wait(seconds)
 
 
-def wait_until(is_so: Callable[[], bool], poll_every: float) -> float:
+def wait_until(
+    is_so: Callable[[], bool], poll_every: float, give_up_after: float = GIVE_UP_AFTER
+) -> float:
     """Return the seconds until ``is_so``. Raises TimeoutError when it takes far too long."""
     began = perf_counter()
     while not is_so():
         pause(poll_every)
-        if perf_counter() - began > GIVE_UP_AFTER:
-            raise TimeoutError(f"what was awaited did not happen within {GIVE_UP_AFTER:.0f} s")
+        if perf_counter() - began > give_up_after:
+            raise TimeoutError(f"what was awaited did not happen within {give_up_after:.0f} s")
     return perf_counter() - began
 
 
@@ -58,8 +59,8 @@ class Agent:
         for name in pods:
             (self.manifests / f"{name}.yaml").write_bytes(manifest(name))
         self._log = Path(self._directory.name) / "log"
-        self._port, self._health_port = _free_ports()
-        self._connection = HTTPConnection("127.0.0.1", self._port, timeout=GIVE_UP_AFTER)
+        self.port, self._health_port = _free_ports()
+        self._connection = HTTPConnection("127.0.0.1", self.port, timeout=GIVE_UP_AFTER)
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -84,7 +85,7 @@ class Agent:
             "--hostname-override=node1",
             f"--root-dir={self._directory.name}/state",
             f"--pod-manifest-path={self.manifests}",
-            f"--read-only-port={self._port}",
+            f"--read-only-port={self.port}",
             f"--healthz-port={self._health_port}",
             *self._flags,
         ]
@@ -125,6 +126,19 @@ class Agent:
         document: dict[str, Any] = json.loads(body) if status == 200 else {}
         return document
 
+    def metric(self, name: str) -> float:
+        """Return the sum of a metric over its labels; 0 when nobody answers."""
+        return self.metrics(name)[0]
+
+    def metrics(self, *names: str) -> list[float]:
+        """Return the same for several, of the same moment."""
+        try:
+            text = self._ask("/metrics", "GET")[1].decode()
+        except (OSError, HTTPException):
+            text = ""
+        patterns = (rf"^{name}(?:{{.*}})? (\S+)$" for name in names)
+        return [sum(map(float, re.findall(each, text, re.MULTILINE))) for each in patterns]
+
     def pod_names(self) -> set[str]:
         """Return the names of the pods in ``/pods``, without the node's name."""
         items = self.document("/pods").get("items", ())
@@ -144,21 +158,19 @@ class Agent:
         assert self._process is not None
         self._process.send_signal(signal.SIGHUP)
 
+    @property
+    def pid(self) -> int:
+        """Of the process, which has to have started."""
+        assert self._process is not None
+        return self._process.pid
+
     def resident_bytes(self) -> int:
         """Return how much memory the process has."""
-        status = self._of_process("status")
-        found = re.search(r"^VmRSS:\s+(\d+) kB$", status, re.MULTILINE)
-        return int(found.group(1)) * 1024 if found else 0
+        return processes.resident_bytes(self.pid)
 
     def cpu_seconds(self) -> float:
         """Return how long the process has computed, in user and system mode."""
-        # The second field is the command in parentheses, which may hold spaces.
-        fields = self._of_process("stat").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
-
-    def _of_process(self, file: str) -> str:
-        assert self._process is not None
-        return Path(f"/proc/{self._process.pid}/{file}").read_text(encoding="utf-8")
+        return processes.cpu_seconds(self.pid)
 
 
 def _free_ports() -> tuple[int, int]:

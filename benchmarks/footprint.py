@@ -7,13 +7,14 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from actors.messages.pods import FILE
+from actors.messages.pods import FILE, Pod
 from actors.messages.units import Timestamp
 from benchmarks.agent import Agent, pause
 from benchmarks.apart import apart, behave_like_the_agent
 from benchmarks.pods import manifest
 from benchmarks.row import WORST, Peer, Row, Target, spread, tail
-from sources.file_verdicts import FileState, judge
+from sources.file_state import FileState
+from sources.file_verdicts import judge
 from sources.manifest import Decoded, ManifestRules, Refused, decode_manifest
 from sources.manifest_directory import Listed, look
 
@@ -93,7 +94,7 @@ def scan_seconds(*, files: int, rounds: int) -> tuple[list[float], list[float]]:
         # Seen from the year 2100, when these files have settled.
         scan = _Scan(directory, Timestamp(4102444800.0))
         scan.round()
-        assert len(scan.state.pods or ()) == files
+        assert len(scan.state.served or ()) == files
         paths = sorted(directory.iterdir())
         scans, stats = [], []
         for _ in range(rounds):
@@ -109,7 +110,7 @@ class _Scan:
         self._directory = directory
         self._now = now
         self._listed: Listed | None = None
-        self.state = FileState()
+        self.state: FileState[Pod] = FileState()
 
     def round(self) -> float:
         """Look and judge; return how long it took."""

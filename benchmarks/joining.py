@@ -9,20 +9,17 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Self
 
 from benchmarks.agent import ROOT, Agent, pause, wait_until
+from benchmarks.clusters import running_cluster
 from benchmarks.row import P99, WORST, Peer, Row, spread, tail
 from tests.support.api_users import ADMIN
 from tests.support.cluster import Cluster
-from tests.support.cluster_processes import assets
 
 NODE = "node1"
 MANY = 1000
@@ -30,14 +27,14 @@ MANY = 1000
 
 def bound_rows(*, quick: bool) -> list[Row]:
     """Return the latency from the binding of a pod to ``/pods``, one pod at a time."""
-    with _cluster() as cluster:
+    with running_cluster() as cluster:
         return [] if cluster is None else [_bound_row(cluster, 10 if quick else 150)]
 
 
 def many_bound_rows(*, quick: bool) -> list[Row]:
     """Return what a thousand bound pods cost at the start, and each time they are listed again."""
     number = 100 if quick else MANY
-    with _cluster() as cluster:
+    with running_cluster() as cluster:
         if cluster is None:
             return []
         names = {f"pod-{index}" for index in range(number)}
@@ -144,24 +141,6 @@ def _pod(name: str) -> dict[str, object]:
         "metadata": {"name": name, "namespace": "default", "labels": {"app": "web"}},
         "spec": {"nodeName": NODE, "containers": [container]},
     }
-
-
-@contextmanager
-def _cluster() -> Iterator[Cluster | None]:
-    programs = assets()
-    if programs is None:
-        print(
-            "left out: KUBEBUILDER_ASSETS names no folder with kube-apiserver and etcd",
-            file=sys.stderr,
-        )
-        yield None
-        return
-    with TemporaryDirectory(prefix="actorlet-bench-") as folder:
-        cluster = Cluster(programs, Path(folder))
-        try:
-            yield cluster
-        finally:
-            cluster.stop()
 
 
 class Informer:

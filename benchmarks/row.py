@@ -87,6 +87,22 @@ def spread(samples: Sequence[float], factor: float = 1.0) -> dict[str, float]:
     return {MEDIAN: median(samples) * factor, WORST: max(samples) * factor}
 
 
+def peak_rate(counts: Sequence[tuple[float, float]], window: float = 1.0) -> float:
+    """Return the highest rate per second over ``window`` seconds, or a little more.
+
+    ``counts`` are times in seconds, in order, and what a counter stood at; less than a window of them
+    counts as a whole one.
+    """
+    highest, start = 0.0, 0
+    for now, count in counts:
+        # The shortest stretch up to here that is a window long, else all there is.
+        while start + 1 < len(counts) and counts[start + 1][0] <= now - window:
+            start += 1
+        since, before = counts[start]
+        highest = max(highest, (count - before) / max(window, now - since))
+    return highest
+
+
 def rates(samples: Sequence[float]) -> dict[str, float]:
     """Return median and lowest of ``samples``: for what should be much, not little."""
     return {MEDIAN: median(samples), LOWEST: min(samples)}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.row import Peer, Row, Target, percentile, rates, spread, tail
+from benchmarks.following import parsed
+from benchmarks.processes import connections, descriptors
+from benchmarks.row import Peer, Row, Target, peak_rate, percentile, rates, spread, tail
+from benchmarks.sidekick import Sidekick
+from benchmarks.soaking import growth
 from benchmarks.table import number, table
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +62,59 @@ def test_repetitions_are_summed_up_by_median_and_worst_in_the_unit_asked_for() -
 
 def test_rates_are_summed_up_by_median_and_lowest() -> None:
     assert rates([300.0, 100.0, 200.0]) == {"median": 200.0, "lowest": 100.0}
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ([(5.0, 100.0)], 0.0),
+        ([(0.0, 0.0), (0.25, 30.0)], 30.0),
+        ([(0.0, 0.0), (0.5, 10.0), (1.0, 40.0), (1.5, 90.0), (2.0, 100.0)], 80.0),
+        ([(0.0, 0.0), (2.0, 100.0), (2.5, 100.0)], 50.0),
+    ],
+    ids=["a single look", "less than a second", "a second in between", "looked at too seldom"],
+)
+def test_the_busiest_second_is_the_steepest_of_all_seconds(
+    counts: list[tuple[float, float]], expected: float
+) -> None:
+    assert peak_rate(counts) == expected
+
+
+@pytest.mark.parametrize(
+    ("samples", "percent"),
+    [
+        ([9, 9, 10, 10, 70, 70, 70, 70, 12, 12], 20.0),
+        ([99, 100, 100, 100, 95], -5.0),
+        ([100, 100, 100, 100, 100, 1000, 100, 100, 100, 100, 1000, 1000, 100, 100, 100], 0.0),
+    ],
+    ids=["it grew", "it shrank", "a peak at the end counts for nothing"],
+)
+def test_memory_grows_from_the_second_fifth_to_the_last(samples: list[int], percent: float) -> None:
+    assert growth(samples) == pytest.approx(percent)
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        (b'event: object\ndata: {"name":"web"}', ("object", {"name": "web"})),
+        (b": dropped: too slow", ("comment", "dropped: too slow")),
+    ],
+)
+def test_what_an_agent_tells_is_an_event_or_a_comment(block: bytes, expected: object) -> None:
+    assert parsed(block) == expected
+
+
+def test_connections_are_counted_by_their_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        before = descriptors(os.getpid())
+        with (
+            socket.create_connection(("127.0.0.1", port)),
+            socket.create_connection(("127.0.0.1", port)),
+        ):
+            assert connections(os.getpid(), port) == 2
+            assert descriptors(os.getpid()) == before + 2
+        assert connections(os.getpid(), port) == 0
 
 
 @pytest.mark.parametrize(
@@ -145,6 +204,25 @@ def test_a_subject_that_does_not_exist_is_wrong_usage() -> None:
     ended = _benchmarks("--only", "nothing")
     assert ended.returncode == 2
     assert "'nothing' is not one of 'start', 'memory'" in ended.stderr
+
+
+@pytest.mark.process
+def test_a_relay_joins_whom_it_knows_and_cuts_all_of_them_at_once() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        Sidekick("benchmarks.relay", str(server.getsockname()[1])) as relay,
+        socket.create_connection(("127.0.0.1", relay.hear()["port"])) as one,
+    ):
+        other, _ = server.accept()
+        one.sendall(b"hello")
+        assert other.recv(5) == b"hello"
+        other.sendall(b"welcome")
+        assert one.recv(7) == b"welcome"
+        assert relay.ask("how many") == {"dials": 1, "joined": 1}
+        relay.ask("cut")
+        with other, pytest.raises(ConnectionResetError):
+            one.recv(1)
+        assert relay.ask("how many") == {"dials": 1, "joined": 0}
 
 
 def _benchmarks(*arguments: str) -> subprocess.CompletedProcess[str]:
