@@ -154,6 +154,8 @@ class ApiHoldings(Holdings):
             for request in waiting:
                 holding.port.tell(request)
         else:
+            for request in holding.waiting:
+                _answer(request, ReadVerdict.NOT_REGISTERED, "no pod references it any more")
             self._supervisor.tell(StopChild(path=holding.spec.name))
             self._note_stopped(wanted, holding.spec)
             del self._memory.holdings[wanted]
@@ -253,15 +255,7 @@ class NoHoldings(Holdings):
 
     @override
     def read(self, request: ReadObject) -> None:
-        answer = ObjectRead(
-            kind=request.object.kind,
-            pod=request.pod,
-            name=request.object.name,
-            ref=request.ref,
-            verdict=self._verdict,
-            reason=self.trouble,
-        )
-        request.reply_to.tell(answer)
+        _answer(request, self._verdict, self.trouble)
 
     @override
     def note(self, news: HolderIs) -> None:
@@ -270,3 +264,16 @@ class NoHoldings(Holdings):
     @override
     def news(self, wanted: ObjectId) -> None:
         """Nobody is there who could tell any."""
+
+
+def _answer(request: ReadObject, verdict: ReadVerdict, reason: str) -> None:
+    """Answer a read that no holder will answer."""
+    answer = ObjectRead(
+        kind=request.object.kind,
+        pod=request.pod,
+        name=request.object.name,
+        ref=request.ref,
+        verdict=verdict,
+        reason=reason,
+    )
+    request.reply_to.tell(answer)

@@ -113,6 +113,11 @@ class BaseActor(pykka.Actor, Generic[M]):
         self.actor_stopped = Liveness(life)  # type: ignore[assignment]  # a lighter Event
         self._actor_ref = pykka.ActorRef(self)
 
+    @final
+    def unbind(self) -> None:
+        """Be nobody's actor any more: what refers to itself stays in memory until it is collected."""
+        del self._actor_ref
+
     # Pykka's side, sealed. Its three extension methods are the seam that it offers to new actor
     # types; everything else is out of reach for subclasses.
 

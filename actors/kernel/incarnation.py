@@ -72,6 +72,7 @@ class Incarnation:
         "cell",
         "executor",
         "fenced",
+        "is_over",
         "is_started",
         "number",
         "resources",
@@ -99,6 +100,8 @@ class Incarnation:
         self.stopped_itself = False
         self.fenced = False
         """It ended or was abandoned: nothing it tells or set a timer for counts any more."""
+        self.is_over = False
+        """And no turn of it runs."""
         self.resources: ExitStack | None = None
         self.timers: set[Timer] | None = None
 
@@ -108,7 +111,8 @@ class Incarnation:
         try:
             return self._run(batch)
         finally:
-            if self.fenced:
+            if self.fenced and not self.is_over:
+                self.is_over = True
                 self._release()
             set_current_incarnation(None)
 
@@ -209,7 +213,7 @@ class Incarnation:
         self.fence(partial(self.supervised.incarnation_ended, self, ended))
 
     def _release(self) -> None:
-        """Close what an abandoned life held, on its own thread, once it is back."""
+        """Close what an abandoned life held, on its own thread, once it is back, and let it go."""
         try:
             if self.resources is not None:
                 self.resources.close()
@@ -220,6 +224,8 @@ class Incarnation:
                 incarnation=self.number,
                 error=one_line(error),
             )
+        self.actor.unbind()
+        del self.actor
 
     def fence(self, report: Callable[[], None] | None = None) -> bool:
         """Cut it off from mailbox and timers; return False when it was cut off before.

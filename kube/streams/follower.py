@@ -104,6 +104,8 @@ class Follower:
         finally:
             self._sending.close()
             self._remember()
+            # It holds what ended it, with frames that hold this: a circle for each watch that ends.
+            self.task = None
 
     def relist(self, mark: int) -> None:
         """Have the next round be a list, and at once, unless the watch waits for its next attempt.

@@ -86,6 +86,19 @@ def test_a_reference_that_comes_while_a_holder_lets_go_is_told_when_it_has(
     assert slow.made == ["db", "tls"]
 
 
+def test_a_read_that_waits_for_a_holder_that_is_not_needed_any_more_is_answered(
+    slow: ManagerStage,
+) -> None:
+    slow.serves(API, WEB)
+    slow.serves(API)
+    slow.serves(API, SHOP)
+    reader: Probe[ObjectRead] = Probe()
+    slow.tell(GetObject(pod=SHOP.uid, name="db", reply_to=reader))
+    slow.serves(API)
+    slow.says(LET_GO)
+    assert reader.next().verdict is ReadVerdict.NOT_REGISTERED
+
+
 def test_references_that_come_and_go_while_a_holder_lets_go_are_not_told(
     slow: ManagerStage,
 ) -> None:
