@@ -34,6 +34,8 @@ class Round:
     """An event or a bookmark came."""
     failure: FailureKind | None = None
     """None for a server that ended its answer in order."""
+    is_fresh: bool = False
+    """The version is that of a list, and nothing was followed from it yet."""
     broken: bool = False
     """It failed together with its connection, or for want of one."""
     retry_after: Seconds | None = None
@@ -62,8 +64,9 @@ def next_step(ended: Round, failures: int, rules: WatchRules, chance: random.Ran
         return _step(ended.version, failures, Seconds(0.0), reason, is_trouble=True)
     if ended.failure is None or ended.broken:
         return _after_stream(ended, failures, reason, rules, chance)
-    if ended.failure is FailureKind.GONE and failures == 0:
-        # After a restart of the API server nearly every watch hears this: list at once.
+    if ended.failure is FailureKind.GONE and (failures == 0 or not ended.is_fresh):
+        # After a restart of the API server nearly every watch hears this: list at once, whatever failed
+        # before. Only a server that has forgotten what it has just listed is in a series of failures.
         return _step("", 1, Seconds(0.0), reason, is_trouble=False)
     # After an event that nobody can read its version is unknown, and the next may be lost.
     lost = ended.failure in {FailureKind.GONE, FailureKind.MALFORMED}
@@ -124,6 +127,9 @@ def _after_stream(
     version = "" if is_silent else ended.version
     if _was_healthy(ended, rules):
         reason = "silent" if is_silent else reason
+        return _step(version, 0, Seconds(0.0), reason, is_trouble=False)
+    if ended.broken:
+        # The gate of its client says when.
         return _step(version, 0, Seconds(0.0), reason, is_trouble=False)
     delay = backoff(failures + 1, rules.first_backoff, rules, chance)
     return _step(version, failures + 1, delay, reason, is_trouble=False)

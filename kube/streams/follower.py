@@ -55,6 +55,7 @@ class Follower:
     __slots__ = (
         "_failures",
         "_heard",
+        "_is_fresh",
         "_list_mark",
         "_lists_next",
         "_next_at",
@@ -89,6 +90,7 @@ class Follower:
         self._list_mark: int | None = None
         self._failures = 0
         self._heard = False
+        self._is_fresh = False
         self._nudge = Nudge()
         self._was_opened: float | None = None
         self._resting = True
@@ -182,6 +184,8 @@ class Follower:
             self._ended(error), self._failures, self._shared.rules, self._shared.chance
         )
         self._resting = True
+        if self._was_opened is not None:
+            self._is_fresh = False
         self._take(step, verb, error)
         await self._rest(step.delay)
 
@@ -193,6 +197,7 @@ class Follower:
             version="" if self._lists_next else self._version,
             lasted=Seconds(lasted),
             heard=self._heard,
+            is_fresh=self._is_fresh,
             failure=error.kind if error is not None else None,
             broken=isinstance(error, LostError),
             retry_after=error.retry_after if error is not None else None,
@@ -227,7 +232,7 @@ class Follower:
             self._sending.fetch, self.target, self._version, self._shared.rules
         )
         self._version = found.version
-        self._lists_next = False
+        self._lists_next, self._is_fresh = False, True
         self._tell(
             ObjectsAre(
                 target=self.target,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-READY_WITHIN = 25.0
+READY_WITHIN = 60.0
 """Seconds for one program. Two idle cores take 2 to 3."""
 LOOK_EVERY = 0.1
 TAIL = 4000

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +45,11 @@ class JoinedAgent(AgentProcess):
         self.manifests.mkdir()
         if kubeconfig.exists():
             shutil.copy(kubeconfig, self.kubeconfig)
+
+    def configure(self, **fields: str) -> None:
+        """Have its next life run with more fields of a KubeletConfiguration."""
+        more = "".join(f"{name}: {value}\n" for name, value in fields.items())
+        self._configuration.write_text(self._configuration.read_text() + more)
 
     @override
     def start_on_manifests(self, *flags: str, **more: Any) -> Self:
@@ -118,6 +124,38 @@ class JoinedAgent(AgentProcess):
         """Return how many requests of a method the API server has answered or not."""
         counts = self.metric("rest_client_requests_total")
         return sum(count for labels, count in counts.items() if labels.endswith(f" {method}"))
+
+    def forbidden(self) -> float:
+        """Return how many requests to read something the API server has answered with a 403.
+
+        What an API server says of this itself, in its own metrics, is nothing.
+        """
+        counts = self.metric("rest_client_requests_total")
+        return sum(
+            count
+            for labels, count in counts.items()
+            if labels.startswith("403 ") and labels.endswith(" GET")
+        )
+
+    def objects(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Return how the Secrets and ConfigMaps are held, by kind and name."""
+        rows = self.json("/watchz")["objects"]
+        return {(row["kind"], row["name"]): row for row in rows}
+
+    def streams(self) -> int:
+        """Return how many watches are open at the API server."""
+        return int(self.json("/watchz")["streams"])
+
+    def dump(self) -> str:
+        """Have it log its actors and threads; return the log."""
+        self._heeds(signal.SIGUSR1)
+        self._heeds(signal.SIGHUP)  # which comes after the dump, and does no harm
+        return self.log()
+
+    def _heeds(self, number: signal.Signals) -> None:
+        before = self.log().count(number.name)
+        self.send(number)
+        eventually(lambda: self.log().count(number.name) > before)
 
     def story(self) -> str:
         """Return for people how it is, and the end of its log."""

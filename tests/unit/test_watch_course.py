@@ -74,14 +74,12 @@ TABLE = {
         "unreachable",
         trouble=False,
     ),
-    "its connection broke at once": Case(
+    "its connection broke at once, of which its client's gate says when it is tried again": Case(
         Round(version="9", lasted=SHORT, failure=FailureKind.UNREACHABLE, broken=True),
         "9",
-        3,
+        0,
         "unreachable",
         trouble=False,
-        at_least=1.6,
-        at_most=2.4,
         before=2,
     ),
     "there was no connection": Case(
@@ -103,8 +101,16 @@ TABLE = {
         trouble=False,
         before=5,
     ),
-    "the version is too old again and again": Case(
+    "the version is too old after other failures": Case(
         Round(version="9", failure=FailureKind.GONE),
+        "",
+        1,
+        "gone",
+        trouble=False,
+        before=6,
+    ),
+    "the version of the list is too old again and again": Case(
+        Round(version="9", failure=FailureKind.GONE, is_fresh=True),
         "",
         2,
         "gone",

@@ -1,0 +1,235 @@
+"""Secrets and ConfigMaps of pods that a real API server binds, read as a node may: one by one.
+
+What the agent holds of them is seen at ``/watchz``, what becomes of them at ``/events``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+
+from actors.messages.api import ApiRequest, Patch, Verb
+from actors.messages.pods import JsonObject
+from tests.support.agent_process import eventually
+from tests.support.api_status import StatusError
+from tests.support.api_subjects import pod
+from tests.support.event_stream import EventLog
+from tests.support.joined_agent import JoinedAgent, Onlooker
+from tests.support.joined_objects import (
+    add_all,
+    config_map,
+    eavesdropping,
+    edit,
+    eventually_gone,
+    is_synced,
+    make_anew,
+    remove,
+    row,
+    secret,
+    state,
+    using,
+    value,
+    watchers,
+    wipe_objects,
+)
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(60)]
+
+EVERY_REFERENCE: dict[str, Any] = {
+    "imagePullSecrets": [{"name": "pull"}],
+    "initContainers": [
+        {
+            "name": "init",
+            "image": "registry.example/init:1",
+            "envFrom": [{"secretRef": {"name": "init-all"}}],
+            "env": [
+                {
+                    "name": "INIT",
+                    "valueFrom": {"configMapKeyRef": {"name": "init-one", "key": "settings"}},
+                }
+            ],
+        }
+    ],
+    "containers": [
+        {
+            "name": "main",
+            "image": "registry.example/web:1",
+            "envFrom": [
+                {"secretRef": {"name": "all"}},
+                {"configMapRef": {"name": "all"}},
+            ],
+            "env": [
+                {
+                    "name": "SECRET",
+                    "valueFrom": {"secretKeyRef": {"name": "one", "key": "password"}},
+                },
+                {
+                    "name": "CONFIG",
+                    "valueFrom": {"configMapKeyRef": {"name": "one", "key": "settings"}},
+                },
+            ],
+        }
+    ],
+    "volumes": [
+        {"name": "secret", "secret": {"secretName": "files"}},
+        {"name": "config", "configMap": {"name": "files"}},
+        {
+            "name": "projected",
+            "projected": {
+                "sources": [
+                    {"secret": {"name": "projected"}},
+                    {"configMap": {"name": "projected"}},
+                ]
+            },
+        },
+    ],
+}
+NAMED = {
+    "Secret": ("pull", "init-all", "all", "one", "files", "projected"),
+    "ConfigMap": ("init-one", "all", "one", "files", "projected"),
+}
+
+
+@pytest.fixture
+def tidy(onlooker: Onlooker) -> Iterator[None]:
+    """Have no object left when a test has ended, however that was."""
+    yield
+    wipe_objects(onlooker)
+
+
+@pytest.fixture
+def told(shared: JoinedAgent, onlooker: Onlooker, tidy: None) -> Iterator[EventLog]:  # noqa: ARG001  # ends later
+    """Return what the module's agent tells at ``/events``. It holds nothing then, nor afterwards."""
+    with eavesdropping(shared) as told:
+        yield told
+    onlooker.wipe("pods")
+    eventually_gone(shared)
+
+
+def add_ephemeral_container(onlooker: Onlooker, name: str, container: JsonObject) -> None:
+    """Have a pod debugged; skip where the API server has no such thing yet."""
+    path = f"/api/v1/namespaces/default/pods/{name}/ephemeralcontainers"
+    body = {"spec": {"ephemeralContainers": [container]}}
+    wish = ApiRequest(verb=Verb.PATCH, path=path, body=body, patch=Patch.STRATEGIC)
+    try:
+        onlooker.admin.handle(wish)
+    except StatusError as error:
+        if error.code != HTTPStatus.NOT_FOUND:
+            raise
+        pytest.skip("this API server has no ephemeral containers")
+
+
+def test_a_secret_is_followed_through_all_that_happens_to_it(
+    shared: JoinedAgent, onlooker: Onlooker, told: EventLog
+) -> None:
+    first = onlooker.admin.add(secret("db"))
+    onlooker.admin.add(using("web", secrets=["db"]))
+    eventually(lambda: told.story("Secret", "db") == [("added", ("password",))])
+
+    edited = edit(onlooker, "db", "second")
+    eventually(lambda: told.story("Secret", "db")[1:] == [("modified", ("password",))])
+    onlooker.admin.change("secrets", "default", "db", stringData={"user": value("shop")})
+    eventually(lambda: told.story("Secret", "db")[2:] == [("modified", ("user",))])
+    remove(onlooker, "db")
+    eventually(lambda: told.story("Secret", "db")[3:] == [("deleted", ("password", "user"))])
+    assert row(shared, "db") | {"ageSeconds": 0.0, "uid": ""} == row(shared, "db")
+
+    again = onlooker.admin.add(secret("db"))
+    eventually(lambda: told.story("Secret", "db")[4:] == [("added", ("password",))])
+    uids = [each["uid"] for each in told.of("Secret", "db")]
+    assert uids == [first["metadata"]["uid"]] * 4 + [again["metadata"]["uid"]]
+    assert told.of("Secret", "db")[1]["resourceVersion"] == edited["metadata"]["resourceVersion"]
+    assert row(shared, "db")["resourceVersion"] == again["metadata"]["resourceVersion"]
+    assert is_synced(shared, "db")
+
+
+def test_an_object_may_come_after_the_pod_that_references_it(
+    shared: JoinedAgent, onlooker: Onlooker, told: EventLog
+) -> None:
+    onlooker.admin.add(using("web", secrets=["late"], config_maps=["late"]))
+    eventually(lambda: is_synced(shared, "late"))
+    eventually(lambda: state(shared, "late", "ConfigMap") == "synced")
+    assert row(shared, "late")["uid"] == ""
+    assert told.changes() == []
+
+    made = onlooker.admin.add(secret("late"))
+    onlooker.admin.add(config_map("late"))
+    eventually(lambda: told.story("Secret", "late") == [("added", ("password",))])
+    eventually(lambda: told.story("ConfigMap", "late") == [("added", ("settings",))])
+    assert row(shared, "late")["uid"] == made["metadata"]["uid"]
+
+
+def test_an_immutable_object_is_listed_and_watched_no_longer(
+    shared: JoinedAgent, onlooker: Onlooker, told: EventLog
+) -> None:
+    streams, watched = shared.streams(), watchers(onlooker)
+    frozen = secret("frozen", immutable=True)
+    add_all(onlooker, [frozen, secret("other")])
+    onlooker.admin.add(using("web", secrets=["frozen", "other"]))
+    eventually(lambda: state(shared, "frozen") == "immutable")
+    eventually(lambda: is_synced(shared, "other"))
+    eventually(lambda: shared.streams() == streams + 1)
+    eventually(lambda: watchers(onlooker) == watched + 1)
+
+    # What becomes of it is no news, until a pod references it anew.
+    again = make_anew(onlooker, frozen)
+    edit(onlooker, "other", "second")
+    eventually(lambda: told.story("Secret", "other")[1:] == [("modified", ("password",))])
+    assert told.story("Secret", "frozen") == [("added", ("password",))]
+    onlooker.admin.add(using("second", secrets=["frozen"]))
+    eventually(lambda: row(shared, "frozen")["uid"] == again["metadata"]["uid"])
+    assert told.story("Secret", "frozen") == [("added", ("password",)), ("modified", ())]
+    eventually(lambda: state(shared, "frozen") == "immutable")
+    eventually(lambda: shared.streams() == streams + 1)
+
+
+def test_what_no_pod_needs_any_more_is_let_go(
+    shared: JoinedAgent, onlooker: Onlooker, told: EventLog
+) -> None:
+    streams, watched = shared.streams(), watchers(onlooker)
+    onlooker.admin.add(secret("common"))
+    onlooker.admin.add(using("first", secrets=["common", "of-first"]))
+    onlooker.admin.add(using("second", secrets=["common"], config_maps=["of-second"]))
+    eventually(lambda: is_synced(shared, "common", "of-first"))
+    eventually(lambda: row(shared, "common")["references"] == 2)
+    # One watch for both.
+    eventually(lambda: shared.streams() == streams + 3)
+
+    onlooker.admin.change("pods", "default", "first", status={"phase": "Succeeded"})
+    eventually(lambda: {*shared.objects()} == {("Secret", "common"), ("ConfigMap", "of-second")})
+    assert row(shared, "common")["references"] == 1
+    assert is_synced(shared, "common")
+
+    onlooker.admin.remove("pods", "default", "second")
+    eventually_gone(shared)
+    eventually(lambda: shared.streams() == streams)
+    eventually(lambda: watchers(onlooker) == watched)
+    assert told.story("Secret", "common") == [("added", ("password",))]
+
+
+def test_every_way_to_reference_an_object_is_seen(
+    shared: JoinedAgent, onlooker: Onlooker, told: EventLog
+) -> None:
+    made = [secret(name) for name in NAMED["Secret"]]
+    made += [config_map(name) for name in NAMED["ConfigMap"]]
+    names = {(each["kind"], each["metadata"]["name"]) for each in made}
+    add_all(onlooker, made)
+    onlooker.admin.add(pod("web", **EVERY_REFERENCE))
+    eventually(lambda: {(each["kind"], each["name"]) for each in told.changes()} == names)
+    assert {*shared.objects()} == names
+    assert {row["state"] for row in shared.objects().values()} == {"synced"}
+
+
+def test_a_container_that_comes_later_may_reference_more(
+    shared: JoinedAgent, onlooker: Onlooker, told: EventLog
+) -> None:
+    onlooker.admin.add(secret("debug"))
+    onlooker.admin.add(pod("web"))
+    source = [{"secretRef": {"name": "debug"}}]
+    container = {"name": "debug", "image": "registry.example/debug:1", "envFrom": source}
+    add_ephemeral_container(onlooker, "web", container)
+    eventually(lambda: told.story("Secret", "debug") == [("added", ("password",))])
+    assert is_synced(shared, "debug")

@@ -1,0 +1,135 @@
+"""What an agent asks the API server for, for the sake of its pods' objects, and what it does not.
+
+An agent of its own for each story: two would stand for one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent_process import eventually
+from tests.support.api_client import ApiClient
+from tests.support.api_subjects import get, refusal
+from tests.support.api_users import NODE
+from tests.support.cluster import Cluster
+from tests.support.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.joined_objects import (
+    eavesdropping,
+    edit,
+    is_synced,
+    row,
+    secret,
+    served,
+    state,
+    using,
+    value,
+    watchers,
+    wipe_objects,
+)
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(60)]
+
+SECRETS = "/api/v1/namespaces/default/secrets"
+
+
+@pytest.fixture(autouse=True)
+def tidy(onlooker: Onlooker) -> Iterator[None]:
+    """Have no object left when a test has ended, however that was."""
+    yield
+    wipe_objects(onlooker)
+
+
+def test_a_node_watches_what_its_pods_reference_and_asks_for_nothing_else(
+    agent: JoinedAgent,
+    onlooker: Onlooker,
+    cluster: Cluster,
+) -> None:
+    onlooker.admin.add(secret("used"))
+    onlooker.admin.add(secret("unused"))
+    onlooker.admin.add(using("web", secrets=["used"]))
+    onlooker.admin.add(using("elsewhere", secrets=["unused"], node="n2"))
+    lists, watched = served(onlooker, "LIST"), watchers(onlooker)
+    agent.joins()
+    with eavesdropping(agent) as told:
+        eventually(lambda: is_synced(agent, "used"))
+        assert [*agent.objects()] == [("Secret", "used")]
+        edit(onlooker, "unused", "second")
+        edit(onlooker, "used", "second")
+        eventually(lambda: told.story("Secret", "used"))
+        assert told.of("Secret", "unused") == []
+    assert served(onlooker, "LIST") == lists + 1
+    assert agent.forbidden() == 0
+    assert watchers(onlooker) == watched + 1
+
+    # It could not, if it wanted to.
+    with ApiClient(cluster.access(NODE)) as node:
+        assert node.get("secrets", "default", "used")["metadata"]["name"] == "used"
+        assert refusal(node, get(f"{SECRETS}/unused")) == (403, "Forbidden")
+        assert refusal(node, get(SECRETS)) == (403, "Forbidden")
+
+
+@pytest.mark.parametrize(("strategy", "held"), [("Cache", "cached"), ("Get", "direct")])
+def test_a_node_that_does_not_watch_holds_its_objects_and_opens_no_stream(
+    agent: JoinedAgent,
+    onlooker: Onlooker,
+    strategy: str,
+    held: str,
+) -> None:
+    onlooker.admin.add(secret("db"))
+    onlooker.admin.add(using("web", secrets=["db"], config_maps=["db"]))
+    asked = served(onlooker, "LIST"), served(onlooker, "GET")
+    agent.configure(configMapAndSecretChangeDetectionStrategy=strategy)
+    agent.joins()
+    with eavesdropping(agent):
+        eventually(lambda: state(agent, "db") == held)
+        eventually(lambda: state(agent, "db", "ConfigMap") == held)
+        assert watchers(onlooker) == 0
+        # Nobody has read them, so that nobody has asked for them.
+        assert (served(onlooker, "LIST"), served(onlooker, "GET")) == asked
+        assert agent.forbidden() == 0
+
+
+def test_a_static_pod_has_its_objects_from_this_machine_in_a_cluster_too(
+    agent: JoinedAgent,
+    onlooker: Onlooker,
+    tmp_path: Path,
+) -> None:
+    local = tmp_path / "local"
+    local.mkdir()
+    file = local / "db.yaml"
+    file.touch(mode=0o600)
+    password = value("of this machine")
+    file.write_text(
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\n"
+        f"stringData: {{password: {password}}}\n"
+    )
+    onlooker.admin.add(secret("db"))
+    asked = served(onlooker, "LIST"), served(onlooker, "GET")
+    agent.serve("web")
+    web = agent.manifests / "web.yaml"
+    agent.write(
+        "web.yaml",
+        f"{web.read_text()}  volumes:\n  - {{name: db, secret: {{secretName: db}}}}\n",
+    )
+    agent.start_on_manifests(f"--local-objects-dir={local}")
+    with eavesdropping(agent) as told:
+        eventually(lambda: state(agent, "db") == "local")
+        assert row(agent, "db")["origin"] == "local"
+        (refusal,) = eventually(lambda: agent.warnings("web"), PLENTY)
+        assert "the cluster does not show" in refusal
+        assert "forbidden" in refusal
+        assert "secrets" in refusal
+        assert onlooker.mirrors() == {}
+
+        # It goes on all the same, and follows its file.
+        file.write_text(file.read_text().replace("machine", "very machine"))
+        eventually(lambda: ("modified", ("password",)) in told.story("Secret", "db"))
+        assert [*agent.pods()] == ["web-n1"]
+        edit(onlooker, "db", "of the cluster")
+        assert [row["origin"] for row in agent.objects().values()] == ["local"]
+    assert (served(onlooker, "LIST"), served(onlooker, "GET")) == asked
+    assert agent.forbidden() == 0
+    assert watchers(onlooker) == 0
