@@ -90,9 +90,9 @@ class Agent:
             source.tell(Rescan())
 
     def is_responsive(self, within: Seconds) -> bool:
-        """Whether the root supervisor and PodManager answer, each within so long."""
+        """Whether the thread of the supervisors and PodManager answer, each within so long."""
         try:
-            self.system.describe(within)
+            self.system.ping(within)
             self.system.ask(self._pod_manager, _sign_of_life, within)
         except Exception:  # noqa: BLE001  # who asks is told whatever a handler raises
             return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import TypeAlias, assert_never
 
 from typing_extensions import override
@@ -23,10 +24,22 @@ from actors.messages.objects import (
     ObjectFact,
     UnfollowObjects,
 )
-from actors.messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe, Unsubscribe
+from actors.messages.pod_manager import (
+    DescribePods,
+    PodFact,
+    PodsAre,
+    PodsChanged,
+    PodsDescribed,
+    Subscribe,
+    Unsubscribe,
+)
+from actors.messages.units import Seconds
 from stores.seen_pods import SeenPods
 
 RESTARTED = comment("the event feed was restarted: a change of an object may be missing here")
+
+UNDER_WAY = Seconds(30.0)
+"""For so long facts may still come after somebody was told to stop. Then the word was lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +91,9 @@ class DescribeFeed:
     reply_to: Port[FeedDescribed]
 
 
-EventFeedMessage: TypeAlias = AttachReader | DetachReader | DescribeFeed | PodFact | ObjectFact
+EventFeedMessage: TypeAlias = (
+    AttachReader | DetachReader | DescribeFeed | PodFact | PodsDescribed | ObjectFact
+)
 
 EVENT_FEED = Key[EventFeedMessage]("event-feed")
 
@@ -87,10 +102,10 @@ EVENT_FEED = Key[EventFeedMessage]("event-feed")
 class FeedPorts:
     """Whom EventFeed talks to."""
 
-    pod_manager: Port[Subscribe | Unsubscribe]
+    pod_manager: Port[Subscribe | Unsubscribe | DescribePods]
     managers: Sequence[Port[FollowObjects | UnfollowObjects]]
     """Of Secrets and of ConfigMaps."""
-    me: Port[PodFact | ObjectFact]
+    me: Port[PodFact | PodsDescribed | ObjectFact]
     """Its own address, which outlives it: what it subscribes with."""
 
 
@@ -100,6 +115,10 @@ class FeedMemory:
 
     readers: dict[Port[Told], None] = field(default_factory=dict)
     dropped: int = 0
+    is_following: bool = False
+    """Somebody may take it for a subscriber."""
+    told_to_stop: Seconds = Seconds(-inf)
+    """When those whom it followed were told so last, by the monotonic clock."""
     seen: SeenPods = field(default_factory=SeenPods)
     """So that what happens to pods while it is down can be told afterwards."""
 
@@ -108,14 +127,16 @@ class EventFeed(PooledActor[EventFeedMessage]):
     """Tells every reader what happens to pods and objects.
 
     Owns: the readers, and what they have been told of pods.
-    Hears: ``AttachReader``, ``DetachReader``, ``DescribeFeed``, ``PodFact``, ``ObjectFact``.
-    Tells: readers ``Told``; PodManager ``Subscribe`` and ``Unsubscribe``, the managers of objects
-    ``FollowObjects`` and ``UnfollowObjects``, with the first reader and after the last.
+    Hears: ``AttachReader``, ``DetachReader``, ``DescribeFeed``, ``PodFact``, ``PodsDescribed``,
+    ``ObjectFact``.
+    Tells: readers ``Told``; PodManager ``Subscribe``, ``DescribePods`` and ``Unsubscribe``, the managers of
+    objects ``FollowObjects`` and ``UnfollowObjects``, with the first reader and after the last.
     Fails when: it has a bug. Readers stay attached; they are told that it was restarted.
 
     Order: what one manager tells, in its order. The pods that there are when the first reader comes
-    are no events, whereas what changed while PodManager or the feed was down becomes some. A change of
-    an object that the feed crashed on is lost.
+    are no events: those of the sources that had listed by then. What a source lists later is, and what
+    changed while PodManager or the feed was down. A change of an object that the feed crashed on is lost.
+    What comes without readers is dropped.
     """
 
     def __init__(self, ports: FeedPorts, memory: FeedMemory) -> None:
@@ -127,6 +148,8 @@ class EventFeed(PooledActor[EventFeedMessage]):
         if self._memory.readers:
             self._follow()
             self._tell(RESTARTED)
+        elif self._memory.is_following:
+            self._unfollow()
 
     @override
     def receive(self, message: EventFeedMessage, /) -> None:
@@ -139,6 +162,9 @@ class EventFeed(PooledActor[EventFeedMessage]):
             case DescribeFeed(reply_to=reply_to):
                 memory = self._memory
                 reply_to.tell(FeedDescribed(readers=len(memory.readers), dropped=memory.dropped))
+            case PodsDescribed(listed=listed):
+                if self._memory.readers:
+                    self._memory.seen.note_all(listed)
             case PodsAre() | PodsChanged() | ObjectChanged() | ChangeDecided():
                 self._take(message)
             case _:
@@ -162,8 +188,7 @@ class EventFeed(PooledActor[EventFeedMessage]):
 
     def _take(self, fact: PodFact | ObjectFact) -> None:
         if not self._memory.readers:
-            # Still under way, or whoever tells it crashed over being told to stop.
-            self._unfollow()
+            self._note_stray()
             return
         match fact:
             case PodsAre(source=source, pods=pods):
@@ -182,9 +207,17 @@ class EventFeed(PooledActor[EventFeedMessage]):
         for reader in self._memory.readers:
             reader.tell(told)
 
+    def _note_stray(self) -> None:
+        """Drop a fact that nobody reads. Whoever tells it still may have crashed over being told to stop."""
+        if self.clock.monotonic() >= self._memory.told_to_stop + UNDER_WAY:
+            self._unfollow()
+
     def _follow(self) -> None:
         ports = self._ports
+        self._memory.is_following = True
         ports.pod_manager.tell(Subscribe(subscriber=ports.me))
+        # Comes after the present listings, and so tells them from those that come later.
+        ports.pod_manager.tell(DescribePods(reply_to=ports.me))
         for manager in ports.managers:
             manager.tell(FollowObjects(subscriber=ports.me))
 
@@ -193,3 +226,5 @@ class EventFeed(PooledActor[EventFeedMessage]):
         ports.pod_manager.tell(Unsubscribe(subscriber=ports.me))
         for manager in ports.managers:
             manager.tell(UnfollowObjects(subscriber=ports.me))
+        self._memory.told_to_stop = self.clock.monotonic()
+        self._memory.is_following = False

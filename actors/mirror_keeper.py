@@ -53,7 +53,7 @@ from actors.mirrors.plan import (
     usable,
 )
 from actors.mirrors.pod import creation, deletion, look
-from actors.mirrors.verdicts import MirrorVerdicts
+from actors.mirrors.verdicts import REFERENCES, MirrorVerdicts
 
 MirrorKeeperMessage: TypeAlias = PodFact | NodeFact | ApiAnswered | DescribeMirrors | MirrorDeadline
 
@@ -203,6 +203,9 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
                 self._begin_anew(entry)
                 self._verdicts.clear(entry)
                 self._book.forget_if_empty(entry)
+            case Idle.REFUSED:
+                self._begin_anew(entry)
+                self._note_foreseen_refusal(entry)
             case _ if entry.wait is not None:
                 pass
             case Create(static=static, node=node):
@@ -267,6 +270,11 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
             self._memory.create_errors[setback.reason] += 1
         if setback.sentence:
             self._verdicts.note(entry, setback.sentence)
+
+    def _note_foreseen_refusal(self, entry: Entry) -> None:
+        if entry.trouble != REFERENCES:
+            self._memory.create_errors["references"] += 1
+            self._verdicts.note(entry, REFERENCES)
 
     def _note_lag(self, entry: Entry) -> None:
         if entry.lagging is not None and entry.patience is None:

@@ -1,14 +1,15 @@
-"""ObjectFetcher: asks the API server for one Secret or ConfigMap when somebody reads it.
+"""ObjectFetcher: asks the API server for one Secret or ConfigMap when somebody reads or follows it.
 
 The holder of an object under the strategies Cache and Get. What counts as fresh, and what an answer says,
-is decided in ``stores.cached_object``; this file is the actor around it: whose turn it is, and until when
-who waits. It knows nothing of pods, and asks for nothing that nobody reads.
+is decided in ``stores.cached_object``, when it asks unread, in ``stores.fetcher_memory``; this file is the
+actor around them: whose turn it is, and until when who waits. It knows nothing of pods, and asks for
+nothing that nobody reads or follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias, assert_never
 
@@ -17,24 +18,16 @@ from typing_extensions import override
 from actors.kernel import Backoff, Key, PooledActor, Port, Timer
 from actors.messages.api import ApiAnswered, ApiFailure, CallApi
 from actors.messages.holders import (
-    NO_MARK,
     HolderDone,
     HolderFact,
-    HolderIs,
     HolderMessage,
     Mark,
     ReadObject,
     ReferencesAre,
 )
-from actors.messages.objects import (
-    ObjectDescribed,
-    ObjectId,
-    ObjectState,
-    ObjectValue,
-    ReadVerdict,
-)
+from actors.messages.objects import ObjectId, ObjectState, ReadVerdict
 from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds, Timestamp
+from actors.messages.units import Seconds
 from actors.objects.places import can_exist, holder_path
 from actors.unanswered import ANSWER_WITHIN, unanswered
 from stores.cached_object import (
@@ -43,12 +36,20 @@ from stores.cached_object import (
     Fetch,
     Finding,
     Setback,
-    change_between,
     found,
     is_passing,
     request_for,
 )
-from stores.waiting_reads import WaitingReads
+from stores.fetcher_memory import FetcherMemory
+
+__all__ = [
+    "FetchMode",
+    "FetcherMemory",
+    "FetcherPorts",
+    "ObjectFetcher",
+    "ObjectFetcherMessage",
+    "fetcher_key",
+]
 
 PASSING_BACKOFF: Final = Backoff(initial=Seconds(0.05), cap=Seconds(2.0), jitter=Seconds(0.0))
 """Between requests that say nothing yet, while a read waits; as watches are retried after a 403."""
@@ -65,8 +66,8 @@ class FetchMode(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswersDue:
-    """A read has waited as long as it may."""
+class AlarmDue:
+    """A read has waited as long as it may, or who follows the object has not heard of it for long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ class FetchDue:
     """What was answered with nothing is asked again."""
 
 
-ObjectFetcherMessage: TypeAlias = HolderMessage | ApiAnswered | AnswersDue | FetchDue
+ObjectFetcherMessage: TypeAlias = HolderMessage | ApiAnswered | AlarmDue | FetchDue
 
 
 def fetcher_key(wanted: ObjectId) -> Key[ObjectFetcherMessage]:
@@ -94,24 +95,6 @@ class FetcherPorts:
     manager: Port[HolderFact]
 
 
-@dataclass(slots=True)
-class FetcherMemory:
-    """What outlives a life of a fetcher."""
-
-    references: int | None = None
-    """None until they are told, which may be after the first read: the newest word comes last. 0 as
-    long as it was not told that the object was let go."""
-    newest: Mark = NO_MARK
-    """Of all references that were heard of."""
-    newest_since: Seconds = Seconds(0.0)
-    cached: CachedObject = field(default_factory=CachedObject)
-    told: ObjectValue | None = None
-    """The version that the manager was told of."""
-    is_told: bool = False
-    """It was told of one, or that there is none."""
-    reads: WaitingReads = field(default_factory=WaitingReads)
-
-
 class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     """Answers the reads of one object by fetching it.
 
@@ -119,13 +102,14 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     Hears: ``ReferencesAre``, ``ReadObject``; ``ApiAnswered``; its own timers.
     Tells: the sender of calls ``CallApi``; who reads ``ObjectRead``; its manager ``HolderIs`` after each
     fetch, and ``HolderDone`` when nobody references the object.
-    Fails when: it has a bug. The reads that wait are answered by the next life.
+    Fails when: it has a bug. The reads that wait are answered by the next life, or when it is stopped.
 
     One fetch at a time. A read is answered by what a fetch found that began after the read came, or, in
     mode CACHE, by what is fresh enough for it. So reads that come together share a fetch: a kubelet,
     which has each of them send its own, knows nothing newer. A read whose time is over is answered with
     the last that is known; what comes later is kept for others. Changes are told in mode CACHE, when a
-    fetch finds them, and not before: nobody asks only because somebody follows the object.
+    fetch finds them. There is one for those who follow the object once per time to live, also if nobody
+    reads; as for a read, whatever the API server's cache cannot prove is asked of etcd.
     """
 
     def __init__(
@@ -162,7 +146,8 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
                 self._take_read(message)
             case ApiAnswered(ref=ref, outcome=outcome):
                 self._take_answer(ref, outcome)
-            case AnswersDue():
+            case AlarmDue():
+                self._alarm = None
                 self._answer_overdue()
             case FetchDue():
                 self._retry = None
@@ -170,10 +155,21 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
                 assert_never(message)
         self._go_on()
 
+    @override
+    def stopping(self) -> None:
+        reads, cached = self._memory.reads, self._memory.cached
+        answer = _UNREFERENCED
+        if self._memory.references:
+            why = Setback(ReadVerdict.NOT_SYNCED, cached.error or "it is being stopped")
+            answer = cached.last_known(self.clock.monotonic(), why)
+        _answer(reads.take_all(), answer)
+
     # --- what it hears ---------------------------------------------------------------------------------
 
     def _note_references(self, told: ReferencesAre) -> None:
-        self._memory.references = told.references
+        self._memory.references, self._memory.newest_told = told.references, told.newest
+        if self._mode is FetchMode.CACHE:
+            self._memory.note_followers(told, self.clock.monotonic())
         if told.references:
             self._note_mark(told.newest)
             self._report()
@@ -185,9 +181,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         self._note_mark(read.mark)
 
     def _note_mark(self, mark: Mark) -> None:
-        if mark > self._memory.newest:
-            self._memory.newest = mark
-            self._memory.newest_since = self.clock.monotonic()
+        if self._memory.note_mark(mark, self.clock.monotonic()):
             self._stop_retrying()
 
     def _take_answer(self, ref: Hashable, outcome: JsonObject | ApiFailure) -> None:
@@ -210,12 +204,12 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     # --- what it does ----------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
-        """Answer what can be answered, and fetch for the rest."""
+        """Answer what can be answered, and fetch for the rest and for those who follow the object."""
         reads, cached = self._memory.reads, self._memory.cached
         now = self.clock.monotonic()
         fresh = reads.take_waiting(lambda read: cached.is_fresh_for(read, now))
         _answer(fresh, cached.current())
-        if not reads.are_waiting:
+        if not reads.are_waiting and not self._memory.is_due_unread(now):
             self._stop_retrying()
         elif self._fetch is None and self._retry is None:
             self._begin()
@@ -241,6 +235,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if not memory.cached.learn(fetch, finding):
             memory.reads.ask_again()
             return
+        memory.asked_at = fetch.begun
         if isinstance(finding, Setback):
             answer = memory.cached.last_known(self.clock.monotonic(), finding)
         else:
@@ -264,25 +259,24 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         """Forget the object, and tell so, once: it may be wanted again before anybody ends this life."""
         memory = self._memory
         self._end_fetch()
-        memory.cached, memory.told, memory.is_told = CachedObject(), None, False
+        memory.forget()
         _answer(memory.reads.take_all(), _UNREFERENCED)
-        self._ports.manager.tell(HolderDone(object=self._object))
+        self._ports.manager.tell(HolderDone(object=self._object, newest=memory.newest_told))
         memory.references = None
 
     # --- deadlines -------------------------------------------------------------------------------------
 
     def _set_alarm(self) -> None:
-        """Have one timer for all reads that wait, due with the first of them."""
-        due = self._memory.reads.next_due()
+        """Have one timer for all deadlines; one that is too early sets another."""
+        now = self.clock.monotonic()
+        due = self._memory.next_due(now)
         if due is None or (self._alarm is not None and self._alarm_at <= due):
             return
         if self._alarm is not None:
             self._alarm.cancel()
-        delay = Seconds(max(0.0, due - self.clock.monotonic()))
-        self._alarm, self._alarm_at = self.after(delay, AnswersDue()), due
+        self._alarm, self._alarm_at = self.after(Seconds(max(0.0, due - now)), AlarmDue()), due
 
     def _answer_overdue(self) -> None:
-        self._alarm = None
         cached, now = self._memory.cached, self.clock.monotonic()
         reason = cached.error or "the API server has not answered in time"
         answer = cached.last_known(now, Setback(ReadVerdict.NOT_SYNCED, reason))
@@ -292,30 +286,11 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
 
     def _report(self) -> None:
         """Tell the manager how the object is held, and what is another than it was told last."""
-        memory, cached = self._memory, self._memory.cached
-        if memory.references is None:
-            return
-        changed, was_told = None, memory.is_told
-        if cached.is_known:
-            changed = change_between(self._object, memory.told, cached.value)
-        fact = HolderIs(described=self._described(), changed=changed, was_known=was_told)
-        self._ports.manager.tell(fact)
-        if cached.is_known:
-            memory.told, memory.is_told = cached.value, True
-
-    def _described(self) -> ObjectDescribed:
-        cached = self._memory.cached
-        age = self.clock.monotonic() - cached.as_of
-        return ObjectDescribed(
-            object=self._object,
-            state=self._mode.value,
-            references=self._memory.references or 0,
-            uid=cached.value.uid if cached.value else "",
-            resource_version=cached.value.resource_version if cached.value else "",
-            current_until=Timestamp(self.clock.wall() - age) if cached.is_known else None,
-            is_known=cached.is_known,
-            error=cached.error,
-        )
+        memory = self._memory
+        if memory.references is not None:
+            now, wall = self.clock.monotonic(), self.clock.wall()
+            self._ports.manager.tell(memory.news(self._object, self._mode.value, now, wall))
+            memory.note_told()
 
 
 def _answer(reads: Iterable[ReadObject], answer: Answer) -> None:

@@ -1,9 +1,9 @@
 """Who holds objects: for those of the API server one actor each, and one for all local files.
 
 The manager's hand on its holders: it starts them, keeps them informed, passes reads on, and stops who
-has let go. A holder that is to let go is told nothing more until it has: so its ``HolderDone`` belongs
-to the one time that it was told to, and none is stopped that has taken up a watch again. What comes
-meanwhile waits.
+has let go. A holder that is to let go is told nothing more until it has, and its ``HolderDone`` names
+the one time that it was told to: so none is stopped that has taken up a watch again. What comes meanwhile
+waits.
 """
 
 from __future__ import annotations
@@ -19,11 +19,19 @@ from actors.messages.holders import (
     HolderIs,
     HolderMessage,
     ListLocalObjects,
+    Mark,
     ReadObject,
     ReferencesAre,
 )
-from actors.messages.objects import ObjectId, ObjectRead, ReadVerdict
+from actors.messages.objects import (
+    ObjectDescribed,
+    ObjectId,
+    ObjectRead,
+    ObjectState,
+    ReadVerdict,
+)
 from actors.messages.units import Seconds
+from stores.waiting_reads import WaitingRead
 
 STOPPED_WITHIN = Seconds(10.0)
 """A child has five seconds to stop; who did not by then is abandoned, and heard of no more."""
@@ -36,6 +44,8 @@ class Holders:
     make_spec: Callable[[ObjectId], ChildSpec[Any]]
     """For a holder that knows nothing. What its factory makes shares one memory, life after life."""
     address: Callable[[Key[Any]], Port[HolderMessage]]
+    tells_changes: bool = True
+    """Whether any holder will ever tell of a change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +62,8 @@ class Holding:
     told: ReferencesAre
     news: HolderIs | None = None
     """The latest."""
-    waiting: tuple[ReadObject, ...] = ()
-    """Reads that came while it was letting go."""
+    waiting: tuple[WaitingRead, ...] = ()
+    """They came while it was letting go."""
 
     @property
     def is_letting_go(self) -> bool:
@@ -87,8 +97,11 @@ class Holdings:
     def needed(self, wanted: ObjectId, references: ReferencesAre) -> None:
         """Have the object held for these references, or for none. May repeat."""
 
-    def done(self, wanted: ObjectId, references: ReferencesAre) -> None:
-        """Stop a holder that has let go, unless there are ``references`` again."""
+    def done(self, wanted: ObjectId, newest: Mark, references: ReferencesAre) -> None:
+        """Stop a holder that has let go, unless there are ``references`` again.
+
+        ``newest`` says of which time that it was told to: of any but the last it is a repeat.
+        """
 
     def forget_ended(self) -> None:
         """Forget the holders that were stopped long ago."""
@@ -105,6 +118,13 @@ class Holdings:
         """Return what was told of an object last."""
         raise NotImplementedError
 
+    def described(self, wanted: ObjectId, references: int) -> ObjectDescribed:
+        """Return how an object is held that so many pods reference."""
+        news, unknown = self.news(wanted), ObjectState.INITIALISING
+        described = news.described if news else ObjectDescribed(object=wanted, state=unknown)
+        error = described.error or self.trouble
+        return replace(described, references=references, error=error)
+
 
 class ApiHoldings(Holdings):
     """The holders of objects of the API server: one for each, as long as pods reference it."""
@@ -114,11 +134,13 @@ class ApiHoldings(Holdings):
         holders: Holders,
         supervisor: Port[DynamicMessage],
         after: Callable[[Seconds, StoppedHoldersEnded], Timer],
+        now: Callable[[], Seconds],
         memory: HoldingsMemory,
     ) -> None:
         self._holders = holders
         self._supervisor = supervisor
         self._after = after
+        self._now = now
         self._memory = memory
 
     @override
@@ -143,19 +165,20 @@ class ApiHoldings(Holdings):
             holding.port.tell(references)
 
     @override
-    def done(self, wanted: ObjectId, references: ReferencesAre) -> None:
+    def done(self, wanted: ObjectId, newest: Mark, references: ReferencesAre) -> None:
         holding = self._memory.holdings.get(wanted)
-        if holding is None or not holding.is_letting_go:
+        if holding is None or not holding.is_letting_go or holding.told.newest != newest:
             return
         if references.references:
             holding.told = references
             holding.port.tell(references)
             waiting, holding.waiting = holding.waiting, ()
-            for request in waiting:
-                holding.port.tell(request)
+            for kept in waiting:
+                left = Seconds(max(0.0, kept.until - self._now()))
+                holding.port.tell(replace(kept.read, within=left))
         else:
-            for request in holding.waiting:
-                _answer(request, ReadVerdict.NOT_REGISTERED, "no pod references it any more")
+            for kept in holding.waiting:
+                _answer(kept.read, ReadVerdict.NOT_REGISTERED, "no pod references it any more")
             self._supervisor.tell(StopChild(path=holding.spec.name))
             self._note_stopped(wanted, holding.spec)
             del self._memory.holdings[wanted]
@@ -164,7 +187,8 @@ class ApiHoldings(Holdings):
     def read(self, request: ReadObject) -> None:
         holding = self._memory.holdings[request.object]
         if holding.is_letting_go:
-            holding.waiting += (request,)
+            until = Seconds(self._now() + request.within)
+            holding.waiting += (WaitingRead(request, until),)
         else:
             holding.port.tell(request)
 

@@ -9,10 +9,10 @@ ConfigMap manager are two instances, which know nothing of each other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from random import Random
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 import structlog
 from typing_extensions import override
@@ -33,14 +33,12 @@ from actors.messages.objects import (
     DescribeObjects,
     FollowObjects,
     GetObject,
-    ObjectDescribed,
     ObjectFact,
     ObjectId,
     ObjectKind,
     ObjectManagerMessage,
     ObjectRead,
     ObjectsDescribed,
-    ObjectState,
     Origin,
     ReadVerdict,
     RegisterPod,
@@ -48,6 +46,7 @@ from actors.messages.objects import (
     UnregisterPod,
 )
 from actors.messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
+from actors.messages.units import Seconds
 from actors.object_holdings import (
     ApiHoldings,
     Holders,
@@ -60,7 +59,9 @@ from actors.object_holdings import (
 from actors.objects.hooks import ON_OBJECT_CHANGE
 from stores.change_decisions import decisions
 from stores.node_ttl import DEFAULT_TTL, node_ttl
-from stores.reference_book import Booked, BookMemory, ReferenceBook
+from stores.object_followers import FollowerMemory, ObjectFollowers
+from stores.object_reads import read_of
+from stores.reference_book import Booked, BookMemory, PodNeeds, ReferenceBook
 
 ObjectManagerOwnMessage: TypeAlias = (
     ObjectManagerMessage | HolderFact | NodeFact | StoppedHoldersEnded
@@ -76,6 +77,9 @@ _NO_FILES = NoHoldings(
     "static pods read files of --local-objects-dir, and this node has none", ReadVerdict.NOT_FOUND
 )
 _NO_API_SERVER = NoHoldings("this node belongs to no API server", ReadVerdict.NOT_SYNCED)
+
+_UNREADABLE_HOOK: Final = "annotation cannot be read, so changes do nothing"
+_UNTOLD_CHANGES: Final = "annotation has no effect: strategy Get hears of no changes"
 
 _log = structlog.get_logger("objects")
 
@@ -103,13 +107,14 @@ class ObjectManagerMemory:
     holdings: HoldingsMemory = field(default_factory=HoldingsMemory)
     local: dict[ObjectId, HolderIs] = field(default_factory=dict)
     """The latest news of each local object that there is, or that is referenced."""
-    followers: dict[ObjectId | None, dict[Port[ObjectFact], None]] = field(default_factory=dict)
-    """Subscribers of one object, and under None those of all."""
+    followers: FollowerMemory = field(default_factory=dict)
     outbox: list[HolderIs] = field(default_factory=list)
     """News whose change is being told."""
     changes: Counter[Change] = field(default_factory=Counter)
     decisions: Counter[ChangeAction] = field(default_factory=Counter)
     reads: int = 0
+    time_to_live: Seconds = DEFAULT_TTL
+    """As the Node says it."""
 
 
 class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
@@ -127,7 +132,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     A pod references what any source lists it with or it was registered with, until it runs to its end,
     goes or is unregistered; an object of the API server, or a local one if the pod is static. A batch of
     changes is one step: what is dropped and taken up in it stays held. ``ReferencesAre`` is told when it
-    is another than before. Reads are passed on, and only answered here when there is nobody to ask.
+    is another than before. Reads are passed on, and only answered here when there is nobody to ask. Of
+    an annotation about changes that will do nothing there is one warning in the log.
 
     Subscribers hear a change of an object, then what each pod wants done about it. Those of all objects
     hear of referenced ones only, those of one object of it in any case. A change that a holder repeats
@@ -147,13 +153,14 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         self._memory = memory
         self._chance = chance
         self._book = ReferenceBook(kind, memory.book)
+        self._followers = ObjectFollowers(memory.followers)
         self._api: Holdings = _NO_API_SERVER
         if holders is not None:
-            self._api = ApiHoldings(holders, ports.holders, self.after, memory.holdings)
+            self._api = ApiHoldings(holders, ports.holders, self.after, self._now, memory.holdings)
+        self._tells_changes = holders is None or holders.tells_changes
         self._local: Holdings = _NO_FILES
         if ports.local is not None:
             self._local = LocalHoldings(ports.local, self._book.objects(), memory.local)
-        self._time_to_live = DEFAULT_TTL
 
     @override
     def started(self) -> None:
@@ -175,28 +182,34 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 self._note_pods(message)
             case GetObject():
                 self._read(message)
-            case FollowObjects() | UnfollowObjects():
-                self._note_follower(message)
+            case FollowObjects(object=wanted) | UnfollowObjects(object=wanted):
+                if self._followers.note(message):
+                    self._inform(self._book.objects() if wanted is None else (wanted,))
             case DescribeObjects(reply_to=reply_to):
                 reply_to.tell(self._described())
             case HolderIs() | HolderDone() | StoppedHoldersEnded():
                 self._note_holder(message)
-            case NodeIs(document=node):
-                self._time_to_live = node_ttl(node)
-            case NodeIsGone():
-                self._time_to_live = DEFAULT_TTL
+            case NodeIs() | NodeIsGone():
+                self._note_node(message)
             case _:
                 assert_never(message)
+
+    def _now(self) -> Seconds:
+        return self.clock.monotonic()
 
     # --- who needs what --------------------------------------------------------------------------------
 
     def _note_pods(self, message: PodFact | RegisterPod | UnregisterPod) -> None:
         booked = self._enter(message)
         for pod in booked.unreadable:
-            _log.warning(
-                f"annotation {ON_OBJECT_CHANGE} {pod.hook_error}", pod=pod.name, kind=self._kind
-            )
+            self._warn(_UNREADABLE_HOOK, pod, reason=pod.hook_error)
+        for pod in booked.hooked:
+            if pod.origin is Origin.API and not self._tells_changes:
+                self._warn(_UNTOLD_CHANGES, pod)
         self._inform(booked.touched)
+
+    def _warn(self, event: str, pod: PodNeeds, **fields: str) -> None:
+        _log.warning(event, annotation=ON_OBJECT_CHANGE, pod=pod.name, kind=self._kind, **fields)
 
     def _enter(self, message: PodFact | RegisterPod | UnregisterPod) -> Booked:
         match message:
@@ -209,15 +222,12 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
             case UnregisterPod(pod=uid):
                 return self._book.unregister(uid)
 
-    def _note_follower(self, message: FollowObjects | UnfollowObjects) -> None:
-        followers = self._memory.followers
-        if isinstance(message, FollowObjects):
-            followers.setdefault(message.object, {})[message.subscriber] = None
-        elif message.object in followers:
-            followers[message.object].pop(message.subscriber, None)
-            if not followers[message.object]:
-                del followers[message.object]
-        self._inform(self._book.objects() if message.object is None else (message.object,))
+    def _note_node(self, fact: NodeFact) -> None:
+        """Have the holders know for how long what they fetch is current."""
+        time_to_live = node_ttl(fact.document) if isinstance(fact, NodeIs) else DEFAULT_TTL
+        if time_to_live != self._memory.time_to_live:
+            self._memory.time_to_live = time_to_live
+            self._inform(self._book.objects())
 
     def _inform(self, objects: Collection[ObjectId]) -> None:
         """Have the holders of ``objects`` know who needs them."""
@@ -226,10 +236,12 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
 
     def _references(self, wanted: ObjectId) -> ReferencesAre:
         references = self._book.references(wanted)
-        followers = self._memory.followers
-        is_followed = None in followers or wanted in followers or references.wants_changes
+        is_followed = self._followers.are_there(wanted) or references.wants_changes
         return ReferencesAre(
-            references=references.pods, newest=references.newest, is_followed=is_followed
+            references=references.pods,
+            newest=references.newest,
+            is_followed=is_followed,
+            time_to_live=self._memory.time_to_live,
         )
 
     def _holdings(self, wanted: ObjectId) -> Holdings:
@@ -239,38 +251,11 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
 
     def _read(self, question: GetObject) -> None:
         self._memory.reads += 1
-        needs = self._book.get(question.pod)
-        if needs is None:
-            self._refuse(question, "the pod is not known")
-            return
-        wanted = needs.object(self._kind, question.name)
-        mark = self._book.mark(question.pod, wanted)
-        if mark is None:
-            whose = f"{self._kind} {wanted.display_name}"
-            self._refuse(question, f"pod {needs.name} does not reference {whose}")
-            return
-        request = ReadObject(
-            object=wanted,
-            mark=mark,
-            pod=question.pod,
-            reply_to=question.reply_to,
-            ref=question.ref,
-            within=question.within,
-            time_to_live=self._time_to_live,
-        )
-        self._holdings(wanted).read(request)
-
-    def _refuse(self, question: GetObject, reason: str) -> None:
-        question.reply_to.tell(
-            ObjectRead(
-                kind=self._kind,
-                pod=question.pod,
-                name=question.name,
-                ref=question.ref,
-                verdict=ReadVerdict.NOT_REGISTERED,
-                reason=reason,
-            )
-        )
+        read = read_of(question, self._kind, self._book, self._memory.time_to_live)
+        if isinstance(read, ObjectRead):
+            question.reply_to.tell(read)
+        else:
+            self._holdings(read.object).read(read)
 
     # --- what becomes of objects -----------------------------------------------------------------------
 
@@ -282,8 +267,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 if before is None or changed != before.changed:
                     self._tell_change(message)
                 self._memory.outbox.clear()
-            case HolderDone(object=wanted):
-                self._api.done(wanted, self._references(wanted))
+            case HolderDone(object=wanted, newest=newest):
+                self._api.done(wanted, newest, self._references(wanted))
             case StoppedHoldersEnded():
                 self._api.forget_ended()
 
@@ -291,13 +276,11 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         changed = news.changed
         if changed is None:
             return
-        followers = dict(self._memory.followers.get(changed.object, {}))
         is_referenced = changed.object in self._book.objects()
-        if is_referenced:
-            followers |= self._memory.followers.get(None, {})
-        elif not followers:
+        followers = self._followers.get(changed.object, is_referenced=is_referenced)
+        if not is_referenced and not followers:
             return
-        pods = self._book.pods_using(changed.object)
+        pods = self._book.hooked_pods(changed.object)
         decided = tuple(decisions(changed, pods, self._chance, was_known=news.was_known))
         self._memory.changes[changed.change] += 1
         self._memory.decisions.update(decision.action for decision in decided)
@@ -309,24 +292,15 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     # --- how it all is ---------------------------------------------------------------------------------
 
     def _described(self) -> ObjectsDescribed:
+        book, memory = self._book, self._memory
         return ObjectsDescribed(
             kind=self._kind,
-            objects=tuple(self._each_described()),
-            pods=self._book.pods(),
-            changes=dict(self._memory.changes),
-            decisions=dict(self._memory.decisions),
-            reads=self._memory.reads,
+            objects=tuple(
+                self._holdings(wanted).described(wanted, book.references(wanted).pods)
+                for wanted in book.objects()
+            ),
+            pods=book.pods(),
+            changes=dict(memory.changes),
+            decisions=dict(memory.decisions),
+            reads=memory.reads,
         )
-
-    def _each_described(self) -> Iterator[ObjectDescribed]:
-        for wanted in self._book.objects():
-            holdings = self._holdings(wanted)
-            news = holdings.news(wanted)
-            described = (
-                news.described
-                if news is not None
-                else ObjectDescribed(
-                    object=wanted, state=ObjectState.INITIALISING, error=holdings.trouble
-                )
-            )
-            yield replace(described, references=self._book.references(wanted).pods)

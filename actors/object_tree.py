@@ -141,8 +141,15 @@ class ObjectTree:
             node=api.node if api and self._detection is ChangeDetection.CACHE else None,
             me=self._manager_port(kind),
         )
-        holders = Holders(make_spec=self._holder_of(api), address=self._address) if api else None
+        holders = self._holders(api) if api else None
         return ObjectManager(kind, ports, holders, self._memory.managers[kind], self._chance)
+
+    def _holders(self, api: ApiPorts) -> Holders:
+        return Holders(
+            make_spec=self._holder_of(api),
+            address=self._address,
+            tells_changes=self._detection is not ChangeDetection.GET,
+        )
 
     @property
     def _detection(self) -> ChangeDetection:

@@ -90,7 +90,7 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
     Hears: ``ReferencesAre`` (coalesced), ``ReadObject``; ``WatchFact``, ``TargetListed``; its own timer.
     Tells: the keeper of watches ``Watch``, ``Unwatch`` and ``ListTarget``; who reads ``ObjectRead``; its
     manager ``HolderIs`` whenever it is held in another way or has changed and in answer to each
-    ``ReferencesAre``, and ``HolderDone`` when nobody references it.
+    ``ReferencesAre``, and ``HolderDone`` in answer to each that says that nobody references it.
     Fails when: there is a bug. Whatever the API server tells that cannot be used is said, and the last
     good version kept.
 
@@ -102,6 +102,7 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
     Watching: a first list comes however slow it is. What nobody reads for the idle limit rests, and is
     watched again when it is read, newly referenced or followed; what is followed never rests. An
     immutable object is not watched; each new mark lists it once, as it does for one that is watched.
+    When it is stopped it answers every read with what is known, and leaves no watch.
     Order: changes are told in the order of their versions, and may skip some; a list of the watch counts
     whatever its version is. Repetition: in a crash nothing is lost but the message it was about, which a
     new list makes up for; what was being told is told again.

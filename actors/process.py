@@ -52,7 +52,7 @@ class Agent(Protocol):
         ...
 
     def is_responsive(self, within: Seconds) -> bool:
-        """Whether the root supervisor and PodManager answer, each within so long."""
+        """Whether the thread of the supervisors and PodManager answer, each within so long."""
         ...
 
 

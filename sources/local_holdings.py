@@ -4,9 +4,10 @@ An object whose file broke, or whose directory cannot be listed any more, is hel
 known last, and called stale from then on.
 
 Versions are times of writing, in nanoseconds, or one more than the version before where that is not
-higher. So they grow while the agent runs, and are the same after a restart if nobody wrote. They are
-made of no value: a digest of a short password would give it away to those who see versions. Nobody
-should compare them across restarts.
+higher; what is new is also higher than all that went, since it may be one of them. So they grow while the
+agent runs, and are the same after a restart if nobody removed or replaced a file. They are made of no
+value: a digest of a short password would give it away to those who see versions. Nobody should compare
+them across restarts.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from dataclasses import dataclass, replace
 
 from actors.messages.holders import HolderIs, ReadObject
 from actors.messages.objects import (
-    Change,
     ObjectChanged,
     ObjectDescribed,
     ObjectId,
@@ -27,7 +27,7 @@ from actors.messages.objects import (
 )
 from actors.messages.sources import Verdict
 from actors.messages.units import Seconds, Timestamp
-from actors.objects.values import changed_keys
+from actors.objects.changes import object_change
 from sources.file_state import FileRecord, FileState
 from sources.local_object_manifest import LocalObject, display_name
 from sources.manifest import Refused
@@ -67,16 +67,16 @@ def holdings(
     state: FileState[LocalObject],
     outage: Outage | None,
     held: Holdings,
-    gone: Mapping[ObjectId, int],
+    highest_gone: int,
 ) -> dict[ObjectId, Holding]:
     """Return what is held from here on: where nothing changed, the identical holding.
 
-    ``held`` is what was held before, and ``gone`` has the last versions of what was once.
+    ``held`` is what was held before, and ``highest_gone`` the highest version of what is no more.
     """
     records = {record.good.object: record for record in _serving(state) if record.good is not None}
     return {
         described.object: _holding(
-            described, records[described.object], outage, held.get(described.object), gone
+            described, records[described.object], outage, held.get(described.object), highest_gone
         )
         for described in state.served or ()
     }
@@ -146,7 +146,7 @@ def _holding(
     record: FileRecord[LocalObject],
     outage: Outage | None,
     held: Holding | None,
-    gone: Mapping[ObjectId, int],
+    highest_gone: int,
 ) -> Holding:
     since, error = record.broken_since, ""
     if isinstance(record.outcome, Refused):
@@ -155,7 +155,7 @@ def _holding(
         since = min(outage.since, outage.since if since is None else since)
         error = error or outage.reason
     if held is None:
-        version = max(described.written, gone.get(described.object, 0) + 1)
+        version = max(described.written, highest_gone + 1)
     elif held.described is described or held.described == described:
         if (held.current_until, held.error) == (since, error):
             return held
@@ -168,18 +168,7 @@ def _holding(
 def _changed(object_id: ObjectId, old: Holding | None, new: Holding | None) -> ObjectChanged | None:
     if old is not None and new is not None and old.version == new.version:
         return None  # what changed is only whether it is current
-    change = Change.MODIFIED if old and new else Change.ADDED if new else Change.DELETED
-    newest = new or old
-    assert newest is not None  # noqa: S101  # they differ
-    return ObjectChanged(
-        object=object_id,
-        change=change,
-        uid=newest.described.uid,
-        resource_version=str(newest.version),
-        keys=changed_keys(
-            old.described.value if old else None, new.described.value if new else None
-        ),
-    )
+    return object_change(object_id, old.value if old else None, new.value if new else None)
 
 
 def _read(  # an answer has that many parts

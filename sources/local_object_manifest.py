@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -187,14 +187,29 @@ def _local_object(document: Document, findings: Findings, *, strict: bool) -> Lo
     validate_metadata(metadata)
     validate_uid(metadata)
     top = Place(value, (), findings)
-    _join_string_data(top)
+    plain = _join_string_data(top)
     stop_on_problems(findings)
-    described = object_value(value, object_id)
+    described = _value(top, plain, object_id)
     if kind is ObjectKind.SECRET:
         described = replace(described, type=described.type or OPAQUE)
-        _validate_type(top, described)
+        _validate_type(top, plain, described)
         stop_on_problems(findings)
     return LocalObject(object=object_id, value=described)
+
+
+def _value(top: Place, plain: Collection[str], object_id: ObjectId) -> ObjectValue:
+    """Return what the document holds, whose keys ``plain`` stand under ``stringData``.
+
+    Raises ``RefusalError`` for what is wrong with one entry, else ``UnusableObjectError``.
+    """
+    try:
+        return object_value(top.value, object_id)
+    except UnusableObjectError as error:
+        if error.entry is not None:
+            field, key = error.entry
+            top.wrong(error.flaw, "stringData" if key in plain else field, key)
+            stop_on_problems(top.findings)
+        raise
 
 
 def _kind(document: Document, findings: Findings) -> ObjectKind:
@@ -221,26 +236,30 @@ def derived_uid(object_id: ObjectId) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"actorlet:{display_name(object_id)}"))
 
 
-def _join_string_data(top: Place) -> None:
-    """Put ``stringData`` into ``data``, in place: it wins over what stands there (as in the API)."""
-    plain = top.value.pop("stringData", None)
+def _join_string_data(top: Place) -> Collection[str]:
+    """Put ``stringData`` into ``data``, in place: it wins over what stands there (as in the API).
+
+    Return its keys.
+    """
+    plain: Mapping[str, str] = top.value.pop("stringData", None) or {}
     if not plain:
-        return
+        return ()
     data = top.value.setdefault("data", {})
     for key, text in plain.items():
         try:
             data[key] = base64.b64encode(text.encode()).decode()
         except UnicodeEncodeError:
             top.wrong("holds half a surrogate pair, which is no character", "stringData", key)
+    return plain
 
 
-def _validate_type(top: Place, secret: ObjectValue) -> None:
+def _validate_type(top: Place, plain: Collection[str], secret: ObjectValue) -> None:
     """Tell when a Secret lacks what its type promises."""
     for key in _ALL_OF.get(secret.type, ()):
         if key not in secret.data:
             top.wrong(f"a Secret of type {secret.type} must have it", "data", key)
         elif secret.type in _JSON_TYPES and not _is_json_object(secret.data[key]):
-            top.wrong("must be a JSON object", "data", key)
+            top.wrong("must be a JSON object", "stringData" if key in plain else "data", key)
     if secret.type == _BASIC_AUTH and not {"username", "password"} & secret.data.keys():
         top.wrong(f"a Secret of type {secret.type} must have username or password", "data")
     annotations = top.get("metadata").get("annotations", {})

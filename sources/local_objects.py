@@ -39,6 +39,9 @@ from sources.watched_files import FilesMemory, FilesRules, WatchedFiles
 
 LOCAL_FILES: Final = SourceName("local-objects")
 
+MAX_GONE: Final = 1000
+"""Objects of which it is remembered that they went: names made of a digest of the content never end."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadsDue:
@@ -85,12 +88,22 @@ class LocalMemory(FilesMemory[LocalObject]):
     board: VerdictBoard = field(default_factory=lambda: VerdictBoard(LOCAL_FILES, "object"))
     told: dict[ObjectId, Holding] = field(default_factory=dict)
     """What the managers have been told that there is."""
-    gone: dict[ObjectId, int] = field(default_factory=dict)
-    """The last versions of objects that were, and are no more."""
+    gone: dict[ObjectId, None] = field(default_factory=dict)
+    """Objects that were, and are no more; those that went last, the latest last."""
+    highest_gone: int = 0
+    """The highest version of any object that is no more."""
     is_told: bool = False
     """The first listing has been told as a whole: what comes later was known to be absent."""
     waiting: list[WaitingRead] = field(default_factory=list)
     """Reads that came before the first listing, the most impatient first."""
+
+    def note_gone(self, object_id: ObjectId) -> None:
+        """Remember that an object was told to be no more, in place of the one that went first."""
+        self.highest_gone = max(self.highest_gone, self.told[object_id].version)
+        self.gone[object_id] = None
+        if len(self.gone) > MAX_GONE:
+            del self.gone[next(iter(self.gone))]
+        del self.told[object_id]
 
 
 class LocalObjects(Actor[LocalObjectsMessage]):
@@ -103,7 +116,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     Tells: each reader one ``ObjectRead``, at once when the directory has been listed, after another look
     if it is the first read of a new pod; the manager of the kind a ``HolderIs`` for every change between
     two looks, by namespace and name, for every object after the first look of each life, and for every
-    object that there is or was after each ``ListLocalObjects``, to both managers.
+    object that there is, or that went lately, after each ``ListLocalObjects``, to both managers.
     Fails when: there is a bug. Whatever is in the directory is a verdict.
 
     Order: what is told of one object is in the order of its versions. Repetition: what is told may
@@ -177,7 +190,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         memory = self._memory
         if memory.state.served is None:
             return
-        after = holdings(memory.state, self._outage(), memory.told, memory.gone)
+        after = holdings(memory.state, self._outage(), memory.told, memory.highest_gone)
         unchanged = [each for each, holding in after.items() if memory.told.get(each) is holding]
         for fact in news(dict(memory.told), after, was_known=memory.is_told):
             self._tell(fact)
@@ -191,7 +204,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         # After it was told: a crash between the two repeats it, and loses nothing.
         self._tellings += 1
         if holding is None:
-            self._memory.gone[object_id] = self._memory.told.pop(object_id).version
+            self._memory.note_gone(object_id)
         else:
             self._memory.told[object_id] = holding
             self._memory.gone.pop(object_id, None)

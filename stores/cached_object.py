@@ -19,7 +19,6 @@ from typing import Final, NamedTuple, TypeAlias
 from actors.messages.api import ApiFailure, ApiRequest, FailureKind, Verb
 from actors.messages.holders import NO_MARK, Mark, ReadObject
 from actors.messages.objects import (
-    Change,
     ObjectChanged,
     ObjectId,
     ObjectRead,
@@ -28,8 +27,9 @@ from actors.messages.objects import (
 )
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
+from actors.objects.changes import object_change
 from actors.objects.places import object_path
-from actors.objects.values import UnusableObjectError, changed_keys, is_older, object_value
+from actors.objects.values import UnusableObjectError, is_older, object_value
 
 FORBIDDEN_GRACE: Final = Seconds(5.0)
 """How long after a new reference a 403 says nothing yet: who decides about it, the Node authorizer, hears
@@ -202,22 +202,9 @@ def change_between(
     wanted: ObjectId, before: ObjectValue | None, after: ObjectValue | None
 ) -> ObjectChanged | None:
     """Return what is told of the step from one version to another; None of no step."""
-    newest = after or before
-    if newest is None or (before and after and _is_same(before, after)):
+    if before is after or (before and after and _is_same(before, after)):
         return None
-    if before is None:
-        change = Change.ADDED
-    elif after is None:
-        change = Change.DELETED
-    else:
-        change = Change.MODIFIED
-    return ObjectChanged(
-        object=wanted,
-        change=change,
-        uid=newest.uid,
-        resource_version=newest.resource_version,
-        keys=changed_keys(before, after),
-    )
+    return object_change(wanted, before, after)
 
 
 def _is_same(one: ObjectValue, other: ObjectValue) -> bool:

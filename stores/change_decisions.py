@@ -15,8 +15,8 @@ def decisions(
 ) -> Iterator[ChangeDecided]:
     """Yield a decision for each of ``pods`` that has something to be done about this change.
 
-    ``pods`` use the object; ``was_known`` is whether they may have used, or done without, what it was
-    before. Each decision waits for a random part of its pod's splay.
+    ``pods`` have hooks for the object; ``was_known`` is whether they may have used, or done without, what
+    it was before. Each decision waits for a random part of its pod's splay.
     """
     if not _matters(changed, was_known=was_known):
         return

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from actors.messages.objects import Change, ObjectChanged, ObjectId, ObjectValue
+from actors.messages.objects import ObjectChanged, ObjectId, ObjectValue
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds, Timestamp
 from actors.messages.watches import ObjectOp, ObjectsAre, WatchEvent
-from actors.objects.values import UnusableObjectError, changed_keys, is_older, object_value
+from actors.objects.changes import object_change
+from actors.objects.values import UnusableObjectError, is_older, object_value
 
 _SHOWN_LEN = 64
 
@@ -112,7 +113,8 @@ class ObjectKnowledge:
             self._mar(str(error), now)
             return
         if after != self.value:
-            self.untold.append(Learned(self._change_to(after), self.is_known))
+            changed = object_change(self.object, self.value, after, self.seen)
+            self.untold.append(Learned(changed, self.is_known))
             self.value = after
         self.is_known = True
         self.flaw = self.remark = ""
@@ -121,19 +123,6 @@ class ObjectKnowledge:
     def _mar(self, flaw: str, now: Moment) -> None:
         self.flaw = flaw
         self.doubt(now)
-
-    def _change_to(self, after: ObjectValue | None) -> ObjectChanged:
-        before = self.value
-        shown = after or before
-        assert shown is not None  # noqa: S101  # they differ
-        change = Change.ADDED if before is None else Change.MODIFIED
-        return ObjectChanged(
-            object=self.object,
-            change=change if after else Change.DELETED,
-            uid=shown.uid,
-            resource_version=after.resource_version if after else self.seen,
-            keys=changed_keys(before, after),
-        )
 
     def _is_gone(self, event: WatchEvent) -> bool:
         # What it was when it was deleted may be broken, as long as it is the object.

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from actors.messages.changes import Op, PodChange
 from actors.messages.holders import NO_MARK, Mark
@@ -19,6 +20,8 @@ from actors.messages.objects import ObjectId, ObjectKind, Origin
 from actors.messages.pods import Pod, PodUid, SourceName
 from actors.objects.hooks import ON_OBJECT_CHANGE, ChangeHook, ChangeHookError, change_hook
 from actors.objects.references import Use, pod_references
+
+_NO_USE: Final = frozenset[Use]()
 
 
 class PodNeeds(NamedTuple):
@@ -29,9 +32,8 @@ class PodNeeds(NamedTuple):
     """``<namespace>/<name>``."""
     namespace: str
     origin: Origin
-    references: Mapping[ObjectId, bool]
-    """Each object once, and whether its content matters to the pod while it runs: that of a Secret for
-    pulling images alone does not."""
+    references: Mapping[ObjectId, frozenset[Use]]
+    """Each object once, and all that the pod needs it for."""
     hook: ChangeHook | None
     """What to do about a change."""
     hook_error: str
@@ -42,6 +44,15 @@ class PodNeeds(NamedTuple):
     def object(self, kind: ObjectKind, name: str) -> ObjectId:
         """Return what the pod means by ``name``."""
         return ObjectId(kind=kind, namespace=self.namespace, name=name, origin=self.origin)
+
+    def has_hook_for(self, wanted: ObjectId) -> bool:
+        """Return whether it wants something done about changes of an object that it references."""
+        return self.hook is not None and self.hook.concerns(self.references[wanted])
+
+    @property
+    def is_hooked(self) -> bool:
+        """Whether it wants something done about changes of any."""
+        return any(map(self.has_hook_for, self.references))
 
 
 class PodReferences(NamedTuple):
@@ -60,6 +71,8 @@ class Booked(NamedTuple):
     """Objects whose references may be others than before."""
     unreadable: Collection[PodNeeds]
     """Pods whose annotation about changes cannot be read, and that had not said so before."""
+    hooked: Collection[PodNeeds]
+    """Pods that want something done about changes, and had not wanted anything before."""
 
 
 @dataclass(slots=True)
@@ -76,8 +89,8 @@ class _Entry:
         if self.listed is None or self.registered is None:
             return self.listed or self.registered
         references = dict(self.listed.references)
-        for wanted, matters in self.registered.references.items():
-            references[wanted] = references.get(wanted, False) or matters
+        for wanted, uses in self.registered.references.items():
+            references[wanted] = _both(references.get(wanted, _NO_USE), uses)
         return self.listed._replace(references=references)
 
 
@@ -159,14 +172,14 @@ class ReferenceBook:
         marks = self._memory.objects.get(wanted)
         if not marks:
             return PodReferences(0, NO_MARK, wants_changes=False)
-        wants_changes = any(pod.hook is not None for pod in self.pods_using(wanted))
+        wants_changes = any(True for _ in self.hooked_pods(wanted))
         return PodReferences(len(marks), next(reversed(marks.values())), wants_changes)
 
-    def pods_using(self, wanted: ObjectId) -> Iterator[PodNeeds]:
-        """Yield the pods to which the content of an object matters, the first to reference it first."""
+    def hooked_pods(self, wanted: ObjectId) -> Iterator[PodNeeds]:
+        """Yield the pods that want something done about changes, the first to reference it first."""
         for uid in self._memory.objects.get(wanted, ()):
             needs = self._memory.pods[uid].needs()
-            if needs is not None and needs.references[wanted]:
+            if needs is not None and needs.has_hook_for(wanted):
                 yield needs
 
     def pods(self) -> int:
@@ -196,7 +209,7 @@ class ReferenceBook:
         if after is None:
             del self._memory.pods[uid]
         if after == before:
-            return Booked((), ())
+            return Booked((), (), ())
         old = before.references if before else {}
         new = after.references if after else {}
         for wanted in new:
@@ -206,7 +219,8 @@ class ReferenceBook:
         for wanted in old:
             if wanted not in new:
                 self._release(wanted, uid)
-        return Booked({**old, **new}.keys(), _newly_unreadable(before, after))
+        touched = {**old, **new}.keys()
+        return Booked(touched, _newly_unreadable(before, after), _newly_hooked(before, after))
 
     def _release(self, wanted: ObjectId, uid: PodUid) -> None:
         marks = self._memory.objects[wanted]
@@ -231,12 +245,23 @@ def _needs(pod: Pod, kind: ObjectKind) -> PodNeeds:
     )
     if pod.is_mirror or pod.is_terminal:
         return needs
-    references: dict[ObjectId, bool] = {}
+    references: dict[ObjectId, frozenset[Use]] = {}
     for reference in pod_references(pod.document):
         if reference.kind is kind:
             wanted = needs.object(kind, reference.name)
-            references[wanted] = references.get(wanted, False) or reference.use is not Use.PULL
+            references[wanted] = _both(references.get(wanted, _NO_USE), _only(reference.use))
     return needs._replace(references=references)
+
+
+@cache
+def _only(use: Use) -> frozenset[Use]:
+    return frozenset({use})
+
+
+@cache
+def _both(some: frozenset[Use], others: frozenset[Use]) -> frozenset[Use]:
+    """Return both together. Thousands of references are for the same, and share what says so."""
+    return some | others
 
 
 def _hook(pod: Pod) -> tuple[ChangeHook | None, str]:
@@ -253,10 +278,18 @@ def _newly_unreadable(before: PodNeeds | None, after: PodNeeds | None) -> tuple[
     return () if is_known else (after,)
 
 
+def _newly_hooked(before: PodNeeds | None, after: PodNeeds | None) -> tuple[PodNeeds, ...]:
+    if after is None or not after.is_hooked:
+        return ()
+    return () if before is not None and before.is_hooked else (after,)
+
+
 def _together(entries: Iterable[Booked]) -> Booked:
     touched: dict[ObjectId, None] = {}
     unreadable: list[PodNeeds] = []
+    hooked: list[PodNeeds] = []
     for entry in entries:
         touched |= dict.fromkeys(entry.touched)
         unreadable += entry.unreadable
-    return Booked(touched.keys(), unreadable)
+        hooked += entry.hooked
+    return Booked(touched.keys(), unreadable, hooked)

@@ -1,12 +1,14 @@
 """What somebody who only looks on has seen of the served pods, so that each change is told once.
 
-PodManager tells a whole listing where it cannot know what a subscriber knows: to a new one, and again
-after a crash. Compared with what was seen before, it becomes the changes that were missed.
+PodManager tells a whole listing where it cannot know what a subscriber knows: to a new one, for the
+first listing of a source, and again after a crash. Compared with what was seen before, it becomes the
+changes that were missed. Only what is told of the state at the beginning is none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 from actors.messages.changes import Op, PodChange
 from actors.messages.pods import Pod, PodUid, SourceName
@@ -19,20 +21,26 @@ class SeenPods:
     def __init__(self) -> None:
         self._pods: dict[PodUid, Pod] = {}
         self._sources: set[SourceName] = set()
+        self._has_seen_all = False
 
     def replace(self, source: SourceName, pods: Iterable[Pod]) -> tuple[PodChange, ...]:
         """Take a whole listing of ``source``; return what it changes, in the order of ``Op``.
 
-        The first of a source changes nothing: it is what there is.
+        The first of a source changes nothing until all is seen that there is: it is part of that.
         """
         listed = {pod.uid: pod for pod in pods}
-        changes = self._changes(source, listed) if source in self._sources else ()
+        is_news = self._has_seen_all or source in self._sources
+        changes = self._changes(source, listed) if is_news else ()
         self._sources.add(source)
         self._pods = {
             **{uid: pod for uid, pod in self._pods.items() if pod.source != source},
             **listed,
         }
         return changes
+
+    def note_all(self, sources: AbstractSet[SourceName]) -> None:
+        """Take it that only ``sources`` had listed so far: once they are seen, the others are news."""
+        self._has_seen_all |= sources <= self._sources
 
     def apply(self, changes: Iterable[PodChange]) -> tuple[PodChange, ...]:
         """Take the changes of a listing; return those that were not seen yet."""
@@ -42,6 +50,7 @@ class SeenPods:
         """Be as somebody who has seen nothing."""
         self._pods.clear()
         self._sources.clear()
+        self._has_seen_all = False
 
     def _changes(self, source: SourceName, listed: dict[PodUid, Pod]) -> tuple[PodChange, ...]:
         gone = [

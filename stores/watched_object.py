@@ -11,7 +11,7 @@ from typing import assert_never
 
 from actors.messages.api import ApiFailure
 from actors.messages.holders import NO_MARK, HolderDone, HolderIs, Mark, ReadObject, ReferencesAre
-from actors.messages.objects import ObjectDescribed, ObjectState
+from actors.messages.objects import ObjectState
 from actors.messages.units import Seconds
 from actors.messages.watches import (
     ObjectsAre,
@@ -21,7 +21,6 @@ from actors.messages.watches import (
     WatchFailed,
     WatchRecovered,
 )
-from actors.objects.places import can_exist
 from actors.objects.values import is_older
 from stores.object_knowledge import Moment, ObjectKnowledge
 from stores.watched_reads import answer_to, grace_ends, is_refused, is_ripe
@@ -41,12 +40,11 @@ from stores.watcher_memory import (
 class WatchedObject:
     """See the module. Each message is taken in by one call; ``settle`` follows, and draws conclusions."""
 
-    __slots__ = ("_can_exist", "_memory", "_rules")
+    __slots__ = ("_memory", "_rules")
 
     def __init__(self, memory: WatcherMemory, rules: WatcherRules) -> None:
         self._memory = memory
         self._rules = rules
-        self._can_exist = can_exist(memory.object)
 
     @property
     def _knowledge(self) -> ObjectKnowledge:
@@ -76,6 +74,7 @@ class WatchedObject:
         if is_new:
             memory.newest, memory.newest_at = wanted.newest, now.at
         memory.references, memory.is_followed = wanted.references, wanted.is_followed
+        memory.letting_go = None if wanted.references else wanted.newest
         memory.told = None
 
     def take_read(self, read: ReadObject, now: Moment) -> None:
@@ -107,7 +106,8 @@ class WatchedObject:
             return
         memory.asked = None
         if isinstance(answer.outcome, ApiFailure):
-            self._note_failed_list(answer.outcome.sentence, now)
+            failure = answer.outcome
+            self._note_failed_list(failure.sentence, now, failure.retry_after or Seconds(0.0))
             return
         memory.lists_failed, memory.list_error = 0, ""
         version = answer.outcome.resource_version
@@ -144,7 +144,7 @@ class WatchedObject:
         memory = self._memory
         if not memory.references:
             self._let_go()
-        elif not self._can_exist:
+        elif not memory.can_exist:
             self._note_impossible()
         if memory.is_vouched:
             self._knowledge.trust()
@@ -157,9 +157,16 @@ class WatchedObject:
         self._inform()
 
     def give_up(self, now: Moment) -> None:
-        """Answer every read with what is known: there will be nobody to do so."""
-        self._memory.reads = [each._replace(due=now.at) for each in self._memory.reads]
+        """Answer every read with what is known, and leave no watch: there may be nobody for either.
+
+        The record says what was watched, so that a next life begins with watching it again.
+        """
+        memory = self._memory
+        memory.reads = [each._replace(due=now.at) for each in memory.reads]
         self._answer(now)
+        if memory.is_watching:
+            memory.outgoing.append(StopWatch())
+            self._knowledge.doubt(now)
 
     def due(self, now: Moment) -> Seconds | None:
         """Return the next moment at which ``settle`` has something to do even if nothing is heard."""
@@ -199,7 +206,7 @@ class WatchedObject:
                 self._watch()
             case ObjectState.IDLE if not is_idle:
                 self._watch()
-            case ObjectState.IMMUTABLE if not self._is_immutable:
+            case ObjectState.IMMUTABLE if not memory.is_immutable:
                 self._watch()
             case ObjectState.SYNCED if self._knowledge.is_immutable:
                 self._unwatch(ObjectState.IMMUTABLE)
@@ -229,10 +236,6 @@ class WatchedObject:
         listed_at = self._memory.listed_at
         return listed_at is not None and is_reached(listed_at + self._rules.open_within, now)
 
-    @property
-    def _is_immutable(self) -> bool:
-        return self._knowledge.is_immutable or not self._can_exist
-
     def _ask(self, now: Moment) -> None:
         """Have the newest mark be proven, by one list at a time."""
         memory = self._memory
@@ -258,11 +261,12 @@ class WatchedObject:
         is_held = memory.state in {ObjectState.SYNCED, ObjectState.IMMUTABLE}
         return is_held and memory.failure is None and memory.asked is None
 
-    def _note_failed_list(self, sentence: str, now: Moment) -> None:
-        memory = self._memory
+    def _note_failed_list(self, sentence: str, now: Moment, wish: Seconds = Seconds(0.0)) -> None:
+        memory, rules = self._memory, self._rules
         memory.lists_failed += 1
         memory.list_error = sentence
-        memory.retry_at = Seconds(now.at + self._rules.retry.delay(memory.lists_failed))
+        delay = max(rules.retry.delay(memory.lists_failed), min(wish, rules.longest_wish))
+        memory.retry_at = Seconds(now.at + delay)
 
     def _is_idle(self, now: Moment) -> bool:
         limit = self._memory.last_used + self._rules.idle_limit
@@ -282,29 +286,17 @@ class WatchedObject:
         memory.reads = waiting
 
     def _inform(self) -> None:
-        memory, knowledge = self._memory, self._knowledge
-        described = self._described()
-        if memory.newest == NO_MARK or (described == memory.told and not knowledge.untold):
-            return
-        for changed, was_known in knowledge.untold:
-            is_held = HolderIs(described=described, changed=changed, was_known=was_known)
-            memory.outgoing.append(Inform(is_held))
-        if not knowledge.untold:
-            memory.outgoing.append(Inform(HolderIs(described=described)))
-        knowledge.untold.clear()
-        memory.told = described
-        if not memory.references:
-            memory.outgoing.append(Inform(HolderDone(object=knowledge.object)))
-
-    def _described(self) -> ObjectDescribed:
-        knowledge = self._knowledge
-        value, since = knowledge.value, knowledge.doubtful_since
-        return ObjectDescribed(
-            object=knowledge.object,
-            state=self._memory.state,
-            uid=value.uid if value else "",
-            resource_version=value.resource_version if value else "",
-            current_until=since.wall if since else None,
-            is_known=knowledge.is_known,
-            error=self._memory.error,
-        )
+        memory, untold = self._memory, self._knowledge.untold
+        described = memory.described
+        if memory.newest != NO_MARK and (untold or described != memory.told):
+            for changed, was_known in untold:
+                news = HolderIs(described=described, changed=changed, was_known=was_known)
+                memory.outgoing.append(Inform(news))
+            if not untold:
+                memory.outgoing.append(Inform(HolderIs(described=described)))
+            untold.clear()
+            memory.told = described
+        if memory.letting_go is not None:
+            done = HolderDone(object=memory.object, newest=memory.letting_go)
+            memory.outgoing.append(Inform(done))
+            memory.letting_go = None

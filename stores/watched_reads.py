@@ -44,8 +44,11 @@ def answer_to(
         verdict, reason = ReadVerdict.STALE, memory.error or f"{name} may have changed"
     elif knowledge.flaw:
         verdict, reason = ReadVerdict.UNUSABLE, knowledge.flaw
+    elif knowledge.is_known and is_current:
+        verdict = ReadVerdict.NOT_FOUND
+        reason = f"there is no {name}" if memory.can_exist else memory.error
     elif knowledge.is_known:
-        verdict, reason = ReadVerdict.NOT_FOUND, f"there is no {name}"
+        verdict, reason = ReadVerdict.NOT_FOUND, memory.error or f"there may be a {name} by now"
     elif is_refused(memory, rules, now):
         verdict, reason = ReadVerdict.FORBIDDEN, memory.error
     else:

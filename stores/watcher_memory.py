@@ -10,8 +10,11 @@ from actors.messages.api import ApiFailure, FailureKind
 from actors.messages.holders import NO_MARK, HolderFact, Mark, ReadObject
 from actors.messages.objects import ObjectDescribed, ObjectId, ObjectRead, ObjectState
 from actors.messages.units import Seconds
+from actors.objects.places import can_exist
 from stores.cached_object import FORBIDDEN_GRACE
 from stores.object_knowledge import Moment, ObjectKnowledge
+
+NO_SUCH_NAME: Final = "no object can have this name"
 
 _SLACK: Final = 0.001
 """A timer may fire a hair before the moment that it was set for."""
@@ -41,6 +44,8 @@ class WatcherRules:
         default_factory=lambda: Backoff(initial=Seconds(0.1), cap=Seconds(5.0), jitter=Seconds(0.1))
     )
     """Between lists that fail."""
+    longest_wish: Seconds = Seconds(300.0)
+    """A Retry-After is honoured up to this, as that of a watch is."""
 
 
 def idle_limit_for(sync_frequency: Seconds) -> Seconds:
@@ -93,9 +98,13 @@ class WatcherMemory:
     """What outlives a life of a watcher. Made anew for an object that was let go and is wanted again."""
 
     object: ObjectId
+    can_exist: bool = field(init=False)
+    """Else the API server has no object of its name, and takes none."""
     knowledge: ObjectKnowledge = field(init=False)
     state: ObjectState = ObjectState.STOPPED
     references: int = 0
+    letting_go: Mark | None = None
+    """Of the word that nobody references it, until that is answered."""
     newest: Mark = NO_MARK
     """The highest mark that was heard of."""
     newest_at: Seconds = Seconds(0.0)
@@ -127,6 +136,7 @@ class WatcherMemory:
 
     def __post_init__(self) -> None:
         """Begin with nothing."""
+        self.can_exist = can_exist(self.object)
         self.forget()
 
     def forget(self) -> None:
@@ -157,7 +167,32 @@ class WatcherMemory:
         return self.failure is not None and self.failure.kind is FailureKind.FORBIDDEN
 
     @property
+    def is_immutable(self) -> bool:
+        """Whether the object will not change, so that there is nothing to watch."""
+        return self.knowledge.is_immutable or not self.can_exist
+
+    @property
+    def described(self) -> ObjectDescribed:
+        """How the object is held, as the manager is told."""
+        knowledge = self.knowledge
+        value, since = knowledge.value, knowledge.doubtful_since
+        if self.state is ObjectState.IMMUTABLE:
+            # Nobody would hear if it were gone, or made anew.
+            since = since or knowledge.confirmed
+        return ObjectDescribed(
+            object=self.object,
+            state=self.state,
+            uid=value.uid if value else "",
+            resource_version=value.resource_version if value else "",
+            current_until=since.wall if since else None,
+            is_known=knowledge.is_known,
+            error=self.error,
+        )
+
+    @property
     def error(self) -> str:
         """What is wrong at present; empty when nothing is."""
+        if not self.can_exist:
+            return NO_SUCH_NAME
         failure = self.failure.sentence if self.failure else ""
         return self.knowledge.flaw or failure or self.list_error or self.knowledge.remark

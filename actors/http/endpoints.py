@@ -81,10 +81,14 @@ class Endpoints:
         return await self._health(request, "livez")
 
     async def _health(self, request: web.Request, name: str) -> web.Response:
-        answer, tree = await asyncio.gather(self._of.sign_of_life(), self._of.tree())
+        answer, tree = await asyncio.gather(self._of.sign_of_life(), self._of.summary())
         checks = [health.answers("pod-manager", answer), health.answers("tree", tree)]
-        checks += [] if isinstance(tree, Unanswered) else health.loops(tree)
-        return _report(request, checks, name, ok=all(check.ok for check in checks))
+        shown = []
+        if not isinstance(tree, Unanswered):
+            checks += health.loops(tree)
+            shown = health.members(tree)
+        ok = all(check.ok for check in checks)
+        return _report(request, checks + shown, name, ok=ok)
 
     async def readyz(self, request: web.Request) -> web.Response:
         """Say whether any source has listed, and how each is."""
@@ -133,7 +137,7 @@ class Endpoints:
         pods, sources, tree, cluster, objects, feed = await asyncio.gather(
             self._of.pods(),
             self._of.all_sources(),
-            self._of.tree(),
+            self._of.summary(),
             self._of.cluster_state(),
             self._of.all_objects(),
             self._of.feed_state(),

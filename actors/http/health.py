@@ -1,27 +1,29 @@
 """Health, in the words of Kubernetes' own health endpoints: ``[+]name ok``, ``[-]name failed: ...``. Pure.
 
 *Healthy* is about the agent's loops: the tree answers, PodManager answers, and no actor failed so
-often that it is only tried at long intervals. *Ready* is about sources, each by itself: one that is
-dead makes nobody else unready.
+often that it is only tried at long intervals. Those that come and go, one for each Secret say, are one
+loop together, which fails when most of them do: nobody restarts the agent for one bad object. *Ready*
+is about sources, each by itself: one that is dead makes nobody else unready.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from actors.http.answers import Unanswered
 from actors.http.cluster_state import ClusterState
-from actors.kernel import ActorDescription
+from actors.kernel import ActorDescription, CrowdSummary, TreeSummary
 from actors.messages.sources import SourceDescribed
 from actors.messages.units import Timestamp
+from actors.messages.watches import WatchDescribed
 from sources.local_objects import LOCAL_FILES
 
 _SOURCE = "source/"
 
 _MOST_ERRORS = 5
-"""Of thousands of watches all fail for a few reasons."""
+"""That are shown. Thousands of watches fail for a few reasons, of which each is shown once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +41,29 @@ def answers(name: str, answer: object) -> Check:
     return Check(name=f"{name}/answers", ok=not reason, text=reason)
 
 
-def loops(tree: Iterable[ActorDescription]) -> list[Check]:
-    """Return a check for each actor. One that is being restarted is well: that is what restarts are for."""
+def loops(tree: TreeSummary) -> list[Check]:
+    """Return a check for each loop. One that is being restarted is well: that is what restarts are for."""
     return [
-        Check(name=actor.name, ok=actor.state != "failed", text=_loop_text(actor)) for actor in tree
+        *(_actor(actor) for actor in tree.loops),
+        *(_crowd(crowd) for crowd in tree.crowds if crowd.states),
     ]
 
 
-def _loop_text(actor: ActorDescription) -> str:
+def members(tree: TreeSummary) -> list[Check]:
+    """Return a check for some who come and go and do not run: to be shown, they make nobody unwell."""
+    return [_actor(actor) for crowd in tree.crowds for actor in crowd.not_running]
+
+
+def _actor(actor: ActorDescription) -> Check:
+    return Check(name=actor.name, ok=actor.state != "failed", text=_text(actor))
+
+
+def _crowd(crowd: CrowdSummary) -> Check:
+    counts = (f"{count:,} {state}" for state, count in crowd.states.items())
+    return Check(name=crowd.name, ok=not crowd.is_failing, text=", ".join(counts))
+
+
+def _text(actor: ActorDescription) -> str:
     if actor.state == "running":
         return ""
     return f"{actor.state}: {actor.last_error}" if actor.last_error else actor.state
@@ -73,29 +90,47 @@ def _readiness(source: SourceDescribed | Unanswered, now: Timestamp) -> Check:
 def api_server(state: ClusterState) -> Check:
     """Return a check for how we get on with the API server: which it is, as whom, and what is wrong."""
     calls = state.calls
-    shown = list(islice(_each_once(_errors(state)), _MOST_ERRORS))
-    if shown:
+    errors = _grouped(_errors(state))
+    if errors:
+        shown, left = errors[:_MOST_ERRORS], len(errors) - _MOST_ERRORS
+        shown += [f"and {left:,} more reasons"] if left > 0 else []
         return Check(name="api-server", ok=False, text="; ".join(shown))
     if isinstance(calls, Unanswered) or not calls.server:
         return Check(name="api-server", ok=True)
     return Check(name="api-server", ok=True, text=f"{calls.server} as {calls.user}")
 
 
-def _errors(state: ClusterState) -> Iterator[str]:
-    calls, watches = state.calls, state.watches
-    yield from (each.reason for each in (calls, watches) if isinstance(each, Unanswered))
-    if not isinstance(calls, Unanswered):
-        yield from calls.troubles
-    if not isinstance(watches, Unanswered):
-        yield from (watch.error for watch in watches.watches if watch.error)
+def _errors(state: ClusterState) -> Iterator[tuple[str, str]]:
+    """Give each thing that is wrong: by what it is grouped, and its sentence."""
+    for silent in (state.calls, state.watches):
+        if isinstance(silent, Unanswered):
+            yield silent.reason, silent.reason
+    if not isinstance(state.calls, Unanswered):
+        yield from ((trouble, trouble) for trouble in state.calls.troubles)
+    if not isinstance(state.watches, Unanswered):
+        failing = (watch for watch in state.watches.watches if watch.error)
+        yield from ((_reason(watch), watch.error) for watch in failing)
 
 
-def _each_once(errors: Iterable[str]) -> Iterator[str]:
-    seen: set[str] = set()
-    for error in errors:
-        if error not in seen:
-            seen.add(error)
-            yield error
+def _reason(watch: WatchDescribed) -> str:
+    """Return why a watch fails, without what it is of: that is another one for each object."""
+    target = watch.target
+    name = target.field_selector.rpartition("=")[2]
+    reason = watch.error.replace(f"{target.path} ({target.field_selector})", "")
+    return reason.replace(f'"{name}"', "")
+
+
+def _grouped(errors: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the first sentence of each group, with how many more there are."""
+    first: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for reason, sentence in errors:
+        first.setdefault(reason, sentence)
+        counts[reason] += 1
+    return [
+        f"{sentence} (and {counts[reason] - 1:,} more)" if counts[reason] > 1 else sentence
+        for reason, sentence in first.items()
+    ]
 
 
 def is_ready(checks: Sequence[Check]) -> bool:

@@ -23,7 +23,7 @@ from actors.http.cluster_metrics import cluster_metrics
 from actors.http.cluster_state import ClusterState
 from actors.http.families import counter, gauge
 from actors.http.object_metrics import feed_metrics, object_metrics
-from actors.kernel import SECONDS_BUCKETS, ActorDescription, RoleStatistics
+from actors.kernel import SECONDS_BUCKETS, RoleStatistics, TreeSummary
 from actors.messages.objects import ObjectsDescribed
 from actors.messages.pod_manager import PodsDescribed
 from actors.messages.pods import Pod
@@ -37,7 +37,7 @@ class Measured:
     node_name: str
     pods: PodsDescribed | Unanswered
     sources: Sequence[SourceDescribed | Unanswered]
-    tree: tuple[ActorDescription, ...] | Unanswered
+    tree: TreeSummary | Unanswered
     roles: tuple[RoleStatistics, ...]
     dead_letters: Mapping[tuple[str, str], int]
     objects: Sequence[ObjectsDescribed | Unanswered]
@@ -158,17 +158,26 @@ def _sources(sources: Iterable[SourceDescribed | Unanswered]) -> Iterable[Metric
     )
 
 
-def _tree(tree: Iterable[ActorDescription] | Unanswered) -> Iterable[Metric]:
+def _tree(tree: TreeSummary | Unanswered) -> Iterable[Metric]:
     if isinstance(tree, Unanswered):
         return
     waiting: Counter[tuple[str, ...]] = Counter()
     states: Counter[tuple[str, ...]] = Counter()
-    for actor in tree:
-        role = actor.name.partition("/")[0]
+    for actor in tree.loops:
+        role = _role(actor.name)
         waiting[role,] += actor.mailbox
         states[role, actor.state] += 1
+    for crowd in tree.crowds:
+        # Their names begin with their supervisor's.
+        role = _role(crowd.supervisor)
+        waiting[role,] += crowd.mailbox
+        states.update({(role, state): count for state, count in crowd.states.items()})
     yield gauge("actorlet_actors", "Actors by role and state.", ("actor", "state"), states)
     yield gauge("actorlet_mailbox_depth", "Messages that wait.", ("actor",), waiting)
+
+
+def _role(name: str) -> str:
+    return name.partition("/")[0]
 
 
 def _roles(roles: Sequence[RoleStatistics]) -> Iterable[Metric]:

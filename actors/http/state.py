@@ -20,7 +20,7 @@ from actors.event_feed import (
 )
 from actors.http.answers import Unanswered, or_unanswered
 from actors.http.cluster_state import ClusterPorts, ClusterState
-from actors.kernel import ActorDescription, ActorSystem, Port, asking
+from actors.kernel import ActorDescription, ActorSystem, Port, TreeSummary, asking
 from actors.messages.objects import (
     DescribeObjects,
     ObjectKind,
@@ -85,6 +85,10 @@ class Surroundings:
     async def tree(self) -> tuple[ActorDescription, ...] | Unanswered:
         """Return the actors, parents before their children."""
         return await or_unanswered("tree", asking.describe(self.system, self.answer_within))
+
+    async def summary(self) -> TreeSummary | Unanswered:
+        """Return the actors, those that come and go only counted."""
+        return await or_unanswered("tree", asking.summarize(self.system, self.answer_within))
 
     async def pods(self) -> PodsDescribed | Unanswered:
         """Return all that PodManager knows."""

@@ -2,8 +2,8 @@
 
 The parts, from the bottom: ``ports`` and ``mailbox`` (addresses and what waits behind them), ``cell``
 (one address), ``incarnation`` (one life and its turns), ``executors`` and ``runtimes`` (whose thread),
-``specs``, ``restarts``, ``children``, ``supervisor`` and ``dynamic`` (the tree), ``control`` and
-``timers`` (the thread it runs on), ``system`` (the whole).
+``specs``, ``restarts``, ``children``, ``supervisor``, ``dynamic`` and ``loops`` (the tree), ``control``
+and ``timers`` (the thread it runs on), ``tree`` (the tree as data), ``system`` (the whole).
 """
 
 from actors.kernel.actor import Actor, BaseActor, PooledActor
@@ -40,7 +40,7 @@ from actors.kernel.system import (
 )
 from actors.kernel.telemetry import SECONDS_BUCKETS, RoleStatistics
 from actors.kernel.timers import Timer
-from actors.kernel.tree import ActorDescription
+from actors.kernel.tree import ActorDescription, CrowdSummary, TreeSummary
 
 __all__ = [
     "EXIT_FAILED",
@@ -60,6 +60,7 @@ __all__ = [
     "BaseActor",
     "ChildSpec",
     "Clock",
+    "CrowdSummary",
     "DynamicMessage",
     "DynamicSpec",
     "EndReason",
@@ -81,5 +82,6 @@ __all__ = [
     "SystemClock",
     "Threads",
     "Timer",
+    "TreeSummary",
     "isolated",
 ]

@@ -16,13 +16,14 @@ from typing_extensions import override
 
 from actors.kernel.envelope import ReplyPort
 from actors.kernel.ports import ActorCrashedError, ActorDeadError, AskTimeoutError, Port
+from actors.kernel.tree import ActorDescription, TreeSummary, described, summarized
 from actors.messages.units import Seconds
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from actors.kernel.children import Child
     from actors.kernel.system import ActorSystem
-    from actors.kernel.tree import ActorDescription
 
 M = TypeVar("M")
 A = TypeVar("A")
@@ -99,8 +100,17 @@ async def describe(
     system: ActorSystem, deadline: Seconds = Seconds(2.0)
 ) -> tuple[ActorDescription, ...]:
     """Return the tree, parents before their children. Raises AskTimeoutError."""
-    future: LoopFuture[tuple[ActorDescription, ...]] = LoopFuture()
-    system.send_description(future)
+    return await _look(system, described, deadline)
+
+
+async def summarize(system: ActorSystem, deadline: Seconds = Seconds(2.0)) -> TreeSummary:
+    """Return the tree, with children that come and go only counted. Raises AskTimeoutError."""
+    return await _look(system, summarized, deadline)
+
+
+async def _look(system: ActorSystem, at: Callable[[Child], A], deadline: Seconds) -> A:
+    future: LoopFuture[A] = LoopFuture()
+    system.send_look(at, future)
     return await future.within(deadline, "the control thread")
 
 

@@ -1,5 +1,7 @@
 """Children that come and go while their supervisor runs: one per watched object, say.
 
+They are a crowd and no loops of the agent, each by itself: see ``loops``.
+
 A child that was asked for stays asked for until it is stopped or ends for good: it is started again
 with its supervisor, so nobody has to notice that the supervisor had failed.
 """
@@ -16,6 +18,7 @@ from typing_extensions import override
 from actors.kernel.children import ActorChild, Child, ChildState, ParentOfChildren
 from actors.kernel.current import current_incarnation
 from actors.kernel.endings import Ended
+from actors.kernel.loops import crowd_name, is_crowd_failing
 from actors.kernel.ports import Port
 from actors.kernel.specs import ChildSpec, DynamicSpec
 from actors.kernel.supervisor import Supervisor
@@ -55,6 +58,8 @@ class DynamicSupervisor(Supervisor):
         self._successors: dict[str, ChildSpec[Any]] = {}
         """Children to start once the one of the same path, which is stopping, has ended."""
         self._unwanted: set[str] = set()
+        self._failing: set[str] = set()
+        """Children that failed too often, and were not healthy since."""
         self._left_to_stop: set[Child] | None = None
         """Children that are up while all are being stopped; counted down, since looking through
         ten thousand of them at each ending would take ten thousand times as long."""
@@ -86,6 +91,7 @@ class DynamicSupervisor(Supervisor):
             return
         child = ActorChild(spec, self.system, self)
         self.children[spec.name] = child
+        self._judge()
         if self.state is ChildState.RUNNING:
             child.start()
 
@@ -103,12 +109,28 @@ class DynamicSupervisor(Supervisor):
     @override
     def on_child_gone(self, child: Child) -> None:
         self._unwanted.discard(child.name)
-        self.system.note_loop(child.name, failed=False)
         self.children.pop(child.name, None)
+        self.note_failing(child, failed=False)
         successor = self._successors.pop(child.name, None)
         self.system.addresses.forget(child.name, is_wanted=successor is not None)
         if successor is not None:
             self._add(successor)
+
+    @override
+    def note_failing(self, child: Child, *, failed: bool) -> None:
+        if failed:
+            self._failing.add(child.name)
+        else:
+            self._failing.discard(child.name)
+        self._judge()
+
+    @override
+    def is_failing(self, child: Child) -> bool:
+        return child.name in self._failing
+
+    def _judge(self) -> None:
+        failing = is_crowd_failing(len(self._failing), len(self.children))
+        self.system.failed_loops.note(crowd_name(self.name), failed=failing)
 
     @override
     def is_unwanted(self, child: Child) -> bool:
@@ -116,17 +138,13 @@ class DynamicSupervisor(Supervisor):
 
     @override
     def _start_next(self) -> None:
-        # Once it runs nobody waits: each child starts when it is asked for.
+        # Once it runs nobody waits for anybody: each child starts when it is asked for.
         if self.state is not ChildState.STARTING:
             return
         self.report_started()
         for child in tuple(self.children.values()):
             if child.state is ChildState.WAITING:
                 child.start()
-
-    @override
-    def child_started(self, child: Child) -> None:
-        """Nobody waits for it."""
 
     @override
     def start(self) -> None:

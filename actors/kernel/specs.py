@@ -52,7 +52,8 @@ class OnExhausted(StrEnum):
     """The supervisor stops the others and fails: its own supervisor decides."""
     ISOLATE = "isolate"
     """The child's own trouble: it is tried again at the longest backoff, shown as failed, and
-    does not count against the others."""
+    does not count against the others. As one of the agent's loops it has the agent called unwell; as
+    one of a crowd, under a dynamic supervisor, it does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +145,8 @@ class DynamicSpec:
     """A supervisor whose children come and go while it runs: one for each watched object, say.
 
     Told ``StartChild`` and ``StopChild`` at its key. Its strategy is one_for_one, and it stops its
-    children all at once instead of one after the other.
+    children all at once instead of one after the other. An isolated one that keeps failing is no failed
+    loop: the children count as one together, which fails when most of them do.
     """
 
     key: Key[Any]

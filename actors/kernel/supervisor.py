@@ -96,14 +96,22 @@ class Supervisor(Child, ParentOfChildren):
 
     @override
     def child_started(self, child: Child) -> None:
-        if self.system.is_failed_loop(child.name):
+        if self.is_failing(child):
             action = partial(self._note_health, child, child.restarts)
             self.system.control.set_timer(self.backoff.reset_after, action)
         self._guarded(self._start_next)
 
     def _note_health(self, child: Child, restarts: int) -> None:
         if child.restarts == restarts and child.state is ChildState.RUNNING:
-            self.system.note_loop(child.name, failed=False)
+            self.note_failing(child, failed=False)
+
+    def note_failing(self, child: Child, *, failed: bool) -> None:
+        """Note that ``child``, which is a loop, failed too often, or is well again."""
+        self.system.failed_loops.note(child.name, failed=failed)
+
+    def is_failing(self, child: Child) -> bool:
+        """Whether ``child`` counts as failed, even if it runs at this moment."""
+        return child.name in self.system.failed_loops
 
     @override
     def child_ended(self, child: Child, ended: Ended) -> None:
@@ -132,7 +140,7 @@ class Supervisor(Child, ParentOfChildren):
 
     def on_child_gone(self, child: Child) -> None:
         """``child`` ended and will not live again, unless a group or the supervisor starts anew."""
-        self.system.note_loop(child.name, failed=False)
+        self.note_failing(child, failed=False)
         child.forget()
 
     # Starting, in order.
@@ -165,7 +173,7 @@ class Supervisor(Child, ParentOfChildren):
         child.state = ChildState.FAILED if decision.exhausted else ChildState.BACKOFF
         child.restarts += 1
         if decision.exhausted:
-            self.system.note_loop(child.name, failed=True)
+            self.note_failing(child, failed=True)
         self.system.note_restart(child.name, ended.reason, decision.delay)
         if self.strategy is Strategy.ONE_FOR_ONE:
             action = partial(self._guarded, self._retry, child)

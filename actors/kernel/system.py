@@ -25,13 +25,14 @@ from actors.kernel.dynamic import DynamicPort, DynamicSupervisor
 from actors.kernel.endings import Ended, EndReason
 from actors.kernel.envelope import Crash, Envelope, Fence, ReplyPort
 from actors.kernel.incarnation import Executor, Incarnation
+from actors.kernel.loops import FailedLoops, FailedLoopsObserver
 from actors.kernel.ports import AskInsideActorError, AskTimeoutError, Key, Port
 from actors.kernel.runtimes import Runtime, Threads
 from actors.kernel.specs import AnySpec, ChildSpec, DynamicSpec, SupervisorSpec
 from actors.kernel.supervisor import Supervisor
 from actors.kernel.telemetry import Telemetry
 from actors.kernel.timers import Timer
-from actors.kernel.tree import ActorDescription, described, family
+from actors.kernel.tree import ActorDescription, TreeSummary, described, family, summarized
 from actors.messages.units import Seconds
 
 M = TypeVar("M")
@@ -73,8 +74,7 @@ class ActorSystem(KernelServices, ParentOfChildren):
         self.addresses = Addresses(self.telemetry)
         self._dynamic: dict[str, DynamicPort] = {}
         self._observers: list[Callable[[Ended], None]] = []
-        self._failed_loops: frozenset[str] = frozenset()
-        self._failure_observers: list[Callable[[frozenset[str]], None]] = []
+        self.failed_loops = FailedLoops()
         self._abandoned_while_stopping = False
         self._is_started = threading.Event()
         self._finished = threading.Event()
@@ -138,16 +138,33 @@ class ActorSystem(KernelServices, ParentOfChildren):
         who = self.send_question(port, Fence(), future)
         self._answer(future, who, deadline)
 
+    def ping(self, deadline: Seconds = Seconds(2.0)) -> None:
+        """Return once the control thread, where supervisors and timers live, comes to it.
+
+        Errors as of ``ask``.
+        """
+        self._look(lambda _root: None, deadline)
+
+    def summarize(self, deadline: Seconds = Seconds(2.0)) -> TreeSummary:
+        """Return the tree, with children that come and go only counted. Errors as of ``ask``."""
+        return self._look(summarized, deadline)
+
     def describe(self, deadline: Seconds = Seconds(2.0)) -> tuple[ActorDescription, ...]:
-        """Return the tree, parents before their children. Errors as of ``ask``."""
+        """Return the tree, parents before their children. Errors as of ``ask``.
+
+        Of 5,000 actors that takes the control thread 25 ms.
+        """
+        return self._look(described, deadline)
+
+    def _look(self, at: Callable[[Child], A], deadline: Seconds) -> A:
         _refuse_inside_actors()
-        future: pykka.Future[tuple[ActorDescription, ...]] = pykka.ThreadingFuture()
-        self.send_description(future)
+        future: pykka.Future[A] = pykka.ThreadingFuture()
+        self.send_look(at, future)
         return self._answer(future, "the control thread", deadline)
 
-    def send_description(self, future: pykka.Future[tuple[ActorDescription, ...]]) -> None:
-        """Have ``future`` told the tree, once the control thread comes to it."""
-        self.control.post(lambda: future.set(tuple(described(self._root))))
+    def send_look(self, at: Callable[[Child], A], future: pykka.Future[A]) -> None:
+        """Have ``future`` told what ``at`` finds in the tree, once the control thread comes to it."""
+        self.control.post(lambda: future.set(at(self._root)))
 
     def crash(self, path: str, found: pykka.Future[bool]) -> None:
         """Make the actor or supervisor of ``path`` fail; tell ``found`` whether there is one."""
@@ -166,13 +183,14 @@ class ActorSystem(KernelServices, ParentOfChildren):
         """Have ``observer`` called with each ending, on the control thread. Call before start."""
         self._observers.append(observer)
 
-    def observe_failed_loops(self, observer: Callable[[frozenset[str]], None]) -> None:
-        """Have ``observer`` told, on the control thread, whenever other children count as failed.
+    def observe_failed_loops(self, observer: FailedLoopsObserver) -> None:
+        """Have ``observer`` told, on the control thread, whenever other loops count as failed.
 
         One counts from the time it failed too often until it is gone or has been healthy again for
-        its backoff's ``reset_after``: between two attempts it looks well for a moment. Call before start.
+        its backoff's ``reset_after``: between two attempts it looks well for a moment. The children of a
+        dynamic supervisor are one loop, ``NAME/*``, that fails with most of them. Call before start.
         """
-        self._failure_observers.append(observer)
+        self.failed_loops.observe(observer)
 
     @property
     def is_started(self) -> bool:
@@ -249,19 +267,6 @@ class ActorSystem(KernelServices, ParentOfChildren):
         """Count a restart."""
         self.telemetry.meter(name.partition("/")[0]).restarted(reason)
         _log.info("actor restarts", actor=name, after=reason, delay=round(delay, 3))
-
-    def note_loop(self, name: str, *, failed: bool) -> None:
-        """Tell those who observe it that a child failed too often, or is well again."""
-        others = self._failed_loops - {name}
-        loops = others | {name} if failed else others
-        if loops != self._failed_loops:
-            self._failed_loops = loops
-            for observer in self._failure_observers:
-                observer(loops)
-
-    def is_failed_loop(self, name: str) -> bool:
-        """Whether a child counts as failed, even if it runs at this moment."""
-        return name in self._failed_loops
 
     def note_giving_up(self, name: str, why: str) -> None:
         """Log that a supervisor fails upward."""

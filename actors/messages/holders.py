@@ -34,13 +34,16 @@ class ReferencesAre:
     """Of the latest of them."""
     is_followed: bool
     """Somebody wants to hear of its changes, so that it counts as read all the time."""
+    time_to_live: Seconds = Seconds(60.0)
+    """For strategy Cache: a followed object is asked for once in it, also if nobody reads. 0 is a minute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadObject:
     """Reads the object for a reference of ``mark``. Answered by one ``ObjectRead`` within ``within``.
 
-    ``within`` was counted from the ``GetObject``.
+    ``within`` counts from when the holder takes it. What a read had to wait with the manager, while the
+    holder let go, is taken off before.
     """
 
     object: ObjectId
@@ -70,9 +73,14 @@ class HolderIs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HolderDone:
-    """The holder of ``object`` has let go of everything: it can be stopped, unless references came."""
+    """The holder of ``object`` has let go of everything: it can be stopped, unless references came.
+
+    Answers each ``ReferencesAre`` without references; may repeat.
+    """
 
     object: ObjectId
+    newest: Mark
+    """As in the ``ReferencesAre`` that it answers: no other letting go of the object has the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -246,7 +246,8 @@ class ObjectDescribed:
     """Empty while there is none, or nothing is known of it. So is ``resource_version``."""
     resource_version: str = ""
     current_until: Timestamp | None = None
-    """When it was last known to be so. None when that is now, and when nothing is known yet."""
+    """When it was last known to be so. None when that is now, and when nothing is known yet. For an
+    immutable object, which nobody watches, that is the last look at it."""
     is_known: bool = False
     """Whether it was ever learned what it is, or that there is none."""
     error: str = ""

@@ -55,7 +55,7 @@ def learn(
             return _learn_of_deletion(entry, uid, outcome)
         case Ask.LOOK:
             return _learn_of_look(entry, outcome, node_name)
-        case Idle.NOTHING:
+        case Idle.NOTHING | Idle.REFUSED:
             return None
         case _:
             assert_never(step)
@@ -119,8 +119,8 @@ def _learn_of_look(
     entry.collisions = 0
     if not is_mirror_of_node(pod, node_name):
         entry.clear()
-        entry.is_in_doubt = entry.static is not None
-        return NAME_TAKEN if entry.static is not None else None
+        entry.is_in_doubt = entry.wants_mirror
+        return NAME_TAKEN if entry.wants_mirror else None
     if pod.uid in entry.gone:
         # It was deleted and is still there: finalizers, or an answer that is late. Look again.
         entry.gone.remove(pod.uid)
@@ -138,7 +138,7 @@ def _learn_of_nothing(entry: Entry, failure: ApiFailure) -> Setback | None:
         entry.clear()
         entry.is_in_doubt = False
         # Once, the pod in the way went between the two answers. Twice, it is kept from our sight.
-        return NAME_TAKEN if entry.static is not None and entry.collisions > 1 else None
+        return NAME_TAKEN if entry.wants_mirror and entry.collisions > 1 else None
     if failure.kind is FailureKind.FORBIDDEN:
         return _learn_of_blindness(entry, failure)
     return Setback(backoff=NAME_BACKOFF, sentence=failure.sentence)
@@ -154,4 +154,5 @@ def _learn_of_blindness(entry: Entry, failure: ApiFailure) -> Setback:
     entry.disbelieve()
     if entry.static is None:
         return Setback(backoff=NAME_BACKOFF, sentence=failure.sentence)
-    return NAME_TAKEN if entry.collisions else Setback(backoff=NAME_BACKOFF)
+    is_taken = entry.wants_mirror and entry.collisions
+    return NAME_TAKEN if is_taken else Setback(backoff=NAME_BACKOFF)

@@ -18,7 +18,7 @@ from actors.messages.changes import Op, PodChange
 from actors.messages.pods import FullName, Pod, PodUid, SourceName
 from actors.messages.units import Seconds
 from actors.mirrors.plan import FIGHT_LIMIT
-from actors.mirrors.pod import is_mirror_of_node
+from actors.mirrors.pod import can_be_shown, is_mirror_of_node
 
 _GONE_LEN = 8
 """UIDs of one name remembered as gone: far more than a watch is ever behind with."""
@@ -70,6 +70,11 @@ class Entry:
             and not self.is_asking
             and self.departing is None
         )
+
+    @property
+    def wants_mirror(self) -> bool:
+        """Whether there is a static pod whose mirror can be created."""
+        return self.static is not None and can_be_shown(self.static)
 
     @property
     def lagging(self) -> PodUid | None:

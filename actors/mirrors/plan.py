@@ -19,7 +19,7 @@ from actors.messages.api import ApiFailure, FailureKind
 from actors.messages.node import NodeIs
 from actors.messages.pods import FILE, HTTP, Pod, PodUid, SourceName
 from actors.messages.units import Seconds
-from actors.mirrors.pod import is_owned_by, shows
+from actors.mirrors.pod import can_be_shown, is_owned_by, shows
 from actors.outages import NOT_ASKED
 
 STATIC_SOURCES = frozenset({FILE, HTTP})
@@ -51,6 +51,8 @@ class Idle(Enum):
 
     NOTHING = auto()
     """All is as it should be, or nothing can be done about it."""
+    REFUSED = auto()
+    """There is no mirror, and an API server would refuse each."""
 
 
 class Ask(Enum):
@@ -77,7 +79,7 @@ class Delete:
 
 Step: TypeAlias = Idle | Ask | Create | Delete
 
-NOTHING, LOOK = Idle.NOTHING, Ask.LOOK
+NOTHING, REFUSED, LOOK = Idle.NOTHING, Idle.REFUSED, Ask.LOOK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +120,7 @@ class Situation:
 
 
 def next_step(now: Situation) -> Step:
-    """Return the one call to make next (rules M4-M7, M11-M15)."""
+    """Return the one call to make next (rules M4-M7, M11-M15, M19)."""
     if now.is_in_doubt or len(now.mirrors) > 1:
         return LOOK
     mirror = next(iter(now.mirrors), None)
@@ -130,6 +132,9 @@ def next_step(now: Situation) -> Step:
     node = usable(now.node)
     if mirror is not None and is_right(mirror, now.static, node):
         return NOTHING
+    if not can_be_shown(now.static):
+        # What there is shows it as it was before it referenced anything.
+        return REFUSED if mirror is None else Delete(mirror.uid)
     if node is None:
         return NOTHING
     return Create(now.static, node) if mirror is None else Delete(mirror.uid)

@@ -21,6 +21,7 @@ from actors.messages.pods import (
     Pod,
     PodUid,
 )
+from actors.objects.references import pod_references
 
 _COPIED = ("name", "namespace", "labels", "annotations")
 """What a mirror has of a static pod's metadata. Finalizers, say, would only keep it from going."""
@@ -51,6 +52,15 @@ def mirror_document(static: Pod, node: NodeIs) -> JsonObject:
         },
         "spec": static.document["spec"],
     }
+
+
+def can_be_shown(static: Pod) -> bool:
+    """Return whether an API server lets a node create the mirror of ``static`` (rule M19).
+
+    It does not where the pod references an object: a node may read what its pods reference, and could
+    else name whatever it wants to read.
+    """
+    return next(pod_references(static.document), None) is None
 
 
 def is_mirror_of_node(pod: Pod, node_name: str) -> bool:

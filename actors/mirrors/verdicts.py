@@ -18,6 +18,9 @@ from actors.mirrors.book import Entry
 
 EVENT_REASON = "FailedMirrorPod"
 
+REFERENCES = "API servers refuse mirrors of pods that reference Secrets or ConfigMaps"
+"""The verdict on a mirror that nobody needs to ask for."""
+
 _log = structlog.get_logger("mirror-keeper")
 
 

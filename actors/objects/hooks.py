@@ -7,11 +7,13 @@ belong to their owners, so that no sentence of this module quotes one.
 from __future__ import annotations
 
 import signal
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from actors.messages.objects import ChangeAction
 from actors.messages.units import Seconds
 from actors.objects.durations import parse_duration
+from actors.objects.references import Use
 
 ON_OBJECT_CHANGE: Final = "actorlet/on-object-change"
 
@@ -22,6 +24,13 @@ _FORMS = "should be none, restart or signal:SIGHUP, and may end in ,splay=30s"
 _NEVER_HANDLED = frozenset({"SIGKILL", "SIGSTOP"})
 """A signal is for a program that reads its files again, and these two never reach one."""
 
+_CARRIERS: Final = {
+    ChangeAction.SIGNAL: frozenset({Use.VOLUME}),
+    ChangeAction.RESTART: frozenset({Use.VOLUME, Use.ENV}),
+}
+"""How a change gets to a program: to one that runs by files alone, since its variables stay what they
+were when it was started; to one that is started again by both."""
+
 
 class ChangeHook(NamedTuple):
     """What is to be done about a change."""
@@ -31,6 +40,10 @@ class ChangeHook(NamedTuple):
     """Such as ``SIGHUP``; empty for a restart."""
     splay: Seconds
     """It may be done so much later: a random part of it, so that not all pods do it at once."""
+
+    def concerns(self, uses: Collection[Use]) -> bool:
+        """Return whether a pod that needs an object for ``uses`` can see what became of a change of it."""
+        return not _CARRIERS[self.action].isdisjoint(uses)
 
 
 class ChangeHookError(ValueError):

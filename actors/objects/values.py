@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from actors.messages.objects import ObjectId, ObjectKind, ObjectValue
 from actors.messages.pods import JsonObject
@@ -31,9 +31,40 @@ _MAX_VERSION = 2**64 - 1
 class UnusableObjectError(Exception):
     """A document that is no version of the object: the text is one sentence, which shows no value."""
 
+    def __init__(self, sentence: str, entry: tuple[str, str] | None = None, flaw: str = "") -> None:
+        super().__init__(sentence)
+        self.entry = entry
+        """The field and the key that it is about; None when it is about no single one."""
+        self.flaw = flaw
+        """What is wrong with that entry: the end of the sentence, such as ``is no base64``."""
+
 
 class _FlawError(Exception):
     """What is wrong with the document, as the end of a sentence."""
+
+    def __init__(self, text: str, entry: tuple[str, str] | None = None) -> None:
+        super().__init__(text)
+        self.text = text
+        self.entry = entry
+
+    def of(self, wanted: ObjectId) -> UnusableObjectError:
+        what = self.text
+        if self.entry is not None:
+            field, key = self.entry
+            what = f"{field}[{json.dumps(key[:_SHOWN_LEN])}] {what}"
+        sentence = f"{wanted.kind} {wanted.display_name} cannot be used: {what}"
+        return UnusableObjectError(sentence, self.entry, self.text)
+
+
+class _Entry(NamedTuple):
+    """A key, where it stands, and its value as it stands there."""
+
+    field: str
+    key: str
+    value: Any
+
+    def flaw(self, text: str) -> _FlawError:
+        return _FlawError(text, (self.field, self.key))
 
 
 def object_value(document: JsonObject, wanted: ObjectId) -> ObjectValue:
@@ -45,8 +76,7 @@ def object_value(document: JsonObject, wanted: ObjectId) -> ObjectValue:
     try:
         return _value(document, wanted)
     except _FlawError as flaw:
-        text = f"{wanted.kind} {wanted.display_name} cannot be used: {flaw}"
-        raise UnusableObjectError(text) from None
+        raise flaw.of(wanted) from None
 
 
 def changed_keys(before: ObjectValue | None, after: ObjectValue | None) -> tuple[str, ...]:
@@ -104,15 +134,15 @@ def _type(document: JsonObject) -> str:
 
 
 def _secret_data(document: JsonObject) -> dict[str, bytes]:
-    return _bounded({key: _decoded(path, v) for key, path, v in _entries(document, "data")})
+    return _bounded({entry.key: _decoded(entry) for entry in _entries(document, "data")})
 
 
 def _config_data(document: JsonObject) -> dict[str, bytes]:
-    texts = {key: _encoded(path, value) for key, path, value in _entries(document, "data")}
-    for key, path, value in _entries(document, "binaryData"):
-        if key in texts:
-            raise _FlawError(f"{path} is the key of a text in data as well")
-        texts[key] = _decoded(path, value)
+    texts = {entry.key: _encoded(entry) for entry in _entries(document, "data")}
+    for entry in _entries(document, "binaryData"):
+        if entry.key in texts:
+            raise entry.flaw("is the key of a text in data as well")
+        texts[entry.key] = _decoded(entry)
     return _bounded(texts)
 
 
@@ -122,46 +152,45 @@ def _bounded(data: dict[str, bytes]) -> dict[str, bytes]:
     return data
 
 
-def _entries(document: JsonObject, field: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield keys, where they stand, and their values as they stand there."""
+def _entries(document: JsonObject, field: str) -> Iterator[_Entry]:
+    """Yield what stands under ``field``, by its keys."""
     entries = document.get(field)
     if entries is None:
         return
     if not isinstance(entries, Mapping):
         raise _FlawError(f"{field} is no object")
     for key, value in entries.items():
-        path = f"{field}[{json.dumps(str(key)[:_SHOWN_LEN])}]"
         is_key = isinstance(key, str) and _KEY.fullmatch(key)
         if not is_key or key == "." or key.startswith(".."):
-            raise _FlawError(f"{path} is no key that an object can have")
+            raise _FlawError("is no key that an object can have", (field, str(key)))
         # Thousands of objects share a few keys, such as tls.crt.
-        yield sys.intern(key), path, value
+        yield _Entry(field, sys.intern(key), value)
 
 
-def _decoded(path: str, value: Any) -> bytes:
+def _decoded(entry: _Entry) -> bytes:
     """Return the bytes of a base64 text.
 
     As the API server reads it: line breaks are skipped, and what is left over in the last digit; any
     other space, the alphabet of URLs and missing padding are refused. Null is empty.
     """
-    if value is None:
+    if entry.value is None:
         return b""
-    if not isinstance(value, str):
-        raise _FlawError(f"{path} is no string")
-    digits = value.replace("\n", "").replace("\r", "")
+    if not isinstance(entry.value, str):
+        raise entry.flaw("is no string")
+    digits = entry.value.replace("\n", "").replace("\r", "")
     if len(digits) % 4 or not _BASE64.fullmatch(digits):
-        raise _FlawError(f"{path} is no base64")
+        raise entry.flaw("is no base64")
     return binascii.a2b_base64(digits)
 
 
-def _encoded(path: str, value: Any) -> bytes:
+def _encoded(entry: _Entry) -> bytes:
     """Return a text as UTF-8. Null is empty."""
-    if value is None:
+    if entry.value is None:
         return b""
-    if not isinstance(value, str):
-        raise _FlawError(f"{path} is no string")
+    if not isinstance(entry.value, str):
+        raise entry.flaw("is no string")
     # Raised after the error is done with, and not from it: that has the whole text in it.
     with suppress(UnicodeEncodeError):
-        return value.encode()
+        return entry.value.encode()
     # Half of a pair of surrogates, which JSON can write.
-    raise _FlawError(f"{path} is no text that UTF-8 can hold")
+    raise entry.flaw("is no text that UTF-8 can hold")

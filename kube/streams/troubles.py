@@ -1,20 +1,24 @@
 """What stands in the way of watches: for each of them, and in the log for all of them together.
 
-An API server that is away fails thousands of watches, a missing right every watch of a collection; what
-people need of that is two lines. It outlives a crash, as subscribers do: who was told that a target
-fails hears from the next life that it is followed again.
+An API server that is away fails thousands of watches; what people need of that is two lines. Of single
+objects that are forbidden the first ten of a collection are named, the others are one trouble together:
+an API server lets a node read what its own pods need, object by object.
+
+It outlives a crash, as subscribers do: who was told that a target fails hears from the next life that
+it is followed again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 import structlog
 
 from actors.messages.api import FailureKind
 from actors.messages.watches import WatchFailed, WatchTarget
+from kube.streams.queries import is_one_object
 
 _log = structlog.get_logger("watches")
 
@@ -25,6 +29,11 @@ _UNANSWERED: Final = frozenset(
 _OF_ALL: Final = _UNANSWERED | {FailureKind.UNAUTHORIZED}
 """Failures that all watches have in common."""
 
+MOST_NAMED: Final = 10
+"""Objects of one collection that have lines of their own. A guess: a page, with what is around it."""
+_OTHERS: Final = "*"
+"""Stands for the objects that have none: no selector is so."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -34,6 +43,8 @@ class Cause:
     server: str
     path: str
     """Of the collection; empty for what all watches have in common."""
+    object: str = ""
+    """The selector of the one that is meant, or a ``*``; empty for the whole collection."""
 
 
 Causes: TypeAlias = AbstractSet[Cause]
@@ -57,8 +68,11 @@ class _Standing:
 
 def cause_of(fact: WatchFailed, server: str) -> Cause:
     """Return what ``fact`` has in common with other failures at ``server``."""
-    kind = fact.failure.kind
-    return Cause(kind, server, "" if kind in _OF_ALL else fact.target.path)
+    kind, target = fact.failure.kind, fact.target
+    if kind in _OF_ALL:
+        return Cause(kind, server, "")
+    is_of_one = kind is FailureKind.FORBIDDEN and is_one_object(target)
+    return Cause(kind, server, target.path, target.field_selector if is_of_one else "")
 
 
 def causes_after(before: Causes, cause: Cause) -> Causes:
@@ -93,7 +107,7 @@ class Troubles:
         """
         known = self._standing.get(fact.target)
         before: Causes = known.causes if known is not None else frozenset()
-        after = causes_after(before, cause_of(fact, server))
+        after = causes_after(before, self._line_of(cause_of(fact, server), before))
         self._standing[fact.target] = _Standing(fact, after)
         for cause in after - before:
             self._begin(cause, fact.failure.sentence)
@@ -115,11 +129,27 @@ class Troubles:
             self._end(cause, event)
         return standing is not None
 
+    def _line_of(self, cause: Cause, before: Causes) -> Cause:
+        """Return ``cause``, or what it has in common with others if there are too many to name.
+
+        As long as there are such others each new one is one of them, so that objects that take turns
+        do not fill the log. What was said of an object ``before`` stays as it is.
+        """
+        if not cause.object or cause in before:
+            return cause
+        others = replace(cause, object=_OTHERS)
+        if others in self._going_on:
+            return others
+        alike = [each for each in self._going_on if replace(each, object=_OTHERS) == others]
+        return cause if len(alike) < MOST_NAMED else others
+
     def _begin(self, cause: Cause, sentence: str) -> None:
         trouble = self._going_on.get(cause)
         if trouble is None:
             trouble = self._going_on[cause] = _Trouble(sentence)
-            _log.warning("watches fail", reason=sentence)
+            is_of_others = cause.object == _OTHERS
+            event = "more watches fail, and are only counted" if is_of_others else "watches fail"
+            _log.warning(event, reason=sentence)
         trouble.watches += 1
         trouble.most = max(trouble.most, trouble.watches)
 

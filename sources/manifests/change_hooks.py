@@ -6,9 +6,16 @@ would notice before it matters.
 
 from __future__ import annotations
 
+from actors.messages.objects import ChangeAction
 from actors.objects.hooks import ON_OBJECT_CHANGE, ChangeHookError, change_hook
-from actors.objects.references import Use, pod_references
+from actors.objects.references import pod_references
 from sources.manifests.fields import Place
+
+_WITHOUT_EFFECT = {
+    ChangeAction.SIGNAL: "has no effect: no volume of the pod uses a Secret or a ConfigMap, and a program"
+    " that runs sees no other changes",
+    ChangeAction.RESTART: "has no effect: the containers of the pod use no Secret and no ConfigMap",
+}
 
 
 def warn_of_change_hook(metadata: Place, spec: Place) -> None:
@@ -20,6 +27,5 @@ def warn_of_change_hook(metadata: Place, spec: Place) -> None:
         metadata.warn(f"{error}; as it is, changes do nothing", "annotations", ON_OBJECT_CHANGE)
         return
     uses = {reference.use for reference in pod_references({"spec": spec.value})}
-    if hook and not uses - {Use.PULL}:
-        text = "has no effect: the containers of the pod use no Secret and no ConfigMap"
-        metadata.warn(text, "annotations", ON_OBJECT_CHANGE)
+    if hook and not hook.concerns(uses):
+        metadata.warn(_WITHOUT_EFFECT[hook.action], "annotations", ON_OBJECT_CHANGE)

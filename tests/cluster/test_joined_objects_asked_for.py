@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.mirrors.verdicts import REFERENCES
 from tests.support.agent_process import eventually
 from tests.support.api_client import ApiClient
 from tests.support.api_subjects import get, refusal
@@ -120,8 +121,8 @@ def test_a_static_pod_has_its_objects_from_this_machine_in_a_cluster_too(
         assert row(agent, "db")["origin"] == "local"
         (refusal,) = eventually(lambda: agent.warnings("web"), PLENTY)
         assert "the cluster does not show" in refusal
-        assert "forbidden" in refusal
-        assert "secrets" in refusal
+        assert REFERENCES in refusal
+        assert agent.metric("actorlet_mirror_create_errors_total") == {"references": 1.0}
         assert onlooker.mirrors() == {}
 
         # It goes on all the same, and follows its file.

@@ -23,10 +23,10 @@ from actors.messages.objects import (
 )
 from actors.messages.pods import API, FILE
 from tests.support.builders import edited, make_mirror
+from tests.support.canary import CANARY, hidden
 from tests.support.object_stores import ObjectWorld, Store, object_world
 from tests.support.probe import Probe
 
-CANARY = "hunter2-canary"
 STORES = list(Store)
 
 
@@ -65,7 +65,10 @@ def test_an_object_is_found_as_it_is(world: ObjectWorld) -> None:
     answer = world.read(web)
     assert (answer.verdict, answer.age, answer.reason) == (ReadVerdict.FOUND, None, "")
     assert answer.value is not None
-    assert answer.value.data == {"user": b"root", "password": b"pass"}
+    assert answer.value.data == {
+        "user": hidden("root").encode(),
+        "password": hidden("pass").encode(),
+    }
     assert (answer.kind, answer.pod, answer.name) == (world.kind, web.uid, "db")
 
 
@@ -126,10 +129,28 @@ def test_an_update_is_read_and_told(world: ObjectWorld) -> None:
     after = world.read(web).value
     assert before is not None
     assert after is not None
-    assert after.data == {"a": b"2", "b": b"1", "d": b"1"}
+    assert after.data == {
+        "a": hidden("2").encode(),
+        "b": hidden("1").encode(),
+        "d": hidden("1").encode(),
+    }
     assert after.uid == before.uid
     assert after.resource_version != before.resource_version
     assert words(follower) == told(world, "modified db a,c,d")
+
+
+def test_who_follows_hears_of_what_nobody_reads(world: ObjectWorld) -> None:
+    follower = world.follows()
+    world.admin.put("db", a="1")
+    world.serves(world.pod("web", "db"))
+    world.waits()
+    words(follower)
+    world.admin.put("db", a="2")
+    world.waits()
+    assert words(follower) == told(world, "modified db a")
+    world.admin.remove("db")
+    world.waits()
+    assert words(follower) == told(world, "deleted db a")
 
 
 def test_what_is_deleted_is_not_found(world: ObjectWorld) -> None:
@@ -159,7 +180,7 @@ def test_what_is_made_anew_is_another_object(world: ObjectWorld) -> None:
     after = world.read(web).value
     assert before is not None
     assert after is not None
-    assert (after.data, after.uid == before.uid) == ({"a": b"2"}, False)
+    assert (after.data, after.uid == before.uid) == ({"a": hidden("2").encode()}, False)
     assert words(follower) == told(world, "added db a")
 
 
@@ -296,7 +317,7 @@ def test_what_is_referenced_again_begins_with_nothing(world: ObjectWorld) -> Non
     answer = world.read(web)
     assert answer.verdict is ReadVerdict.FOUND
     assert answer.value is not None
-    assert answer.value.data == {"a": b"2"}
+    assert answer.value.data == {"a": hidden("2").encode()}
 
 
 def test_the_first_read_of_a_pod_is_no_older_than_the_pod(world: ObjectWorld) -> None:
@@ -314,7 +335,7 @@ def test_the_first_read_of_a_pod_is_no_older_than_the_pod(world: ObjectWorld) ->
     answer = answers.next()
     assert answer.verdict is ReadVerdict.FOUND
     assert answer.value is not None
-    assert answer.value.data == {"a": b"2"}
+    assert answer.value.data == {"a": hidden("2").encode()}
 
 
 def test_a_value_of_before_the_pod_is_told_as_stale_when_nothing_newer_can_be_had(
@@ -343,7 +364,7 @@ def test_a_static_pod_asks_nothing_of_the_api_server(world: ObjectWorld) -> None
     world.files.put("db", a="of the file")
     answer = world.read(static)
     assert answer.value is not None
-    assert answer.value.data == {"a": b"of the file"}
+    assert answer.value.data == {"a": hidden("of the file").encode()}
     assert (world.asked(), world.holders()) == ([], [])
 
 
@@ -357,8 +378,8 @@ def test_a_pod_of_the_api_server_reads_no_files(world: ObjectWorld) -> None:
     world.waits()
     answers = [world.read(pod).value for pod in (web, static)]
     assert [answer and dict(answer.data) for answer in answers] == [
-        {"a": b"of the cluster"},
-        {"a": b"of the file"},
+        {"a": hidden("of the cluster").encode()},
+        {"a": hidden("of the file").encode()},
     ]
 
 
@@ -395,7 +416,7 @@ def test_what_changes_while_somebody_is_down_is_told(world: ObjectWorld, who: st
     world.waits()
     answer = world.read(web)
     assert answer.value is not None
-    assert answer.value.data == {"a": b"2"}
+    assert answer.value.data == {"a": hidden("2").encode()}
     assert words(follower) == told(world, "modified db a")
 
 
@@ -410,7 +431,7 @@ def test_a_value_is_in_nothing_but_the_answer_s_data(
     world.serves(web)
     answers = [world.read(web)]
     assert answers[0].value is not None
-    assert answers[0].value.data == {"password": CANARY.encode()}
+    assert answers[0].value.data == {"password": hidden(CANARY).encode()}
     world.admin.breaks("db", CANARY)
     world.waits()
     answers.append(world.read(web))

@@ -14,11 +14,15 @@ from typing_extensions import override
 from actors.messages.api import CallApi, FailureKind, Verb
 from actors.messages.pods import CONFIG_MIRROR, CONTENT_DIGEST, FILE, HTTP, Pod, SourceName
 from actors.messages.port import Port
+from actors.mirrors.pod import can_be_shown
+from actors.mirrors.verdicts import REFERENCES
+from actors.objects.references import pod_references
 from actors.pod_manager import POD_MANAGER
 from tests.support.api_store import ApiStore
 from tests.support.mirror_stage import (
     NODE,
     MirrorStage,
+    make_secretive,
     make_static,
     mirror_made_by,
     ordinary_pod,
@@ -56,6 +60,8 @@ class Watched(Port[CallApi]):
             *_, namespace, _, name = request.path.split("/")
             uid = (request.body or {})["preconditions"]["uid"]
             self._model.check_deletion(namespace, name, uid)
+        if request.verb is Verb.CREATE and any(pod_references(request.body or {})):
+            self._model.stage.calls.wrongs.append("what cannot be shown is asked for")
         self._calls.tell(message)
 
 
@@ -91,6 +97,11 @@ class MirrorModel(RuleBasedStateMachine):
     def somebody_writes_a_manifest(self, name: str, content: str, *, is_fixed: bool) -> None:
         uid = "fixed-" + name if is_fixed else f"{name}-{content}"
         self.statics[name] = make_static(name, content, uid=uid, source=PLACES[name])
+        self.lists(PLACES[name])
+
+    @rule(name=NAMES)
+    def somebody_writes_a_manifest_that_references_a_secret(self, name: str) -> None:
+        self.statics[name] = make_secretive(name, source=PLACES[name])
         self.lists(PLACES[name])
 
     @rule(name=NAMES)
@@ -245,9 +256,12 @@ class MirrorModel(RuleBasedStateMachine):
         """Fail unless everything is as it should be, and stays so."""
         stage = self.stage
         pods = {pod["metadata"]["name"]: Pod.of(pod) for pod in stage.store.pods()}
-        free = {n: static for n, static in self.statics.items() if n not in self.strangers}
+        hidden = {n: static for n, static in self.statics.items() if not can_be_shown(static)}
+        free = {n: s for n, s in self.statics.items() if n not in {*self.strangers, *hidden}}
         for name, static in free.items():
             assert self.is_right(pods.pop(static.name), static), name
+        verdicts = {**stage.sources[FILE].refused, **stage.sources[HTTP].refused}
+        assert {verdicts.get(static.uid) for static in hidden.values()} <= {REFERENCES}
         assert {pod.uid for pod in pods.values()} == set(self.strangers.values())
 
         stage.check()

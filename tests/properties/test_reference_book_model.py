@@ -22,10 +22,11 @@ HOOKS = ("", "restart", "signal:SIGHUP,splay=5s", "nonsense")
 def pods(uid: st.SearchStrategy[str]) -> st.SearchStrategy[Pod]:
     """Few UIDs, few objects and few sources, so that they meet."""
     return st.builds(
-        lambda uid, secrets, pull, hook, source, phase, mirror: needing(
+        lambda uid, secrets, pull, env, hook, source, phase, mirror: needing(
             f"pod-{uid}",
             *secrets,
             pull=pull,
+            env=env,
             hook=hook,
             uid=uid,
             source=source,
@@ -34,6 +35,7 @@ def pods(uid: st.SearchStrategy[str]) -> st.SearchStrategy[Pod]:
         ),
         uid,
         st.lists(st.sampled_from(NAMES), max_size=4),
+        st.lists(st.sampled_from(NAMES), max_size=2),
         st.lists(st.sampled_from(NAMES), max_size=2),
         st.sampled_from(HOOKS),
         st.sampled_from(SOURCES),
@@ -59,19 +61,21 @@ class Model:
         listed = [self.listed[uid][1]] if uid in self.listed else []
         return listed + ([self.registered[uid]] if uid in self.registered else [])
 
-    def uses(self) -> dict[tuple[PodUid, ObjectId], bool]:
-        """Return what is referenced by whom, and whether its content matters."""
-        uses: dict[tuple[PodUid, ObjectId], bool] = {}
+    def uses(self) -> dict[tuple[PodUid, ObjectId], set[str]]:
+        """Return what is referenced by whom, and what for."""
+        uses: dict[tuple[PodUid, ObjectId], set[str]] = {}
         for uid in {*self.listed, *self.registered}:
             for pod in self.versions(uid):
-                for wanted, matters in used(pod):
-                    uses[uid, wanted] = uses.get((uid, wanted), False) or matters
+                for wanted, use in used(pod):
+                    uses.setdefault((uid, wanted), set()).add(use)
         return uses
 
-    def wants(self, uid: PodUid) -> bool:
+    def wants(self, uid: PodUid, uses: set[str]) -> bool:
         """Return whether what is known best of a pod asks for something to be done."""
         hook = str(self.versions(uid)[0].annotations["actorlet/on-object-change"])
-        return hook.startswith(("restart", "signal"))
+        return ("mounted" in uses and hook.startswith(("restart", "signal"))) or (
+            "started with" in uses and hook.startswith("restart")
+        )
 
     def expected(self, wanted: ObjectId) -> PodReferences:
         uses = self.uses()
@@ -79,20 +83,22 @@ class Model:
         return PodReferences(
             pods=len(users),
             newest=Mark(max((self.marks[uid, wanted] for uid in users), default=NO_MARK)),
-            wants_changes=any(uses[uid, wanted] and self.wants(uid) for uid in users),
+            wants_changes=any(self.wants(uid, uses[uid, wanted]) for uid in users),
         )
 
 
-def used(pod: Pod) -> list[tuple[ObjectId, bool]]:
+def used(pod: Pod) -> list[tuple[ObjectId, str]]:
     if pod.is_mirror or pod.phase == "Failed":
         return []
     origin = Origin.API if pod.source == API else Origin.LOCAL
     spec = pod.document["spec"]
     mounted = [volume["name"] for volume in spec["volumes"]]
     pulled = [secret["name"] for secret in spec["imagePullSecrets"]]
+    started_with = [one["secretRef"]["name"] for one in spec["containers"][0]["envFrom"]]
+    named = {"mounted": mounted, "pulled": pulled, "started with": started_with}
     return [
-        (ObjectId(kind=ObjectKind.SECRET, namespace="default", name=name, origin=origin), matters)
-        for names, matters in ((mounted, True), (pulled, False))
+        (ObjectId(kind=ObjectKind.SECRET, namespace="default", name=name, origin=origin), use)
+        for use, names in named.items()
         for name in names
     ]
 

@@ -35,6 +35,7 @@ from stores.watcher_memory import (
     WatcherMemory,
     WatcherRules,
 )
+from tests.support.canary import revealed
 from tests.support.probe import Probe
 from tests.support.watched_world import AWAY, Keeper, Listing, Server
 from tests.support.watcher_stage import WANTED
@@ -204,6 +205,17 @@ class WatchedObjectModel(RuleBasedStateMachine):
         self.watched.revive(self.now)
         self.carry_out()
 
+    @rule()
+    def it_is_stopped_and_lives_again(self) -> None:
+        """Its supervisor failed. What is on the wire waits for the next life."""
+        self.watched.give_up(self.now)
+        self.carry_out()
+        assert self.waiting == {}
+        assert not self.keeper.is_watching
+        self.watched = WatchedObject(self.memory, RULES)
+        self.watched.revive(self.now)
+        self.carry_out()
+
     @precondition(lambda self: self.pods)
     @rule()
     def everything_comes_to_rest(self) -> None:
@@ -327,6 +339,7 @@ class WatchedObjectModel(RuleBasedStateMachine):
 
     def note(self, fact: HolderFact) -> None:
         if isinstance(fact, HolderDone):
+            assert fact.newest == self.newest
             assert not self.pods
             assert not self.keeper.is_watching
             return
@@ -341,13 +354,13 @@ class WatchedObjectModel(RuleBasedStateMachine):
 
 
 def _index_of(value: ObjectValue) -> int:
-    return int(value.data["index"].decode())
+    return int(revealed(value.data["index"]))
 
 
 def _index_in(document: dict[str, object]) -> int:
     data = document["data"]
     assert isinstance(data, dict)
-    return int(base64.b64decode(data["index"]))
+    return int(revealed(base64.b64decode(data["index"])))
 
 
 TestWatchedObject = WatchedObjectModel.TestCase

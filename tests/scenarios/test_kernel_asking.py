@@ -11,17 +11,26 @@ from actors.kernel import (
     ActorCrashedError,
     ActorDeadError,
     AskTimeoutError,
+    ChildSpec,
+    DynamicMessage,
+    DynamicSpec,
     Hook,
+    Key,
+    OnExhausted,
     Port,
     Restart,
+    Runtime,
+    StartChild,
     SupervisorSpec,
     Threads,
     asking,
 )
 from actors.messages.units import Seconds
 from tests.support.players import (
+    STEADY,
     STOP_YOURSELF,
     Do,
+    FailsAtFirst,
     Gate,
     Line,
     Player,
@@ -31,7 +40,7 @@ from tests.support.players import (
     key,
     repeat,
 )
-from tests.support.stage import live_stage, stage
+from tests.support.stage import Stage, live_stage, stage
 
 WEB, LOG = key("web"), key("log")
 
@@ -99,6 +108,72 @@ def test_the_tree_is_awaited(troupe: Troupe) -> None:
         tree = asyncio.run(asking.describe(play.system))
 
         assert [node.name for node in tree] == ["root", "web"]
+
+
+CROWD = Key[DynamicMessage]("crowd")
+WITH_CROWD = SupervisorSpec(
+    name="root",
+    children=(DynamicSpec(key=CROWD, backoff=STEADY, intensity=1, period=Seconds(10.0)),),
+)
+
+
+def populate(play: Stage, *children: ChildSpec[Line]) -> None:
+    """Have the crowd start these."""
+    for child in children:
+        play.system.address(CROWD).tell(StartChild(spec=child))
+    play.settle()
+
+
+def test_who_comes_and_goes_is_counted_in_a_summary(troupe: Troupe) -> None:
+    with stage(WITH_CROWD, Threads()) as play:
+        populate(play, *(troupe.child(key(f"crowd/{number}")) for number in range(30)))
+        summary = asyncio.run(asking.summarize(play.system))
+
+        assert [loop.name for loop in summary.loops] == ["root", "crowd"]
+        (crowd,) = summary.crowds
+        assert (crowd.name, crowd.supervisor, crowd.states) == ("crowd/*", "crowd", {"running": 30})
+        assert (crowd.mailbox, crowd.is_failing, crowd.not_running) == (0, False, ())
+
+
+def test_a_summary_shows_a_few_that_do_not_run_and_the_failed_ones_first(
+    troupe: Troupe, runtime: Runtime
+) -> None:
+    members = [key(f"crowd/{number}") for number in range(30)]
+    with stage(WITH_CROWD, runtime) as play:
+        populate(play, *(troupe.child(each, on_exhausted=OnExhausted.ISOLATE) for each in members))
+        fails = FailsAtFirst(2)
+        worst = key("crowd/worst")
+        populate(play, troupe.child(worst, at_start=fails, on_exhausted=OnExhausted.ISOLATE))
+        # The one that came last failed twice by now. The others fail once, and two are told something.
+        play.advance(1.0)
+        play.tell_each(members, crash())
+        play.settle()
+        play.tell_each(members[:2], Say(word="hello"))
+        play.settle()
+
+        (crowd,) = play.system.summarize().crowds
+        assert crowd.states == {"failed": 1, "backoff": 30}
+        assert crowd.mailbox == 2
+        assert len(crowd.not_running) == 20
+        assert [(each.name, each.state) for each in crowd.not_running[:2]] == [
+            ("crowd/worst", "failed"),
+            ("crowd/0", "backoff"),
+        ]
+
+
+def test_the_control_thread_gives_a_sign_of_life(troupe: Troupe, runtime: Runtime) -> None:
+    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
+        play.system.ping()
+
+
+def test_a_control_thread_that_is_stuck_gives_none(troupe: Troupe, gate: Gate) -> None:
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
+        play.system.control.post(gate)
+        with pytest.raises(
+            AskTimeoutError, match=r"the control thread did not answer within 0\.01 s"
+        ):
+            play.system.ping(Seconds(0.01))
+        gate.open()
 
 
 def test_an_actor_crashed_on_request_recovers(troupe: Troupe) -> None:

@@ -139,6 +139,18 @@ def test_a_file_that_comes_back_older_has_a_higher_version_all_the_same(
     assert int(after.resource_version) == int(before.resource_version) + 1
 
 
+def test_a_version_is_higher_than_that_of_any_object_that_went(files: LocalObjectsStage) -> None:
+    """It may be one of them, of which nothing is remembered but that."""
+    files.put("db.yaml", secret_text("db"))
+    (before,) = files.changes()
+    (files.path / "db.yaml").unlink()
+    files.notices()
+    files.touch(files.keep("tls.yaml", secret_text("tls")), age=3600.0)
+    files.notices()
+    (_, after) = files.changes()
+    assert int(after.resource_version) == int(before.resource_version) + 1
+
+
 def test_several_changes_between_two_looks_are_told_in_order_of_names(
     files: LocalObjectsStage,
 ) -> None:
@@ -182,6 +194,16 @@ def test_asked_for_all_it_tells_what_is_and_what_was(files: LocalObjectsStage) -
     assert files.facts() == [HolderIs(described=described), HolderIs(described=gone)]
 
 
+def test_what_came_back_is_told_once(files: LocalObjectsStage) -> None:
+    files.put("db.yaml", secret_text("db"))
+    (files.path / "db.yaml").unlink()
+    files.notices()
+    files.put("db.yaml", secret_text("db"))
+    described = files.descriptions()[-1]
+    files.lists()
+    assert files.facts() == [HolderIs(described=described)]
+
+
 def test_asked_before_the_first_look_it_tells_all_after_it(path: Path) -> None:
     write_just_now(path / "app.yaml", config_map_text("app"))
     with local_objects_stage(path) as files:
@@ -222,7 +244,7 @@ def test_a_broken_object_that_never_was_good_is_unusable(files: LocalObjectsStag
     files.put("db.yaml", f"{secret_text('db')}data: {{a: {CANARY}}}\n")
     answer = files.reads(secret_id("db"))
     assert answer.verdict is ReadVerdict.UNUSABLE
-    assert "db.yaml: Secret default/db cannot be used" in answer.reason
+    assert "db.yaml: data.a (line 6): is no base64" in answer.reason
     assert CANARY not in repr(answer)
 
 

@@ -66,18 +66,6 @@ def test_a_refused_mirror_is_a_verdict_an_event_and_a_number(stage: MirrorStage)
     )
 
 
-def test_a_static_pod_that_references_a_secret_is_shown_to_nobody_and_runs(
-    stage: MirrorStage,
-) -> None:
-    # NodeRestriction refuses it (rule M19). Its Secret may come from somewhere else than the cluster.
-    volume = {"name": "tls", "secret": {"secretName": "web-tls"}}
-    pod = make_static(spec={"nodeName": NODE, "volumes": [volume]})
-    stage.serves(FILE, pod)
-    assert "secret" in stage.sources[FILE].refused[pod.uid].lower()
-    assert stage.described().create_errors == {"forbidden": 1}
-    assert stage.events.next().reason == "FailedMirrorPod"
-
-
 def test_an_unchanged_refusal_is_told_once_and_counted_each_time(
     stage: MirrorStage, logs: list[MutableMapping[str, Any]]
 ) -> None:

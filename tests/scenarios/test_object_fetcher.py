@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from actors.messages.api import ApiAnswered, FailureKind
-from actors.messages.holders import HolderIs
+from actors.messages.holders import HolderDone, HolderIs, Mark
 from actors.messages.objects import ObjectState, ReadVerdict
 from actors.object_fetcher import FetchMode, fetcher_key
 from actors.outages import NOT_ASKED
 from actors.unanswered import ANSWER_WITHIN
+from tests.support.canary import hidden
 from tests.support.clock import EPOCH
 from tests.support.fake_api import ALWAYS
 from tests.support.fake_failures import failure_of
@@ -174,7 +175,7 @@ class TestTroubles:
         answer = old.read()
         assert (answer.verdict, answer.age) == (ReadVerdict.STALE, 65.0)
         assert answer.value is not None
-        assert answer.value.data == {"a": b"1"}
+        assert answer.value.data == {"a": hidden("1").encode()}
         assert "server_error" in answer.reason
         assert old.read().verdict is ReadVerdict.FOUND
         assert len(old.asked()) == 2
@@ -190,7 +191,7 @@ class TestTroubles:
         good.asked()
         answer = good.read()
         assert answer.value is not None
-        assert answer.value.data == {"a": b"2"}
+        assert answer.value.data == {"a": hidden("2").encode()}
         assert good.asked() == ["s1"]
 
     def test_absence_in_the_cache_of_the_api_server_does_not_count(self, old: FetcherStage) -> None:
@@ -249,7 +250,7 @@ class TestTroubles:
         answer = good.read(mark=2)
         assert (answer.verdict, answer.age) == (ReadVerdict.STALE, 7.0)
         assert answer.value is not None
-        assert answer.value.data == {"a": b"1"}
+        assert answer.value.data == {"a": hidden("1").encode()}
         assert answer.reason == 'Secret shop/s1 cannot be used: data["a"] is no base64'
         assert good.news() == ["cached known with an error"]
         # It is known to be outdated, however young it is, until it is mended.
@@ -495,6 +496,14 @@ class TestWhatTheManagerHears:
         assert good.asked() == ["s1"]
         assert good.news() == ["cached unknown", "added a at first"]
 
+    def test_having_let_go_it_says_of_which_time(self, stage: FetcherStage) -> None:
+        """By the mark that it was told with, whatever it has read of since."""
+        stage.reads(mark=9)
+        stage.refers(0, mark=7)
+        stage.refers(0, mark=8)
+        done = [fact for fact in stage.manager.drain() if isinstance(fact, HolderDone)]
+        assert [fact.newest for fact in done] == [7, 8]
+
     def test_a_read_may_overtake_the_references(self) -> None:
         """They are told as the newest word only, which waits at the end of the mailbox."""
         with fetcher_stage() as stage:
@@ -603,9 +612,10 @@ class TestCrashes:
     def test_letting_go_is_told_by_the_next_life_if_it_was_not(self, good: FetcherStage) -> None:
         # As a crash leaves it between the decision and its telling.
         good.memories["s1"].references = 0
+        good.memories["s1"].newest_told = Mark(7)
         good.crashes()
         good.play.advance(0.2)
-        assert good.news() == ["done"]
+        assert good.manager.drain() == [HolderDone(object=secret_id(), newest=Mark(7))]
 
 
 @MODES
@@ -617,7 +627,7 @@ def test_no_value_is_in_anything_that_people_read(
         stage.refers()
         answer = stage.read()
         assert answer.value is not None
-        assert answer.value.data == {"password": b"hunter2"}
+        assert answer.value.data == {"password": hidden("hunter2").encode()}
         stage.store.change("secrets", "shop", "s1", data={"password": "hunter2!"})
         broken = stage.read(mark=2)
         seen = repr((answer, broken, stage.manager.drain(), stage.memories)) + caplog.text

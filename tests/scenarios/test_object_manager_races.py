@@ -1,12 +1,14 @@
 """The manager with the holders that it has in earnest: references come and go faster than they follow.
 
-Each seed is another schedule, and another number of steps between two words to the manager.
+Each seed is another schedule, and another number of steps between two words to the manager, which may
+crash in between: over none of them, so that nothing may get lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from actors.kernel import ChildSpec, isolated
 from actors.messages.objects import (
     GetObject,
     ObjectId,
+    ObjectManagerMessage,
     ObjectRead,
     ReadVerdict,
     RegisterPod,
@@ -44,7 +47,8 @@ from tests.support.probe import Probe
 
 WEB = needing("web", "db")
 REGISTER = RegisterPod(pod=WEB)
-COMES_AND_GOES: list[RegisterPod | UnregisterPod] = [REGISTER, UnregisterPod(pod=WEB.uid)] * 3
+UNREGISTER = UnregisterPod(pod=WEB.uid)
+COMES_AND_GOES: list[RegisterPod | UnregisterPod] = [REGISTER, UNREGISTER] * 3
 DOCUMENT = {
     "apiVersion": "v1",
     "kind": "Secret",
@@ -125,3 +129,21 @@ def test_what_is_referenced_in_the_end_is_held_and_read(
         manager.play.advance(1.0)
         assert reader.next().verdict is ReadVerdict.FOUND
         assert manager.described().objects[0].is_known
+
+
+@pytest.mark.parametrize("crashing", [0.0, 0.3], ids=["healthy", "crashing"])
+@pytest.mark.parametrize("seed", range(80))
+def test_every_pod_that_comes_reads_goes_and_comes_again_is_answered(
+    make_stage: Callable[[int], WatchedStage], seed: int, crashing: float
+) -> None:
+    readers = [Probe[ObjectRead]() for _ in range(4)]
+    rounds: list[tuple[ObjectManagerMessage, ...]] = [
+        (REGISTER, GetObject(pod=WEB.uid, name="db", reply_to=reader), UNREGISTER)
+        for reader in readers
+    ]
+    with on(make_stage, seed) as manager:
+        manager.tells_at_random(*chain.from_iterable(rounds), crashing=crashing)
+        manager.play.advance(2.0)
+        assert [len(reader.drain()) for reader in readers] == [1, 1, 1, 1]
+        assert manager.holders() == []
+        assert manager.api.watches.targets == []

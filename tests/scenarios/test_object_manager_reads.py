@@ -15,7 +15,7 @@ from actors.messages.objects import (
     Origin,
     ReadVerdict,
 )
-from actors.messages.pods import API, FILE, PodUid
+from actors.messages.pods import API, FILE, Pod, PodUid, SourceName
 from actors.messages.units import Seconds
 from stores.node_ttl import NODE_TTL
 from tests.support.builders import edited
@@ -191,7 +191,7 @@ def change_to(manager: ManagerStage) -> Callable[[str], None]:
     return lambda version: manager.tell(HolderIs(described=held(LOCAL_DB, version)))
 
 
-# --- bad annotations ----------------------------------------------------------------------------------
+# --- annotations that do nothing ----------------------------------------------------------------------
 
 
 def test_an_annotation_that_cannot_be_read_is_warned_of_once(
@@ -201,10 +201,15 @@ def test_an_annotation_that_cannot_be_read_is_warned_of_once(
     manager.serves(API, bad)
     manager.serves(API, edited(bad, status={"phase": "Running"}))
     manager.crashes()
-    warnings = [event for event in logs if "on-object-change" in event["event"]]
-    assert [(event["pod"], event["log_level"]) for event in warnings] == [
-        ("default/web", "warning")
-    ]
+    (warning,) = said_of_annotations(logs)
+    assert warning == {
+        "event": "annotation cannot be read, so changes do nothing",
+        "annotation": "actorlet/on-object-change",
+        "reason": "should be none, restart or signal:SIGHUP, and may end in ,splay=30s",
+        "pod": "default/web",
+        "kind": "Secret",
+        "log_level": "warning",
+    }
     assert "expl0de" not in str(logs)
     assert manager.heard(DB) == ["1 at 1", "1 at 1"]
 
@@ -213,4 +218,49 @@ def test_an_annotation_of_a_pod_that_references_nothing_interests_nobody(
     manager: ManagerStage, logs: list[MutableMapping[str, Any]]
 ) -> None:
     manager.serves(API, needing("web", hook="expl0de"))
-    assert [event for event in logs if "on-object-change" in event["event"]] == []
+    assert said_of_annotations(logs) == []
+
+
+def test_where_nobody_hears_of_changes_a_pod_that_wants_something_done_is_warned_of_once(
+    logs: list[MutableMapping[str, Any]],
+) -> None:
+    with manager_stage(tells_changes=False) as manager:
+        web = needing("web", "db", "tls", hook="restart")
+        manager.serves(API, web, needing("quiet", "db"))
+        manager.serves(API, edited(web, status={"phase": "Running"}))
+        manager.crashes()
+    (warning,) = said_of_annotations(logs)
+    assert (warning["event"], warning["pod"], warning["log_level"]) == (
+        "annotation has no effect: strategy Get hears of no changes",
+        "default/web",
+        "warning",
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "pod"),
+    [
+        (API, needing("web", "db", hook="none")),
+        (API, needing("web", pull=["db"], hook="restart")),
+        (FILE, needing("web", "db", source=FILE, hook="restart")),
+    ],
+    ids=["wants nothing", "nothing can concern it", "reads local files"],
+)
+def test_where_nobody_hears_of_changes_of_the_api_server_others_are_not_warned_of(
+    source: SourceName, pod: Pod, logs: list[MutableMapping[str, Any]]
+) -> None:
+    with manager_stage(tells_changes=False) as manager:
+        manager.serves(source, pod)
+    assert said_of_annotations(logs) == []
+
+
+def test_where_changes_are_heard_of_nobody_is_warned_of(
+    manager: ManagerStage, logs: list[MutableMapping[str, Any]]
+) -> None:
+    manager.serves(API, needing("web", "db", hook="restart"))
+    assert said_of_annotations(logs) == []
+
+
+def said_of_annotations(logs: list[MutableMapping[str, Any]]) -> list[MutableMapping[str, Any]]:
+    """Return what was logged of annotations."""
+    return [event for event in logs if "annotation" in event]

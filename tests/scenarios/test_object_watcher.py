@@ -1,4 +1,4 @@
-"""A watcher between those who read a Secret and the API server: what it learns, and when it lets go."""
+"""A watcher between those who read a Secret and the API server: what it learns, and when."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tests.support.watcher_stage import (
     in_words,
     listed,
     object_id,
-    read_of,
     references,
     secret,
     told,
@@ -215,71 +214,6 @@ def test_a_first_list_that_takes_long_is_never_given_up(stage: WatcherStage) -> 
     assert in_words(stage.read()) == "found a=1"
 
 
-# --- letting go ---------------------------------------------------------------------------------------
-
-
-def test_without_references_it_lets_go_of_everything(good: WatcherStage) -> None:
-    good.refers(0)
-    assert good.news() == ["stopped", "done"]
-    assert not good.is_watched
-    assert good.memory.knowledge.value is None
-
-
-def test_reads_that_wait_are_answered_when_the_last_reference_goes(stage: WatcherStage) -> None:
-    stage.watches.hold_lists()
-    stage.refers()
-    stage.reads()
-    stage.refers(0)
-    assert stage.answers() == ["not_registered"]
-
-
-def test_who_comes_after_the_last_reference_went_begins_with_nothing(good: WatcherStage) -> None:
-    """Rule W1."""
-    good.refers(0)
-    good.watches.hold_lists()
-    good.refers(1, mark=2)
-    good.reads(mark=2)
-    assert good.answers() == []
-    good.watches.release_lists()
-    assert good.news() == ["stopped", "done", "initialising", "synced: added a at first"]
-    assert good.answers() == ["found a=1"]
-
-
-def test_facts_that_were_under_way_when_it_let_go_are_nobodys_news(good: WatcherStage) -> None:
-    good.refers(0)
-    good.news()
-    good.hears(listed(version(900, a="1"), at=900), told(ObjectOp.MODIFIED, version(901, a="2")))
-    assert good.news() == []
-    assert in_words(good.read()) == "not_registered"
-
-
-def test_a_read_may_come_before_the_reference_that_it_is_for(stage: WatcherStage) -> None:
-    """Of what the manager says of references only the newest is kept, behind what came meanwhile."""
-    stage.store.add(secret(a="1"))
-    stage.hears(read_of(stage.reader), references(2))
-    assert stage.answers() == ["found a=1"]
-
-    stage.refers(0)
-    stage.hears(read_of(stage.reader, mark=2), references(1, mark=3))
-    assert stage.answers() == ["found a=1"]
-
-
-def test_a_read_whose_reference_never_comes_is_answered_all_the_same(stage: WatcherStage) -> None:
-    stage.reads()
-    stage.play.advance(1.0)
-    assert stage.answers() == ["not_registered"]
-    assert stage.news() == []
-
-
-def test_reads_that_wait_are_answered_when_it_is_stopped(stage: WatcherStage) -> None:
-    stage.watches.hold_lists()
-    stage.refers()
-    stage.reads(within=1000.0)
-    stage.play.system.stop()
-    stage.play.settle()
-    assert stage.answers() == ["not_synced"]
-
-
 def test_it_says_again_how_the_object_is_held_when_it_is_told_of_references(
     good: WatcherStage,
 ) -> None:
@@ -294,7 +228,9 @@ def test_an_object_whose_name_cannot_exist_is_never_asked_for(runtime: Runtime) 
         stage.refers()
         assert in_words(stage.read()) == "not_found"
         stage.refers(2, mark=2)
-        assert in_words(stage.read(2)) == "not_found"
+        answer = stage.read(2)
+        assert (in_words(answer), answer.reason) == ("not_found", "no object can have this name")
+        assert stage.now().error == "no object can have this name"
         assert stage.asked() == []
 
 

@@ -174,6 +174,19 @@ def test_an_immutable_object_is_listed_once_for_each_new_reference(stage: Watche
     assert not stage.is_watched
 
 
+def test_an_immutable_object_is_known_as_of_the_last_look_at_it(stage: WatcherStage) -> None:
+    stage.store.add(secret(immutable=True, a="1"))
+    stage.refers()
+    stage.play.advance(100.0)
+    assert stage.now().current_until == EPOCH
+    # Who reads it does not care: it says that it does not change.
+    assert in_words(stage.read()) == "found a=1"
+
+    stage.refers(2, mark=2)
+    stage.play.advance(50.0)
+    assert stage.now().current_until == EPOCH + 100
+
+
 def test_an_immutable_object_that_was_made_anew_is_replaced(stage: WatcherStage) -> None:
     """Quirk K23: a kubelet serves the old one as long as anybody references it."""
     stage.store.add(secret(immutable=True, a="1"))

@@ -67,7 +67,9 @@ class TestTheApiServerIsAway:
         stage.refers()
         stage.api.go_away()
         stage.play.advance(30.0)
-        assert in_words(stage.read()) == "not_found for 30 s"
+        away = stage.read()
+        assert in_words(away) == "not_found for 30 s"
+        assert "unreachable" in away.reason
 
     def test_what_was_never_listed_is_not_synced(self, stage: WatcherStage) -> None:
         stage.api.go_away()

@@ -112,9 +112,18 @@ def stepped(tmp_path: Path) -> Iterator[Stepped]:
 
 def test_it_stops_in_the_reverse_order_of_its_start(stepped: Stepped) -> None:
     started = [actor.name for actor in stepped.system.describe() if actor.type != "supervisor"]
-    assert started == ["pod-manager", "source/file", "http-server"]
+    assert started == [
+        "pod-manager",
+        "secret-manager",
+        "configmap-manager",
+        "source/file",
+        "event-feed",
+        "http-server",
+    ]
     assert stepped.stop() == 0
-    assert stepped.ended == ["http-server", "source/file", "sources", "pod-manager", "actorlet"]
+    actors = [name for name in stepped.ended if name in started]
+    assert actors == started[::-1]
+    assert stepped.ended[-1] == "actorlet"
 
 
 def test_it_is_responsive_as_long_as_it_runs(stepped: Stepped) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, TypeVar
 
+from tests.support.canary import LOOKOUT
 from tests.support.http_client import PATIENCE, fetch
 
 T = TypeVar("T")
@@ -75,6 +76,8 @@ class AgentProcess:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+        if self.log_file.exists():
+            LOOKOUT.look("the log of an agent", self.log())
 
     def write(self, name: str, text: str) -> None:
         """Put a file into the directory in one step, as editors and deployments do."""

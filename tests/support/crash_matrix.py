@@ -4,7 +4,8 @@ A story is a list of actions on a ``World``: an agent, or a part of one, and wha
 told once undisturbed; then once for every step of the schedule and every victim with a crash right
 there, and once for every message that a victim handles, with a crash in its place and a crash after
 it. However it is told, it must end the same, and nothing may be lost that the undisturbed telling
-keeps. Every actor of the tree is a victim, since the tree is what the crashes are hidden in.
+keeps. Every actor of the tree is a victim, since the tree is what the crashes are hidden in; and so is
+whoever a dynamic supervisor starts in the course of the story, from then on.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import random
 import shutil
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -23,7 +24,18 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from typing_extensions import override
 
-from actors.kernel import AnySpec, BaseActor, ChildSpec, Key, Steps, SupervisorSpec
+from actors.kernel import (
+    AnySpec,
+    BaseActor,
+    ChildSpec,
+    DynamicMessage,
+    DynamicSpec,
+    Key,
+    Port,
+    StartChild,
+    Steps,
+    SupervisorSpec,
+)
 from actors.kernel.envelope import Crash
 from tests.support.stage import Stage
 
@@ -85,6 +97,24 @@ class Schedule(Steps):
         return True
 
 
+class Cradle(Port[DynamicMessage]):
+    """The address of a dynamic supervisor, whose children are made victims before it hears of them."""
+
+    def __init__(
+        self,
+        supervisor: Port[DynamicMessage],
+        endangered: Callable[[ChildSpec[Any]], ChildSpec[Any]],
+    ) -> None:
+        self._supervisor = supervisor
+        self._endangered = endangered
+
+    @override
+    def tell(self, message: DynamicMessage, /) -> None:
+        if isinstance(message, StartChild):
+            message = StartChild(spec=self._endangered(message.spec))
+        self._supervisor.tell(message)
+
+
 @dataclass(frozen=True)
 class End:
     """What is compared, without times, epochs and whatever else a crash may change."""
@@ -118,6 +148,8 @@ class World(ABC):
         telling.folder.mkdir()
         self.seen: Counter[Key[Any]] = Counter()
         self.victims: list[Key[Any]] = []
+        self.born: dict[Key[Any], int] = {}
+        """The step of the schedule at which a victim was asked for, if that was not the first."""
         self.steps, self.handled = 0, self.seen
         """How many steps the story took, and how many messages each victim handled in it."""
         self._blow = blow = telling.blow
@@ -160,8 +192,19 @@ class World(ABC):
         """Return ``spec`` with every actor in it made a victim."""
         if isinstance(spec, SupervisorSpec):
             return replace(spec, children=tuple(map(self._endangered, spec.children)))
-        assert isinstance(spec, ChildSpec)  # nobody is spawned while a story is told
+        if isinstance(spec, DynamicSpec):
+            return spec  # it has no children before somebody asks its ``_cradle`` for them
         self.victims.append(spec.key)
+        return replace(spec, factory=partial(self._make_victim, spec))
+
+    def _cradle(self, key: Key[DynamicMessage]) -> Port[DynamicMessage]:
+        """Return the address of a dynamic supervisor all of whose children are victims."""
+        return Cradle(self.play.port(key), self._endangered_newcomer)
+
+    def _endangered_newcomer(self, spec: ChildSpec[M]) -> ChildSpec[M]:
+        if spec.key not in self.victims:
+            self.victims.append(spec.key)
+            self.born[spec.key] = self._schedule.taken
         return replace(spec, factory=partial(self._make_victim, spec))
 
     def _make_victim(self, spec: ChildSpec[M]) -> BaseActor[M]:
@@ -198,13 +241,17 @@ class Matrix(Generic[W]):
     differences: list[str] = field(default_factory=list)
     """Which blows made the story end otherwise, and how."""
 
-    def run(self, seeds: range, every: int = 1) -> None:
-        """Tell the story with ``every`` so many-th blow, others with each seed, which is a schedule."""
+    def run(self, seeds: range, every: int = 1, every_message: int | None = None) -> None:
+        """Tell the story with ``every`` so many-th blow, others with each seed, which is a schedule.
+
+        With ``every_message`` that is how many of those that are at a message are taken. They are few,
+        and hit more often than those between two of them.
+        """
         for seed in seeds:
             world, undisturbed = self._tell(seed, None)
             assert not world.was_struck
-            first = (seed - seeds.start) * every // len(seeds)
-            for blow in islice(_blows(world), first, None, every):
+            part = (seed - seeds.start) / len(seeds)
+            for blow in _sample(_blows(world), every, every_message or every, part):
                 self.differences += [
                     f"seed {seed}, {blow.victim.path} {blow.how} {blow.at}: {difference}"
                     for difference in self._differences(undisturbed, seed, blow)
@@ -227,11 +274,20 @@ class Matrix(Generic[W]):
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def _sample(blows: Iterable[Blow], every: int, every_message: int, part: float) -> Iterator[Blow]:
+    """Return some of ``blows``, beginning with another one for each ``part`` of 1."""
+    all_blows = list(blows)
+    steps = [blow for blow in all_blows if blow.how is How.BETWEEN]
+    messages = [blow for blow in all_blows if blow.how is not How.BETWEEN]
+    for some, stride in ((steps, every), (messages, every_message)):
+        yield from islice(some, int(part * stride), None, stride)
+
+
 def _blows(undisturbed: World) -> Iterator[Blow]:
     for victim in undisturbed.victims:
-        for how, count in (
-            (How.BETWEEN, undisturbed.steps),
-            (How.INSTEAD, undisturbed.handled[victim]),
-            (How.AFTER, undisturbed.handled[victim]),
+        for how, first, last in (
+            (How.BETWEEN, undisturbed.born.get(victim, 0), undisturbed.steps),
+            (How.INSTEAD, 0, undisturbed.handled[victim]),
+            (How.AFTER, 0, undisturbed.handled[victim]),
         ):
-            yield from (Blow(victim, how, at) for at in range(1, count + 1))
+            yield from (Blow(victim, how, at) for at in range(first + 1, last + 1))

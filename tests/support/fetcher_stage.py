@@ -32,6 +32,7 @@ from actors.object_fetcher import (
     ObjectFetcherMessage,
     fetcher_key,
 )
+from tests.support.canary import hidden
 from tests.support.fake_api import FakeApi
 from tests.support.probe import Probe
 from tests.support.stage import Stage
@@ -51,7 +52,7 @@ def secret(name: str = "s1", **data: str) -> JsonObject:
 
 
 def _encoded(data: dict[str, str]) -> dict[str, str]:
-    return {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
+    return {key: base64.b64encode(hidden(value).encode()).decode() for key, value in data.items()}
 
 
 class CallsOfCache(Port[CallApi]):
@@ -80,7 +81,8 @@ class FetcherStage:
         self.calls = CallsOfCache(self.api.calls)
         self.manager: Probe[HolderFact] = Probe()
         self.reader: Probe[ObjectRead] = Probe()
-        self.memories = {name: FetcherMemory() for name in names}
+        # None is asked for sooner than another.
+        self.memories = {name: FetcherMemory(phase=0.0) for name in names}
         self._mode = mode
         backoff = Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0))
         children = tuple(self._spec(name) for name in names)
@@ -99,9 +101,19 @@ class FetcherStage:
 
     # --- the agent's side ----------------------------------------------------------------------------
 
-    def refers(self, count: int = 1, *, mark: int = 1, name: str = "s1") -> None:
-        """Have so many pods reference a Secret, the latest of them since ``mark``."""
-        told = ReferencesAre(references=count, newest=Mark(mark), is_followed=False)
+    def refers(
+        self, count: int = 1, *, mark: int = 1, name: str = "s1", followed: float | None = None
+    ) -> None:
+        """Have so many pods reference a Secret, the latest of them since ``mark``.
+
+        ``followed`` is the time to live in seconds of one that somebody follows.
+        """
+        told = ReferencesAre(
+            references=count,
+            newest=Mark(mark),
+            is_followed=followed is not None,
+            time_to_live=Seconds(60.0 if followed is None else followed),
+        )
         self.play.tell(fetcher_key(secret_id(name)), told)
 
     def refers_to(self, *, pods: int = 1, **marks: int) -> None:
@@ -142,6 +154,29 @@ class FetcherStage:
                 self.reads(name, ttl=ttl)
         self.play.settle()
         return self.reader.drain()
+
+    def asked_after(self, *waits: float) -> list[list[str]]:
+        """Return the requests that came within each of these waits, in seconds, in which nobody reads."""
+        asked = []
+        for wait in waits:
+            self.play.advance(wait)
+            asked.append(self.asked())
+        return asked
+
+    def has_phases(self, step: float) -> None:
+        """Have each fetcher ask a little later than the one before it, if nobody reads."""
+        for number, memory in enumerate(self.memories.values()):
+            memory.phase = (number + 0.5) * step
+
+    def follows_all(self, ttl: float) -> None:
+        """Have somebody begin to follow all Secrets."""
+        for name in self.memories:
+            self.refers(name=name, followed=ttl)
+
+    def stops(self) -> None:
+        """Have what was told be heard, and stop all fetchers, as the end of the agent does."""
+        self.play.settle()
+        self.play.stop()
 
     def answers(self) -> list[str]:
         """Return the verdicts since the last look."""
@@ -207,7 +242,7 @@ def fetcher_stage(*names: str, mode: FetchMode = FetchMode.CACHE) -> Iterator[Fe
     try:
         yield stage
         errors = [ended.error for ended in stage.play.endings]
-        assert [error for error in errors if "InjectedCrashError" not in error] == []
+        assert [error for error in errors if error and "InjectedCrashError" not in error] == []
     finally:
         stage.play.stop()
 

@@ -9,6 +9,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from tests.support.canary import LOOKOUT
+
 PATIENCE = 15.0
 """Seconds until an answer is missed. Only a failing test waits this long."""
 
@@ -34,7 +36,9 @@ def fetch(port: int, path: str, method: str = "GET", **headers: str) -> Answer:
     try:
         connection.request(method, path, headers=headers)
         answer = connection.getresponse()
-        return Answer(answer.status, dict(answer.headers), answer.read().decode())
+        text = answer.read().decode()
+        LOOKOUT.look(f"{method} {path}", f"{answer.headers} {text}")
+        return Answer(answer.status, dict(answer.headers), text)
     finally:
         connection.close()
 
@@ -55,7 +59,9 @@ class EventStream:
             if line == "\n":
                 break
             block.append(line)
-        return "".join(block).removesuffix("\n")
+        text = "".join(block).removesuffix("\n")
+        LOOKOUT.look("an event", text)
+        return text
 
     def event(self) -> tuple[str, Any]:
         """Return name and data of the next event; fails on anything else."""

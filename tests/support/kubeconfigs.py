@@ -16,9 +16,10 @@ from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
 from kube.access import Access, Credentials, CredentialsError
 from kube.credentials import KubeconfigCredentials
+from tests.support import canary
 from tests.support.clock import ManualClock
 
-CANARY = "canary-3f9c7b"
+CANARY = canary.CANARY
 """Stands for what nobody may see: part of each token and password."""
 TOKEN = f"{CANARY}-token"
 SERVER = "https://api.example:6443"

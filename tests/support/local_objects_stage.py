@@ -27,13 +27,14 @@ from sources.local_objects import (
     LocalObjectsMessage,
     LocalObjectsRules,
 )
+from tests.support import canary
 from tests.support.clock import EPOCH
 from tests.support.files_stage import SCAN, FilesStage
 from tests.support.probe import Probe
 from tests.support.stage import Stage, stage
 from tests.support.watchtower import Watchtower
 
-CANARY = "correct-horse-battery-staple"
+CANARY = canary.CANARY
 """A value that nobody may see but a reader."""
 
 

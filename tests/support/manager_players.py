@@ -44,10 +44,11 @@ from actors.messages.objects import (
 )
 from actors.messages.pods import API, Pod
 from actors.objects.hooks import ON_OBJECT_CHANGE
+from tests.support import canary
 from tests.support.builders import PodFields, make_pod
 from tests.support.probe import Probe
 
-CANARY = b"c4n4ry-0f-a-s3cret"
+CANARY = canary.CANARY.encode()
 """What every value holds: it is looked for where no value belongs."""
 
 NO_REFERENCES = ReferencesAre(references=0, newest=Mark(0), is_followed=False)
@@ -57,14 +58,19 @@ def needing(
     name: str = "web",
     *secrets: str,
     pull: Sequence[str] = (),
+    env: Sequence[str] = (),
     config_maps: Sequence[str] = (),
     hook: str = "",
     **fields: Any,
 ) -> Pod:
-    """Return a pod of the API server that mounts these objects, and pulls with others."""
+    """Return a pod of the API server that mounts these objects, and pulls and starts with others."""
     volumes: list[dict[str, Any]] = [{"name": s, "secret": {"secretName": s}} for s in secrets]
     volumes += [{"name": c, "configMap": {"name": c}} for c in config_maps]
-    spec = {"volumes": volumes, "imagePullSecrets": [{"name": secret} for secret in pull]}
+    spec = {
+        "volumes": volumes,
+        "imagePullSecrets": [{"name": secret} for secret in pull],
+        "containers": [{"envFrom": [{"secretRef": {"name": secret}} for secret in env]}],
+    }
     described = PodFields(source=API, spec=spec, annotations={ON_OBJECT_CHANGE: hook})
     return make_pod(name, **{**described, **fields})
 
@@ -155,11 +161,11 @@ class FakeHolder(PooledActor[FakeHolderMessage]):
     def receive(self, message: FakeHolderMessage, /) -> None:
         record = self._record
         match message:
-            case ReferencesAre(references=references):
+            case ReferencesAre(references=references, newest=newest):
                 record.references = message
                 record.heard.append(message)
                 if not references and not record.takes_its_time:
-                    self._manager.tell(HolderDone(object=record.object))
+                    self._manager.tell(HolderDone(object=record.object, newest=newest))
             case ReadObject():
                 record.reads.append(message)
                 is_known = record.references.references > 0

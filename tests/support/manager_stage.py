@@ -98,6 +98,7 @@ class ManagerStage:
         *,
         joined: bool = True,
         with_files: bool = True,
+        tells_changes: bool = True,
         seed: int = 0,
     ) -> None:
         self.kind = kind
@@ -117,6 +118,7 @@ class ManagerStage:
         """Holders made from here on let go when the test says so."""
         self._joined = joined
         self._with_files = with_files
+        self._tells_changes = tells_changes
         self._pod_memory = PodMemory()
         self.sources = {name: Source(self, name) for name in (FILE, API)}
         self.endanger: Callable[[ChildSpec[Any]], ChildSpec[Any]] = lambda spec: spec
@@ -136,14 +138,24 @@ class ManagerStage:
         """Tell the manager one after the other, and let everything that follows happen."""
         self.play.tell_all(self.key, *messages)
 
-    def tells_at_random(self, *messages: ObjectManagerOwnMessage) -> None:
-        """Tell the manager one after the other, with a few steps of the schedule in between."""
-        assert isinstance(self.runtime, Steps)
+    def tells_at_random(self, *messages: ObjectManagerOwnMessage, crashing: float = 0.0) -> None:
+        """Tell the manager one after the other, with a few steps of the schedule in between.
+
+        So often the manager crashes in between, and mostly has the time to come back.
+        """
         for message in messages:
             self.play.port(self.key).tell(message)
-            for _ in range(self.chance.randrange(12)):
-                self.runtime.step()
+            self._take_steps(12)
+            if self.chance.random() < crashing:
+                self.play.system.crash(self.key.path, pykka.ThreadingFuture())
+                self._take_steps(6)
+                self.play.advance(self.chance.choice([0.0, 0.3, 0.3]))
         self.play.settle()
+
+    def _take_steps(self, less_than: int) -> None:
+        assert isinstance(self.runtime, Steps)
+        for _ in range(self.chance.randrange(less_than)):
+            self.runtime.step()
 
     # --- reading and following -------------------------------------------------------------------------
 
@@ -229,7 +241,11 @@ class ManagerStage:
             node=self.node,
             me=me,
         )
-        holders = Holders(make_spec=self.make_spec, address=self.play.port)
+        holders = Holders(
+            make_spec=self.make_spec,
+            address=self.play.port,
+            tells_changes=self._tells_changes,
+        )
         return ObjectManager(
             self.kind, ports, holders if self._joined else None, self.memory, Random(1)
         )
@@ -255,10 +271,18 @@ def manager_stage(
     *,
     joined: bool = True,
     with_files: bool = True,
+    tells_changes: bool = True,
     seed: int = 0,
 ) -> Iterator[ManagerStage]:
     """Start a manager that knows nothing."""
-    stage = ManagerStage(kind, runtime, joined=joined, with_files=with_files, seed=seed)
+    stage = ManagerStage(
+        kind,
+        runtime,
+        joined=joined,
+        with_files=with_files,
+        tells_changes=tells_changes,
+        seed=seed,
+    )
     stage.play.start()
     try:
         yield stage

@@ -66,6 +66,13 @@ def make_static(name: str = "web", content: str = "1", **fields: Unpack[PodField
     return make_pod(f"{name}-{NODE}", **described)
 
 
+def make_secretive(name: str = "web", content: str = "secret", source: SourceName = FILE) -> Pod:
+    """Return a static pod that reads a Secret, which no API server lets a node show."""
+    volume = {"name": "tls", "secret": {"secretName": "web-tls"}}
+    spec = {"nodeName": NODE, "volumes": [volume]}
+    return make_static(name, content, source=source, spec=spec)
+
+
 class Source(Probe[SourceMessage]):
     """A static source, and the newest word of MirrorKeeper that it heard."""
 

@@ -13,6 +13,7 @@ from typing_extensions import override
 from actors.messages.api import ApiRequest, Verb
 from actors.messages.objects import ObjectKind
 from actors.messages.pods import JsonObject
+from tests.support.canary import hidden
 from tests.support.fake_api import FakeApi
 from tests.support.stage import Stage
 from tests.support.watchtower import Watchtower
@@ -54,6 +55,7 @@ class Administrator(ABC):
         """Have everybody reach them again."""
 
     def _document(self, name: str, namespace: str, data: dict[str, str]) -> JsonObject:
+        data = {key: hidden(each) for key, each in data.items()}
         if self.kind is ObjectKind.SECRET:
             data = {key: base64.b64encode(each.encode()).decode() for key, each in data.items()}
         metadata = {"namespace": namespace, "name": name}

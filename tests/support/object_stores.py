@@ -271,7 +271,7 @@ class ObjectWorld:
     def _fetcher(self, wanted: ObjectId, mode: FetchMode) -> ChildSpec[Any]:
         manager = self.play.port(_MANAGERS[wanted.kind])
         ports = FetcherPorts(calls=self.api.calls, manager=manager)
-        memory = FetcherMemory()
+        memory = FetcherMemory(phase=0.5)
         self._holders_memories.append(memory)
         make = partial(ObjectFetcher, wanted, mode, ports, memory)
         return isolated(fetcher_key(wanted), make)

@@ -8,11 +8,16 @@ from typing import Generic, TypeVar
 from typing_extensions import override
 
 from actors.kernel import Port
+from tests.support.canary import LOOKOUT
 
 M = TypeVar("M")
 
 PATIENCE = 5.0
 """Seconds until a message that should come is missed. Only a failing test waits this long."""
+
+
+_WITH_VALUES = frozenset(f"actors.messages.{name}" for name in ("objects", "watches", "api"))
+"""Where messages are that have values of Secrets in them, which their ``repr`` must not show."""
 
 
 class Probe(Port[M], Generic[M]):
@@ -23,6 +28,8 @@ class Probe(Port[M], Generic[M]):
 
     @override
     def tell(self, message: M, /) -> None:
+        if type(message).__module__ in _WITH_VALUES:
+            LOOKOUT.look("repr of a message", repr(message))
         self._told.put(message)
 
     def next(self) -> M:

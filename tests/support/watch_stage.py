@@ -7,6 +7,7 @@ import json
 import random
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -36,19 +37,26 @@ from kube.access import Access, Credentials
 from kube.clients import streaming_client
 from kube.streams.lanes import MakeClient
 from kube.watches import WATCHES, Watches, WatchMemory, WatchRules
+from tests.support.canary import hidden
 from tests.support.http2_server import PATIENCE, Exchange, Http2Server
 from tests.support.probe import Probe
 from tests.support.stage import Stage, live_stage
 
 Answer: TypeAlias = Callable[[Exchange], Awaitable[None]]
 
+PASSWORD = b64encode(hidden("1").encode()).decode()
 PODS = WatchTarget(path="/api/v1/pods", field_selector="spec.nodeName=n1")
 
 
 def secret(name: str, version: str, **data: str) -> dict[str, Any]:
-    """Return a Secret as events have it."""
+    """Return a Secret as events have it, with a value that nobody may see."""
     metadata = {"name": name, "namespace": "default", "resourceVersion": version}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": metadata,
+        "data": {"password": PASSWORD, **data},
+    }
 
 
 def secret_target(name: str) -> WatchTarget:

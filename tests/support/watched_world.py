@@ -22,6 +22,7 @@ from actors.messages.watches import (
     WatchFailed,
     WatchRecovered,
 )
+from tests.support.canary import hidden
 from tests.support.watcher_stage import NAME, NAMESPACE, TARGET
 
 AWAY = ApiFailure(kind=FailureKind.UNREACHABLE, retry=Retry.AFTER_DELAY, sentence="away")
@@ -85,7 +86,7 @@ class Server:
         return str(self.present.version + 1)
 
     def _document(self, uid: str, *, immutable: bool) -> JsonObject:
-        index = base64.b64encode(str(self.index + 1).encode()).decode()
+        index = base64.b64encode(hidden(str(self.index + 1)).encode()).decode()
         metadata = {"namespace": NAMESPACE, "name": NAME, "uid": uid}
         return {
             "kind": "Secret",

@@ -34,6 +34,7 @@ from actors.object_watcher import (
     watcher_key,
 )
 from actors.objects.places import object_target
+from tests.support.canary import hidden, revealed
 from tests.support.fake_api import FakeApi
 from tests.support.probe import Probe
 from tests.support.stage import Stage
@@ -57,7 +58,9 @@ RULES = WatcherRules(
 
 def secret(name: str = NAME, *, immutable: bool = False, **data: str) -> JsonObject:
     """Return a Secret as somebody writes it."""
-    encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
+    encoded = {
+        key: base64.b64encode(hidden(value).encode()).decode() for key, value in data.items()
+    }
     metadata = {"namespace": NAMESPACE, "name": name}
     document = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded}
     return {**document, "immutable": True} if immutable else document
@@ -227,7 +230,7 @@ def in_words(answer: ObjectRead) -> str:
     """Return an answer as ``found a=1``, ``stale a=1 for 3 s``, ``not_found``."""
     words = [str(answer.verdict)]
     if answer.value is not None:
-        words += [f"{key}={text.decode()}" for key, text in sorted(answer.value.data.items())]
+        words += [f"{key}={revealed(text)}" for key, text in sorted(answer.value.data.items())]
     if answer.age is not None:
         words.append(f"for {answer.age:.3g} s")
     return " ".join(words)

@@ -106,8 +106,40 @@ def test_what_is_wrong_is_said_once() -> None:
         watches=replace(WELL.watches, watches=(failing, failing, PODS)),
     )
     assert api_server(state) == Check(
-        name="api-server", ok=False, text=f"cannot renew lease n1; {REFUSED}"
+        name="api-server", ok=False, text=f"cannot renew lease n1; {REFUSED} (and 2 more)"
     )
+
+
+def failing_secret(name: str, namespace: str = "shop", verb: str = "list") -> WatchDescribed:
+    """Return how the watch of a Secret is that its node may not read."""
+    path = f"/api/v1/namespaces/{namespace}/secrets"
+    error = (
+        f"cannot {verb} {path} (metadata.name={name}) at {SERVER} as n1: forbidden: secrets "
+        f'"{name}" is forbidden: User "n1" cannot {verb} resource "secrets" in the namespace '
+        f'"{namespace}": no relationship found'
+    )
+    target = WatchTarget(path=path, field_selector=f"metadata.name={name}")
+    return replace(PODS, target=target, state="waiting", error=error)
+
+
+def test_thousands_of_objects_that_fail_for_one_reason_are_one_sentence_and_a_count() -> None:
+    assert isinstance(WELL.watches, WatchesDescribed)
+    failing = tuple(failing_secret(f"s{number}") for number in range(4_998))
+    other = failing_secret("db", "other")
+    state = replace(WELL, watches=replace(WELL.watches, watches=(*failing, PODS, other)))
+    assert api_server(state).text == f"{failing[0].error} (and 4,997 more); {other.error}"
+
+
+def test_a_server_that_is_away_is_one_reason_in_all_namespaces() -> None:
+    assert isinstance(WELL.watches, WatchesDescribed)
+    secrets = (failing_secret("a", "shop"), failing_secret("b", "other"))
+    text = "cannot watch {} ({}) at somewhere: connection refused"
+    failing = tuple(
+        replace(each, error=text.format(each.target.path, each.target.field_selector))
+        for each in secrets
+    )
+    state = replace(WELL, watches=replace(WELL.watches, watches=failing))
+    assert api_server(state).text == f"{failing[0].error} (and 1 more)"
 
 
 def test_all_that_is_wrong_with_calls_is_said() -> None:
@@ -124,7 +156,8 @@ def test_of_many_reasons_the_first_few_are_shown() -> None:
     assert isinstance(WELL.watches, WatchesDescribed)
     failing = tuple(replace(PODS, error=f"reason {number}") for number in range(1_000))
     state = replace(WELL, watches=replace(WELL.watches, watches=failing))
-    assert api_server(state).text.count("reason") == 5
+    shown = api_server(state).text.split("; ")
+    assert shown == [*(f"reason {number}" for number in range(5)), "and 995 more reasons"]
 
 
 def test_who_does_not_answer_is_wrong_too() -> None:

@@ -11,7 +11,13 @@ from actors.http import documents, health
 from actors.http.answers import Unanswered
 from actors.http.health import Check
 from actors.http.metrics import Measured, exposition
-from actors.kernel import SECONDS_BUCKETS, ActorDescription, RoleStatistics
+from actors.kernel import (
+    SECONDS_BUCKETS,
+    ActorDescription,
+    CrowdSummary,
+    RoleStatistics,
+    TreeSummary,
+)
 from actors.messages.pods import FILE, HTTP, PodUid
 from actors.messages.sources import (
     Epoch,
@@ -56,6 +62,24 @@ def actor(name: str, state: str = "running", **more: object) -> ActorDescription
         last_error="",
     )
     return dataclasses.replace(well, **more)  # type: ignore[arg-type]  # fields by name
+
+
+def crowd(**more: object) -> CrowdSummary:
+    """Return how those who come and go are when they are well."""
+    well = CrowdSummary(
+        name="objects/*",
+        supervisor="objects",
+        states={"running": 4_998},
+        mailbox=0,
+        is_failing=False,
+        not_running=(),
+    )
+    return dataclasses.replace(well, **more)  # type: ignore[arg-type]  # fields by name
+
+
+def tree(*loops: ActorDescription, crowds: tuple[CrowdSummary, ...] = ()) -> TreeSummary:
+    """Return a tree of these."""
+    return TreeSummary(loops=loops, crowds=crowds)
 
 
 # Documents.
@@ -136,7 +160,37 @@ def test_what_a_verdict_on_a_local_object_is_about_is_no_pod() -> None:
 def test_only_an_actor_that_failed_too_often_is_not_well(
     shown: ActorDescription, check: Check
 ) -> None:
-    assert health.loops([shown]) == [check]
+    assert health.loops(tree(shown)) == [check]
+
+
+BAD = actor("objects/secrets/shop/db", "failed", last_error="a bug")
+
+
+def test_those_who_come_and_go_are_one_line_and_another_for_who_does_not_run() -> None:
+    objects = crowd(
+        states={"running": 4_998, "failed": 1, "backoff": 1},
+        not_running=(BAD, actor("objects/secrets/shop/web", "backoff", last_error="a bug")),
+    )
+    shown = tree(actor("objects"), crowds=(objects,))
+    assert health.loops(shown) == [
+        Check(name="objects", ok=True),
+        Check(name="objects/*", ok=True, text="4,998 running, 1 failed, 1 backoff"),
+    ]
+    assert health.members(shown) == [
+        Check(name="objects/secrets/shop/db", ok=False, text="failed: a bug"),
+        Check(name="objects/secrets/shop/web", ok=True, text="backoff: a bug"),
+    ]
+
+
+def test_those_who_come_and_go_are_not_well_when_most_of_them_fail() -> None:
+    failing = crowd(states={"failed": 9}, is_failing=True)
+    assert health.loops(tree(crowds=(failing,))) == [
+        Check(name="objects/*", ok=False, text="9 failed")
+    ]
+
+
+def test_where_nobody_came_there_is_no_line_of_them() -> None:
+    assert health.loops(tree(crowds=(crowd(states={}),))) == []
 
 
 @pytest.mark.parametrize(
@@ -196,7 +250,7 @@ NOTHING = Measured(
     node_name="node1",
     pods=NO_PODS,
     sources=(),
-    tree=(),
+    tree=tree(),
     roles=(),
     dead_letters={},
     objects=(),
@@ -252,15 +306,21 @@ def test_a_source_that_was_never_seen_has_no_time_of_it() -> None:
 
 
 def test_actors_are_counted_by_role_so_that_ten_thousand_are_one_row() -> None:
-    tree = (
-        actor("watcher/secret/a", mailbox=2),
-        actor("watcher/secret/b", mailbox=3),
-        actor("watcher/secret/c", "backoff"),
+    measured = tree(
+        actor("source/file", mailbox=2),
+        actor("source/http", "backoff", mailbox=3),
+        actor("objects"),
+        crowds=(crowd(states={"running": 9_998, "failed": 2}, mailbox=7),),
     )
-    found = samples(dataclasses.replace(NOTHING, tree=tree))
-    assert found["actorlet_actors", "watcher", "running"] == 2.0
-    assert found["actorlet_actors", "watcher", "backoff"] == 1.0
-    assert found["actorlet_mailbox_depth", "watcher"] == 5.0
+    found = samples(dataclasses.replace(NOTHING, tree=measured))
+    assert {key[1:]: n for key, n in found.items() if key[0] == "actorlet_actors"} == {
+        ("source", "running"): 1.0,
+        ("source", "backoff"): 1.0,
+        ("objects", "running"): 9_999.0,
+        ("objects", "failed"): 2.0,
+    }
+    assert found["actorlet_mailbox_depth", "source"] == 5.0
+    assert found["actorlet_mailbox_depth", "objects"] == 7.0
 
 
 def test_what_the_kernel_counts_is_shown_by_role() -> None:

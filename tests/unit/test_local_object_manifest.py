@@ -18,8 +18,8 @@ from sources.file_signature import Signature
 from sources.local_object_manifest import DecodedObject, LocalObject, admit, decode_object
 from sources.manifest import Refused
 from sources.manifest_directory import Content, Entry
+from tests.support.canary import CANARY
 
-CANARY = "correct-horse"
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}}
 CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "app"}}
 
@@ -182,9 +182,10 @@ def test_what_is_not_one_secret_or_config_map_is_refused_as_a_whole(text: str, r
         ({"metadata": {"name": "a", "namespace": "b.c"}}, "metadata.namespace (line 1): must be a"),
         ({"metadata": {"name": "a", "uid": "b/c"}}, "metadata.uid (line 1): must have no '/'"),
         ({"metadata": {"name": "a", "labels": {"b": "c d"}}}, "metadata.labels.b (line 1): must"),
-        ({"data": {"a/b": ""}}, 'Secret default/db cannot be used: data["a/b"] is no key'),
-        ({"data": {"..a": ""}}, 'Secret default/db cannot be used: data["..a"] is no key'),
-        ({"data": {"a": CANARY}}, 'Secret default/db cannot be used: data["a"] is no base64'),
+        ({"data": {"a/b": ""}}, 'data["a/b"] (line 1): is no key that an object can have'),
+        ({"data": {"..a": ""}}, 'data["..a"] (line 1): is no key that an object can have'),
+        ({"data": {"a": CANARY}}, "data.a (line 1): is no base64"),
+        ({"stringData": {"a/b": CANARY}}, 'stringData["a/b"] (line 1): is no key that an object'),
         ({"data": CANARY}, "data (line 1): must be an object, not a string"),
         ({"stringData": {"a": 1}}, "stringData.a (line 1): must be a string, not a number"),
         ({"stringData": {"a": "\ud800"}}, "stringData.a: holds half a surrogate pair"),
@@ -195,11 +196,11 @@ def test_what_is_not_one_secret_or_config_map_is_refused_as_a_whole(text: str, r
         ({"type": "kubernetes.io/dockercfg"}, 'data[".dockercfg"] (line 1): a Secret of type'),
         (
             {"type": "kubernetes.io/dockercfg", "stringData": {".dockercfg": CANARY}},
-            'data[".dockercfg"] (line 1): must be a JSON object',
+            'stringData[".dockercfg"] (line 1): must be a JSON object',
         ),
         (
             {"type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": "[1]"}},
-            'data[".dockerconfigjson"] (line 1): must be a JSON object',
+            'stringData[".dockerconfigjson"] (line 1): must be a JSON object',
         ),
         (
             {"type": "kubernetes.io/service-account-token"},
@@ -212,6 +213,26 @@ def test_what_an_api_server_refuses_is_refused(change: dict[str, Any], reason: s
     assert outcome.code is RejectReason.INVALID
     assert outcome.reason.startswith(reason)
     assert CANARY not in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("data:\n  good: YQ==\n  bad: canary!\n", "data.bad (line 6): is no base64"),
+        ("stringData:\n  good: canary\n  b/d: canary\n", 'stringData["b/d"] (line 6): is no key'),
+        (
+            "data: {a/b: YQ==}\nstringData:\n  a/b: canary\n",
+            'stringData["a/b"] (line 6): is no key',
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_entry_is_told_of_the_line_where_it_stands(
+    text: str, place: str
+) -> None:
+    outcome = refused(f"apiVersion: v1\nkind: Secret\nmetadata: {{name: db}}\n{text}")
+    assert outcome.reason.startswith(place)
+    assert outcome.pod == "Secret default/db"
+    assert "canary" not in outcome.reason
 
 
 def test_a_key_cannot_be_both_text_and_binary() -> None:

@@ -29,8 +29,14 @@ def warnings(hook: str | None, spec: dict[str, Any], rules: ManifestRules = LOCA
 
 
 @pytest.mark.parametrize("hook", ["signal:SIGHUP", "restart,splay=30s", "none", "", None])
-@pytest.mark.parametrize("spec", [IN_ENV, IN_VOLUME, IN_ENV | FOR_PULLS])
+@pytest.mark.parametrize("spec", [IN_VOLUME, IN_ENV | IN_VOLUME, IN_VOLUME | FOR_PULLS])
 def test_a_hook_that_can_be_read_is_taken(hook: str | None, spec: dict[str, Any]) -> None:
+    assert warnings(hook, spec) == ()
+
+
+@pytest.mark.parametrize("hook", ["restart", "none"])
+@pytest.mark.parametrize("spec", [IN_ENV, IN_ENV | FOR_PULLS])
+def test_a_restart_is_for_variables_too(hook: str, spec: dict[str, Any]) -> None:
     assert warnings(hook, spec) == ()
 
 
@@ -51,11 +57,20 @@ def test_an_annotation_is_never_quoted(hook: str) -> None:
     assert "c4n4ry" not in warning
 
 
-@pytest.mark.parametrize("hook", ["signal:SIGHUP", "restart"])
 @pytest.mark.parametrize("spec", [{}, FOR_PULLS])
-def test_a_hook_that_no_change_can_concern_is_warned_of(hook: str, spec: dict[str, Any]) -> None:
-    assert warnings(hook, spec) == (
+def test_a_restart_that_no_change_can_concern_is_warned_of(spec: dict[str, Any]) -> None:
+    assert warnings("restart", spec) == (
         f"{HOOK} (line 1): has no effect: the containers of the pod use no Secret and no ConfigMap",
+    )
+
+
+@pytest.mark.parametrize("spec", [{}, FOR_PULLS, IN_ENV, IN_ENV | FOR_PULLS])
+def test_a_signal_that_no_change_can_concern_is_warned_of(spec: dict[str, Any]) -> None:
+    """A process that runs never sees a new variable."""
+    (warning,) = warnings("signal:SIGHUP", spec)
+    assert warning == (
+        f"{HOOK} (line 1): has no effect: no volume of the pod uses a Secret or a ConfigMap, and a"
+        " program that runs sees no other changes"
     )
 
 

@@ -12,6 +12,7 @@ from actors.mirrors.plan import (
     LOOK,
     NAME_BACKOFF,
     NOTHING,
+    REFUSED,
     Create,
     Delete,
     Situation,
@@ -26,7 +27,7 @@ from actors.mirrors.plan import (
     pause,
 )
 from tests.support.builders import DELETED_AT
-from tests.support.mirror_stage import NODE, make_static, mirror_made_by
+from tests.support.mirror_stage import NODE, make_secretive, make_static, mirror_made_by
 
 WEB = make_static()
 N1 = NodeIs(name=NODE, uid=NodeUid("node-1"), is_deleting=False, document={})
@@ -43,6 +44,7 @@ OUTDATED = mirror(make_static(content="0"))
 FORMER = mirror(owner="former")
 DELETING = mirror(deletionTimestamp=DELETED_AT)
 SECOND = mirror(uid="m2")
+SECRETIVE = make_secretive()
 CREATE, DELETE = Create(WEB, N1), Delete(RIGHT.uid)
 
 BOTH = frozenset({FILE, HTTP})
@@ -89,6 +91,14 @@ def situation(
         (situation(WEB, RIGHT, SECOND), LOOK),
         (situation(WEB, RIGHT, is_in_doubt=True), LOOK),
         (situation(WEB, is_in_doubt=True, node=None), LOOK),
+        (situation(SECRETIVE), REFUSED),
+        (situation(SECRETIVE, node=None), REFUSED),
+        (situation(SECRETIVE, is_in_doubt=True), LOOK),
+        (situation(SECRETIVE, RIGHT), DELETE),
+        (situation(SECRETIVE, RIGHT, node=None), DELETE),
+        (situation(SECRETIVE, DELETING), DELETE),
+        (situation(SECRETIVE, mirror(SECRETIVE)), NOTHING),
+        (situation(SECRETIVE, mirror(SECRETIVE, owner="former")), DELETE),
         (situation(None), NOTHING),
         (situation(None, is_in_doubt=True), LOOK),
         (situation(None, RIGHT), DELETE),

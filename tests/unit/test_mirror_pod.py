@@ -11,6 +11,7 @@ from actors.messages.api import Verb
 from actors.messages.node import NodeIs, NodeUid
 from actors.messages.pods import CONFIG_MIRROR, CONTENT_DIGEST, FullName, Pod, PodUid
 from actors.mirrors.pod import (
+    can_be_shown,
     creation,
     deletion,
     full_name_parts,
@@ -208,3 +209,19 @@ def test_a_mirror_without_digest_shows_no_pod_that_has_one() -> None:
     mirror = make_pod(mirror=WEB.uid)
     assert not shows(mirror, WEB)
     assert shows(mirror, make_pod(config_hash=WEB.uid))
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({}, True),
+        ({"volumes": [{"name": "a", "emptyDir": {}}]}, True),
+        ({"volumes": [{"name": "a", "configMap": {"name": "conf"}}]}, False),
+        ({"imagePullSecrets": [{"name": "registry"}]}, False),
+        ({"initContainers": [{"envFrom": [{"secretRef": {"name": "db"}}]}]}, False),
+    ],
+)
+def test_a_pod_that_references_objects_cannot_be_shown(
+    spec: dict[str, Any], *, expected: bool
+) -> None:
+    assert can_be_shown(make_static(spec={"nodeName": NODE, **spec})) is expected

@@ -24,11 +24,11 @@ from actors.objects.values import (
     is_older,
     object_value,
 )
+from tests.support.canary import CANARY
 
 SECRET = ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="db")
 CONFIG_MAP = ObjectId(kind=ObjectKind.CONFIG_MAP, namespace="shop", name="db")
 
-CANARY = "c4n4ry-7f3a"
 CANARY_BASE64 = base64.b64encode(CANARY.encode()).decode()
 METADATA = {"name": "db", "namespace": "shop", "uid": "u1", "resourceVersion": "7"}
 
@@ -56,6 +56,22 @@ def flaw(wanted: ObjectId, **fields: Any) -> str:
     start = f"{wanted.kind} shop/db cannot be used: "
     assert sentence.startswith(start)
     return sentence.removeprefix(start)
+
+
+@pytest.mark.parametrize(
+    ("fields", "entry", "text"),
+    [
+        ({"data": {"a": CANARY}}, ("data", "a"), "is no base64"),
+        ({"data": {"a/b": "YQ=="}}, ("data", "a/b"), "is no key that an object can have"),
+        ({"data": []}, None, "data is no object"),
+    ],
+)
+def test_an_error_says_which_entry_it_is_about(
+    fields: dict[str, Any], entry: tuple[str, str] | None, text: str
+) -> None:
+    with pytest.raises(UnusableObjectError) as caught:
+        secret(**fields)
+    assert (caught.value.entry, caught.value.flaw) == (entry, text)
 
 
 def test_a_secret_is_decoded() -> None:

@@ -10,6 +10,7 @@ from actors.messages.changes import Op, PodChange
 from actors.messages.holders import NO_MARK
 from actors.messages.objects import Change, ObjectChanged, ObjectId, ObjectKind, Origin
 from actors.messages.pods import API, FILE, HTTP, Pod, PodUid
+from actors.objects.references import Use
 from stores.change_decisions import decisions
 from stores.reference_book import BookMemory, PodReferences, ReferenceBook
 from tests.support.builders import make_mirror
@@ -154,18 +155,67 @@ def test_what_a_source_says_of_a_pod_counts_before_what_it_was_registered_with(
     needs = book.get(WEB.uid)
     assert needs is not None
     assert (needs.hook, needs.is_ending) == (None, True)
-    assert needs.references == {TLS: True, DB: True}
+    assert needs.references == {TLS: {Use.VOLUME}, DB: {Use.VOLUME, Use.PULL}}
     assert book.pods() == 1
 
 
-def test_a_secret_for_pulling_alone_does_not_matter_to_a_pod_that_runs(
-    book: ReferenceBook,
+@pytest.mark.parametrize(
+    ("hook", "expected"),
+    [
+        ("restart", {"volume", "env", "volume and env"}),
+        ("signal:SIGHUP", {"volume", "volume and env"}),
+        ("none", set()),
+        ("nonsense", set()),
+    ],
+)
+def test_a_hook_is_for_objects_whose_changes_a_pod_that_runs_can_see(
+    book: ReferenceBook, hook: str, expected: set[str]
 ) -> None:
-    book.register(needing("web", "tls", pull=["db", "tls"], hook="restart"))
-    assert [pod.name for pod in book.pods_using(TLS)] == ["default/web"]
-    assert list(book.pods_using(DB)) == []
-    assert book.references(TLS).wants_changes
+    book.register(
+        needing(
+            *("web", "volume", "volume and env"),
+            pull=["pull", "volume"],
+            env=["env", "volume and env"],
+            hook=hook,
+        )
+    )
+    objects = list(book.objects())
+    assert {one.name for one in objects if book.references(one).wants_changes} == expected
+    assert {one.name for one in objects if list(book.hooked_pods(one))} == expected
+    assert len(objects) == 4
+
+
+def test_a_pod_has_all_the_uses_that_both_who_hold_it_say(book: ReferenceBook) -> None:
+    book.register(needing("web", env=["db"]))
+    book.replace(API, (needing("web", "db", hook="signal:SIGHUP"),))
+    assert book.references(DB).wants_changes
+    book.replace(API, (needing("web", pull=["db"], hook="signal:SIGHUP"),))
     assert not book.references(DB).wants_changes
+    book.replace(API, (needing("web", pull=["db"], hook="restart"),))
+    assert book.references(DB).wants_changes
+
+
+def test_who_wants_something_done_is_named_when_they_begin_to(book: ReferenceBook) -> None:
+    wants, other = needing("web", "db", hook="restart"), needing("web", "db", hook="signal:SIGHUP")
+    assert [pod.name for pod in book.replace(API, (wants,)).hooked] == ["default/web"]
+    assert not book.replace(API, (wants,)).hooked
+    assert not book.replace(API, (other,)).hooked
+    assert not book.register(wants).hooked
+    assert not book.replace(API, (WEB,)).hooked
+    assert not book.register(needing("other", pull=["db"], hook="restart")).hooked
+    assert not book.register(needing("other", env=["db"], hook="signal:SIGHUP")).hooked
+    changes = [PodChange(op=Op.ADD, pod=pod) for pod in (wants, needing("next", "db", hook="none"))]
+    assert [pod.name for pod in book.apply(changes).hooked] == ["default/web"]
+
+
+def test_references_of_one_use_share_what_says_so(book: ReferenceBook) -> None:
+    book.register(needing("web", "db", "tls", env=["tls"]))
+    book.register(needing("shop", "db", "tls", env=["tls"]))
+    web, shop = book.get(WEB.uid), book.get(needing("shop").uid)
+    assert web is not None
+    assert shop is not None
+    assert web.references[DB] is shop.references[DB]
+    assert web.references[TLS] is shop.references[TLS]
 
 
 def test_a_bad_annotation_is_named_once_for_each_that_is_told(book: ReferenceBook) -> None:
@@ -189,7 +239,7 @@ def test_the_book_keeps_no_document(book: ReferenceBook) -> None:
 
 
 def decided(book: ReferenceBook, about: ObjectChanged, *, was_known: bool = True) -> list[str]:
-    pods = book.pods_using(about.object)
+    pods = book.hooked_pods(about.object)
     made = decisions(about, pods, Random(7), was_known=was_known)
     return [f"{one.pod_name} {one.action} {one.signal}".strip() for one in made]
 
@@ -204,7 +254,7 @@ def test_each_pod_that_wants_something_decides(book: ReferenceBook) -> None:
 def test_a_splay_spreads_pods_over_the_whole_of_it(book: ReferenceBook) -> None:
     book.replace(FILE, [needing(f"p{n}", "db", hook="restart,splay=100s") for n in range(200)])
     delays = [
-        one.delay for one in decisions(changed(DB), book.pods_using(DB), Random(7), was_known=True)
+        one.delay for one in decisions(changed(DB), book.hooked_pods(DB), Random(7), was_known=True)
     ]
     assert len(set(delays)) == 200
     assert all(0 <= delay <= 100 for delay in delays)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from actors.messages.api import FailureKind
 from kube.errors import ApiError
 from kube.streams.lines import Event, Lines, event_of, is_too_new, page_of
+from tests.support.canary import CANARY
 from tests.support.watch_stage import event_line, secret, secret_list
 
 LIMIT = 1000
@@ -79,9 +80,6 @@ def test_the_last_page_has_no_token() -> None:
     first = page_of(json.dumps(secret_list("10", token="more")).encode())
     last = page_of(json.dumps(secret_list("10")).encode())
     assert (first.next, last.next) == ("more", "")
-
-
-CANARY = "hunter2"
 
 
 @pytest.mark.parametrize(

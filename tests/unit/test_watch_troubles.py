@@ -9,7 +9,7 @@ import pytest
 
 from actors.messages.api import ApiFailure, FailureKind, Retry
 from actors.messages.watches import WatchFailed, WatchTarget
-from kube.streams.troubles import Troubles
+from kube.streams.troubles import MOST_NAMED, Troubles
 
 Logs: TypeAlias = list[MutableMapping[str, Any]]
 
@@ -44,7 +44,7 @@ def lines(logs: Logs) -> list[tuple[str, str, str]]:
     ]
 
 
-@pytest.mark.parametrize("kind", [*OF_ALL, FailureKind.FORBIDDEN])
+@pytest.mark.parametrize("kind", [*OF_ALL, FailureKind.SERVER_ERROR])
 def test_a_thousand_watches_that_fail_together_are_two_lines(kind: FailureKind, logs: Logs) -> None:
     troubles = Troubles()
     targets = [secret(number) for number in range(1000)]
@@ -56,6 +56,77 @@ def test_a_thousand_watches_that_fail_together_are_two_lines(kind: FailureKind, 
     assert [troubles.recover(target) for target in targets * 2] == [True] * 1000 + [False] * 1000
     assert lines(logs)[1:] == [("info", "watches no longer fail", reason)]
     assert logs[1]["watches"] == 1000
+
+
+def words(logs: Logs, last: int) -> list[str]:
+    return [line["event"] for line in logs[-last:]]
+
+
+def test_each_of_the_first_few_forbidden_objects_is_named(logs: Logs) -> None:
+    troubles = Troubles()
+    troubles.note(failed(FailureKind.FORBIDDEN, WEB), HERE)
+    troubles.note(failed(FailureKind.FORBIDDEN, DB), HERE)
+    troubles.note(failed(FailureKind.FORBIDDEN, DB), HERE)
+    troubles.recover(WEB)
+    assert lines(logs) == [
+        ("warning", "watches fail", "cannot list metadata.name=s1: forbidden"),
+        ("warning", "watches fail", "cannot list metadata.name=s2: forbidden"),
+        ("info", "watches no longer fail", "cannot list metadata.name=s1: forbidden"),
+    ]
+
+
+def forbid(troubles: Troubles, numbers: range) -> list[WatchTarget]:
+    """Have these objects forbidden, and return them."""
+    targets = [secret(number) for number in numbers]
+    assert all(troubles.note(failed(FailureKind.FORBIDDEN, target), HERE) for target in targets)
+    return targets
+
+
+def test_a_thousand_forbidden_objects_are_some_names_and_a_count(logs: Logs) -> None:
+    troubles = Troubles()
+    targets = forbid(troubles, range(1000))
+    assert len(logs) == MOST_NAMED + 1
+    assert lines(logs)[-1] == (
+        "warning",
+        "more watches fail, and are only counted",
+        f"cannot list metadata.name=s{MOST_NAMED}: forbidden",
+    )
+    # Each stays what it was.
+    assert not any(troubles.note(failed(FailureKind.FORBIDDEN, each), HERE) for each in targets)
+    assert len(logs) == MOST_NAMED + 1
+
+    assert all(troubles.recover(target) for target in targets)
+    assert len(logs) == 2 * (MOST_NAMED + 1)
+    assert set(words(logs, MOST_NAMED + 1)) == {"watches no longer fail"}
+    assert sorted(line["watches"] for line in logs[-MOST_NAMED - 1 :]) == [1] * MOST_NAMED + [
+        1000 - MOST_NAMED
+    ]
+
+
+def test_objects_that_take_turns_do_not_fill_the_log(logs: Logs) -> None:
+    troubles = Troubles()
+    first = forbid(troubles, range(MOST_NAMED + 1))
+    troubles.recover(first[0])
+    troubles.recover(first[1])
+    said = len(logs)
+    # One more has a line of its own when all the others that have none are over, and not before.
+    forbid(troubles, range(100, 200))
+    assert len(logs) == said
+    assert all(troubles.recover(secret(number)) for number in range(100, 200))
+    assert len(logs) == said
+    troubles.recover(first[-1])
+    assert len(logs) == said + 1
+    assert logs[-1]["watches"] == 101
+    forbid(troubles, range(200, 201))
+    assert words(logs, 1) == ["watches fail"]
+
+
+def test_a_collection_that_is_forbidden_is_named_beside_its_objects(logs: Logs) -> None:
+    troubles = Troubles()
+    whole = WatchTarget(path=WEB.path)
+    troubles.note(failed(FailureKind.FORBIDDEN, whole), HERE)
+    troubles.note(failed(FailureKind.FORBIDDEN, WEB), HERE)
+    assert words(logs, 2) == ["watches fail"] * 2
 
 
 def test_what_is_forbidden_in_one_namespace_says_nothing_of_another(logs: Logs) -> None:

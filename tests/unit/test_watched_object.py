@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from actors.messages.api import ApiFailure, FailureKind, Retry
@@ -13,7 +15,8 @@ from actors.object_watcher import idle_limit_for
 from actors.objects.places import object_target
 from stores.object_knowledge import Moment
 from stores.watched_object import WatchedObject
-from stores.watcher_memory import AskList, Inform, StartWatch, StopWatch, WatcherMemory
+from stores.watcher_memory import Answer, AskList, Inform, StartWatch, StopWatch, WatcherMemory
+from tests.support.canary import hidden
 from tests.support.probe import Probe
 from tests.support.watcher_stage import (
     RULES,
@@ -156,6 +159,53 @@ def test_a_list_that_is_under_way_and_one_that_failed_are_waited_for(synced: Ben
     assert synced.done() == [AskList(references(mark=2).newest)]
 
 
+@pytest.mark.parametrize(
+    ("wish", "delay"), [(None, 0.1), (0.01, 0.1), (30.0, 30.0), (300.0, 300.0), (86400.0, 300.0)]
+)
+def test_a_list_that_fails_is_asked_for_again_when_the_server_wishes(
+    synced: Bench, wish: float | None, delay: float
+) -> None:
+    synced.refers(1.0, mark=2).done()
+    retry_after = None if wish is None else Seconds(wish)
+    busy = replace(AWAY, kind=FailureKind.THROTTLED, retry_after=retry_after)
+    synced.watched.take_listed(TargetListed(target=TARGET, mark=2, outcome=busy), at(2.0))
+    synced.memory.is_followed = True
+    synced.watched.settle(at(2.0))
+    assert synced.due(2.0) == pytest.approx(2.0 + delay)
+    synced.watched.settle(at(2.0 + delay - 0.01))
+    assert synced.done() == []
+    synced.watched.settle(at(2.0 + delay))
+    assert synced.done() == [AskList(references(mark=2).newest)]
+
+
+def test_what_was_watched_is_watched_again_after_a_stop_and_known_as_of_then(
+    synced: Bench,
+) -> None:
+    synced.watched.give_up(at(3.0))
+    assert synced.done() == [StopWatch()]
+    WatchedObject(synced.memory, RULES).revive(at(5.0))
+    assert synced.done() == [StartWatch(references().newest)]
+    assert synced.memory.knowledge.doubtful_since == at(3.0)
+
+
+def test_a_stop_of_what_is_not_watched_asks_for_nothing(synced: Bench) -> None:
+    synced.watched.settle(at(60.0))
+    synced.done()
+    synced.watched.give_up(at(61.0))
+    assert synced.done() == []
+
+
+def test_what_was_ignored_is_no_reason_why_there_is_none(bench: Bench) -> None:
+    stranger = version(11, a="1")
+    stranger["metadata"]["name"] = "s2"
+    bench.refers(0.0).watches(0.0, listed(at=10), told(ObjectOp.ADDED, stranger))
+    bench.done()
+    bench.reads(1.0, within=1.0)
+    (answered,) = bench.done()
+    assert isinstance(answered, Answer)
+    assert answered.answer.reason == "there is no Secret shop/s1"
+
+
 def test_nobody_is_asked_while_the_watch_fails(synced: Bench) -> None:
     synced.refers(1.0, mark=2)
     synced.done()
@@ -219,7 +269,7 @@ def test_a_version_that_comes_again_with_other_data_is_another(synced: Bench) ->
     """etcd was restored, and has given a version a second time."""
     synced.watches(1.0, listed(version(10, a="2"), at=10))
     assert synced.memory.knowledge.value is not None
-    assert synced.memory.knowledge.value.data == {"a": b"2"}
+    assert synced.memory.knowledge.value.data == {"a": hidden("2").encode()}
     assert synced.memory.knowledge.untold == []
 
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from typing_extensions import override
 
-from actors.kernel import ChildSpec, Key, OnExhausted, PooledActor, SupervisorSpec
+from actors.kernel import (
+    ChildSpec,
+    DynamicMessage,
+    DynamicSpec,
+    Key,
+    OnExhausted,
+    PooledActor,
+    StartChild,
+    SupervisorSpec,
+    isolated,
+)
 from actors.messages.objects import (
     ObjectDescribed,
     ObjectId,
@@ -23,7 +33,7 @@ from actors.messages.sources import DescribeSource, Epoch, SourceDescribed, Sour
 from actors.messages.units import Timestamp
 from actors.messages.watches import DescribeWatches, WatchesDescribed
 from tests.support.agent_process import eventually
-from tests.support.players import Gate
+from tests.support.players import Gate, Say
 from tests.support.served import Around, Served, served_tree
 
 
@@ -136,6 +146,68 @@ def test_an_actor_that_is_being_restarted_is_well_and_one_that_failed_too_often_
         (line,) = body_of_failed_health(agent)
         assert line.startswith("[-]file failed: failed: ")
         assert "crashed on request" in line
+
+
+CROWD = Key[DynamicMessage]("objects")
+# None is tolerated: the next attempt of one that fails comes after the test.
+HOLDERS = SupervisorSpec(name="holders", children=(DynamicSpec(key=CROWD, intensity=0),))
+
+
+class Bystander(PooledActor[Say]):
+    """Lives, and says nothing."""
+
+    @override
+    def receive(self, message: Say, /) -> None:
+        """Hear nothing."""
+
+
+def start(agent: Served, *names: str, fails: bool = False) -> None:
+    """Have children of the crowd started."""
+    port = agent.system.address(CROWD)
+    for name in names:
+        port.tell(_start(name, fails=fails))
+
+
+def _start(name: str, *, fails: bool) -> StartChild:
+
+    def broken() -> NoReturn:
+        raise ValueError("a bug")
+
+    return StartChild(
+        spec=isolated(Key[Say](f"objects/secrets/shop/{name}"), broken if fails else Bystander)
+    )
+
+
+def test_one_bad_object_of_many_makes_nobody_unwell_and_is_shown() -> None:
+    with served_tree(HOLDERS) as agent:
+        start(agent, "bad", fails=True)
+        start(agent, "good")
+        eventually(lambda: agent.actor("objects/secrets/shop/bad").state == "failed")
+        eventually(lambda: agent.actor("objects/secrets/shop/good").state == "running")
+        assert (agent.get("/healthz").status, agent.get("/healthz").text) == (200, "ok")
+
+        verbose = agent.get("/healthz?verbose")
+        assert verbose.status == 200
+        assert verbose.text.splitlines()[-3:] == [
+            "[+]objects/* ok: 1 running, 1 failed",
+            "[-]objects/secrets/shop/bad failed: failed: ValueError: a bug",
+            "healthz check passed",
+        ]
+        shown = {each["name"]: each["state"] for each in agent.get("/actorz").json["actors"]}
+        assert shown["objects/secrets/shop/bad"] == "failed"
+        metrics = agent.get("/metrics").text
+        assert 'actorlet_actors{actor="objects",state="running"} 2.0' in metrics
+        assert 'actorlet_actors{actor="objects",state="failed"} 1.0' in metrics
+
+
+def test_objects_that_all_fail_make_the_agent_unwell() -> None:
+    with served_tree(HOLDERS) as agent:
+        start(agent, "a", fails=True)
+        eventually(lambda: agent.actor("objects/secrets/shop/a").state == "failed")
+        assert agent.get("/healthz").status == 200
+        start(agent, *"bcde", fails=True)
+        eventually(lambda: agent.get("/healthz").status == 500)
+        assert body_of_failed_health(agent)[0] == "[-]objects/* failed: 5 failed"
 
 
 def test_readiness_is_of_each_source_by_itself(gate: Gate) -> None:

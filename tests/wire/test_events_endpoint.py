@@ -34,6 +34,7 @@ from actors.messages.port import Port
 from actors.messages.units import Seconds
 from tests.support.agent_process import eventually
 from tests.support.builders import make_pod
+from tests.support.canary import CANARY, hidden
 from tests.support.http_client import PATIENCE, EventStream, event_stream
 from tests.support.players import Gate
 from tests.support.probe import Probe
@@ -331,7 +332,7 @@ def test_people_see_a_changed_file_reach_the_pod_that_references_it(tmp_path: Pa
     manifests, objects = tmp_path / "manifests", tmp_path / "objects"
     manifests.mkdir()
     objects.mkdir(mode=0o700)
-    write(objects / "conf.yaml", config_map("canary-1"))
+    write(objects / "conf.yaml", config_map(hidden("1")))
     with (
         served_agent(manifests, f"--local-objects-dir={objects}") as agent,
         event_stream(agent.port) as stream,
@@ -342,11 +343,11 @@ def test_people_see_a_changed_file_reach_the_pod_that_references_it(tmp_path: Pa
         assert stream.event()[1]["name"] == "web-node1"
         (row,) = eventually(lambda: agent.get("/watchz").json["objects"])
         assert (row["name"], row["origin"], row["state"]) == ("conf", "local", "local")
-        write(objects / "conf.yaml", config_map("canary-2"))
+        write(objects / "conf.yaml", config_map(hidden("2")))
         told = stream.next() + stream.next()
         assert '"change":"modified","keys":["colour"]' in told
         assert '"action":"signal","signal":"SIGHUP"' in told
-        assert "canary" not in told + agent.get("/watchz").text + agent.get("/sourcez").text
+        assert CANARY not in told + agent.get("/watchz").text + agent.get("/sourcez").text
 
 
 WEB: Final = """
@@ -360,9 +361,10 @@ spec:
   containers:
   - name: main
     image: registry.example/web:1
-    envFrom:
-    - configMapRef:
-        name: conf
+  volumes:
+  - name: conf
+    configMap:
+      name: conf
 """
 
 
