@@ -1,11 +1,13 @@
-"""What every test has around it: no threads left behind, no log printed, hypothesis profiles."""
+"""What every test has around it: no threads left behind, no log printed, no value of a Secret seen
+anywhere, hypothesis profiles.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Generator, Iterator, MutableMapping
 from typing import Any, NoReturn
 
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from structlog.testing import capture_logs
 
 from actors.kernel import Runtime, Steps, Threads
+from tests.support.canary import LOOKOUT
 from tests.support.players import Gate, Lines, OwnThreadPlayer, PooledPlayer, Troupe
 
 pytest_plugins = ["tests.support.cluster_fixtures"]
@@ -28,7 +31,8 @@ settings.register_profile("ci", settings.get_profile("dev"), max_examples=200, d
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "dev")
 
 
-def _drop(_logger: object, _method: str, _event: MutableMapping[str, Any]) -> NoReturn:
+def _drop(_logger: object, _method: str, event: MutableMapping[str, Any]) -> NoReturn:
+    LOOKOUT.look("a log event", repr(event))
     raise structlog.DropEvent
 
 
@@ -44,6 +48,53 @@ def logs(no_log_is_printed: None) -> Iterator[list[MutableMapping[str, Any]]]:  
     """Return the log events of the test as they happen."""
     with capture_logs() as events:
         yield events
+    LOOKOUT.look("a log event", repr(events))
+
+
+@pytest.fixture(autouse=True)
+def no_value_of_a_secret_is_seen(no_log_is_printed: None) -> Iterator[None]:  # noqa: ARG001
+    """Fail a test in which the canary was seen where people look: what is printed is looked at later."""
+    LOOKOUT.sightings()
+    yield
+    sightings = LOOKOUT.sightings()
+    assert sightings == [], "a value of a Secret is seen"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a test that printed the canary, or whose libraries logged it."""
+    report = yield
+    for name, text in report.sections:
+        LOOKOUT.look(name, text)
+    sightings = LOOKOUT.sightings()
+    if sightings and report.passed:
+        report.outcome = "failed"
+        report.longrepr = f"a value of a Secret is seen: {sightings}"
+    return report
+
+
+@pytest.fixture
+def capsys(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
+    """Return what the test printed, which is looked at, too."""
+    return _watched(capsys)
+
+
+@pytest.fixture
+def capfd(capfd: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
+    """Return what the test and its children printed, which is looked at, too."""
+    return _watched(capfd)
+
+
+def _watched(capture: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
+    read = capture.readouterr
+
+    def readouterr() -> Any:
+        printed = read()
+        LOOKOUT.look("what was printed", f"{printed.out}{printed.err}")
+        return printed
+
+    vars(capture)["readouterr"] = readouterr
+    return capture
 
 
 @pytest.fixture(autouse=True)
