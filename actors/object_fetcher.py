@@ -18,6 +18,7 @@ from typing_extensions import override
 from actors.kernel import Backoff, Key, PooledActor, Port, Timer
 from actors.messages.api import ApiAnswered, ApiFailure, CallApi
 from actors.messages.holders import (
+    HolderBegan,
     HolderDone,
     HolderFact,
     HolderMessage,
@@ -130,6 +131,9 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
 
     @override
     def started(self) -> None:
+        if self._memory.has_lived:
+            self._ports.manager.tell(HolderBegan(object=self._object))
+        self._memory.has_lived = True
         self._memory.reads.ask_again()
         if self._memory.references == 0:
             self._let_go()

@@ -103,6 +103,9 @@ class Holdings:
         ``newest`` says of which time that it was told to: of any but the last it is a repeat.
         """
 
+    def repeat(self, wanted: ObjectId) -> None:
+        """Tell a holder again what it was told last."""
+
     def forget_ended(self) -> None:
         """Forget the holders that were stopped long ago."""
 
@@ -182,6 +185,12 @@ class ApiHoldings(Holdings):
             self._supervisor.tell(StopChild(path=holding.spec.name))
             self._note_stopped(wanted, holding.spec)
             del self._memory.holdings[wanted]
+
+    @override
+    def repeat(self, wanted: ObjectId) -> None:
+        holding = self._memory.holdings.get(wanted)
+        if holding is not None:
+            holding.port.tell(holding.told)
 
     @override
     def read(self, request: ReadObject) -> None:

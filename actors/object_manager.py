@@ -19,6 +19,7 @@ from typing_extensions import override
 
 from actors.kernel import DynamicMessage, Key, PooledActor, Port
 from actors.messages.holders import (
+    HolderBegan,
     HolderDone,
     HolderFact,
     HolderIs,
@@ -187,7 +188,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                     self._inform(self._book.objects() if wanted is None else (wanted,))
             case DescribeObjects(reply_to=reply_to):
                 reply_to.tell(self._described())
-            case HolderIs() | HolderDone() | StoppedHoldersEnded():
+            case HolderIs() | HolderDone() | HolderBegan() | StoppedHoldersEnded():
                 self._note_holder(message)
             case NodeIs() | NodeIsGone():
                 self._note_node(message)
@@ -269,6 +270,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 self._memory.outbox.clear()
             case HolderDone(object=wanted, newest=newest):
                 self._api.done(wanted, newest, self._references(wanted))
+            case HolderBegan(object=wanted):
+                self._api.repeat(wanted)
             case StoppedHoldersEnded():
                 self._api.forget_ended()
 

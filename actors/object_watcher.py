@@ -14,7 +14,13 @@ import structlog
 from typing_extensions import override
 
 from actors.kernel import Key, PooledActor, Port, Timer
-from actors.messages.holders import HolderFact, HolderMessage, ReadObject, ReferencesAre
+from actors.messages.holders import (
+    HolderBegan,
+    HolderFact,
+    HolderMessage,
+    ReadObject,
+    ReferencesAre,
+)
 from actors.messages.objects import ObjectId
 from actors.messages.units import Seconds
 from actors.messages.watches import (
@@ -118,6 +124,9 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
 
     @override
     def started(self) -> None:
+        if self._memory.has_lived:
+            self._ports.manager.tell(HolderBegan(object=self._memory.object))
+        self._memory.has_lived = True
         now = self._now()
         self._watched.revive(now)
         self._carry_out(now)

@@ -29,6 +29,8 @@ _SPREAD: Final = 0.2
 class FetcherMemory:
     """What outlives a life of a fetcher. Times are those of a monotonic clock."""
 
+    has_lived: bool = False
+    """There was a life before the present one."""
     references: int | None = None
     """None until they are told, which may be after the first read: the newest word comes last. 0 as
     long as it was not told that the object was let go."""

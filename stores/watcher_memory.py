@@ -101,6 +101,8 @@ class WatcherMemory:
     can_exist: bool = field(init=False)
     """Else the API server has no object of its name, and takes none."""
     knowledge: ObjectKnowledge = field(init=False)
+    has_lived: bool = False
+    """There was a life before the present one."""
     state: ObjectState = ObjectState.STOPPED
     references: int = 0
     letting_go: Mark | None = None

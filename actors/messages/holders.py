@@ -84,9 +84,16 @@ class HolderDone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HolderBegan:
+    """The holder of ``object`` lives again, and may have missed what it was told: tell it once more."""
+
+    object: ObjectId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListLocalObjects:
     """Asks the holder of local objects for a ``HolderIs`` of each, now and after its first look."""
 
 
-HolderFact: TypeAlias = HolderIs | HolderDone
+HolderFact: TypeAlias = HolderIs | HolderDone | HolderBegan
 """What the manager hears from holders."""

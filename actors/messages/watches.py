@@ -111,7 +111,7 @@ class Unwatch:
 class ListTarget:
     """Lists a target once, whether or not it is watched, and leaves its watch alone.
 
-    Answered by one ``TargetListed``, to who asked and nobody else, unless the keeper crashes meanwhile.
+    Answered by one ``TargetListed``, to who asked and nobody else: LOST if the keeper crashes meanwhile.
     Only for targets by name: their list is the newest there is. Not repeated when it fails.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.messages.api import ApiFailure
+from actors.messages.api import ApiFailure, FailureKind
 from actors.messages.port import Port
 from actors.messages.watches import ObjectsAre, TargetListed, WatchTarget
 from kube.errors import ApiError
@@ -15,15 +15,23 @@ from kube.streams.surroundings import Surroundings
 async def run_errand(
     target: WatchTarget, mark: int, reply_to: Port[TargetListed], shared: Surroundings
 ) -> None:
-    """List ``target`` and tell ``reply_to`` what came of it. May be cancelled: nothing is told then.
+    """List ``target`` and tell ``reply_to`` what came of it: LOST when this is cancelled before that.
 
     A failure is the asker's business alone: it says nothing of the watch, and is not in the log.
     """
     # Few at a time, and a place on a client only for its turn: a thousand errands beside full clients
     # then take one client more.
-    async with shared.errands:
-        outcome = await _outcome(target, mark, shared)
-    reply_to.tell(TargetListed(target=target, mark=mark, outcome=outcome))
+    outcome: ObjectsAre | ApiFailure = _lost(target)
+    try:
+        async with shared.errands:
+            outcome = await _outcome(target, mark, shared)
+    finally:
+        reply_to.tell(TargetListed(target=target, mark=mark, outcome=outcome))
+
+
+def _lost(target: WatchTarget) -> ApiFailure:
+    error = ApiError("the keeper of watches ended", kind=FailureKind.LOST)
+    return error.failure(attempt("list", target), None)
 
 
 async def _outcome(target: WatchTarget, mark: int, shared: Surroundings) -> ObjectsAre | ApiFailure:

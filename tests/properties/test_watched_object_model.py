@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from actors.kernel import Backoff
-from actors.messages.holders import HolderDone, HolderFact, Mark, ReadObject, ReferencesAre
+from actors.messages.holders import (
+    HolderBegan,
+    HolderDone,
+    HolderFact,
+    Mark,
+    ReadObject,
+    ReferencesAre,
+)
 from actors.messages.objects import (
     Change,
     ObjectChanged,
@@ -338,6 +345,7 @@ class WatchedObjectModel(RuleBasedStateMachine):
                 assert answer.value is None
 
     def note(self, fact: HolderFact) -> None:
+        assert not isinstance(fact, HolderBegan), "that is the actor's to tell"
         if isinstance(fact, HolderDone):
             assert fact.newest == self.newest
             assert not self.pods

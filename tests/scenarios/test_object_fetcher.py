@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from actors.messages.api import ApiAnswered, FailureKind
-from actors.messages.holders import HolderDone, HolderIs, Mark
+from actors.messages.holders import HolderBegan, HolderDone, HolderIs, Mark
 from actors.messages.objects import ObjectState, ReadVerdict
 from actors.object_fetcher import FetchMode, fetcher_key
 from actors.outages import NOT_ASKED
@@ -615,7 +615,10 @@ class TestCrashes:
         good.memories["s1"].newest_told = Mark(7)
         good.crashes()
         good.play.advance(0.2)
-        assert good.manager.drain() == [HolderDone(object=secret_id(), newest=Mark(7))]
+        assert good.manager.drain() == [
+            HolderBegan(object=secret_id()),
+            HolderDone(object=secret_id(), newest=Mark(7)),
+        ]
 
 
 @MODES

@@ -14,6 +14,7 @@ from typing_extensions import override
 from actors.kernel import Backoff, ChildSpec, Key, Port, Steps, SupervisorSpec
 from actors.messages.api import ApiAnswered, ApiFailure, CallApi
 from actors.messages.holders import (
+    HolderBegan,
     HolderDone,
     HolderFact,
     HolderIs,
@@ -212,7 +213,9 @@ class FetcherStage:
 
     def news(self) -> list[str]:
         """Return what the manager was told since the last look, apart from repeats."""
-        told = [_in_words(fact) for fact in self.manager.drain()]
+        told = [
+            _in_words(fact) for fact in self.manager.drain() if not isinstance(fact, HolderBegan)
+        ]
         return [word for word, before in zip(told, ["", *told], strict=False) if word != before]
 
     def _question(
@@ -247,7 +250,7 @@ def fetcher_stage(*names: str, mode: FetchMode = FetchMode.CACHE) -> Iterator[Fe
         stage.play.stop()
 
 
-def _in_words(fact: HolderFact) -> str:
+def _in_words(fact: HolderIs | HolderDone) -> str:
     match fact:
         case HolderDone():
             return "done"

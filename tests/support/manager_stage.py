@@ -27,7 +27,7 @@ from actors.kernel import (
 )
 from actors.messages.holders import (
     HolderDone,
-    HolderFact,
+    HolderIs,
 )
 from actors.messages.objects import (
     DescribeObjects,
@@ -196,7 +196,7 @@ class ManagerStage:
             if record.references.references
         }
 
-    def says(self, news: HolderFact) -> None:
+    def says(self, news: HolderIs | HolderDone) -> None:
         """Have a holder tell the manager something."""
         wanted = news.object if isinstance(news, HolderDone) else news.described.object
         if wanted.origin is Origin.LOCAL:

@@ -13,6 +13,7 @@ import pykka
 
 from actors.kernel import Backoff, Runtime, SupervisorSpec, isolated
 from actors.messages.holders import (
+    HolderBegan,
     HolderDone,
     HolderFact,
     HolderIs,
@@ -186,7 +187,7 @@ class WatcherStage:
     def news(self) -> list[str]:
         """Return what the manager was told since the last look."""
         self.play.settle()
-        facts = self.manager.drain()
+        facts = [fact for fact in self.manager.drain() if not isinstance(fact, HolderBegan)]
         for fact in facts:
             if isinstance(fact, HolderIs):
                 self.described = fact.described
@@ -236,7 +237,7 @@ def in_words(answer: ObjectRead) -> str:
     return " ".join(words)
 
 
-def news_in_words(fact: HolderFact) -> str:
+def news_in_words(fact: HolderIs | HolderDone) -> str:
     """Return what the manager is told as ``synced``, ``synced: modified a``, ``done``."""
     match fact:
         case HolderDone():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 
+import pykka
 import pytest
 from structlog.testing import capture_logs
 
 from actors.messages.api import ApiFailure, FailureKind
 from actors.messages.units import Seconds
 from actors.messages.watches import ObjectsAre, TargetListed
+from kube.watches import WATCHES
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.watch_stage import (
     Answer,
@@ -176,4 +178,12 @@ def test_lists_that_are_under_way_do_not_hold_up_the_end() -> None:
         watches.stage.system.stop()
         assert watches.stage.system.wait(Seconds(5.0)) == 0
         assert time.monotonic() - begun < 2.0
+
+
+def test_lists_that_end_with_the_keeper_are_told_to_be_lost() -> None:
+    with Http2Server(Exchange.closed) as server, watch_stage(Tokens(server)) as watches:
+        hold_all(watches, server, lists=60, sent=50)
+        watches.stage.system.crash(WATCHES.path, pykka.ThreadingFuture())
+        told = [watches.listed.next() for _ in range(60)]
+        assert {failure_of(each).kind for each in told} == {FailureKind.LOST}
         watches.listed.expect_silence()
