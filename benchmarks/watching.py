@@ -8,8 +8,9 @@ informers' handlers are called in their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -117,27 +118,28 @@ def _measured(cluster: Cluster, size: int, bare_peer: int, updates: tuple[int, i
     bare = _bytes_without_references(kubeconfig, size)
     agent = agent_of(kubeconfig, node_of(size))
     began = perf_counter()
-    with agent:
+    with ExitStack() as watching_alone, ExitStack() as watching_too:
+        watching_alone.enter_context(agent)
         wait_synced(agent, size)
         ours = perf_counter() - began
-        with (
-            informers_of(kubeconfig, size) as (informers, theirs),
-            Follower(agent.port) as follower,
-        ):
-            follower.wait_for(update_all(cluster, range(size)))
-            _wait_told(informers, size)
-            held = (
-                _held(agent.pid, cluster, size, (bare, ours)),
-                _held(informers.pid, cluster, size, (bare_peer, theirs)),
-            )
-            began_told = _one_by_one(cluster, size, one_by_one, follower)
-            cpu = _cpu_of_many(cluster, size, together, (agent, informers, follower))
-            heard = informers.ask(WHEN)
-            told = (
-                Told([follower.told(version) - at for version, at in began_told.items()], cpu[0]),
-                Told([heard[version] - at for version, at in began_told.items()], cpu[1]),
-            )
-    return Both(held, told)
+        follower = watching_alone.enter_context(Follower(agent.port))
+        sent = _one_by_one(cluster, size, one_by_one, follower.told)
+        told = [follower.told(version) - at for version, at in sent.items()]
+
+        informers, theirs = watching_too.enter_context(informers_of(kubeconfig, size))
+        follower.wait_for(update_all(cluster, range(size)))
+        _wait_told(informers, size)
+        held = (
+            _held(agent.pid, cluster, size, (bare, ours)),
+            _held(informers.pid, cluster, size, (bare_peer, theirs)),
+        )
+        cpu = _cpu_of_many(cluster, size, together, (agent, informers, follower))
+
+        watching_alone.close()
+        sent = _one_by_one(cluster, size, one_by_one, _one_more_heard(informers))
+        heard = informers.ask(WHEN)
+        told_them = [heard[version] - at for version, at in sent.items()]
+    return Both(held, (Told(told, cpu[0]), Told(told_them, cpu[1])))
 
 
 def _held(pid: int, cluster: Cluster, size: int, besides: tuple[int, float]) -> Held:
@@ -150,8 +152,13 @@ def _held(pid: int, cluster: Cluster, size: int, besides: tuple[int, float]) -> 
     )
 
 
-def _one_by_one(cluster: Cluster, size: int, times: int, follower: Follower) -> dict[str, float]:
-    """Return when each update was sent, by the version that it made; each waits for the one before."""
+def _one_by_one(
+    cluster: Cluster, size: int, times: int, wait: Callable[[str], object]
+) -> dict[str, float]:
+    """Return when each update was sent, by the version that it made; each waits for the one before.
+
+    One side watches at a time: on two cores they would wait for each other.
+    """
     moments = Random(1)  # the same in each run
     sent: dict[str, float] = {}
     for _ in range(times):
@@ -159,8 +166,19 @@ def _one_by_one(cluster: Cluster, size: int, times: int, follower: Follower) -> 
         began = perf_counter()
         version = update(cluster, moments.randrange(size))
         sent[version] = began
-        follower.told(version)
+        wait(version)
     return sent
+
+
+def _one_more_heard(informers: Sidekick) -> Callable[[str], object]:
+    """Return what waits for one more change, and asks so seldom that it holds up nobody."""
+    heard = itertools.count(int(informers.ask(HOW)["told"]) + 1)
+
+    def wait(_version: str) -> None:
+        pause(0.02)
+        _wait_told(informers, next(heard))
+
+    return wait
 
 
 def _cpu_of_many(
