@@ -36,6 +36,8 @@ class Round:
     """None for a server that ended its answer in order."""
     is_fresh: bool = False
     """The version is that of a list, and nothing was followed from it yet."""
+    is_new: bool = False
+    """Somebody asked for the watch, and it has not been followed since."""
     broken: bool = False
     """It failed together with its connection, or for want of one."""
     retry_after: Seconds | None = None
@@ -70,7 +72,7 @@ def next_step(ended: Round, failures: int, rules: WatchRules, chance: random.Ran
         return _step("", 1, Seconds(0.0), reason, is_trouble=False)
     # After an event that nobody can read its version is unknown, and the next may be lost.
     lost = ended.failure in {FailureKind.GONE, FailureKind.MALFORMED}
-    delay = backoff(failures + 1, _first_backoff(ended.failure, rules), rules, chance)
+    delay = backoff(failures + 1, _first_backoff(ended, rules), rules, chance)
     wish = min(ended.retry_after or Seconds(0.0), rules.longest_wish)
     return _step(
         "" if lost else ended.version, failures + 1, max(delay, wish), reason, is_trouble=True
@@ -135,10 +137,10 @@ def _after_stream(
     return _step(version, failures + 1, delay, reason, is_trouble=False)
 
 
-def _first_backoff(failure: FailureKind, rules: WatchRules) -> Seconds:
-    if failure is FailureKind.FORBIDDEN:
-        return rules.first_forbidden_backoff
-    return rules.first_backoff
+def _first_backoff(ended: Round, rules: WatchRules) -> Seconds:
+    if ended.failure is not FailureKind.FORBIDDEN:
+        return rules.first_backoff
+    return rules.first_forbidden_backoff if ended.is_new else rules.first_revoked_backoff
 
 
 def _step(version: str, failures: int, delay: Seconds, reason: str, *, is_trouble: bool) -> Step:

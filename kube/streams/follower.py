@@ -56,6 +56,7 @@ class Follower:
         "_failures",
         "_heard",
         "_is_fresh",
+        "_is_new",
         "_list_mark",
         "_lists_next",
         "_next_at",
@@ -82,7 +83,8 @@ class Follower:
         self.state = State.WAITING
         self.task: asyncio.Task[None] | None = None
         self._shared = shared
-        self._sending = Sending(target, shared, self._note_sent)
+        self._sending = Sending(target, shared)
+        self._sending.before_each = self._note_sent
         # The last one seen. While a list comes next it is what that must not be older than.
         self._version = shared.memory.versions.get(target, "")
         self._lists_next = True
@@ -91,6 +93,8 @@ class Follower:
         self._failures = 0
         self._heard = False
         self._is_fresh = False
+        # Somebody asked for it, and it has not been followed since.
+        self._is_new = True
         self._nudge = Nudge()
         self._was_opened: float | None = None
         self._resting = True
@@ -103,11 +107,12 @@ class Follower:
         try:
             while True:
                 await self._go_round()
+        except asyncio.CancelledError:
+            # Not passed on: the task would keep it, with frames that hold the task.
+            pass
         finally:
             self._sending.close()
             self._remember()
-            # It holds what ended it, with frames that hold this: a circle for each watch that ends.
-            self.task = None
 
     def relist(self, mark: int) -> None:
         """Have the next round be a list, and at once, unless the watch waits for its next attempt.
@@ -119,7 +124,7 @@ class Follower:
         if self._resting:
             self._lists_next = True
             if self.task is not None and self._waits_for_permission():
-                self._failures = 0
+                self._failures, self._is_new = 0, True
                 self._nudge.give(self.task)
         elif self.task is not None and not self._lists_as_asked(mark):
             self._nudge.give(self.task)
@@ -127,8 +132,11 @@ class Follower:
     def stop(self) -> None:
         """Follow no longer."""
         self._nudge.withdraw()
-        if self.task is not None:
-            self.task.cancel()
+        # They let go of each other, and what asked to be called: circles wait for a full collection.
+        task, self.task = self.task, None
+        self._sending.before_each = None
+        if task is not None:
+            task.cancel()
 
     def _lists_as_asked(self, mark: int) -> bool:
         return self._lists_next and (self._list_mark is None or 0 < mark <= self._list_mark)
@@ -198,6 +206,7 @@ class Follower:
             lasted=Seconds(lasted),
             heard=self._heard,
             is_fresh=self._is_fresh,
+            is_new=self._is_new,
             failure=error.kind if error is not None else None,
             broken=isinstance(error, LostError),
             retry_after=error.retry_after if error is not None else None,
@@ -256,6 +265,7 @@ class Follower:
         query = watch_query(self.target, self._version, seconds)
         exchange = await self._sending.send(query, longest)
         self._was_opened = asyncio.get_running_loop().time()
+        self._is_new = False
         self._enter(State.WATCHING)
         self._tell_recovered()
         try:

@@ -24,18 +24,13 @@ from kube.streams.surroundings import Surroundings
 class Sending:
     """Sends the requests of one target, one at a time. Has a place on a client until ``close``."""
 
-    __slots__ = ("_before_each", "_lane", "_sent", "_shared", "_target", "access")
+    __slots__ = ("_lane", "_sent", "_shared", "_target", "access", "before_each")
 
-    def __init__(
-        self,
-        target: WatchTarget,
-        shared: Surroundings,
-        before_each: Callable[[], None] = lambda: None,
-    ) -> None:
-        """``before_each`` is called right before a request is sent."""
+    def __init__(self, target: WatchTarget, shared: Surroundings) -> None:
         self._target = target
         self._shared = shared
-        self._before_each = before_each
+        self.before_each: Callable[[], None] | None = None
+        """Called right before a request is sent."""
         self._lane: Lane | None = None
         self._sent: SentAt = ()
         self.access: Access | None = None
@@ -81,7 +76,8 @@ class Sending:
         await lane.ready()
         build = partial(lane.request, access, url_path(self._target), query, longest)
         permit = await self._admitted(lane, paced=paced)
-        self._before_each()
+        if self.before_each is not None:
+            self.before_each()
         try:
             exchange = await open_exchange(lane, permit, build, self._shared.rules.answer_within)
         except ApiError:

@@ -194,6 +194,7 @@ def quick_rules(**changed: Any) -> WatchRules:
         "user_agent": "actorlet/test",
         "first_backoff": Seconds(0.02),
         "first_forbidden_backoff": Seconds(0.02),
+        "first_revoked_backoff": Seconds(0.04),
         "longest_backoff": Seconds(0.2),
         "request_window": Seconds(0.1),
         "first_probe": Seconds(0.01),

@@ -119,8 +119,17 @@ TABLE = {
         at_most=1.2,
         before=1,
     ),
-    "it is forbidden": Case(
+    "it was followed, and is forbidden now": Case(
         Round(version="9", failure=FailureKind.FORBIDDEN),
+        "9",
+        1,
+        "forbidden",
+        trouble=True,
+        at_least=1.6,
+        at_most=2.4,
+    ),
+    "it is forbidden": Case(
+        Round(version="9", failure=FailureKind.FORBIDDEN, is_new=True),
         "9",
         1,
         "forbidden",
@@ -191,7 +200,7 @@ def test_what_comes_after_a_round(case: Case) -> None:
 def test_a_403_is_tried_again_six_times_in_two_seconds() -> None:
     """The Node authorizer learns of a pod a moment after the node does."""
     failures, waited = 0, 0.0
-    forbidden = Round(version="", failure=FailureKind.FORBIDDEN)
+    forbidden = Round(version="", failure=FailureKind.FORBIDDEN, is_new=True)
     luck = chance()
     for _ in range(5):
         step = next_step(forbidden, failures, RULES, luck)
