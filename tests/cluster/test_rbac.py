@@ -17,6 +17,7 @@ from tests.support.api_status import StatusError
 from tests.support.api_subjects import pod
 from tests.support.cluster import Cluster
 from tests.support.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
+from tests.support.joined_objects import secret, wipe_objects
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(90)]
 
@@ -33,8 +34,8 @@ COLLECTIONS = {
 IDENTITY = {"Namespace", "ServiceAccount"}
 
 
-def documents() -> list[JsonObject]:
-    return list(yaml.safe_load_all((ROOT / "deploy" / "rbac.yaml").read_text()))
+def documents(name: str = "rbac.yaml") -> list[JsonObject]:
+    return list(yaml.safe_load_all((ROOT / "deploy" / name).read_text()))
 
 
 def apply(onlooker: Onlooker, *kinds: str) -> None:
@@ -77,6 +78,10 @@ def agent(
     for kind in COLLECTIONS.keys() - IDENTITY:
         with suppress(StatusError):
             without(onlooker, kind)
+    for kind in ("ClusterRoleBinding", "ClusterRole"):
+        with suppress(StatusError):
+            onlooker.delete(f"{COLLECTIONS[kind]}/actorlet-objects")
+    wipe_objects(onlooker)
 
 
 def test_a_service_account_with_these_rights_is_a_node(
@@ -121,6 +126,22 @@ def test_a_service_account_without_rights_says_so_and_joins_once_it_has_them(
     apply(onlooker, *COLLECTIONS.keys() - IDENTITY)
     eventually(lambda: {*onlooker.mirrors()} == {"web-edge-1", "db-edge-1"}, PLENTY)
     eventually(lambda: onlooker.lease("edge-1"), PLENTY)
+    eventually(lambda: not agent.trouble(), PLENTY)
+
+
+def test_a_service_account_reads_objects_once_it_may(
+    agent: JoinedAgent, onlooker: Onlooker
+) -> None:
+    apply(onlooker, *COLLECTIONS.keys() - IDENTITY)
+    onlooker.admin.add(secret("db"))
+    volume = {"name": "db", "secret": {"secretName": "db"}}
+    onlooker.admin.add(pod("bound", node="edge-1", volumes=[volume]))
+    agent.start_on_manifests()
+    assert "secrets (metadata.name=db)" in eventually(agent.trouble)
+
+    for document in documents("rbac-objects.yaml"):
+        onlooker.create(COLLECTIONS[document["kind"]], document)
+    eventually(lambda: [each["state"] for each in agent.objects().values()] == ["synced"], PLENTY)
     eventually(lambda: not agent.trouble(), PLENTY)
 
 
