@@ -138,7 +138,7 @@ def _return(relay: Sidekick, look: Callable[[], Look], every: float) -> Return:
     began = perf_counter()
     relay.ask(CUT)
     wait_until(is_lost, every)
-    wait_until(lambda: not is_lost(), every)
+    wait_until(lambda: not is_lost(), every, give_up_after=120.0)
     seconds = perf_counter() - began
     peak = peak_rate([(at, each.requests) for at, each in seen])
     return Return(seconds, relay.ask(HOW_MANY)["dials"] - dials, peak)
