@@ -17,7 +17,7 @@ from tests.support.agent_process import eventually
 from tests.support.api_status import StatusError
 from tests.support.api_subjects import pod
 from tests.support.event_stream import EventLog
-from tests.support.joined_agent import JoinedAgent, Onlooker
+from tests.support.joined_agent import OWN_STREAMS, JoinedAgent, Onlooker
 from tests.support.joined_objects import (
     add_all,
     config_map,
@@ -165,14 +165,13 @@ def test_an_object_may_come_after_the_pod_that_references_it(
 def test_an_immutable_object_is_listed_and_watched_no_longer(
     shared: JoinedAgent, onlooker: Onlooker, told: EventLog
 ) -> None:
-    streams, watched = shared.streams(), watchers(onlooker)
     frozen = secret("frozen", immutable=True)
     add_all(onlooker, [frozen, secret("other")])
     onlooker.admin.add(using("web", secrets=["frozen", "other"]))
     eventually(lambda: state(shared, "frozen") == "immutable")
     eventually(lambda: is_synced(shared, "other"))
-    eventually(lambda: shared.streams() == streams + 1)
-    eventually(lambda: watchers(onlooker) == watched + 1)
+    eventually(lambda: shared.streams() == OWN_STREAMS + 1)
+    eventually(lambda: watchers(onlooker) == 1)
 
     # What becomes of it is no news, until a pod references it anew.
     again = make_anew(onlooker, frozen)
@@ -183,20 +182,19 @@ def test_an_immutable_object_is_listed_and_watched_no_longer(
     eventually(lambda: row(shared, "frozen")["uid"] == again["metadata"]["uid"])
     assert told.story("Secret", "frozen") == [("added", ("password",)), ("modified", ())]
     eventually(lambda: state(shared, "frozen") == "immutable")
-    eventually(lambda: shared.streams() == streams + 1)
+    eventually(lambda: shared.streams() == OWN_STREAMS + 1)
 
 
 def test_what_no_pod_needs_any_more_is_let_go(
     shared: JoinedAgent, onlooker: Onlooker, told: EventLog
 ) -> None:
-    streams, watched = shared.streams(), watchers(onlooker)
     onlooker.admin.add(secret("common"))
     onlooker.admin.add(using("first", secrets=["common", "of-first"]))
     onlooker.admin.add(using("second", secrets=["common"], config_maps=["of-second"]))
     eventually(lambda: is_synced(shared, "common", "of-first"))
     eventually(lambda: row(shared, "common")["references"] == 2)
     # One watch for both.
-    eventually(lambda: shared.streams() == streams + 3)
+    eventually(lambda: shared.streams() == OWN_STREAMS + 3)
 
     onlooker.admin.change("pods", "default", "first", status={"phase": "Succeeded"})
     eventually(lambda: {*shared.objects()} == {("Secret", "common"), ("ConfigMap", "of-second")})
@@ -205,8 +203,8 @@ def test_what_no_pod_needs_any_more_is_let_go(
 
     onlooker.admin.remove("pods", "default", "second")
     eventually_gone(shared)
-    eventually(lambda: shared.streams() == streams)
-    eventually(lambda: watchers(onlooker) == watched)
+    eventually(lambda: shared.streams() == OWN_STREAMS)
+    eventually(lambda: watchers(onlooker) == 0)
     assert told.story("Secret", "common") == [("added", ("password",))]
 
 

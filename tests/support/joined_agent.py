@@ -24,6 +24,8 @@ from tests.support.cluster import Cluster
 NODE_NAME: Final = "n1"
 LEASE_SECONDS: Final = 4
 """The Lease is renewed every second, so that nobody waits for it."""
+OWN_STREAMS: Final = 2
+"""The watches that an agent has whatever its pods reference: of its Node, and of the pods bound to it."""
 PLENTY: Final = 60.0
 """Seconds for what has to wait until the agent tries again. A test that passes takes a few."""
 
@@ -63,16 +65,17 @@ class JoinedAgent(AgentProcess):
         )
 
     def joins(self, *flags: str) -> Self:
-        """Start it, and return once it has listed its pods and shown those that are static."""
+        """Start it, and return once it watches its pods and has shown those that are static."""
         self.start_on_manifests(*flags)
         eventually(self.has_joined, PLENTY)
         return self
 
     def has_joined(self) -> bool:
-        """Whether it knows the pods that are bound to it, and each manifest's has its mirror."""
+        """Whether it watches its Node and the pods bound to it, and each manifest's has its mirror."""
         number = len([*self.manifests.glob("*.yaml")])
-        mirrors = self.metric("actorlet_mirrors")
-        return self.get("/readyz/api")[0] == 200 and {*mirrors.values()} == {number}
+        shows = {*self.metric("actorlet_mirrors").values()} == {number}
+        # Its pods are listed before the watch of them is open.
+        return shows and self.get("/readyz/api")[0] == 200 and self.streams() >= OWN_STREAMS
 
     def dies(self) -> None:
         """End it with no chance to say good-bye."""
