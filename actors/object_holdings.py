@@ -26,11 +26,11 @@ from actors.messages.holders import (
 from actors.messages.objects import (
     ObjectDescribed,
     ObjectId,
-    ObjectRead,
     ObjectState,
     ReadVerdict,
 )
 from actors.messages.units import Seconds
+from actors.objects.answers import answer_of
 from stores.waiting_reads import WaitingRead
 
 STOPPED_WITHIN = Seconds(10.0)
@@ -301,12 +301,4 @@ class NoHoldings(Holdings):
 
 def _answer(request: ReadObject, verdict: ReadVerdict, reason: str) -> None:
     """Answer a read that no holder will answer."""
-    answer = ObjectRead(
-        kind=request.object.kind,
-        pod=request.pod,
-        name=request.object.name,
-        ref=request.ref,
-        verdict=verdict,
-        reason=reason,
-    )
-    request.reply_to.tell(answer)
+    request.reply_to.tell(answer_of(request, verdict, reason=reason))

@@ -18,7 +18,6 @@ from actors.messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
 from actors.messages.pods import API, Pod
 from actors.messages.sources import (
     DescribeSource,
-    Epoch,
     ListPods,
     ManifestVerdict,
     MirrorsJudged,
@@ -41,6 +40,7 @@ from actors.messages.watches import (
     WatchTarget,
 )
 from sources.api_pods import ApiPods
+from sources.listings import Listings
 from sources.verdict_board import VerdictBoard
 
 WAITS_FOR_NODE: Final = "waits until the Node is known"
@@ -115,15 +115,14 @@ class ApiSource(PooledActor[ApiSourceMessage]):
         self._target = pods_of(node_name)
         self._ports = ports
         self._memory = memory
-        self._sequence = 0
         self._is_following = False
-        self._told: tuple[Pod, ...] | None = None
         self._tell_is_due = False
         self._is_failing = False
         """Heard in this life, since the end of a failure may have been lost with an earlier one."""
 
     @override
     def started(self) -> None:
+        self._listings = Listings(API, self._ports.pod_manager, self.incarnation)
         self._ports.node.tell(FollowNode(subscriber=self._ports.me))
 
     @override
@@ -137,8 +136,7 @@ class ApiSource(PooledActor[ApiSourceMessage]):
                     self._watch()
             case TellDue():
                 self._tell_is_due = False
-                if self._memory.pods.snapshot() is not self._told:
-                    self._tell()
+                self._listings.tell_if_new(self._pods())
             case ListPods() | Rescan() | PodsJudged() | MirrorsJudged() | DescribeSource():
                 self._serve(message)
             case _:
@@ -147,7 +145,7 @@ class ApiSource(PooledActor[ApiSourceMessage]):
     def _serve(self, message: SourceMessage) -> None:
         match message:
             case ListPods():
-                self._tell()
+                self._listings.tell(self._pods())
             case Rescan():
                 if self._is_following:
                     self._watch()
@@ -194,13 +192,8 @@ class ApiSource(PooledActor[ApiSourceMessage]):
             self._tell_is_due = True
             self.me.tell(TellDue())
 
-    def _tell(self) -> None:
-        if not self._memory.listed:
-            return
-        self._sequence += 1
-        self._told = self._memory.pods.snapshot()
-        epoch = Epoch(self.incarnation, self._sequence)
-        self._ports.pod_manager.tell(SourceListed(source=API, epoch=epoch, pods=self._told))
+    def _pods(self) -> tuple[Pod, ...] | None:
+        return self._memory.pods.snapshot() if self._memory.listed else None
 
     def _note_listed(self) -> None:
         if self._is_failing:
@@ -233,7 +226,7 @@ class ApiSource(PooledActor[ApiSourceMessage]):
         return SourceDescribed(
             name=API,
             ready=memory.listed,
-            epoch=Epoch(self.incarnation, self._sequence),
+            epoch=self._listings.epoch,
             last_listed=last_listed,
             rejected=dict(memory.board.rejected),
             error=memory.error,

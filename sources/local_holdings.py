@@ -27,6 +27,7 @@ from actors.messages.objects import (
 )
 from actors.messages.sources import Verdict
 from actors.messages.units import Seconds, Timestamp
+from actors.objects.answers import answer_of
 from actors.objects.changes import object_change
 from sources.file_state import FileRecord, FileState
 from sources.local_object_manifest import LocalObject, display_name
@@ -180,13 +181,5 @@ def _read(  # an answer has that many parts
     reason: str,
     value: ObjectValue | None = None,
 ) -> ObjectRead:
-    return ObjectRead(
-        kind=read.object.kind,
-        pod=read.pod,
-        name=read.object.name,
-        ref=read.ref,
-        verdict=verdict,
-        value=value,
-        age=None if since is None else Seconds(max(0.0, now - since)),
-        reason=reason,
-    )
+    age = None if since is None else Seconds(max(0.0, now - since))
+    return answer_of(read, verdict, value=value, age=age, reason=reason)

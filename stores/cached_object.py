@@ -27,6 +27,7 @@ from actors.messages.objects import (
 )
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
+from actors.objects.answers import answer_of
 from actors.objects.changes import object_change
 from actors.objects.places import object_path
 from actors.objects.values import UnusableObjectError, is_older, object_value
@@ -67,16 +68,7 @@ class Answer(NamedTuple):
 
     def to(self, read: ReadObject) -> ObjectRead:
         """Return it as the answer of ``read``."""
-        return ObjectRead(
-            kind=read.object.kind,
-            pod=read.pod,
-            name=read.object.name,
-            ref=read.ref,
-            verdict=self.verdict,
-            value=self.value,
-            age=self.age,
-            reason=self.reason,
-        )
+        return answer_of(read, self.verdict, value=self.value, age=self.age, reason=self.reason)
 
 
 @dataclass(slots=True)

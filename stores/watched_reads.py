@@ -11,6 +11,7 @@ from typing import Final
 from actors.messages.holders import ReadObject
 from actors.messages.objects import ObjectRead, ReadVerdict
 from actors.messages.units import Seconds
+from actors.objects.answers import answer_of
 from stores.object_knowledge import Moment
 from stores.watcher_memory import Waiting, WatcherMemory, WatcherRules, is_reached
 
@@ -53,12 +54,9 @@ def answer_to(
         verdict, reason = ReadVerdict.FORBIDDEN, memory.error
     else:
         verdict, reason = ReadVerdict.NOT_SYNCED, memory.error or f"{name} was not listed in time"
-    return ObjectRead(
-        kind=read.object.kind,
-        pod=read.pod,
-        name=read.object.name,
-        ref=read.ref,
-        verdict=verdict,
+    return answer_of(
+        read,
+        verdict,
         value=knowledge.value,
         age=knowledge.age(now) if verdict in _WITH_AGE and not is_current else None,
         reason=reason,

@@ -6,8 +6,8 @@ endpoints, what is printed, ``repr`` of messages. A test in which it was seen th
 
 from __future__ import annotations
 
-import threading
 from base64 import b64encode
+from collections import deque
 from collections.abc import Iterator
 
 CANARY = "canary-3f9c7b-correct-horse"
@@ -40,23 +40,20 @@ class Lookout:
 
     def __init__(self, canary: str) -> None:
         self._traces = tuple(traces(canary))
-        self._lock = threading.Lock()
-        self._sightings: list[str] = []
+        # Threads append and one takes out; a deque does each in one piece.
+        self._sightings: deque[str] = deque()
 
     def look(self, where: str, text: str) -> None:
         """Look at something that people can see ``where`` it is."""
         for trace in self._traces:
             before, found, _ = text.partition(trace)
             if found:
-                with self._lock:
-                    self._sightings.append(f"{where}: ...{before[-_AROUND:]}<here>")
+                self._sightings.append(f"{where}: ...{before[-_AROUND:]}<here>")
                 return
 
     def sightings(self) -> list[str]:
         """Return where it was seen since the last call."""
-        with self._lock:
-            sightings, self._sightings = self._sightings, []
-        return sightings
+        return [self._sightings.popleft() for _ in range(len(self._sightings))]
 
 
 LOOKOUT = Lookout(CANARY)
