@@ -225,11 +225,15 @@ _URL: Final = re.compile(r'//([^\s"]*)')
 def _fit_for_logs(message: str, kind: FailureKind) -> str:
     """Return the API server's message on one line of bounded length, without what may be secret."""
     line = " ".join(message[: 8 * LONGEST_MESSAGE].split())
-    # Outside of quotes: a pod may be called so.
-    if kind is FailureKind.INVALID or _DENIAL.search(_QUOTED.sub("", line)):
+    if kind is FailureKind.INVALID or _is_denial(line):
         line = _without_values(line)
     line = _URL.sub(_place, line)
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
+
+
+def _is_denial(line: str) -> bool:
+    # Outside of quotes: a pod may be called so. Few messages have the word at all.
+    return bool(_DENIAL.search(line) and _DENIAL.search(_QUOTED.sub("", line)))
 
 
 def _without_values(line: str) -> str:
@@ -261,6 +265,8 @@ def _wish_of_details(details: object) -> Seconds | None:
 def _wish_of_header(headers: Mapping[str, str], now: Timestamp | None) -> Seconds | None:
     """Return the seconds that a Retry-After asks for, which is a number or a date."""
     wish = headers.get("retry-after", "").strip()
+    if not wish:
+        return None
     if wish.isascii() and wish.isdigit():
         return _bounded(int(wish[:9]))
     until = _date(wish)

@@ -41,6 +41,8 @@ class Lane:
         self.connection = access.connection
         self.gate = gate
         self.places = 0
+        self.lapse: asyncio.TimerHandle | None = None
+        """When it is closed unless somebody takes a place; None while somebody has one."""
         self.pending: set[asyncio.Task[None]] = set()
         """Requests that are being opened or closed, perhaps for somebody who has gone."""
         # The only one who holds the client: its socket is closed when nobody does any more, and what
@@ -50,7 +52,9 @@ class Lane:
     async def ready(self) -> None:
         """Return once there is a client. Raises ``ApiError`` when it cannot be built."""
         try:
-            await asyncio.shield(self._building)
+            if not self._building.done():
+                await asyncio.shield(self._building)
+            self._building.result()
         except CredentialsError as error:
             raise error_of_transport(error) from None
         except ApiError as error:
@@ -135,21 +139,32 @@ class Lanes:
             default=None,
         )
         lane = lane or self._new(access)
+        if lane.lapse is not None:
+            lane.lapse.cancel()
+            lane.lapse = None
         lane.places += 1
         return lane
 
     def leave(self, lane: Lane) -> None:
-        """Give a place back; the last one closes the client."""
+        """Give a place back. A client is closed when nobody has taken one for a while."""
         lane.places -= 1
         if lane.places == 0:
-            self._lanes.remove(lane)
-            task = asyncio.get_running_loop().create_task(lane.close(self._rules.abandon_after))
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+            linger = self._rules.linger if lane.is_usable else Seconds(0.0)
+            lane.lapse = asyncio.get_running_loop().call_later(linger, self._close, lane)
 
     async def close(self) -> None:
         """Return once every client is closed, all places having been given back."""
+        for lane in self._lanes.copy():
+            if lane.lapse is not None:
+                lane.lapse.cancel()
+                self._close(lane)
         await asyncio.gather(*self._closing)
+
+    def _close(self, lane: Lane) -> None:
+        self._lanes.remove(lane)
+        task = asyncio.get_running_loop().create_task(lane.close(self._rules.abandon_after))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
     def _has_room(self, lane: Lane, access: Access) -> bool:
         # What is looked at first is what most lanes of a big node have not got.

@@ -90,6 +90,8 @@ class WatchRules:
 
     access_age: Seconds = Seconds(10.0)
     """Credentials that were read longer ago are asked for again before the next request."""
+    linger: Seconds = Seconds(1.0)
+    """A client without requests is closed after this: lists that follow each other take the same one."""
     abandon_after: Seconds = Seconds(0.5)
     """A client that nobody needs waits so long for requests that are still being opened."""
     close_within: Seconds = Seconds(0.9)

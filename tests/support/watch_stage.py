@@ -202,6 +202,7 @@ def quick_rules(**changed: Any) -> WatchRules:
         "longest_probe": Seconds(0.04),
         "spread": Seconds(0.06),
         "healthy_after": Seconds(0.2),
+        "linger": Seconds(0.1),
     }
     return WatchRules(**{**numbers, **changed})
 

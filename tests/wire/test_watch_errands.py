@@ -170,6 +170,19 @@ def test_lists_beside_full_connections_have_one_more_for_as_long_as_they_last() 
         assert server.connections_accepted == 3
 
 
+def test_a_list_soon_after_another_takes_the_same_connection() -> None:
+    rules = quick_rules(linger=Seconds(60.0))
+    with Http2Server(NEWER) as server:
+        with watch_stage(Tokens(server), rules) as watches:
+            watches.list_once(WEB)
+            watches.listed.next()
+            watches.list_once(WEB)
+            watches.listed.next()
+            assert watches.described().connections == 1
+        server.wait_until(lambda: server.open_connections == 0)
+        assert server.connections_accepted == 1
+
+
 def test_lists_that_are_under_way_do_not_hold_up_the_end() -> None:
     rules = quick_rules(close_within=Seconds(60.0))
     with Http2Server(Exchange.closed) as server, watch_stage(Tokens(server), rules) as watches:
