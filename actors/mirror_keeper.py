@@ -206,21 +206,27 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
             case Idle.REFUSED:
                 self._begin_anew(entry)
                 self._note_foreseen_refusal(entry)
+            case Idle.NO_NODE:
+                pass  # its coming wakes every name
             case _ if entry.wait is not None:
                 pass
-            case Create(static=static, node=node):
-                delay = fight_delay(entry.creations, self.clock.monotonic())
-                if delay > 0:
-                    self._wait(entry, delay)
-                    return
-                entry.creations.append(self.clock.monotonic())
-                self._calls.send(entry, step, creation(static, node), self.me)
+            case Create():
+                self._create(entry, step)
             case Delete(uid=uid):
                 self._calls.send(entry, step, deletion(entry.full_name, uid), self.me)
             case Ask.LOOK:
                 self._calls.send(entry, step, look(entry.full_name), self.me)
             case _:
                 assert_never(step)
+
+    def _create(self, entry: Entry, step: Create) -> None:
+        now = self.clock.monotonic()
+        delay = fight_delay(entry.creations, now)
+        if delay > 0:
+            self._wait(entry, delay)
+            return
+        entry.creations.append(now)
+        self._calls.send(entry, step, creation(step.static, step.node), self.me)
 
     def _situation(self, entry: Entry) -> Situation:
         return Situation(

@@ -29,8 +29,9 @@ from kube.access import Access, CredentialsError
 
 LONGEST_MESSAGE: Final = 512
 """Characters of the API server's own message that a sentence carries."""
-LONGEST_WISH: Final = Seconds(3600.0)
-"""A server that wants to be left alone for longer is asked again after an hour."""
+LONGEST_WISH: Final = Seconds(60.0)
+"""A server that wants to be left alone for longer is asked again after this. API servers wish for a few
+seconds; what is longer comes from a gateway's page, or from a date while our clock was never set."""
 
 RETRY: Final[Mapping[FailureKind, Retry]] = {
     FailureKind.UNREACHABLE: Retry.AFTER_DELAY,

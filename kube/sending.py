@@ -166,7 +166,7 @@ class _Exchange:
                 body = self._body(response)
         except (PyreqwestError, TimeoutError) as error:
             raise error_of_transport(error, self._deadline) from error
-        return _object(response.status, response.headers, body)
+        return _object(self._request.verb, response.status, response.headers, body)
 
     def _body(self, response: SyncResponse) -> bytes:
         chunks: list[bytes] = []
@@ -207,7 +207,7 @@ def _plain(value: object) -> dict[str, Any]:
     raise TypeError(f"{type(value).__name__} is nothing that JSON can say")
 
 
-def _object(status: int, headers: Mapping[str, str], body: bytes) -> JsonObject:
+def _object(verb: Verb, status: int, headers: Mapping[str, str], body: bytes) -> JsonObject:
     """Return the object that an answer holds. Raises ``ApiError``."""
     if not 200 <= status < 300:
         raise error_of_answer(status, headers, body, Timestamp(time.time()))
@@ -217,7 +217,19 @@ def _object(status: int, headers: Mapping[str, str], body: bytes) -> JsonObject:
         raise _malformed("its answer is not JSON", status) from None
     if not isinstance(found, dict):
         raise _malformed("its answer is no JSON object", status)
+    if not _is_of_the_api(found, verb):
+        raise _malformed("its answer is no object of the API", status)
     return found
+
+
+def _is_of_the_api(found: JsonObject, verb: Verb) -> bool:
+    """Return whether an API server says so, and not a gateway in its place.
+
+    Every object has metadata, and so has a list; a Status is an answer only to deletions.
+    """
+    if found.get("kind") == "Status":
+        return verb is Verb.DELETE
+    return isinstance(found.get("metadata"), dict)
 
 
 def _malformed(text: str, status: int) -> ApiError:

@@ -55,7 +55,7 @@ def learn(
             return _learn_of_deletion(entry, uid, outcome)
         case Ask.LOOK:
             return _learn_of_look(entry, outcome, node_name)
-        case Idle.NOTHING | Idle.REFUSED:
+        case Idle():
             return None
         case _:
             assert_never(step)

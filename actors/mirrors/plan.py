@@ -51,6 +51,8 @@ class Idle(Enum):
 
     NOTHING = auto()
     """All is as it should be, or nothing can be done about it."""
+    NO_NODE = auto()
+    """There is no Node to own a mirror. What is known of earlier tries stands."""
     REFUSED = auto()
     """There is no mirror, and an API server would refuse each."""
 
@@ -79,7 +81,7 @@ class Delete:
 
 Step: TypeAlias = Idle | Ask | Create | Delete
 
-NOTHING, REFUSED, LOOK = Idle.NOTHING, Idle.REFUSED, Ask.LOOK
+NOTHING, NO_NODE, REFUSED, LOOK = Idle.NOTHING, Idle.NO_NODE, Idle.REFUSED, Ask.LOOK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +138,7 @@ def next_step(now: Situation) -> Step:
         # What there is shows it as it was before it referenced anything.
         return REFUSED if mirror is None else Delete(mirror.uid)
     if node is None:
-        return NOTHING
+        return NO_NODE
     return Create(now.static, node) if mirror is None else Delete(mirror.uid)
 
 

@@ -1,8 +1,9 @@
 """What a mirror pod is: its document, and whether one that exists is the right one. Pure.
 
-A mirror shows a static pod in the cluster. It belongs to this node when its spec names the node and
-no owner but the node; it is right when it shows this very content and its owner is the Node as it is
-registered at present. What else users write on it, labels or annotations, is theirs (rule M18).
+A mirror shows a static pod in the cluster. It belongs to this node when its spec names the node and its
+controller, or else its only owner, is the node; it is right when it shows this very content and its
+controller is the Node as it is registered at present. What else users write on it, labels, annotations or
+more owners, is theirs (rule M18).
 """
 
 from __future__ import annotations
@@ -66,14 +67,16 @@ def can_be_shown(static: Pod) -> bool:
 def is_mirror_of_node(pod: Pod, node_name: str) -> bool:
     """Return whether ``pod`` is a mirror that this node answers for.
 
-    One without owners is: kubelets older than 1.17 made such. One that somebody else owns is not.
+    One without owners is: kubelets older than 1.17 made such. One that somebody else owns is not, unless
+    the node controls it: then that owner was added.
     """
     node_of_pod = (pod.document.get("spec") or {}).get("nodeName")
     return (
         pod.is_mirror
         and node_of_pod == node_name
         and all(
-            owner.get("kind") == "Node" and owner.get("name") == node_name for owner in _owners(pod)
+            owner.get("kind") == "Node" and owner.get("name") == node_name
+            for owner in _controllers(pod) or _owners(pod)
         )
     )
 
@@ -90,8 +93,7 @@ def shows(mirror: Pod, static: Pod) -> bool:
 
 def is_owned_by(mirror: Pod, node_uid: NodeUid) -> bool:
     """Return whether the controller of ``mirror`` is the Node of this UID, not an earlier one."""
-    controllers = [owner.get("uid") for owner in _owners(mirror) if owner.get("controller")]
-    return controllers == [node_uid]
+    return [controller.get("uid") for controller in _controllers(mirror)] == [node_uid]
 
 
 def full_name_parts(full_name: FullName) -> tuple[str, str]:
@@ -141,6 +143,11 @@ def _config_hash(static: Pod) -> str:
 
 def _metadata(pod: Pod) -> Mapping[str, Any]:
     return pod.document.get("metadata") or {}
+
+
+def _controllers(pod: Pod) -> list[Mapping[str, Any]]:
+    """Return the owners that control it. API servers let in no more than one."""
+    return [owner for owner in _owners(pod) if owner.get("controller")]
 
 
 def _owners(pod: Pod) -> list[Mapping[str, Any]]:

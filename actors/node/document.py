@@ -19,7 +19,8 @@ from sources.manifests.quantity import amount, is_quantity
 
 NODES = "/api/v1/nodes"
 
-OUR_ADDRESSES = ("InternalIP", "Hostname")
+INTERNAL_IP, HOSTNAME = "InternalIP", "Hostname"
+OUR_ADDRESSES = (INTERNAL_IP, HOSTNAME)
 """Addresses of other types belong to a cloud's controller."""
 HUGEPAGES = "hugepages-"
 """Before the size of the pages, in names of resources."""
@@ -96,8 +97,8 @@ def machine_status(rules: NodeRules, facts: MachineFacts) -> JsonObject:
     port = rules.endpoint_port
     return {
         "addresses": [
-            *({"type": "InternalIP", "address": address} for address in facts.addresses),
-            {"type": "Hostname", "address": rules.name},
+            *({"type": INTERNAL_IP, "address": address} for address in facts.addresses),
+            {"type": HOSTNAME, "address": rules.name},
         ],
         "capacity": capacity,
         "allocatable": {**capacity, **_less_than_capacity(facts)},
@@ -170,10 +171,11 @@ def _changes(status: JsonObject, wanted: JsonObject) -> dict[str, Any]:
     """Return the parts of ``wanted`` that ``status`` has otherwise, as a strategic patch."""
     changes: dict[str, Any] = {}
     addresses = status.get("addresses") or ()
-    if [each for each in addresses if _is_ours(each)] != wanted["addresses"]:
+    ours = _our_addresses(addresses, wanted["addresses"])
+    if [each for each in addresses if _is_ours(each)] != ours:
         others = [each for each in addresses if not _is_ours(each)]
         # The API calls this list a map by type, which loses one of two addresses of a type.
-        changes["addresses"] = [*wanted["addresses"], *others, {"$patch": "replace"}]
+        changes["addresses"] = [*ours, *others, {"$patch": "replace"}]
     for key in ("capacity", "allocatable", "nodeInfo", "daemonEndpoints"):
         differing = _differing(status.get(key) or {}, wanted.get(key) or {})
         if differing:
@@ -202,6 +204,18 @@ def _is_same_amount(one: object, other: object) -> bool:
 
 def _is_ours(address: JsonObject) -> bool:
     return address.get("type") in OUR_ADDRESSES
+
+
+def _our_addresses(
+    present: Sequence[JsonObject], wanted: Sequence[JsonObject]
+) -> Sequence[JsonObject]:
+    """Return ``wanted``; where it has no IP address, with those that the Node has.
+
+    A machine shows none while its default route is lost, and who reached it may still do so.
+    """
+    if any(each["type"] == INTERNAL_IP for each in wanted):
+        return wanted
+    return [*(each for each in present if each.get("type") == INTERNAL_IP), *wanted]
 
 
 def _binary(number: int) -> str:

@@ -70,6 +70,23 @@ def renewed(
     return {**lease, "metadata": metadata, "spec": spec}
 
 
+def renew_time(lease: JsonObject) -> str:
+    """Return when ``lease`` was renewed, as it says; empty when it does not."""
+    return str((lease.get("spec") or {}).get("renewTime") or "")
+
+
+def somebody_else(lease: JsonObject, node: str, ours: str) -> str:
+    """Return who but ``node`` seems to keep ``lease``, in words; empty when nobody does.
+
+    ``ours`` is the time of our last renewal, empty when it is not sure: a kubelet, and an earlier life of
+    the agent, hold the Lease by the same name, and only a renewal that is not ours tells them apart.
+    """
+    holder = (lease.get("spec") or {}).get("holderIdentity") or node
+    if holder != node:
+        return f"{str(holder)[:64]} holds it"
+    return "it was renewed in our name" if ours and renew_time(lease) > ours else ""
+
+
 def owners(present: Sequence[JsonObject], node: str, uid: NodeUid) -> list[dict[str, Any]]:
     """Return the owners with the Node of ``uid`` in place of an earlier one; others stay."""
     others = [

@@ -113,6 +113,9 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._ports = ports
         self._owner: NodeUid | None = None
         self._lease: JsonObject | None = None
+        self._ours = ""
+        """When we renewed it last; empty while a renewal may have arrived that was not answered."""
+        self._said_of_others: set[str] = set()
         self._is_absent = False
         self._is_due = True
         self._is_in_flight = False
@@ -124,7 +127,9 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._silence_limit = FIRST_WORD_WITHIN
         self._has_heard = False
         self._is_withheld = False
-        self._patience = Patience[Errand](self._retry_in, "node/lease")
+        # A server that is short of time is asked for one renewal all the same: one that is late costs
+        # the Node all its pods, and the server more than that.
+        self._patience = Patience[Errand](self._retry_in, "node/lease", longest=self._period)
 
     def _retry_in(self, delay: Seconds, _errand: Errand) -> Timer:
         return self.after(delay, LeaseDue())
@@ -210,14 +215,26 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._lease = answer.outcome
         if answer.request.verb is Verb.GET:
             self._is_due = True
+            self._look_for_others(answer.outcome)
             return
+        self._ours = lease.renew_time(answer.outcome)
         self._detours = 0
         self._patience.succeeded(Errand.RENEW)
         if self._next is not None:
             self._next.cancel()
         self._next = self.after(jittered(self._period, 0.04), LeaseDue())
 
+    def _look_for_others(self, found: JsonObject) -> None:
+        """Say once if somebody else keeps the Lease, and so the Node: they undo each other's work."""
+        reason = lease.somebody_else(found, self._node, self._ours)
+        if reason and reason not in self._said_of_others:
+            self._said_of_others.add(reason)
+            event = "somebody else keeps the Lease of the Node: a kubelet, or another agent?"
+            _log.warning(event, reason=reason)
+
     def _fail(self, verb: Verb, failure: ApiFailure) -> None:
+        if failure.retry is Retry.AFTER_DELAY:
+            self._ours = ""
         is_missing = failure.kind is FailureKind.NOT_FOUND
         if is_missing and verb is Verb.CREATE:
             sentence = f"the namespace {lease.NAMESPACE} is missing: {failure.sentence}"

@@ -23,11 +23,15 @@ E = TypeVar("E", bound=StrEnum)
 class Patience(Generic[E]):
     """Counts the failures of each errand in a row, and knows which of them wait.
 
-    ``after`` sets a timer that ends a wait: who set it calls ``resume`` then.
+    ``after`` sets a timer that ends a wait: who set it calls ``resume`` then. Nothing that failed
+    waits for more than ``longest``, whatever the server wishes.
     """
 
-    def __init__(self, after: Callable[[Seconds, E], Timer], log_name: str) -> None:
+    def __init__(
+        self, after: Callable[[Seconds, E], Timer], log_name: str, longest: Seconds | None = None
+    ) -> None:
         self._after = after
+        self._longest = longest
         self._log = structlog.get_logger(log_name)
         self._failures: Counter[E] = Counter()
         self._waiting: dict[E, Timer] = {}
@@ -51,7 +55,8 @@ class Patience(Generic[E]):
     def wait(self, errand: E, failure: ApiFailure) -> None:
         """Have ``errand`` wait, the longer the more often it failed, and as long as the server wishes."""
         wish = failure.retry_after or Seconds(0.0)
-        self.wait_for(errand, max(wish, RETRIES.delay(max(1, self._failures[errand]))))
+        delay = max(wish, RETRIES.delay(max(1, self._failures[errand])))
+        self.wait_for(errand, delay if self._longest is None else min(delay, self._longest))
 
     def wait_for(self, errand: E, delay: Seconds) -> None:
         """Have ``errand`` wait for ``delay``."""

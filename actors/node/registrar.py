@@ -115,7 +115,8 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
     both may repeat. Who follows the registrar itself ``RegistrarLives``, at each look.
     Fails when: there is a bug. Whatever the API server says is waited out.
 
-    A Node that is deleted is registered again at once. What others wrote on it stays. An ordered stop
+    A Node that is deleted is registered again at once. What others wrote on it stays. While the watch
+    fails, what it has not told is looked for, and answers to reports tell the rest. An ordered stop
     says nothing to the API server: as with a kubelet the Lease runs out, and pods outlive the agent.
     """
 
@@ -172,13 +173,18 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
             self._show_life()  # at the very end: all that a look leads to has gone well
 
     def _see(self, fact: WatchFact) -> None:
+        sight = self._errands.sight
         match fact:
             case ObjectsAre(objects=objects, resource_version=version):
-                self._errands.sight.listed(objects, version)
+                sight.listed(objects, version)
+                if not sight.is_doubted:
+                    self._patience.succeeded(Errand.LOOK)
             case WatchEvent(op=op, object=node):
-                self._errands.sight.changed(op, node)
-            case WatchFailed() | WatchRecovered():
-                pass  # the keeper of watches shows it, and what was told stays as it was
+                sight.changed(op, node)
+            case WatchFailed():  # the keeper of watches shows it
+                sight.unwatched()
+            case WatchRecovered():
+                sight.is_watched = True
             case _:
                 assert_never(fact)
 
@@ -193,6 +199,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         self._errands.facts = facts
         self._errands.found = findings(held, self._memory.failed)
         self._errands.want_report()
+        self._errands.sight.miss()
         if self._next_look is not None:
             self._next_look.cancel()
         self._next_look = self.after(jittered(self._rules.status_update_frequency, 0.04), LookDue())

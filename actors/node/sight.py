@@ -22,7 +22,9 @@ class NodeSight:
     is_known: bool = False
     """Somebody has told whether there is a Node."""
     is_doubted: bool = False
-    """What was told contradicts itself: look."""
+    """What was told contradicts itself, or nobody tells: look."""
+    is_watched: bool = True
+    """The watch tells of the Node, or will."""
     _newest: int = 0
     """The highest resource version that was told: what is older comes late."""
     _gone: str = ""
@@ -59,6 +61,15 @@ class NodeSight:
         """Take it that a change was answered with "not found": so it was, but who knows how it is."""
         self.is_doubted = True
 
+    def unwatched(self) -> None:
+        """Take it that the watch fails. What is known stays as it was."""
+        self.is_watched = False
+        self.miss()
+
+    def miss(self) -> None:
+        """Doubt that there is no Node, unless a watch would tell of one."""
+        self.is_doubted |= not self.is_watched and self.node is None
+
     def looking(self) -> None:
         """Note that a look begins."""
         self._is_disturbed = False
@@ -79,6 +90,7 @@ class NodeSight:
         if self.node is not None and (node is None or uid_of(node) != uid_of(self.node)):
             self._gone = uid_of(self.node)
         self.node = node
+        self.is_doubted &= self.is_known  # before the first word the doubt is only that nobody told
         self.is_known = True
         self._is_disturbed = True
         self._newest = max(self._newest, _number(version))

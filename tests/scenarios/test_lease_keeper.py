@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from actors.messages.api import FailureKind, Verb
+from actors.messages.api import ApiFailure, FailureKind, Retry, Verb
 from actors.messages.node import NodeIs, NodeUid
+from actors.messages.units import Seconds, Timestamp
+from actors.node.lease import micro_time
 from actors.node.lease_keeper import LEASE_KEEPER
 from actors.node.registrar import NODE_REGISTRAR
 from tests.support.fake_api import ALWAYS, FakeCalls, asks
@@ -182,6 +184,59 @@ def test_a_missing_namespace_is_said_in_words(logs: list[MutableMapping[str, Any
         assert owner_of(node) == node.uid
 
 
+# --- somebody else ----------------------------------------
+
+
+def rivals(logs: list[MutableMapping[str, Any]]) -> list[str]:
+    return [event["reason"] for event in logs if "somebody else" in event["event"]]
+
+
+def somebody_renews_the_lease(node: NodeStage) -> None:
+    """Renew it as a kubelet does: under the same name."""
+    spec = {"renewTime": micro_time(Timestamp(node.play.clock.wall() + 0.5))}
+    node.store.change("leases", "kube-node-lease", "n1", spec=spec)
+
+
+def test_a_lease_of_another_holder_is_taken_over_and_the_log_says_whose_it_was(
+    logs: list[MutableMapping[str, Any]],
+) -> None:
+    def prepare(node: NodeStage) -> None:
+        lease = {"kind": "Lease", "metadata": {"name": "n1", "namespace": "kube-node-lease"}}
+        node.store.add(
+            {
+                "apiVersion": "coordination.k8s.io/v1",
+                **lease,
+                "spec": {"holderIdentity": "old-agent"},
+            }
+        )
+
+    with node_stage(prepare=prepare) as node:
+        node.play.advance(60.0)
+        assert node.lease["spec"]["holderIdentity"] == "n1"
+        assert rivals(logs) == ["old-agent holds it"]
+
+
+def test_a_kubelet_that_renews_the_same_lease_is_one_warning(
+    node: NodeStage, logs: list[MutableMapping[str, Any]]
+) -> None:
+    node.play.advance(5.0)
+    somebody_renews_the_lease(node)
+    node.play.advance(10.0)
+    somebody_renews_the_lease(node)
+    node.play.advance(30.0)
+    assert rivals(logs) == ["it was renewed in our name"]
+
+
+def test_a_renewal_of_ours_whose_answer_was_lost_is_nobody_else_s(
+    node: NodeStage, logs: list[MutableMapping[str, Any]]
+) -> None:
+    node.api.calls.lose_answers(when=asks(Verb.UPDATE, LEASES))
+    assert lease_asked(node, 11.0)[-2:] == [LOOKED, RENEWED]
+    node.store.change("leases", "kube-node-lease", "n1", metadata={"labels": {"a": "b"}})
+    assert LOOKED in lease_asked(node, 11.0)
+    assert rivals(logs) == []
+
+
 # --- trouble ----------------------------------------
 
 
@@ -203,6 +258,23 @@ def test_a_renewal_that_fails_is_tried_again_with_growing_waits_one_at_a_time(
     ]
     warned = [event for event in logs if event["log_level"] == "warning"]
     assert [event["event"] for event in warned] == ["cannot renew the Lease of the Node"]
+
+
+def test_a_server_that_wants_to_be_left_alone_costs_one_renewal_and_not_the_lease(
+    node: NodeStage,
+) -> None:
+    busy = ApiFailure(
+        kind=FailureKind.THROTTLED,
+        retry=Retry.AFTER_DELAY,
+        sentence="too many requests",
+        status=429,
+        retry_after=Seconds(60.0),
+    )
+    node.api.calls.fail(busy, when=asks(Verb.UPDATE, LEASES))
+    assert lease_asked(node, 10.4) == [RENEWED]
+    assert lease_asked(node, 9.5) == []
+    assert lease_asked(node, 0.6) == [RENEWED]
+    assert node.lease["spec"]["renewTime"] > "2023-11-14T22:13:39"
 
 
 def test_an_api_server_that_is_away_at_first_is_waited_for() -> None:

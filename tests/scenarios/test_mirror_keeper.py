@@ -111,6 +111,21 @@ def test_static_pods_of_all_sources_have_mirrors() -> None:
         assert stage.mirror("shop").source == HTTP
 
 
+def test_a_mirror_to_which_somebody_adds_an_owner_stays_the_node_s(joined: MirrorStage) -> None:
+    (node,) = joined.mirror().document["metadata"]["ownerReferences"]
+    added = {"apiVersion": "v1", "kind": "ConfigMap", "name": "backup", "uid": "c1"}
+    joined.store.change(
+        "pods", "default", f"web-{NODE}", metadata={"ownerReferences": [node, added]}
+    )
+    joined.crashes()
+    joined.advance(60.0)
+    assert joined.asked() == []
+    assert joined.described().present == 1
+
+    joined.serves(FILE, make_static("web", "2"))
+    assert joined.asked() == ["DELETE web-n1", "POST web-n1"]
+
+
 # --- deleted by somebody ---------------------------------------------------------------------------
 
 

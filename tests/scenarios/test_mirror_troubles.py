@@ -145,6 +145,22 @@ def test_a_node_that_is_registered_again_is_a_reason_to_try_at_once(stage: Mirro
     assert stage.asked() == ["POST web-n1"]
 
 
+def test_a_refusal_stands_while_there_is_no_node_and_is_told_once(stage: MirrorStage) -> None:
+    stage.api.calls.fail(refusal("no"), times=ALWAYS)
+    stage.serves(FILE, WEB)
+    stage.deregisters()
+    assert stage.described().troubles == {WEB_NAME: "no"}
+    assert stage.sources[FILE].refused == {WEB.uid: "no"}
+    stage.registers()
+    stage.deregisters()
+    stage.registers()
+    assert len(stage.events.drain()) == 1
+
+    stage.api.calls.recover()
+    stage.advance(3.0)
+    assert stage.described().troubles == {}
+
+
 def test_a_missing_namespace_is_a_verdict_until_there_is_one(stage: MirrorStage) -> None:
     pod = make_static(namespace="shop")
     stage.serves(FILE, pod)

@@ -250,13 +250,82 @@ def test_a_repeated_wish_to_follow_gives_the_present_state_again(node: NodeStage
 def test_an_api_server_that_is_away_at_first_is_waited_for() -> None:
     with node_stage(lease=False, prepare=lambda node: node.api.go_away()) as node:
         follower = node.follows()
-        assert node.asked_within(60.0) == []
+        asked = node.asked_within(60.0)
+        assert set(asked) == {LOOKED}
+        assert 12 <= len(asked) <= 14  # 0.2 s doubling to 7 s between them
         assert follower.heard() == []
 
         node.api.come_back()
         node.play.settle()
         assert node.asked() == [CREATED]
         assert follower.heard() == ["gone", f"is {node.uid}"]
+
+
+def test_a_look_that_failed_is_over_once_the_watch_tells_of_the_node(
+    logs: list[MutableMapping[str, Any]],
+) -> None:
+    with node_stage(lease=False, prepare=lambda node: node.api.go_away()) as node:
+        node.play.advance(60.0)
+        node.api.come_back()
+        assert node.asked_within(30.0)[-1] == CREATED
+        told = [event for event in logs if "look at" in event["event"]]
+        assert [event["event"] for event in told if event["log_level"] != "debug"] == [
+            "cannot look at the Node",
+            "can look at the Node again",
+        ]
+
+
+@pytest.mark.parametrize("why", [FailureKind.UNREACHABLE, FailureKind.FORBIDDEN])
+def test_without_a_watch_a_node_is_looked_for_registered_and_reported(why: FailureKind) -> None:
+    # Something between speaks HTTP/1.1 only, or nobody may list nodes.
+    with node_stage(prepare=lambda node: node.api.watches.break_off(why)) as node:
+        follower = node.follows()
+        asked = node.asked()
+        assert [request for request in asked if "leases" not in request] == [LOOKED, CREATED]
+        assert follower.heard() == [f"is {node.uid}"]
+        assert node.condition("Ready")["status"] == "True"
+        assert REPORTED in node.asked_within(345.0)
+        assert node.lease["spec"]["renewTime"] > "2023-11-14T22:18"
+
+
+def test_without_a_watch_a_node_that_exists_is_found_and_missed_at_the_next_report() -> None:
+    def prepare(node: NodeStage) -> None:
+        node.store.add(THEIRS)
+        node.api.watches.break_off()
+
+    with node_stage(lease=False, prepare=prepare) as node:
+        assert node.asked() == [LOOKED, PATCHED, REPORTED]
+        node.store.remove("nodes", "n1")
+        assert node.asked_within(345.0) == [REPORTED, LOOKED, CREATED]
+
+
+def test_without_a_watch_a_node_that_others_register_is_looked_for_now_and_then() -> None:
+    def prepare(node: NodeStage) -> None:
+        node.api.watches.break_off()
+
+    with node_stage(replace(RULES, register=False), lease=False, prepare=prepare) as node:
+        assert set(node.asked_within(60.0)) == {LOOKED}
+        node.store.add(THEIRS)
+        assert 1 <= len(node.asked_within(60.0)) <= 3
+        assert node.condition("Ready")["status"] == "True"
+
+
+def test_a_watch_that_has_recovered_is_trusted_to_tell_of_a_node() -> None:
+    def prepare(node: NodeStage) -> None:
+        node.api.watches.break_off()
+
+    with node_stage(replace(RULES, register=False), lease=False, prepare=prepare) as node:
+        node.play.advance(60.0)
+        node.api.watches.mend()
+        node.play.advance(10.0)
+        node.asked()
+        assert node.asked_within(60.0) == []
+
+
+def test_a_watch_that_breaks_off_later_is_no_reason_to_look(node: NodeStage) -> None:
+    node.asked()
+    node.api.watches.break_off()
+    assert node.asked_within(60.0) == []
 
 
 def test_an_api_server_that_goes_away_costs_nothing_but_reports(node: NodeStage) -> None:

@@ -130,6 +130,22 @@ def test_a_change_of_the_machine_is_reported_alone(node: NodeStage) -> None:
     ]
 
 
+def test_a_default_route_that_is_lost_for_a_while_takes_no_address_off_the_node(
+    node: NodeStage,
+) -> None:
+    before = node.node["status"]["addresses"]
+    node.machine.facts = replace(FACTS, addresses=())
+    assert node.asked_within(60.0) == []
+    assert node.node["status"]["addresses"] == before
+
+    node.machine.facts = replace(FACTS, addresses=("10.0.0.9",))
+    node.play.advance(11.0)
+    assert node.node["status"]["addresses"] == [
+        {"type": "InternalIP", "address": "10.0.0.9"},
+        {"type": "Hostname", "address": "n1"},
+    ]
+
+
 def test_conditions_of_others_stay_as_they_are(node: NodeStage) -> None:
     theirs = {"type": "KernelDeadlock", "status": "False", "reason": "KernelHasNoDeadlock"}
     node.store.change(

@@ -15,6 +15,7 @@ from actors.messages.api import (
     ApiRequest,
     Verb,
 )
+from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
 from kube.access import Access, Credentials, CredentialsError
 from kube.sending import HttpSender, Sent
@@ -25,6 +26,8 @@ LATE = 2.0
 """Seconds that a deadline may be late on a busy machine."""
 AGENT = "actorlet/1.2.3"
 POD = ApiRequest(verb=Verb.GET, path="/api/v1/namespaces/default/pods/web")
+WEB: JsonObject = {"kind": "Pod", "metadata": {"name": "web"}}
+"""What is answered when it does not matter what."""
 
 
 class GivenCredentials(Credentials):
@@ -114,7 +117,7 @@ def reason(sent: Sent) -> str:
     return sentence.removeprefix(start)
 
 
-def answering(status: int, body: object = b"{}", headers: dict[str, str] | None = None) -> Handler:
+def answering(status: int, body: object = WEB, headers: dict[str, str] | None = None) -> Handler:
     """Return a handler that always answers so."""
 
     async def handler(exchange: Exchange) -> None:

@@ -40,7 +40,7 @@ class ConnectProxy(_Handler):
 
 
 class Http1(_Handler):
-    """Answers every GET with ``{"version": "HTTP/1.1"}``."""
+    """Answers every GET with an object whose name is ``by-http-1.1``."""
 
     @override
     def finish(self) -> None:
@@ -51,7 +51,7 @@ class Http1(_Handler):
         super().finish()
 
     def do_GET(self) -> None:  # the standard library's name
-        body = b'{"version": "HTTP/1.1"}'
+        body = b'{"metadata": {"name": "by-http-1.1"}}'
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -22,6 +22,12 @@ def instructions() -> list[tuple[str, str]]:
     return [(line.split()[0], line.split(maxsplit=1)[1]) for line in lines]
 
 
+def settings_of_unit(key: str) -> list[str]:
+    """Return the words that the unit has under ``key``."""
+    found = re.findall(rf"^{key}=(.*)$", (DEPLOY / "actorlet.service").read_text(), re.MULTILINE)
+    return [word for value in found for word in value.split()]
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
 def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
     # On this checkout and this interpreter, since the unit's own need not be there.
@@ -49,6 +55,18 @@ def test_the_unit_gives_the_agent_flags_that_it_knows() -> None:
     assert line.root_dir == Path("/var/lib/actorlet")
     assert line.kubeconfig == Path("/etc/kubernetes/kubelet.conf")
     assert line.unserved == ()
+
+
+def test_the_unit_and_a_kubelet_are_never_up_together() -> None:
+    # Both would keep the Node of this machine; whichever is started last has it.
+    assert "kubelet.service" in settings_of_unit("Conflicts")
+    assert "kubelet.service" in settings_of_unit("After")
+
+
+def test_the_unit_gives_exec_plugins_a_home_that_is_made_and_visible() -> None:
+    (home,) = [each for each in settings_of_unit("Environment") if each.startswith("HOME=")]
+    made = [f"HOME=%S/{name}" for name in settings_of_unit("StateDirectory")]
+    assert home in made
 
 
 def test_the_image_gets_everything_that_the_agent_is_made_of() -> None:

@@ -185,7 +185,9 @@ DATE = {"date": "Tue, 14 Nov 2023 22:13:20 GMT"}
         ({}, None),
         ({"retry-after": "7"}, 7.0),
         ({"retry-after": "0"}, 0.0),
-        ({"retry-after": "999999999999999999999"}, 3600.0),
+        ({"retry-after": "60"}, 60.0),
+        ({"retry-after": "3600"}, 60.0),
+        ({"retry-after": "999999999999999999999"}, 60.0),
         ({"retry-after": "-1"}, None),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "٣"}, None),
@@ -206,6 +208,12 @@ def test_a_date_of_a_server_that_shows_no_clock_is_taken_by_ours() -> None:
     headers = {"retry-after": "Tue, 14 Nov 2023 22:13:50 GMT"}
     error = error_of_answer(429, headers, b"", now=Timestamp(1_700_000_025.0))
     assert error.retry_after == 5.0
+
+
+def test_a_date_is_a_minute_away_at_most_when_our_clock_was_never_set() -> None:
+    headers = {"retry-after": "Tue, 14 Nov 2023 22:13:50 GMT"}
+    error = error_of_answer(503, headers, b"", now=Timestamp(100.0))
+    assert error.retry_after == 60.0
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,9 @@ def with_owners(*owners: dict[str, Any]) -> Pod:
         (with_owners(), True),
         (with_owners(owner(name="n2")), False),
         (with_owners(owner(kind="ReplicaSet")), False),
+        (with_owners(owner(), owner(kind="ConfigMap", name="x", controller=False)), True),
         (with_owners(owner(), owner(kind="ReplicaSet")), False),
+        (with_owners(owner(kind="ConfigMap", name="x", controller=False)), False),
         (Pod.of(ordinary_pod(WEB, NODE)), False),
         (make_pod(mirror="x", spec={"nodeName": "n2"}), False),
         (make_pod(mirror="x"), False),
@@ -154,7 +156,9 @@ def with_owners(*owners: dict[str, Any]) -> Pod:
         "without owner",
         "of another Node",
         "of a controller",
-        "of both",
+        "with an owner that somebody added",
+        "of two controllers",
+        "with another owner in place of its controller",
         "ordinary",
         "elsewhere",
         "not bound",
@@ -162,7 +166,7 @@ def with_owners(*owners: dict[str, Any]) -> Pod:
         "without spec",
     ],
 )
-def test_a_mirror_of_this_node_has_the_mark_the_node_and_no_other_owner(
+def test_a_mirror_of_this_node_has_the_mark_the_node_and_no_other_controller(
     pod: Pod, *, expected: bool
 ) -> None:
     assert is_mirror_of_node(pod, NODE) is expected
@@ -175,9 +179,10 @@ def test_a_mirror_of_this_node_has_the_mark_the_node_and_no_other_owner(
         ([owner(uid="former")], False),
         ([owner(controller=False)], False),
         ([owner(), owner(uid="former")], False),
+        ([owner(), owner(kind="ConfigMap", name="x", controller=False)], True),
         ([], False),
     ],
-    ids=["this one", "a former one", "not as controller", "two", "none"],
+    ids=["this one", "a former one", "not as controller", "two", "and another owner", "none"],
 )
 def test_a_mirror_has_one_controller_which_is_the_present_node(
     owners: list[dict[str, Any]], *, expected: bool

@@ -206,6 +206,19 @@ def test_two_addresses_of_one_type_both_arrive_and_those_of_others_stay() -> Non
     ]
 
 
+def test_while_the_machine_shows_no_address_those_of_the_node_stay() -> None:
+    wanted = machine_status(RULES, replace(FACTS, addresses=()))
+    assert not has_news(NODE, wanted, FOUND)
+
+    # As somebody else wrote them, with a name that is ours no more.
+    theirs = [{"type": "Hostname", "address": "old"}, {"type": "InternalIP", "address": "fd00::9"}]
+    assert sent(with_status(addresses=theirs), wanted)["addresses"] == [
+        {"type": "InternalIP", "address": "fd00::9"},
+        {"type": "Hostname", "address": "n1"},
+        {"$patch": "replace"},
+    ]
+
+
 # --- what followers are told ----------------------------------------
 
 

@@ -9,11 +9,12 @@ import pytest
 from actors.messages.api import Verb
 from actors.messages.node import NodeUid
 from actors.messages.units import Seconds, Timestamp
-from actors.node.lease import creation, look, micro_time, owners, renewal
+from actors.node.lease import creation, look, micro_time, owners, renewal, somebody_else
 
 UID = NodeUid("u1")
 NOW = Timestamp(1_700_000_000.25)
 PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+EARLIER, OURS, LATER = (f"2023-11-14T22:13:{second}.000000Z" for second in (10, 20, 30))
 OWNER = {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "u1"}
 SPEC = {
     "holderIdentity": "n1",
@@ -72,6 +73,41 @@ def test_a_renewal_is_later_than_the_one_before_whatever_the_clock_says(
     request = renewal(known, "n1", None, Seconds(40.0), NOW)
     assert request.body is not None
     assert request.body["spec"]["renewTime"] == after
+
+
+@pytest.mark.parametrize(
+    ("spec", "ours", "expected"),
+    [
+        ({"holderIdentity": "n2"}, "", "n2 holds it"),
+        ({"holderIdentity": "n2", "renewTime": OURS}, OURS, "n2 holds it"),
+        ({"holderIdentity": "n" * 300}, "", f"{'n' * 64} holds it"),
+        ({"holderIdentity": "n1", "renewTime": LATER}, OURS, "it was renewed in our name"),
+        ({"holderIdentity": "n1", "renewTime": OURS}, OURS, ""),
+        ({"holderIdentity": "n1", "renewTime": EARLIER}, OURS, ""),
+        ({"holderIdentity": "n1", "renewTime": LATER}, "", ""),
+        ({"holderIdentity": "n1", "renewTime": None}, OURS, ""),
+        ({"holderIdentity": None}, "", ""),
+        ({}, "", ""),
+        (None, OURS, ""),
+    ],
+    ids=[
+        "another holder",
+        "another holder of ours",
+        "a long name",
+        "renewed by another",
+        "as we left it",
+        "restored from a backup",
+        "of an earlier life of ours perhaps",
+        "without a time",
+        "nobody's",
+        "blank",
+        "without a spec",
+    ],
+)
+def test_somebody_else_is_told_by_the_holder_or_by_a_renewal_that_is_not_ours(
+    spec: dict[str, Any] | None, ours: str, expected: str
+) -> None:
+    assert somebody_else({"metadata": {}, "spec": spec}, "n1", ours) == expected
 
 
 def test_a_lease_without_a_spec_is_renewed() -> None:

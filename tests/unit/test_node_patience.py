@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
+
+import pytest
 
 from actors.kernel import Timer
 from actors.kernel.timers import Timers
@@ -46,6 +49,17 @@ def test_a_new_wait_replaces_the_one_before() -> None:
     patience.wait_for(Errand.DIG, Seconds(5.0))
     assert len(waits.timers) == 1
     assert waits.timers.next_due() == 5.0
+
+
+@pytest.mark.parametrize(("longest", "delay"), [(None, 60.0), (10.0, 10.0)])
+def test_a_server_s_wish_is_granted_as_far_as_the_errand_can_wait(
+    longest: float | None, delay: float
+) -> None:
+    waits = Waits()
+    limit = None if longest is None else Seconds(longest)
+    patience = Patience[Errand](waits.after, "test", longest=limit)
+    patience.wait(Errand.DIG, replace(FAILURE, retry_after=Seconds(60.0)))
+    assert waits.delays == [delay]
 
 
 def test_success_ends_a_wait_and_forgets_the_failures() -> None:

@@ -144,6 +144,34 @@ def test_a_look_that_was_overtaken_has_to_be_repeated(sight: NodeSight) -> None:
     assert not sight.is_doubted
 
 
+def test_a_node_that_no_watch_tells_of_is_looked_for_until_somebody_tells() -> None:
+    sight = NodeSight()
+    sight.unwatched()
+    assert sight.is_doubted
+    sight.looking()
+    sight.listed([node("a", 5)], "7")
+    assert not sight.is_doubted
+    sight.looked(None)  # of a moment before
+    assert sight.node == node("a", 5)
+
+
+def test_without_a_watch_a_missing_node_is_missed_and_one_that_is_known_is_not(
+    sight: NodeSight,
+) -> None:
+    sight.unwatched()
+    assert not sight.is_doubted
+    sight.looking()
+    sight.looked(None)
+    sight.miss()
+    assert sight.is_doubted
+
+    sight.looking()
+    sight.looked(None)
+    sight.is_watched = True
+    sight.miss()
+    assert not sight.is_doubted
+
+
 def test_of_versions_that_are_no_numbers_the_last_word_counts(sight: NodeSight) -> None:
     sight.changed(MODIFIED, node("a", "x9"))
     sight.changed(MODIFIED, node("a", "x8"))

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
@@ -26,6 +27,7 @@ from kube.sending import Sent
 from tests.support.calls_wire import (
     AGENT,
     POD,
+    WEB,
     GivenCredentials,
     MakeSender,
     access_to,
@@ -52,11 +54,11 @@ def sender_for() -> Iterator[MakeSender]:
 
 
 def test_a_request_says_what_it_wants_and_who_asks(sender_for: MakeSender) -> None:
-    with Http2Server(answering(200, {"kind": "Pod"})) as server:
+    with Http2Server(answering(200)) as server:
         request = ApiRequest(verb=Verb.GET, path="/api/v1/pods", query={"limit": "5", "a": "b c&d"})
         sent = send(sender_for(access_to(server)), request)
         (seen,) = server.requests
-        assert sent == Sent(outcome={"kind": "Pod"}, server=server.url, user="n1", codes=("200",))
+        assert sent == Sent(outcome=WEB, server=server.url, user="n1", codes=("200",))
         assert (seen.method, seen.path) == ("GET", "/api/v1/pods")
         assert seen.query == {"limit": "5", "a": "b c&d"}
         assert seen.headers["user-agent"] == AGENT
@@ -113,7 +115,7 @@ def test_many_threads_share_few_connections(sender_for: MakeSender) -> None:
 def test_a_server_that_speaks_only_http_1_is_no_trouble(sender_for: MakeSender) -> None:
     with serving(Http1) as (host, _):
         sender = sender_for(Access(server=f"http://{host}", user="n1"))
-        assert send(sender).outcome == {"version": "HTTP/1.1"}
+        assert send(sender).outcome == {"metadata": {"name": "by-http-1.1"}}
         sender.close()
 
 
@@ -125,11 +127,11 @@ def test_after_a_401_it_reads_its_credentials_again_and_tries_once_more(
 ) -> None:
     async def handler(exchange: Exchange) -> None:
         is_new = exchange.headers["authorization"] == "Bearer new"
-        await exchange.respond(200 if is_new else 401, b"{}")
+        await exchange.respond(200 if is_new else 401, json.dumps(WEB).encode())
 
     with Http2Server(handler) as server:
         sender = sender_for(access_to(server, f"{CANARY}-old"), access_to(server, "new"))
-        assert send(sender) == Sent(outcome={}, server=server.url, user="n1", codes=("401", "200"))
+        assert send(sender) == Sent(outcome=WEB, server=server.url, user="n1", codes=("401", "200"))
         assert server.connections_accepted == 1
 
 
@@ -227,6 +229,12 @@ def test_a_redirect_is_not_followed(sender_for: MakeSender) -> None:
         (b"\xff\xfe", "its answer is not JSON"),
         (b"[" * 100_000, "its answer is not JSON"),
         (b"[1]", "its answer is no JSON object"),
+        # As gateways and captive portals answer.
+        (b"{}", "its answer is no object of the API"),
+        (b'{"message": "ok"}', "its answer is no object of the API"),
+        (b'{"kind": "Pod", "metadata": null}', "its answer is no object of the API"),
+        (b'{"kind": "Pod", "metadata": []}', "its answer is no object of the API"),
+        (b'{"kind": "Status", "metadata": {}}', "its answer is no object of the API"),
     ],
 )
 def test_a_good_answer_that_holds_no_object(sender_for: MakeSender, body: bytes, text: str) -> None:
@@ -234,6 +242,16 @@ def test_a_good_answer_that_holds_no_object(sender_for: MakeSender, body: bytes,
         sent = send(sender_for(access_to(server)))
         assert reason(sent) == text
         assert failed(sent).kind is FailureKind.MALFORMED
+
+
+@pytest.mark.parametrize("metadata", [{}, {"metadata": {}}], ids=["bare", "with metadata"])
+def test_a_deletion_may_be_answered_with_a_status(
+    sender_for: MakeSender, metadata: dict[str, object]
+) -> None:
+    status = {"kind": "Status", "status": "Success", **metadata}
+    with Http2Server(answering(200, status)) as server:
+        sent = send(sender_for(access_to(server)), replace(POD, verb=Verb.DELETE))
+        assert sent.outcome == status
 
 
 def test_an_answer_without_end_is_not_read_to_its_end(sender_for: MakeSender) -> None:
@@ -249,11 +267,11 @@ def test_an_answer_without_end_is_not_read_to_its_end(sender_for: MakeSender) ->
 
 
 def test_an_answer_of_the_largest_size_is_read(sender_for: MakeSender) -> None:
-    body = b'"' + b"a" * ((1 << 20) - 8) + b'"'
-    with Http2Server(answering(200, b'{"a":' + body + b"}")) as server:
+    start, end = b'{"metadata":{"name":"', b'"}}'
+    name = b"a" * ((1 << 20) - len(start + end))
+    with Http2Server(answering(200, start + name + end)) as server:
         sent = send(sender_for(access_to(server), largest_answer=1 << 20))
-        assert isinstance(sent.outcome, dict)
-        assert len(sent.outcome["a"]) == (1 << 20) - 8
+        assert sent.outcome == {"metadata": {"name": name.decode()}}
 
 
 # --- the actor, its threads and the server -----------------------------------------------------------
@@ -263,7 +281,8 @@ def test_an_actor_calls_and_is_answered_over_real_threads(sender_for: MakeSender
     release = threading.Event()
 
     async def handler(exchange: Exchange) -> None:
-        await exchange.respond(200, json.dumps({"path": exchange.path}).encode())
+        answer = {"metadata": {"name": exchange.path}}
+        await exchange.respond(200, json.dumps(answer).encode())
 
     with Http2Server(handler) as server:
         sender = sender_for(access_to(server))
@@ -281,7 +300,8 @@ def test_an_actor_calls_and_is_answered_over_real_threads(sender_for: MakeSender
             )
             answers = [caller.next() for _ in requests]
         release.set()
-    assert {a.ref: a.outcome for a in answers} == {r.path: {"path": r.path} for r in requests}
+    named = {r.path: {"metadata": {"name": r.path}} for r in requests}
+    assert {a.ref: a.outcome for a in answers} == named
 
 
 def test_a_client_can_be_closed_twice(sender_for: MakeSender) -> None:

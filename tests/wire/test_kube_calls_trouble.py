@@ -29,6 +29,7 @@ from kube.sending import HttpSender
 from tests.support.calls_wire import (
     AGENT,
     POD,
+    WEB,
     MakeSender,
     NoCredentials,
     access_to,
@@ -84,10 +85,10 @@ def test_the_second_try_has_only_what_is_left_of_the_deadline(sender_for: MakeSe
 
     with Http2Server(handler) as server:
         sent = send(
-            sender_for(access_to(server, "first"), access_to(server, "second")), deadline=0.3
+            sender_for(access_to(server, "first"), access_to(server, "second")), deadline=1.0
         )
         assert sent.codes == ("401", "<error>")
-        assert reason(sent) == "no answer within 0.3 s"
+        assert reason(sent) == "no answer within 1 s"
 
 
 def test_a_deadline_that_is_over_sends_nothing(sender_for: MakeSender) -> None:
@@ -126,7 +127,7 @@ def test_a_connection_that_breaks_is_an_answer_and_the_next_call_goes_on(
     with Http2Server(first_so) as server:
         sender = sender_for(access_to(server))
         assert failed(send(sender)).kind is FailureKind.UNREACHABLE
-        assert send(sender).outcome == {}
+        assert send(sender).outcome == WEB
 
 
 def test_a_server_that_is_not_there(sender_for: MakeSender) -> None:
