@@ -13,6 +13,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,7 +28,11 @@ PATIENCE: Final = Seconds(30.0)
 type something waits in vain here."""
 _LARGEST: Final = 1 << 20
 """Bytes of an answer: a token and a certificate are some 10 kB."""
+_LOOK_EVERY: Final = 0.1
+"""Seconds: a command that asks nobody the same question for ever fills the memory."""
+_TOO_MUCH: Final = "printed more than 1 MiB"
 _VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+_EXTENSION: Final = "client.authentication.k8s.io/exec"
 _FOR_COMMANDS: Final = (
     "server",
     "tls-server-name",
@@ -69,14 +74,15 @@ def run_plugin(
     info: dict[str, Any] = {"interactive": False}
     if config.get("provideClusterInfo") is True:
         info["cluster"] = _cluster_info(cluster)
-    environment = {
-        **os.environ,
-        **_additions(config),
-        "KUBERNETES_EXEC_INFO": json.dumps(
-            {"apiVersion": version, "kind": "ExecCredential", "spec": info}
-        ),
-    }
+    environment = {**os.environ, **_additions(config), "KUBERNETES_EXEC_INFO": _told(version, info)}
     return _issued(_output(_command(config, folder), environment, patience), version)
+
+
+def _told(version: str, info: JsonObject) -> str:
+    try:
+        return json.dumps({"apiVersion": version, "kind": "ExecCredential", "spec": info})
+    except (TypeError, ValueError, RecursionError):  # YAML knows more than JSON
+        raise PluginError("is to be told of a cluster with extensions that are not JSON") from None
 
 
 def _command(config: JsonObject, folder: Path) -> list[str]:
@@ -92,17 +98,22 @@ def _command(config: JsonObject, folder: Path) -> list[str]:
 
 
 def _additions(config: JsonObject) -> dict[str, str]:
-    try:
-        return {item["name"]: str(item["value"]) for item in config.get("env") or ()}
-    except (TypeError, KeyError, AttributeError):
-        raise PluginError("has an env that is not a list of names and values") from None
+    items = config.get("env") or []
+    if not isinstance(items, list) or not all(map(_is_variable, items)):
+        raise PluginError("has an env that is not a list of names and values")
+    return {item["name"]: str(item["value"]) for item in items}
+
+
+def _is_variable(item: object) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("name"), str) and "value" in item
 
 
 def _cluster_info(cluster: JsonObject) -> JsonObject:
     """Return of the cluster what commands may know: everything but the paths of our files."""
     info = {field: cluster[field] for field in _FOR_COMMANDS if field in cluster}
-    for extension in cluster.get("extensions") or ():
-        if extension.get("name") == "client.authentication.k8s.io/exec":
+    extensions = cluster.get("extensions")
+    for extension in extensions if isinstance(extensions, list) else ():
+        if isinstance(extension, dict) and extension.get("name") == _EXTENSION:
             info["config"] = extension.get("extension")
     return info
 
@@ -123,15 +134,18 @@ def _output(command: list[str], environment: Mapping[str, str], patience: Second
         except (OSError, ValueError) as error:
             why = (getattr(error, "strerror", "") or "it is no command").lower()
             raise PluginError(f"cannot be run: {why}") from None
-        _wait(process, patience)
+        _wait(process, written, patience)
         return _head(written)
 
 
-def _wait(process: subprocess.Popen[bytes], patience: Seconds) -> None:
+def _wait(process: subprocess.Popen[bytes], written: IO[bytes], patience: Seconds) -> None:
+    ends_at = time.monotonic() + patience
     try:
-        code = process.wait(patience)
-    except subprocess.TimeoutExpired:
-        raise PluginError(f"gave no answer within {patience:g} s") from None
+        while (code := _code(process)) is None:
+            if os.fstat(written.fileno()).st_size > _LARGEST:
+                raise PluginError(_TOO_MUCH)
+            if time.monotonic() >= ends_at:
+                raise PluginError(f"gave no answer within {patience:g} s")
     finally:
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -141,11 +155,19 @@ def _wait(process: subprocess.Popen[bytes], patience: Seconds) -> None:
         raise PluginError(f"{how}; run it by hand to see what it says")
 
 
+def _code(process: subprocess.Popen[bytes]) -> int | None:
+    """Return what ``process`` exited with, or None after a moment."""
+    try:
+        return process.wait(_LOOK_EVERY)
+    except subprocess.TimeoutExpired:
+        return None
+
+
 def _head(written: IO[bytes]) -> bytes:
     written.seek(0)
     output = written.read(_LARGEST + 1)
     if len(output) > _LARGEST:
-        raise PluginError("printed more than 1 MiB")
+        raise PluginError(_TOO_MUCH)
     return output
 
 
@@ -170,7 +192,8 @@ def _issued(output: bytes, version: str) -> Issued:
 
 def _text(status: JsonObject, name: str) -> str:
     value = status.get(name) or ""
-    if not isinstance(value, str):
+    # JSON knows halves of characters, which no text may have.
+    if not isinstance(value, str) or value.encode(errors="ignore").decode() != value:
         raise PluginError(f"gave a {name} that is not a string")
     return value
 

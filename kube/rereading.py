@@ -1,18 +1,21 @@
 """Credentials that stay fresh: read again when a file changed, when they expire, when they were refused.
 
 Knows nothing of kubeconfigs: it asks a reader, which says what it looked at. A reading is a value that
-is never changed, only replaced by the next one, so any thread may take it at any time. Of the threads
-that find it stale at the same time one reads, and the others wait for its result: reading may run a
-command, which nobody wants eight times at once.
+is never changed, only replaced by the next one, so any thread may take it at any time. Files and
+commands may hang, so whatever touches them runs on a helper thread, one at a time: nobody wants a
+command eight times at once. Who has credentials that are good does not wait for it longer than a moment,
+who has none waits for what it finds.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
@@ -27,8 +30,13 @@ LOOK_EVERY: Final = Seconds(1.0)
 """Files are looked at this often at most, however many requests there are."""
 READ_AGAIN_AFTER: Final = Seconds(5.0)
 """What could not be read, or was refused, is read again after this, even if no file changed."""
-_REMEMBERED: Final = 8
-"""Readings whose outcome a thread may still ask for that slept all the while."""
+GRACE: Final = Seconds(1.0)
+"""How long who begins a look waits for it beside credentials that are good: a change of files is used
+at once."""
+PATIENCE: Final = Seconds(40.0)
+"""How long anybody waits without any: longer than a command may take. What takes longer is a file system
+that hangs, and somebody has to be told."""
+_LOOK: Final = "look"
 
 NEVER: Final = Timestamp(math.inf)
 Stamp: TypeAlias = tuple[int, int, int] | None
@@ -61,9 +69,9 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reading:
-    number: int
     files: Mapping[Path, Stamp]
     read_at: Seconds
+    """When the attempt was over."""
     found: Found | None
     """None if nothing usable is known."""
     trouble: str = ""
@@ -83,82 +91,119 @@ class RereadCredentials(Credentials):
     an editor is just writing must not part the agent from its cluster.
     """
 
-    def __init__(self, read: Reader, clock: Clock) -> None:
+    def __init__(
+        self, read: Reader, clock: Clock, *, grace: Seconds = GRACE, patience: Seconds = PATIENCE
+    ) -> None:
         self._read = read
         self._clock = clock
+        self._grace = grace
+        self._patience = patience
         self._reading: _Reading | None = None
         self._looked_at = Seconds(-math.inf)
-        self._flights: dict[int, Future[_Reading]] = {}
+        self._under_way: dict[str, Future[_Reading]] = {}
+        """The look that is under way, if one is."""
 
     @override
     def access(self) -> Access:
-        reading = self._reading
-        if reading is None or self._is_stale(reading):
-            reading = self._next_after(reading, keep=True)
-        return reading.access
+        # In this order: a look that is over has found what is known.
+        looked_at, known = self._looked_at, self._reading
+        if known is not None and self._clock.monotonic() - looked_at < LOOK_EVERY:
+            return known.access
+        look, is_mine = self._look(known)
+        if known is None or not self._is_good(known):
+            return self._awaited(look).access
+        wait([look], self._grace if is_mine else 0.0)
+        return (look.result() if look.done() else known).access
 
     @override
     def reload(self, refused: Access) -> Access:
-        reading = self._reading
-        if reading is None or reading.found is None or reading.found.access != refused:
+        known = self._reading
+        if known is None or known.found is None or known.found.access != refused:
             return self.access()
-        # A command that gives what is refused is not run again for every refusal.
-        is_old = self._clock.monotonic() - reading.read_at >= READ_AGAIN_AFTER
-        if is_old or _has_changed(reading.files):
-            reading = self._next_after(reading, keep=False)
-        return reading.access
+        look, is_mine = self._look(known, is_refused=True)
+        latest = self._awaited(look)
+        if latest is known and not is_mine:
+            # Somebody was looking who knew nothing of the refusal.
+            return self.reload(refused)
+        return latest.access
 
-    def _is_stale(self, reading: _Reading) -> bool:
-        now = self._clock.monotonic()
-        if now - self._looked_at < LOOK_EVERY:
-            return False
-        self._looked_at = now
-        if reading.found is not None and self._clock.wall() >= reading.found.refresh_at:
-            # At its time, or when the attempt at its time failed, a while after that.
-            return not reading.trouble or now - reading.read_at >= READ_AGAIN_AFTER
-        if reading.trouble and now - reading.read_at >= READ_AGAIN_AFTER:
-            return True
-        return _has_changed(reading.files)
+    def _is_good(self, reading: _Reading) -> bool:
+        return reading.found is not None and self._clock.wall() < reading.found.expires
 
-    def _next_after(self, reading: _Reading | None, *, keep: bool) -> _Reading:
-        """Return the reading that comes after ``reading``, whichever thread makes it."""
-        number = reading.number + 1 if reading is not None else 1
+    def _awaited(self, look: Future[_Reading]) -> _Reading:
+        wait([look], self._patience)
+        if not look.done():
+            raise CredentialsError(f"credentials are being read since {self._patience:g} s")
+        return look.result()
+
+    # Looking.
+
+    def _look(
+        self, known: _Reading | None, *, is_refused: bool = False
+    ) -> tuple[Future[_Reading], bool]:
+        """Return the look that is under way, and whether it was begun here, since there was none."""
         mine: Future[_Reading] = Future()
-        # One atomic step decides who reads.
-        first = self._flights.setdefault(number, mine)
-        if first is mine:
+        # One atomic step decides who looks.
+        look = self._under_way.setdefault(_LOOK, mine)
+        if look is mine:
+            work = partial(self._run, mine, known, is_refused=is_refused)
             try:
-                self._reading = self._read_now(number, reading if keep else None)
-            except BaseException as error:
-                del self._flights[number]
-                mine.set_exception(error)
-                raise
-            self._flights.pop(number - _REMEMBERED, None)
-            mine.set_result(self._reading)
-        return first.result()
+                threading.Thread(target=work, name="credentials", daemon=True).start()
+            except RuntimeError:  # there are too many threads
+                work()
+        return look, look is mine
 
-    def _read_now(self, number: int, before: _Reading | None) -> _Reading:
+    def _run(self, look: Future[_Reading], known: _Reading | None, *, is_refused: bool) -> None:
+        end: Callable[[], None]
+        try:
+            self._reading = reading = self._latest(known, is_refused=is_refused)
+            end = partial(look.set_result, reading)
+        except BaseException as error:  # noqa: BLE001  # a bug, for all who wait
+            end = partial(look.set_exception, error)
+        self._looked_at = self._clock.monotonic()
+        # In this order: who finds no look under way finds what the last one found.
+        del self._under_way[_LOOK]
+        end()
+
+    def _latest(self, known: _Reading | None, *, is_refused: bool) -> _Reading:
+        """Return ``known``, or what there is in its place."""
+        present = self._reading
+        if present is not None and present is not known:
+            return present  # another look was over before this one began
+        if known is not None and not self._is_stale(known, is_refused=is_refused):
+            return known
+        return self._read_now(None if is_refused else known)
+
+    def _is_stale(self, reading: _Reading, *, is_refused: bool) -> bool:
+        if is_refused or reading.trouble:
+            # A command that gives what is refused is not run again for every refusal.
+            is_due = self._clock.monotonic() - reading.read_at >= READ_AGAIN_AFTER
+        else:
+            is_due = reading.found is not None and self._clock.wall() >= reading.found.refresh_at
+        return is_due or _has_changed(reading.files)
+
+    def _read_now(self, before: _Reading | None) -> _Reading:
         files: dict[Path, Stamp] = {}
 
         def note(path: Path) -> None:
             # Before it is read: what changes meanwhile is then noticed, at worst for nothing.
             files.setdefault(path, _stamp(path))
 
-        now = self._looked_at = self._clock.monotonic()
+        trouble = ""
         try:
-            found = self._read(note)
+            found: Found | None = self._read(note)
         except CredentialsError as error:
-            kept = self._still_good(before, str(error))
-            return _Reading(number=number, files=files, read_at=now, found=kept, trouble=str(error))
-        return _Reading(number=number, files=files, read_at=now, found=found)
+            trouble = str(error)
+            found = self._still_good(before, trouble)
+        now = self._clock.monotonic()
+        return _Reading(files=files, read_at=now, found=found, trouble=trouble)
 
     def _still_good(self, before: _Reading | None, trouble: str) -> Found | None:
-        found = before.found if before is not None else None
-        if before is None or found is None or found.expires <= self._clock.wall():
+        if before is None or not self._is_good(before):
             return None
         if trouble != before.trouble:
             _log.warning("credentials cannot be read again, keeping the last", reason=trouble)
-        return found
+        return before.found
 
 
 def _has_changed(files: Mapping[Path, Stamp]) -> bool:

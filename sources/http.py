@@ -258,9 +258,11 @@ class HttpSource(Actor[HttpSourceMessage]):
             memory.failures.clear()
             _log.info("manifest URL can be read again", url=self._url)
         elif trouble:
-            memory.failures[trouble] += 1
-            times = memory.failures[trouble]
-            is_news = times <= WARNINGS and len(memory.failures) <= MOST_REASONS
+            times = memory.failures[trouble] + 1
+            is_counted = times > 1 or len(memory.failures) < MOST_REASONS
+            if is_counted:  # of no more: there may be a new one at every poll
+                memory.failures[trouble] = times
+            is_news = is_counted and times <= WARNINGS
             log = _log.warning if is_news else _log.debug
             log(
                 "Failed to read pods from URL",

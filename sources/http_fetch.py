@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import timedelta
@@ -46,6 +47,8 @@ MOST_REQUESTS: Final = 10
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _DEFAULT_PORTS: Final = frozenset({80, 443})
+_DATE: Final = "%a, %d %b %Y %H:%M:%S GMT"
+"""As every server has to write it (RFC 9110, section 5.6.7)."""
 _CAUSE_LEN: Final = 200
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
@@ -174,9 +177,23 @@ async def _answer(response: Response, url: Url, asked: Validators | None) -> Bod
         data += chunk
         if len(data) >= MAX_BYTES:
             raise FetchError("the body is 10 MiB or more", RejectReason.TOO_LARGE)
-    etag, last_modified = _header(response, "ETag"), _header(response, "Last-Modified")
+    etag, last_modified = _header(response, "ETag"), _last_modified(response)
     offered = Validators(url=str(url), etag=etag, last_modified=last_modified)
     return Body(data=bytes(data), validators=offered if etag or last_modified else None)
+
+
+def _last_modified(response: Response) -> str:
+    """Return when the body was changed, if no later body can have the same time; else nothing.
+
+    It is in whole seconds: what was sent within its second may have been changed in it once more, and
+    a server asked for what is newer would never tell (RFC 9110, section 8.8.2.2).
+    """
+    changed, sent = _header(response, "Last-Modified"), _header(response, "Date")
+    try:
+        is_over = time.strptime(changed, _DATE) < time.strptime(sent, _DATE)
+    except ValueError:
+        return ""  # one of them is missing, or nobody knows what it means
+    return changed if is_over else ""
 
 
 def _header(response: Response, name: str) -> str:

@@ -5,12 +5,14 @@ at all: with one item that cannot be used everything stays as it was, which is t
 (rules H7, H8, H11). Only that one is remembered as good (K2), so that any bad body is bad at every poll.
 
 A kubelet takes an empty body for "no pods" (rule H4, scenarios 20 and 21); here it is an error, because
-it is what a server that starts, or a proxy, may answer. Who wants no pods serves a PodList without items.
+it is what a server that starts, or a proxy, may answer. Who wants no pods serves a PodList whose items
+are ``[]``, or ``null`` in JSON: in YAML that may also be what is left of a list that was cut.
 """
 
 from __future__ import annotations
 
 import hashlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -58,6 +60,7 @@ def judge(state: HttpState, body: bytes, decode: Decode, url: str) -> HttpState:
     try:
         document = _document(body)
         if document.value["kind"] == "PodList":
+            _check_list(document, is_json=_is_json(body))
             after = _judge_list(state, _items(document, decode), url)
         else:
             after = _judge_single(state, decode(document), url)
@@ -105,18 +108,29 @@ def _document(body: bytes) -> Document:
     return document
 
 
-def _items(document: Document, decode: Decode) -> dict[str, Decoded | Refused]:
-    """Return what the items of a PodList say, by their places; raises ``DocumentError`` when it is none."""
+def _is_json(body: bytes) -> bool:
+    """Return whether ``body``, which could be read, is JSON: that is tried for whatever begins so."""
+    return body.removeprefix(BOM_UTF8).lstrip().startswith(b"{")
+
+
+def _check_list(document: Document, *, is_json: bool) -> None:
+    """Raise ``DocumentError`` when a PodList is none."""
     version, items = document.value.get("apiVersion"), document.value.get("items", ...)
     if version != "v1":
         raise _not_pods(document, ("apiVersion",), "must be v1")
-    if items is ...:
-        # A kubelet takes this for an empty list. It is also what is left of a list that was cut.
+    if items is ... or (items is None and not is_json):
+        # A kubelet takes this for an empty list. It is also what is left of a list that was cut. A null
+        # of JSON, as Go writes it, is not: JSON that was cut cannot be read.
         raise _not_pods(document, ("items",), "is required; [] stands for no pods")
     if not isinstance(items, list | None):
         raise _not_pods(document, ("items",), "must be a list")
+
+
+def _items(document: Document, decode: Decode) -> dict[str, Decoded | Refused]:
+    """Return what the items of a PodList say, by their places."""
+    items = document.value["items"] or ()
     located = cache(document.locate)
-    outcomes = [_decoded(document, index, located, decode) for index in range(len(items or ()))]
+    outcomes = [_decoded(document, index, located, decode) for index in range(len(items))]
     # What is said of the list as a whole is told with its first item.
     if outcomes and isinstance(outcomes[0], Decoded):
         whole = [finding for finding in document.warnings if not _is_of_an_item(finding)]

@@ -46,6 +46,11 @@ GARBAGE = [
         id="a list without items",
     ),
     pytest.param(
+        b"apiVersion: v1\nkind: PodList\nitems:",
+        RejectReason.NOT_A_POD,
+        id="a list that was cut before its items",
+    ),
+    pytest.param(
         b'{"apiVersion": "v1", "kind": "PodList", "items": {}}',
         RejectReason.NOT_A_POD,
         id="items of a map",
@@ -177,7 +182,14 @@ def test_scenario_21_what_comes_back_after_an_empty_body_never_went(
     assert source.verdicts() == {"": (Verdict.ACCEPTED, "default/web")}
 
 
-@pytest.mark.parametrize("body", [list_body(), b"apiVersion: v1\nkind: PodList\nitems: null\n"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        list_body(),
+        b"apiVersion: v1\nkind: PodList\nitems: []\n",
+        b'\xef\xbb\xbf\n{"apiVersion": "v1", "kind": "PodList", "items": null}',
+    ],
+)
 def test_a_valid_list_of_no_pods_removes_all(web_source: HttpSourceStage, body: bytes) -> None:
     web_source.serves(body)
     assert web_source.listings() == [[]]

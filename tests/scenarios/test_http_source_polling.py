@@ -290,6 +290,31 @@ def test_another_failure_is_warned_of_again(logs: Logs, source: HttpSourceStage)
     assert [level for level, _ in failures(logs)] == ["debug"]
 
 
+def fails_in_new_ways(source: HttpSourceStage, first: int, last: int) -> list[tuple[str, str]]:
+    """Let polls fail, each in its own way; return how they are told."""
+    ways = [f"way {number}" for number in range(first, last + 1)]
+    for way in ways:
+        source.fails(way)
+    return [("warning", way) for way in ways]
+
+
+def test_of_a_server_that_fails_in_ever_new_ways_only_so_many_are_warned_of_and_remembered(
+    logs: Logs, source: HttpSourceStage
+) -> None:
+    assert fails_in_new_ways(source, 1, 20) == failures(logs)
+    fails_in_new_ways(source, 21, 40)
+    assert {level for level, _ in failures(logs)} == {"debug"}
+    assert len(source.memory.failures) == 20
+
+    # Those that were warned of go on as they would by themselves, and after a good poll all do.
+    source.fails("way 20")
+    assert failures(logs) == [("warning", "way 20")]
+    source.serves(list_body())
+    failures(logs)
+    source.fails("way 21")
+    assert failures(logs) == [("warning", "way 21")]
+
+
 def test_a_verdict_is_logged_when_it_changes(logs: Logs, source: HttpSourceStage) -> None:
     def verdicts() -> list[tuple[str, str, str]]:
         told = [

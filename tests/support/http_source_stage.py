@@ -140,9 +140,15 @@ class HttpSourceStage:
     """What there is at the URL, and what comes of it."""
 
     def __init__(
-        self, play: Stage, website: Website, helper: Helper, told: Probe[SourceListed]
+        self,
+        play: Stage,
+        website: Website,
+        helper: Helper,
+        told: Probe[SourceListed],
+        memory: HttpMemory,
     ) -> None:
         self.play = play
+        self.memory = memory
         self.website = website
         self.helper = helper
         self.told = told
@@ -238,7 +244,7 @@ def http_source_stage(
         on_exhausted=OnExhausted.ISOLATE,
     )
     with stage(SupervisorSpec(name="root", children=(child,)), runtime) as play:
-        yield HttpSourceStage(play, website, helper, told)
+        yield HttpSourceStage(play, website, helper, told, memory)
 
 
 def _describe(reply_to: Port[SourceDescribed]) -> DescribeSource:

@@ -103,9 +103,19 @@ def test_a_warning_of_an_item_is_told_with_it_and_one_of_the_list_with_the_first
     assert warning.startswith("spec.containers[0].image (line 14): the key stands here twice")
 
 
-def test_a_list_without_items_may_have_been_cut_and_is_told_how_to_say_no_pods() -> None:
-    state = judged(b"apiVersion: v1\nkind: PodList\n")
-    assert state.error == "items (line 1): is required; [] stands for no pods"
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        (b"apiVersion: v1\nkind: PodList\n", 1),
+        (b"apiVersion: v1\nkind: PodList\nitems:\n", 3),
+        (b"apiVersion: v1\nkind: PodList\nitems: null\n", 3),
+        (b'{"apiVersion": "v1", "kind": "PodList"}', 1),
+    ],
+)
+def test_a_list_without_items_may_have_been_cut_and_is_told_how_to_say_no_pods(
+    body: bytes, line: int
+) -> None:
+    assert judged(body).error == f"items (line {line}): is required; [] stands for no pods"
 
 
 def test_a_list_with_items_twice_is_taken_as_it_is_read_with_a_warning() -> None:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,10 @@ PLUGIN = 'has a user "n1" whose exec plugin "./plugin"'
         ),
         (printing(exec_credential(token=[TOKEN])), "gave a token that is not a string"),
         (
+            printing(exec_credential(clientKeyData=f"{CANARY}\ud800")),
+            "gave a clientKeyData that is not a string",
+        ),
+        (
             printing(exec_credential(token=TOKEN, expirationTimestamp=CANARY)),
             "gave an expirationTimestamp that is no date",
         ),
@@ -185,6 +190,10 @@ def test_of_a_command_that_gives_nothing_it_is_said_why(
         ({"command": ""}, "has no command"),
         ({"args": [1]}, "has args that are not a list of strings"),
         ({"env": [CANARY]}, "has an env that is not a list of names and values"),
+        (
+            {"env": [{"name": 1, "value": CANARY}]},
+            "has an env that is not a list of names and values",
+        ),
         ({"interactiveMode": "Always"}, "wants to ask somebody at a terminal, and there is none"),
         (
             {"apiVersion": "client.authentication.k8s.io/v1alpha1"},
@@ -220,6 +229,15 @@ def test_a_command_that_ends_before_its_children_is_not_waited_for(kubeconfig: K
     assert run_plugin(kubeconfig.user["exec"], {}, kubeconfig.folder, Seconds(4.0)).token == TOKEN
 
 
+def test_a_command_that_prints_for_ever_is_ended_long_before_its_time(
+    kubeconfig: Kubeconfig,
+) -> None:
+    # Some wait for somebody to answer, and ask again and again.
+    kubeconfig.plugin("while :; do head -c 100000 /dev/zero; done")
+    with pytest.raises(PluginError, match=r"^printed more than 1 MiB$"):
+        run_plugin(kubeconfig.user["exec"], {}, kubeconfig.folder, Seconds(4.0))
+
+
 def is_running(process: int) -> bool:
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]
@@ -245,3 +263,20 @@ def test_extensions_for_others_are_not_passed_on(kubeconfig: Kubeconfig) -> None
     extension = {"name": "other", "extension": CANARY}
     kubeconfig.is_for(cluster={"server": SERVER, "extensions": [extension]})
     assert kubeconfig.access().authorization == f"Bearer {TOKEN}"
+
+
+@pytest.mark.parametrize("extensions", [[CANARY], {CANARY: 1}, 7])
+def test_extensions_that_are_none_are_not_passed_on(
+    kubeconfig: Kubeconfig, extensions: object
+) -> None:
+    kubeconfig.plugin(printing(exec_credential(token=TOKEN)), provideClusterInfo=True)
+    kubeconfig.is_for(cluster={"server": SERVER, "extensions": extensions})
+    assert kubeconfig.access().authorization == f"Bearer {TOKEN}"
+
+
+def test_an_extension_that_json_does_not_know_cannot_be_passed_on(kubeconfig: Kubeconfig) -> None:
+    kubeconfig.plugin("exit 0", provideClusterInfo=True)
+    extension = {"name": "client.authentication.k8s.io/exec", "extension": date(2030, 1, 1)}
+    kubeconfig.is_for(cluster={"server": SERVER, "extensions": [extension]})
+    sentence = "is to be told of a cluster with extensions that are not JSON"
+    assert kubeconfig.refusal() == f"{PLUGIN} {sentence}"

@@ -42,7 +42,7 @@ CALL = CallApi(request=REQUEST, reply_to=CALLER)
     [
         ACCESS,
         FOUND,
-        _Reading(number=1, files={}, read_at=Seconds(0.0), found=FOUND),
+        _Reading(files={}, read_at=Seconds(0.0), found=FOUND),
         Issued(token=CANARY, certificate=CANARY, key=CANARY),
         _Connected(connection=ACCESS.connection, client=SyncClientBuilder().build()),
         SENT,
