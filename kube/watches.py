@@ -2,7 +2,8 @@
 
 The streams themselves are asyncio tasks on a thread of their own (``kube.streams``), which tells
 subscribers directly. What outlives a crash is who wants what: a new life lists everything anew, with
-the marks that it was asked for with. A ``ListTarget`` that is under way is lost.
+the marks that it was asked for with. That a life ends, by a crash too, is told on the loop: nothing is
+vouched for until the next one follows it, and lists beside watches are lost.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from actors.messages.watches import (
 )
 from kube.access import Credentials
 from kube.clients import streaming_client
+from kube.streams.errand import lost
 from kube.streams.keeper import Keeper
 from kube.streams.lanes import MakeClient
 from kube.streams.loop import WatchLoop
@@ -59,12 +61,13 @@ class Watches(Actor[WatchesOwnMessage]):
     them takes up to a second.
     Hears: ``Watch``, ``Unwatch``, ``ListTarget``, ``DescribeWatches``; ``WatchLoopEnded`` from that loop.
     Tells: subscribers every ``WatchFact`` of their targets; who asks ``TargetListed`` and
-    ``WatchesDescribed``. All from the loop's thread.
+    ``WatchesDescribed``. All from the loop's thread. At the end of its life, however it ends, ``WatchFailed``
+    of what does not fail already, and LOST to who waits for a list.
     Fails when: there is a bug on the loop. Whatever the API server does is a ``WatchFailed``.
 
     Order: facts of one target in the order of the API server, ``ObjectsAre`` before any change.
     Repetition: a change may be told again after a reconnect, with the version that it was told with;
-    ``WatchRecovered`` is told once a stream is open, so after the ``ObjectsAre`` of a new list.
+    ``WatchRecovered`` is told once a stream is open and stands, so after the ``ObjectsAre`` of a new list.
     """
 
     def __init__(
@@ -103,7 +106,8 @@ class Watches(Actor[WatchesOwnMessage]):
                 self._memory.forget(target, subscriber)
                 self._loop.call(lambda keeper: keeper.unwatch(target, subscriber))
             case ListTarget():
-                self._loop.call(_listing(message))
+                if not self._loop.call(lambda keeper: keeper.list_once(message)):
+                    message.reply_to.tell(lost(message))
             case DescribeWatches(reply_to=reply_to):
                 self._loop.call(lambda keeper: keeper.describe(reply_to))
             case WatchLoopEnded(bug=bug):
@@ -126,7 +130,3 @@ def _watching(
     target: WatchTarget, subscriber: Port[WatchFact], mark: int
 ) -> Callable[[Keeper], None]:
     return lambda keeper: keeper.watch(target, subscriber, mark)
-
-
-def _listing(asked: ListTarget) -> Callable[[Keeper], None]:
-    return lambda keeper: keeper.list_once(asked.target, asked.reply_to, asked.mark)

@@ -27,6 +27,10 @@ class Moment(NamedTuple):
     """Monotonic."""
     wall: Timestamp
 
+    def earlier(self, at: Seconds) -> Moment:
+        """Return the moment that was ``at`` on the monotonic clock, as this one sees it."""
+        return Moment(at, Timestamp(self.wall - (self.at - at)))
+
 
 class Learned(NamedTuple):
     """A change that was learned of, and has to be told."""
@@ -73,10 +77,10 @@ class ObjectKnowledge:
         since = self.doubtful_since or self.confirmed or now
         return Seconds(max(0.0, now.at - since.at))
 
-    def doubt(self, now: Moment) -> None:
-        """Have what is known be uncertain from here on, unless it was before."""
+    def doubt(self, since: Moment) -> None:
+        """Have what is known be uncertain, unless it was before: ``since`` then, or the last word of it."""
         if self.doubtful_since is None and self.is_learned:
-            self.doubtful_since = now
+            self.doubtful_since = max(since, self.confirmed or since)
 
     def trust(self) -> None:
         """Have what is known be certain."""

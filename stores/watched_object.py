@@ -92,12 +92,19 @@ class WatchedObject:
                 self._take_list(fact, now)
             case WatchEvent():
                 self._knowledge.take_event(fact, now)
-            case WatchFailed(failure=failure):
-                memory.fail(failure if memory.is_watching else None)
+            case WatchFailed():
+                self._take_failure(fact, now)
             case WatchRecovered():
                 memory.fail(None)
+                memory.late = 0
             case _:
                 assert_never(fact)
+
+    def _take_failure(self, failed: WatchFailed, now: Moment) -> None:
+        memory = self._memory
+        memory.fail(failed.failure if memory.is_watching else None)
+        if memory.is_watching and failed.since is not None:
+            self._knowledge.doubt(now.earlier(failed.since))
 
     def take_listed(self, answer: TargetListed, now: Moment) -> None:
         """Take in the list that is under way; any other is an answer that came too late."""
@@ -135,7 +142,16 @@ class WatchedObject:
         memory.asked = None
         if is_watching:
             memory.state = ObjectState.SYNCED
-            memory.listed_at = now.at if memory.failure else None
+            self._plan_another(now)
+
+    def _plan_another(self, now: Moment) -> None:
+        """Have a watch that listed be asked for anew if it is not open in time."""
+        memory = self._memory
+        if memory.failure is None:
+            memory.late, memory.late_at = 0, None
+        else:
+            patience = self._rules.open_within.delay(memory.late + 1)
+            memory.late_at = Seconds(now.at + patience)
 
     # What follows from it.
 
@@ -176,8 +192,8 @@ class WatchedObject:
             moments.append(grace_ends(memory, self._rules))
         if memory.state is ObjectState.SYNCED and not memory.is_followed and not memory.reads:
             moments.append(Seconds(memory.last_used + self._rules.idle_limit))
-        if memory.listed_at is not None:
-            moments.append(Seconds(memory.listed_at + self._rules.open_within))
+        if memory.late_at is not None:
+            moments.append(memory.late_at)
         if memory.newest > memory.proven:
             if memory.asked is not None:
                 moments.append(Seconds(memory.asked_at + self._rules.answer_within))
@@ -213,6 +229,7 @@ class WatchedObject:
             case ObjectState.SYNCED if is_idle and not memory.reads:
                 self._unwatch(ObjectState.IDLE)
             case ObjectState.SYNCED if self._is_late(now):
+                memory.late += 1
                 self._watch()
             case _:
                 pass
@@ -233,8 +250,8 @@ class WatchedObject:
         self._memory.outgoing.append(StopWatch())
 
     def _is_late(self, now: Moment) -> bool:
-        listed_at = self._memory.listed_at
-        return listed_at is not None and is_reached(listed_at + self._rules.open_within, now)
+        late_at = self._memory.late_at
+        return late_at is not None and is_reached(late_at, now)
 
     def _ask(self, now: Moment) -> None:
         """Have the newest mark be proven, by one list at a time."""

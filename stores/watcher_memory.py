@@ -37,9 +37,14 @@ class WatcherRules:
     answer_within: Seconds = Seconds(70.0)
     """A list that was asked for and is not answered by then is lost: the keeper of watches crashed. It
     gives a request 65 s itself."""
-    open_within: Seconds = Seconds(30.0)
+    open_within: Backoff = field(
+        default_factory=lambda: Backoff(
+            initial=Seconds(30.0), cap=Seconds(3600.0), jitter=Seconds(1.0)
+        )
+    )
     """A failing watch that has listed and is not open by then is asked for anew: what said that it fails
-    was perhaps of an earlier one, and on its way when that was stopped."""
+    was perhaps of an earlier one, and on its way when that was stopped. If it fails all the same, it is
+    left alone for twice as long: one that may list and not watch would list for ever."""
     retry: Backoff = field(
         default_factory=lambda: Backoff(initial=Seconds(0.1), cap=Seconds(5.0), jitter=Seconds(0.1))
     )
@@ -120,8 +125,10 @@ class WatcherMemory:
     """With which the watch was asked for last."""
     failure: ApiFailure | None = None
     """Of the watch, as long as it stands."""
-    listed_at: Seconds | None = None
-    """When the watch listed, if it fails since before."""
+    late_at: Seconds | None = None
+    """When the watch, which has listed but fails since before, is asked for anew."""
+    late: int = 0
+    """How often it was for that reason, since it was last followed."""
     asked: Mark | None = None
     """Of the list that is under way."""
     asked_at: Seconds = Seconds(0.0)
@@ -149,7 +156,7 @@ class WatcherMemory:
 
     def fail(self, failure: ApiFailure | None) -> None:
         """Note that the watch fails, or does not."""
-        self.failure, self.listed_at = failure, None
+        self.failure, self.late_at = failure, None
 
     @property
     def is_watching(self) -> bool:

@@ -67,17 +67,25 @@ class WatchFailed:
     """The target cannot be followed at present; it is tried again. What was told stays as it was.
 
     Told when it begins to fail and when it fails for another reason, not at every attempt; and, while
-    it fails, first of all in answer to each ``Watch``. It stands until ``WatchRecovered``: an
-    ``ObjectsAre`` in between is true, but nothing says yet that changes to it will be heard of.
+    it fails, first of all in answer to each ``Watch``. Told too, before any attempt has failed, when a
+    stream that was lost is not replaced within a second, and when the keeper ends. It stands until
+    ``WatchRecovered``: an ``ObjectsAre`` in between is true, but nothing says yet that changes to it will
+    be heard of.
     """
 
     target: WatchTarget
     failure: ApiFailure
+    since: Seconds | None = None
+    """Until when what was told was current, on the monotonic clock, if nothing was told after that; None
+    when nothing was told before it failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRecovered:
-    """After a ``WatchFailed``, and once: the target is followed again, from where it was left."""
+    """After a ``WatchFailed``, and once: the target is followed again, from where it was left.
+
+    What happened meanwhile was told before.
+    """
 
     target: WatchTarget
 
@@ -111,7 +119,8 @@ class Unwatch:
 class ListTarget:
     """Lists a target once, whether or not it is watched, and leaves its watch alone.
 
-    Answered by one ``TargetListed``, to who asked and nobody else: LOST if the keeper crashes meanwhile.
+    Answered by one ``TargetListed``, to who asked and nobody else: LOST if the keeper ends meanwhile,
+    and none if this is the message that it crashes over.
     Only for targets by name: their list is the newest there is. Not repeated when it fails.
     """
 

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from actors.messages.api import FailureKind
 from actors.messages.units import Seconds
 from kube.streams.rules import WatchRules
 
-MOST_DOUBLINGS = 30
+MOST_DOUBLINGS: Final = 30
 """2**30 times anything is beyond every cap, and far from what overflows a float."""
+
+_LOST: Final = frozenset(
+    {FailureKind.GONE, FailureKind.MALFORMED, FailureKind.INVALID, FailureKind.REFUSED}
+)
+"""Failures after which the version seen last leads nowhere: it is too old, or follows an event that nobody
+could read, or the server does not take it."""
 
 SentAt: TypeAlias = tuple[float, ...]
 """When the requests of the last window were answered, oldest first; as many as are allowed in one."""
@@ -70,12 +76,14 @@ def next_step(ended: Round, failures: int, rules: WatchRules, chance: random.Ran
         # After a restart of the API server nearly every watch hears this: list at once, whatever failed
         # before. Only a server that has forgotten what it has just listed is in a series of failures.
         return _step("", 1, Seconds(0.0), reason, is_trouble=False)
-    # After an event that nobody can read its version is unknown, and the next may be lost.
-    lost = ended.failure in {FailureKind.GONE, FailureKind.MALFORMED}
     delay = backoff(failures + 1, _first_backoff(ended, rules), rules, chance)
     wish = min(ended.retry_after or Seconds(0.0), rules.longest_wish)
     return _step(
-        "" if lost else ended.version, failures + 1, max(delay, wish), reason, is_trouble=True
+        "" if _is_lost(ended.failure, failures + 1, rules) else ended.version,
+        failures + 1,
+        max(delay, wish),
+        reason,
+        is_trouble=True,
     )
 
 
@@ -88,6 +96,11 @@ def backoff(failures: int, first: Seconds, rules: WatchRules, chance: random.Ran
 def watch_timeout(rules: WatchRules, chance: random.Random) -> int:
     """Return after how many seconds the server is asked to end a watch."""
     return round(chance.uniform(rules.shortest_watch, rules.longest_watch))
+
+
+def silence_limit(rules: WatchRules, chance: random.Random) -> Seconds:
+    """Return after how long a stream that has not said anything is ended here."""
+    return Seconds(rules.silent_after * chance.uniform(1.0, 1.5))
 
 
 def pause(sent: SentAt, now: float, rules: WatchRules) -> Seconds:
@@ -119,6 +132,13 @@ def _was_healthy(ended: Round, rules: WatchRules) -> bool:
     # event and then garbage, again and again, is in a series of failures.
     well = ended.failure is None or ended.broken
     return ended.lasted >= rules.healthy_after or (ended.heard and well)
+
+
+def _is_lost(failure: FailureKind, failures: int, rules: WatchRules) -> bool:
+    """Return whether a watch must list after it failed for the ``failures``-th time in a row."""
+    if failure is FailureKind.SERVER_ERROR:
+        return failures % rules.failures_per_list == 0
+    return failure in _LOST
 
 
 def _after_stream(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from actors.messages.api import ApiFailure, FailureKind
-from actors.messages.port import Port
-from actors.messages.watches import ObjectsAre, TargetListed, WatchTarget
+from actors.messages.watches import ListTarget, ObjectsAre, TargetListed
 from kube.errors import ApiError
 from kube.streams.listing import whole_list
 from kube.streams.queries import attempt
@@ -12,36 +11,38 @@ from kube.streams.sending import Sending
 from kube.streams.surroundings import Surroundings
 
 
-async def run_errand(
-    target: WatchTarget, mark: int, reply_to: Port[TargetListed], shared: Surroundings
-) -> None:
-    """List ``target`` and tell ``reply_to`` what came of it: LOST when this is cancelled before that.
+async def run_errand(asked: ListTarget, shared: Surroundings) -> TargetListed:
+    """Return what came of the list that was ``asked`` for.
 
     A failure is the asker's business alone: it says nothing of the watch, and is not in the log.
     """
     # Few at a time, and a place on a client only for its turn: a thousand errands beside full clients
     # then take one client more.
-    outcome: ObjectsAre | ApiFailure = _lost(target)
-    try:
-        async with shared.errands:
-            outcome = await _outcome(target, mark, shared)
-    finally:
-        reply_to.tell(TargetListed(target=target, mark=mark, outcome=outcome))
+    async with shared.errands:
+        return _answer(asked, await _outcome(asked, shared))
 
 
-def _lost(target: WatchTarget) -> ApiFailure:
+def lost(asked: ListTarget) -> TargetListed:
+    """Return the answer of a keeper that ends before it has listed."""
     error = ApiError("the keeper of watches ended", kind=FailureKind.LOST)
-    return error.failure(attempt("list", target), None)
+    return _answer(asked, error.failure(attempt("list", asked.target), None))
 
 
-async def _outcome(target: WatchTarget, mark: int, shared: Surroundings) -> ObjectsAre | ApiFailure:
-    sending = Sending(target, shared)
+def _answer(asked: ListTarget, outcome: ObjectsAre | ApiFailure) -> TargetListed:
+    return TargetListed(target=asked.target, mark=asked.mark, outcome=outcome)
+
+
+async def _outcome(asked: ListTarget, shared: Surroundings) -> ObjectsAre | ApiFailure:
+    sending = Sending(asked.target, shared)
     try:
-        found = await whole_list(sending.fetch, target, "", shared.rules)
+        found = await whole_list(sending.fetch, asked.target, "", shared.rules)
     except ApiError as error:
-        return error.failure(attempt("list", target), sending.access)
+        return error.failure(attempt("list", asked.target), sending.access)
     finally:
         sending.close()
     return ObjectsAre(
-        target=target, objects=found.objects, resource_version=found.version, mark=mark
+        target=asked.target,
+        objects=found.objects,
+        resource_version=found.version,
+        mark=asked.mark,
     )

@@ -2,38 +2,35 @@
 
 It keeps nothing of the objects, only the last version: so an event may be told twice when a stream
 is opened again from a version that is older than what was told, and who is told compares versions.
-How a list is got is known in ``listing``, what stands in the way of watches in ``troubles``.
+How a list is got is known in ``listing``, what subscribers are told of streams in ``audience``.
 What to do after a round is decided in ``course``; this carries it out.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from enum import StrEnum
 from typing import Final
 
 from actors.messages.api import FailureKind
-from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds
 from actors.messages.watches import (
     ObjectOp,
     ObjectsAre,
     WatchDescribed,
     WatchEvent,
-    WatchFact,
-    WatchFailed,
-    WatchRecovered,
     WatchTarget,
 )
 from kube.errors import ApiError, error_of_status
-from kube.streams.course import Round, Step, next_step, watch_timeout
+from kube.streams.audience import Audience
+from kube.streams.course import Round, Step, next_step, silence_limit, watch_timeout
 from kube.streams.exchange import Exchange
 from kube.streams.gate import LostError
 from kube.streams.lines import BOOKMARK, ERROR, Event, Lines, event_of
 from kube.streams.listing import whole_list
-from kube.streams.memory import Subscribers
 from kube.streams.nudge import Nudge
-from kube.streams.queries import attempt, is_one_object, watch_query
+from kube.streams.queries import is_one_object, watch_query
 from kube.streams.sending import Sending
 from kube.streams.surroundings import Surroundings
 
@@ -68,16 +65,15 @@ class Follower:
         "_since",
         "_version",
         "_was_opened",
+        "audience",
         "mark",
         "state",
-        "subscribers",
         "target",
         "task",
     )
 
     def __init__(self, target: WatchTarget, shared: Surroundings) -> None:
         self.target = target
-        self.subscribers: Subscribers = ()
         self.mark = 0
         """The highest that a subscriber gave."""
         self.state = State.WAITING
@@ -85,6 +81,7 @@ class Follower:
         self._shared = shared
         self._sending = Sending(target, shared)
         self._sending.before_each = self._note_sent
+        self.audience = Audience(target, self._sending, shared)
         # The last one seen. While a list comes next it is what that must not be older than.
         self._version = shared.memory.versions.get(target, "")
         self._lists_next = True
@@ -132,6 +129,7 @@ class Follower:
     def stop(self) -> None:
         """Follow no longer."""
         self._nudge.withdraw()
+        self.audience.close()
         # They let go of each other, and what asked to be called: circles wait for a full collection.
         task, self.task = self.task, None
         self._sending.before_each = None
@@ -142,17 +140,13 @@ class Follower:
         return self._lists_next and (self._list_mark is None or 0 < mark <= self._list_mark)
 
     def _waits_for_permission(self) -> bool:
-        trouble = self.trouble
+        trouble = self.audience.trouble
         is_forbidden = trouble is not None and trouble.failure.kind is FailureKind.FORBIDDEN
         return is_forbidden and self._next_at is not None
 
-    @property
-    def trouble(self) -> WatchFailed | None:
-        """What subscribers were told last of why the target is not followed."""
-        return self._shared.memory.troubles.of(self.target)
-
     def described(self) -> WatchDescribed:
         """Return how the watch is."""
+        trouble = self.audience.trouble
         left = None
         if self._next_at is not None:
             left = Seconds(max(0.0, self._next_at - asyncio.get_running_loop().time()))
@@ -162,7 +156,7 @@ class Follower:
             resource_version=self._version,
             since=self._since,
             reconnects=self._reconnects,
-            error=self.trouble.failure.sentence if self.trouble is not None else "",
+            error=trouble.failure.sentence if trouble is not None else "",
             next_attempt_in=left,
         )
 
@@ -218,8 +212,12 @@ class Follower:
         self._enter(State.WAITING)
         if not isinstance(error, LostError) or error.was_sent:
             self._count(step.reason)
-        if step.is_trouble and error is not None:
-            self._tell_trouble(verb, error)
+        if error is None:
+            return
+        if step.is_trouble:
+            self.audience.take_failure(verb, error)
+        else:
+            self.audience.take_reason(verb, error)
 
     async def _rest(self, delay: Seconds) -> None:
         if delay > 0.0:
@@ -242,14 +240,13 @@ class Follower:
         )
         self._version = found.version
         self._lists_next, self._is_fresh = False, True
-        self._tell(
-            ObjectsAre(
-                target=self.target,
-                objects=found.objects,
-                resource_version=found.version,
-                mark=self._list_mark or 0,
-            )
+        listed = ObjectsAre(
+            target=self.target,
+            objects=found.objects,
+            resource_version=found.version,
+            mark=self._list_mark or 0,
         )
+        self.audience.take_list(listed)
 
     def _note_sent(self) -> None:
         if self._lists_next and self._list_mark is None:
@@ -267,20 +264,25 @@ class Follower:
         self._was_opened = asyncio.get_running_loop().time()
         self._is_new = False
         self._enter(State.WATCHING)
-        self._tell_recovered()
+        self.audience.take_opening()
         try:
-            async with asyncio.timeout(seconds + rules.overtime):
-                await self._read(exchange, Lines(rules.most_bytes))
-        except TimeoutError:
-            pass  # as if the server had ended it
+            await self._read(exchange, Seconds(seconds + rules.overtime))
         finally:
+            self.audience.take_end()
             await exchange.close()
 
-    async def _read(self, exchange: Exchange, lines: Lines) -> None:
-        # No name here for a chunk, a line or an event: while the next one is awaited, which may be
-        # for minutes, it would keep the last one's Secret, and its buffer, in memory.
-        while self._is_read(lines, await exchange.read()):
-            pass
+    async def _read(self, exchange: Exchange, longest: Seconds) -> None:
+        """Tell what comes until the stream ends, or has to be ended here. Raises ``ApiError``."""
+        rules, now = self._shared.rules, asyncio.get_running_loop().time()
+        lines, ends_at = Lines(rules.most_bytes), now + longest
+        silent_at = now + silence_limit(rules, self._shared.chance)
+        with suppress(TimeoutError):  # as if the server had ended it
+            async with asyncio.timeout_at(min(silent_at, ends_at)) as limit:
+                # No name here for a chunk, a line or an event: while the next one is awaited, which
+                # may be for minutes, it would keep the last one's Secret, and its buffer, in memory.
+                while self._is_read(lines, await exchange.read()):
+                    if self._heard and limit.when() != ends_at:
+                        limit.reschedule(ends_at)
 
     def _is_read(self, lines: Lines, chunk: bytes | None) -> bool:
         """Tell what a chunk says, and return whether another may come. Raises ``ApiError``."""
@@ -296,27 +298,9 @@ class Follower:
         self._heard = True
         self._version = event.version
         if event.type != BOOKMARK:
-            self._tell_change(ObjectOp(event.type), event.object)
-
-    # What subscribers are told.
-
-    def _tell_change(self, op: ObjectOp, changed: JsonObject) -> None:
-        self._tell(WatchEvent(target=self.target, op=op, object=changed))
-
-    def _tell_trouble(self, verb: str, error: ApiError) -> None:
-        access = self._sending.access
-        failure = error.failure(attempt(verb, self.target), access)
-        fact = WatchFailed(target=self.target, failure=failure)
-        if self._shared.memory.troubles.note(fact, access.server if access is not None else ""):
-            self._tell(fact)
-
-    def _tell_recovered(self) -> None:
-        if self._shared.memory.troubles.recover(self.target):
-            self._tell(WatchRecovered(target=self.target))
-
-    def _tell(self, fact: WatchFact) -> None:
-        for subscriber in self.subscribers:
-            subscriber.tell(fact)
+            self.audience.tell(
+                WatchEvent(target=self.target, op=ObjectOp(event.type), object=event.object)
+            )
 
     def _remember(self) -> None:
         # One object is read from etcd, whatever was seen of it.

@@ -5,19 +5,27 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from actors.kernel import Clock
 from actors.messages.port import Port
-from actors.messages.watches import TargetListed, WatchesDescribed, WatchFact, WatchTarget
+from actors.messages.watches import (
+    ListTarget,
+    TargetListed,
+    WatchesDescribed,
+    WatchFact,
+    WatchTarget,
+)
 from kube.access import Credentials
-from kube.streams.errand import run_errand
+from kube.streams.errand import lost, run_errand
 from kube.streams.follower import Follower, State
 from kube.streams.identity import Identity
 from kube.streams.lanes import Lanes, MakeClient
 from kube.streams.memory import WatchMemory, with_one, without_one
 from kube.streams.rules import WatchRules
 from kube.streams.surroundings import Surroundings
+
+T = TypeVar("T")
 
 
 class Keeper:
@@ -44,9 +52,10 @@ class Keeper:
             clock=clock,
         )
         self._followers: dict[WatchTarget, Follower] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._errands: set[asyncio.Task[None]] = set()
-        """Of the tasks, those that nobody stops before the end."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._errands: dict[asyncio.Task[TargetListed], ListTarget] = {}
+        """Of the tasks, those that somebody waits for an answer of."""
+        self._is_over = False
         self.on_bug: Callable[[BaseException], None] = lambda _error: None
         """Called when a task ends by a bug. Set before the first call."""
 
@@ -55,29 +64,38 @@ class Keeper:
 
         What that list says is no older than this call, and it has at least this ``mark``.
         """
+        if self._is_over:
+            return  # the next life hears of it
         follower = self._followers.get(target)
         is_known = follower is not None
         follower = follower or self._start(target)
-        follower.subscribers = with_one(follower.subscribers, subscriber)
+        audience = follower.audience
+        audience.subscribers = with_one(audience.subscribers, subscriber)
         # Of an earlier life perhaps: it stands until ``WatchRecovered``.
-        if follower.trouble is not None:
-            subscriber.tell(follower.trouble)
+        if audience.trouble is not None:
+            subscriber.tell(audience.trouble)
         if is_known:
             follower.relist(mark)
         else:
             follower.mark = mark
 
-    def list_once(self, target: WatchTarget, reply_to: Port[TargetListed], mark: int) -> None:
-        """Have ``reply_to`` told one list of ``target``, whether or not it is watched."""
-        self._errands.add(self._run(run_errand(target, mark, reply_to, self._shared)))
+    def list_once(self, asked: ListTarget) -> None:
+        """Have who asked be told one list, whether or not its target is watched."""
+        if self._is_over:
+            asked.reply_to.tell(lost(asked))
+            return
+        errand = self._run(run_errand(asked, self._shared))
+        self._errands[errand] = asked
+        errand.add_done_callback(self._answer)
 
     def unwatch(self, target: WatchTarget, subscriber: Port[WatchFact]) -> None:
         """Have ``subscriber`` told nothing more of ``target``; the last one ends its stream."""
         follower = self._followers.get(target)
         if follower is None:
             return
-        follower.subscribers = without_one(follower.subscribers, subscriber)
-        if not follower.subscribers:
+        audience = follower.audience
+        audience.subscribers = without_one(audience.subscribers, subscriber)
+        if not audience.subscribers:
             del self._followers[target]
             follower.stop()
             self._shared.memory.troubles.forget(target)
@@ -95,13 +113,24 @@ class Keeper:
             )
         )
 
-    async def close(self) -> None:
-        """End every stream at the server, then every connection, within the rules' time."""
+    def resign(self) -> None:
+        """Follow nothing any more, and tell everybody so: subscribers, and who waits for a list.
+
+        First of all when the loop ends, however it ends; closing streams takes a while.
+        """
+        self._is_over = True
         for follower in self._followers.values():
+            follower.audience.take_leave()
             follower.stop()
         self._followers.clear()
-        for errand in self._errands:
+        while self._errands:
+            errand, asked = self._errands.popitem()
+            # One that was not begun yet will never run a line of its own.
             errand.cancel()
+            asked.reply_to.tell(lost(asked))
+
+    async def close(self) -> None:
+        """End every stream at the server, then every connection, within the rules' time."""
         try:
             async with asyncio.timeout(self._shared.rules.close_within):
                 # In this order: closing a client does not end its live streams.
@@ -116,15 +145,19 @@ class Keeper:
         follower.task = self._run(follower.run())
         return follower
 
-    def _run(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _run(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._note_end)
         return task
 
-    def _note_end(self, task: asyncio.Task[None]) -> None:
+    def _answer(self, errand: asyncio.Task[TargetListed]) -> None:
+        asked = self._errands.pop(errand, None)
+        if asked is not None and not errand.cancelled() and errand.exception() is None:
+            asked.reply_to.tell(errand.result())
+
+    def _note_end(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        self._errands.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None:
             self.on_bug(error)

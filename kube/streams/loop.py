@@ -26,17 +26,21 @@ class WatchLoop:
         """``ended`` is called, on the loop's thread, if the loop ends before ``close``."""  # noqa: D401
         self._ended = ended
         self._closing = False
-        self._bug: BaseException = RuntimeError("the loop of the watches ended")
+        self._bug: BaseException | None = None
+        """What it ended by."""
         self._loop = asyncio.new_event_loop()
         self._keeper = make_keeper()
         self._keeper.on_bug = self._end
         self._thread = threading.Thread(target=self._run, name="watch-loop", daemon=True)
         self._thread.start()
 
-    def call(self, action: Callable[[Keeper], None]) -> None:
-        """Have ``action`` done on the loop; nothing happens if that has ended."""
-        with suppress(RuntimeError):  # closed; ``ended`` says so
+    def call(self, action: Callable[[Keeper], None]) -> bool:
+        """Have ``action`` done on the loop; return whether that is still there to do it."""
+        try:
             self._loop.call_soon_threadsafe(self._guarded, action)
+        except RuntimeError:  # closed; ``ended`` says so
+            return False
+        return True
 
     def close(self) -> None:
         """End every watch, then the loop."""
@@ -52,18 +56,22 @@ class WatchLoop:
             self._end(bug)
 
     def _end(self, bug: BaseException) -> None:
-        self._bug = bug
+        self._bug = self._bug or bug
         self._loop.stop()
 
     def _run(self) -> None:
-        try:
-            self._loop.run_forever()
-            self._loop.run_until_complete(self._finish())
-        except BaseException as failure:  # noqa: BLE001  # whatever it was, nothing is watched any more
-            self._bug = failure
+        self._attempt(self._loop.run_forever)
+        self._attempt(self._keeper.resign)
+        self._attempt(lambda: self._loop.run_until_complete(self._finish()))
         self._loop.close()
         if not self._closing:
-            self._ended(self._bug)
+            self._ended(self._bug or RuntimeError("the loop of the watches ended"))
+
+    def _attempt(self, part: Callable[[], None]) -> None:
+        try:
+            part()
+        except BaseException as bug:  # noqa: BLE001  # whatever it was, nothing is watched any more
+            self._bug = self._bug or bug
 
     async def _finish(self) -> None:
         await self._keeper.close()

@@ -29,8 +29,10 @@ class WatchRules:
     """A watch that the server has not ended so long after it should have is ended here: something on
     the way answers pings for a server that is gone."""
     silent_after: Seconds = Seconds(120.0)
-    """Bookmarks come about every minute. A watch without one for two is perhaps from a version that
-    does not exist yet (etcd restored from a backup), and would stay silent: a list comes next."""
+    """Bookmarks come about every minute. A stream that has said nothing for two, or up to half as long
+    again, is perhaps from a version that does not exist yet (etcd restored from a backup), and would stay
+    silent: it is ended, and a list comes next. A server that sends no bookmarks lists every quiet watch
+    anew so often: 5,000 objects by name are 33 lists and 33 watches a second, spread out by the half."""
     answer_within: Seconds = Seconds(65.0)
     """For the head of an answer, and for the whole of a page: the API server itself gives up after 60 s."""
     most_bytes: int = 64 * MEBIBYTE
@@ -74,6 +76,12 @@ class WatchRules:
     server has just started and not read its rules. A thousand watches that hurry then are 40 % of a core."""
     longest_wish: Seconds = Seconds(300.0)
     """A Retry-After is honoured up to this: a typing error of a proxy must not stop a watch for a day."""
+    failures_per_list: int = 3
+    """Each third 5xx in a row, as an answer or inside of a stream, has a watch begin anew with a list:
+    the server may be unable to go on from that version, whenever it is asked. What one watch sends is
+    still bounded by its backoff: 5,000 watches by name that fail for good send 167 requests a second as
+    before, a third of them lists of one key (0.4 ms each), and 56 watches more if the lists succeed. The
+    pods of a node are listed once in 90 s, and the first time after 1.5 s."""
     healthy_after: Seconds = Seconds(10.0)
     """A stream that was open for so long is no part of a series of failures."""
     first_probe: Seconds = Seconds(0.2)
@@ -85,6 +93,20 @@ class WatchRules:
     left 494 of 500 without a stream for 42 s (measured)."""
     spread: Seconds = Seconds(3.0)
     """Over this the streams of a full client return once its probe was answered; fewer in less."""
+
+    # How far what was told can be relied on.
+
+    settled_after: Seconds = Seconds(0.2)
+    """A stream that was open for so long stands: that its version is too old, and what was missed, comes
+    at once behind the head of the answer."""
+    doubtful_after: Seconds = Seconds(1.0)
+    """Subscribers hear so long after a stream was left that nothing is vouched for since. The stream that
+    the server ends every few minutes is open again in milliseconds, and one whose connection was cut
+    mostly in half a second: to tell all of that would be two messages to each of thousands of actors."""
+    listed_for: Seconds = Seconds(10.0)
+    """The same after a list. When 5,000 watches begin, the stream of each is opened up to 6 s after its
+    list, behind the lists of all others (12 s until all are synced, measured); they must not begin with
+    a doubt."""
 
     # The rest.
 

@@ -64,6 +64,8 @@ class _Trouble:
 class _Standing:
     fact: WatchFailed
     causes: Causes
+    is_doubt: bool = False
+    """No attempt has failed since."""
 
 
 def cause_of(fact: WatchFailed, server: str) -> Cause:
@@ -113,7 +115,17 @@ class Troubles:
             self._begin(cause, fact.failure.sentence)
         for cause in before - after:
             self._end(cause, "watches no longer fail")
-        return known is None or _reason(known.fact) != _reason(fact)
+        return known is None or known.is_doubt or _reason(known.fact) != _reason(fact)
+
+    def doubt(self, fact: WatchFailed, server: str) -> None:
+        """Note ``fact`` of a target of which nothing stands: it is not followed, but nothing failed yet.
+
+        Begins no line in the log, since it may be over in a moment; it counts with a cause that is there.
+        """
+        causes = frozenset({cause_of(fact, server)} & self._going_on.keys())
+        self._standing[fact.target] = _Standing(fact, causes, is_doubt=True)
+        for cause in causes:
+            self._begin(cause, fact.failure.sentence)
 
     def recover(self, target: WatchTarget) -> bool:
         """Note that ``target`` is followed; return whether something stood in the way of that."""

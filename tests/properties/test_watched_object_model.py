@@ -49,7 +49,7 @@ from tests.support.watcher_stage import WANTED
 
 RULES = WatcherRules(
     idle_limit=Seconds(60.0),
-    open_within=Seconds(5.0),
+    open_within=Backoff(initial=Seconds(5.0), cap=Seconds(8.0), jitter=Seconds(0.0)),
     retry=Backoff(initial=Seconds(0.1), cap=Seconds(5.0), jitter=Seconds(0.0)),
 )
 WATCHING = {ObjectState.INITIALISING, ObjectState.SYNCED}
@@ -123,7 +123,21 @@ class WatchedObjectModel(RuleBasedStateMachine):
     def the_watch_is_cut(self) -> None:
         self.keeper.cut()
 
-    @precondition(lambda self: self.keeper.is_failing and not self.keeper.listing)
+    @precondition(lambda self: self.keeper.is_open)
+    @rule()
+    def the_stream_is_lost_in_silence(self) -> None:
+        self.keeper.lose(self.now.at)
+
+    @precondition(lambda self: self.keeper.lost_at is not None)
+    @rule()
+    def the_keeper_says_that_the_stream_is_lost(self) -> None:
+        self.keeper.doubt()
+
+    @precondition(
+        lambda self: (
+            (self.keeper.is_failing or self.keeper.lost_at is not None) and not self.keeper.listing
+        )
+    )
     @rule(repeats=st.integers(0, 2))
     def the_watch_goes_on(self, repeats: int) -> None:
         # What is repeated must be of the time after a restoring.

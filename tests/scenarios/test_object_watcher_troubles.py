@@ -9,6 +9,7 @@ import pytest
 from actors.kernel import Runtime
 from actors.messages.api import ApiFailure, FailureKind, Retry
 from actors.messages.objects import ReadVerdict
+from actors.messages.units import Seconds
 from actors.messages.watches import WatchFailed, WatchRecovered
 from tests.support.clock import EPOCH
 from tests.support.watcher_stage import (
@@ -108,6 +109,15 @@ class TestTheApiServerIsAway:
         assert in_words(by_hand.read(mark=2)) == "stale a=2 for 4 s"
         by_hand.hears(WatchRecovered(target=TARGET))
         assert in_words(by_hand.read(mark=2)) == "found a=2"
+
+    def test_the_age_counts_from_the_end_of_the_stream_and_not_from_the_word_of_it(
+        self, by_hand: WatcherStage
+    ) -> None:
+        by_hand.play.advance(10.0)
+        lost = Seconds(by_hand.play.clock.monotonic() - 3.0)
+        by_hand.hears(WatchFailed(target=TARGET, failure=FORBIDDEN, since=lost))
+        assert in_words(by_hand.read()) == "stale a=1 for 3 s"
+        assert by_hand.now().current_until == EPOCH + 7
 
     def test_a_new_reference_has_a_failing_watch_tried_again(self, good: WatcherStage) -> None:
         good.watches.break_off()

@@ -17,6 +17,7 @@ from pyreqwest.client import Client, ClientBuilder
 from typing_extensions import override
 
 from actors.kernel import ChildSpec, SupervisorSpec
+from actors.messages.api import FailureKind
 from actors.messages.port import Port
 from actors.messages.units import Seconds
 from actors.messages.watches import (
@@ -189,7 +190,10 @@ class Tokens(Credentials):
 
 
 def quick_rules(**changed: Any) -> WatchRules:
-    """Return rules for tests: the same proportions, a fiftieth of the time."""
+    """Return rules for tests: the same proportions, a fiftieth of the time.
+
+    But nobody doubts, since it depends on the machine how long it takes to come back.
+    """
     numbers: dict[str, Any] = {
         "user_agent": "actorlet/test",
         "first_backoff": Seconds(0.02),
@@ -203,6 +207,9 @@ def quick_rules(**changed: Any) -> WatchRules:
         "spread": Seconds(0.06),
         "healthy_after": Seconds(0.2),
         "linger": Seconds(0.1),
+        "settled_after": Seconds(0.02),
+        "doubtful_after": Seconds(60.0),
+        "listed_for": Seconds(60.0),
     }
     return WatchRules(**{**numbers, **changed})
 
@@ -274,6 +281,13 @@ class WatchStage:
         told = self.probe.next()
         assert isinstance(told, ObjectsAre), told
         return told
+
+    def next_list_of_next_life(self) -> ObjectsAre:
+        """Return the first list of what was followed, and is again by the keeper's next life."""
+        told = self.next_failure()
+        assert told.failure.kind is FailureKind.LOST, told
+        assert self.next_failure() == told
+        return self.next_list()
 
     def next_change(self) -> WatchEvent:
         """Return what is told next, which must be a change."""

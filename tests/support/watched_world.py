@@ -13,6 +13,7 @@ from typing import Any
 
 from actors.messages.api import ApiFailure, FailureKind, Retry
 from actors.messages.pods import JsonObject
+from actors.messages.units import Seconds
 from actors.messages.watches import (
     ObjectOp,
     ObjectsAre,
@@ -117,6 +118,8 @@ class Keeper:
     is_open: bool = False
     """Changes are put on the wire as they happen."""
     is_failing: bool = False
+    lost_at: Seconds | None = None
+    """When its stream was, if nobody was told of that yet."""
     at: int = 0
     """The state up to which the wire has it."""
     wire: deque[WatchFact] = field(default_factory=deque)
@@ -133,7 +136,7 @@ class Keeper:
     def unwatch(self) -> None:
         """Watch no longer; what is on the wire arrives all the same."""
         self.is_watching = self.is_open = self.is_failing = False
-        self.listing = None
+        self.listing = self.lost_at = None
 
     def changes(self, event: WatchEvent) -> None:
         """Put a change on the wire."""
@@ -165,18 +168,28 @@ class Keeper:
         self.resume(repeats=0)
 
     def cut(self) -> None:
-        """Lose the connection."""
-        self.is_open, self.is_failing = False, True
-        self.wire.append(WatchFailed(target=TARGET, failure=AWAY))
+        """Lose the connection, and say so."""
+        self.lose(None)
+        self.doubt()
+
+    def lose(self, now: Seconds | None) -> None:
+        """Lose the stream in silence."""
+        self.is_open, self.lost_at = False, now
+
+    def doubt(self) -> None:
+        """Say that there is no stream, and since when."""
+        self.is_failing = True
+        self.wire.append(WatchFailed(target=TARGET, failure=AWAY, since=self.lost_at))
+        self.lost_at = None
 
     def resume(self, repeats: int) -> None:
         """Go on where the wire ended, or a little before."""
+        self.wire.extend(self.server.since(max(0, self.at - repeats)))
         if self.is_failing:
             self.is_failing = False
             self.wire.append(WatchRecovered(target=TARGET))
-        self.wire.extend(self.server.since(max(0, self.at - repeats)))
         self.at = self.server.index
-        self.is_open = True
+        self.is_open, self.lost_at = True, None
 
     def relist(self) -> None:
         """Have to list anew, with what was asked for last."""

@@ -53,6 +53,7 @@ TARGET = object_target(WANTED)
 SOON = Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0))
 RULES = WatcherRules(
     idle_limit=idle_limit_for(Seconds(1.0)),
+    open_within=Backoff(initial=Seconds(30.0), cap=Seconds(3600.0), jitter=Seconds(0.0)),
     retry=Backoff(initial=Seconds(0.1), cap=Seconds(5.0), jitter=Seconds(0.0)),
 )
 

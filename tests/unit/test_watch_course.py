@@ -19,6 +19,7 @@ from kube.streams.course import (
     noted,
     pause,
     probe_at,
+    silence_limit,
     spread,
     watch_timeout,
 )
@@ -142,6 +143,44 @@ TABLE = {
         "9",
         1,
         "server_error",
+        trouble=True,
+        at_least=0.4,
+        at_most=0.6,
+    ),
+    "the server is in trouble for the third time": Case(
+        Round(version="9", failure=FailureKind.SERVER_ERROR),
+        "",
+        3,
+        "server_error",
+        trouble=True,
+        at_least=1.6,
+        at_most=2.4,
+        before=2,
+    ),
+    "the server is in trouble for the fourth time": Case(
+        Round(version="9", failure=FailureKind.SERVER_ERROR),
+        "9",
+        4,
+        "server_error",
+        trouble=True,
+        at_least=3.2,
+        at_most=4.8,
+        before=3,
+    ),
+    "the server does not take the version": Case(
+        Round(version="9", failure=FailureKind.INVALID),
+        "",
+        1,
+        "invalid",
+        trouble=True,
+        at_least=0.4,
+        at_most=0.6,
+    ),
+    "the server refuses it in a way that is not known": Case(
+        Round(version="9", failure=FailureKind.REFUSED),
+        "",
+        1,
+        "refused",
         trouble=True,
         at_least=0.4,
         at_most=0.6,
@@ -275,6 +314,27 @@ def test_whatever_comes_back_no_five_seconds_see_more_than_ten_requests(
     assert len(sent) <= 10
     elevenths = zip(times, times[10:], strict=False)
     assert all(eleventh - first >= 5.0 - 1e-9 for first, eleventh in elevenths)
+
+
+@pytest.mark.parametrize("kind", [FailureKind.SERVER_ERROR, FailureKind.INVALID])
+def test_a_watch_that_fails_for_good_lists_no_more_often_than_it_would_be_tried(
+    kind: FailureKind,
+) -> None:
+    """The list is answered, and the watch fails again: one list in each wait, or in each third."""
+    failures, waits, lists = 0, 0.0, 0
+    luck = chance()
+    for _ in range(120):
+        step = next_step(Round(version="9", failure=kind), failures, RULES, luck)
+        failures, waits, lists = step.failures, waits + step.delay, lists + (not step.version)
+    assert waits > 120 * 24.0 - 200.0
+    assert lists == (40 if kind is FailureKind.SERVER_ERROR else 120)
+
+
+def test_silence_is_waited_for_a_little_longer_by_some_than_by_others() -> None:
+    luck = chance()
+    limits = {round(silence_limit(RULES, luck)) for _ in range(200)}
+    assert (min(limits), max(limits)) >= (120, 170)
+    assert max(limits) <= 180
 
 
 @given(

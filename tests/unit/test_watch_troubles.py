@@ -201,3 +201,32 @@ def test_what_nobody_wants_any_more_is_no_trouble(logs: Logs) -> None:
     assert troubles.of(WEB) is None
     assert [line["event"] for line in logs[1:]] == ["failing watches are no longer wanted"]
     assert not troubles.recover(WEB)
+
+
+def test_a_doubt_is_no_line_in_the_log_and_neither_is_its_end(logs: Logs) -> None:
+    troubles = Troubles()
+    doubt = failed(FailureKind.UNREACHABLE)
+    troubles.doubt(doubt, HERE)
+    assert troubles.of(WEB) == doubt
+    assert troubles.recover(WEB)
+    assert logs == []
+
+
+def test_a_failure_after_a_doubt_is_news_and_begins_a_line(logs: Logs) -> None:
+    troubles = Troubles()
+    troubles.doubt(failed(FailureKind.UNREACHABLE), HERE)
+    assert troubles.note(failed(FailureKind.UNREACHABLE), HERE)
+    assert not troubles.note(failed(FailureKind.UNREACHABLE), HERE)
+    assert words(logs, 1) == ["watches fail"]
+    troubles.recover(WEB)
+    assert words(logs, 2) == ["watches fail", "watches no longer fail"]
+
+
+def test_a_doubt_counts_with_a_cause_that_is_there(logs: Logs) -> None:
+    troubles = Troubles()
+    troubles.note(failed(FailureKind.UNREACHABLE, WEB), HERE)
+    troubles.doubt(failed(FailureKind.UNREACHABLE, DB), HERE)
+    troubles.recover(WEB)
+    assert words(logs, 2) == ["watches fail"]
+    troubles.recover(DB)
+    assert (words(logs, 1), logs[-1]["watches"]) == (["watches no longer fail"], 2)

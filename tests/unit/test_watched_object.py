@@ -241,6 +241,49 @@ def test_a_watch_that_opens_after_its_list_is_left_alone(synced: Bench) -> None:
     assert synced.due(1.0) == 60.0
 
 
+def test_a_watch_that_lists_and_fails_all_the_same_is_left_alone_for_longer_and_longer(
+    synced: Bench,
+) -> None:
+    """It may list and not watch; each attempt has the keeper try it quickly again."""
+    lists_and_fails = (
+        WatchFailed(target=TARGET, failure=AWAY),
+        listed(version(10, a="1"), at=11),
+    )
+    # Somebody follows it, so that it never rests.
+    synced.watched.take_references(references(is_followed=True), at(0.0))
+    due = []
+    for seconds in (0.0, 1000.0, 2000.0):
+        synced.watches(seconds, *lists_and_fails)
+        due.append(synced.memory.late_at)
+        synced.watched.settle(at(seconds + 500.0))
+    assert due == [30.0, 1060.0, 2120.0]
+
+    # Once it was followed, it begins with the shortest again.
+    synced.watches(3000.0, WatchRecovered(target=TARGET), *lists_and_fails)
+    assert synced.memory.late_at == 3030.0
+
+
+def test_doubt_counts_from_when_the_watch_was_lost(synced: Bench) -> None:
+    failed = WatchFailed(target=TARGET, failure=AWAY, since=Seconds(4.0))
+    synced.watches(9.0, failed)
+    assert synced.memory.knowledge.doubtful_since == at(4.0)
+    # It is told again, in other words, and is as old as it was.
+    synced.watches(20.0, replace(failed, failure=FORBIDDEN, since=Seconds(6.0)))
+    assert synced.memory.knowledge.doubtful_since == at(4.0)
+
+
+def test_doubt_counts_from_the_last_word_if_that_came_later(synced: Bench) -> None:
+    """What stands is told to each who begins to watch: it may be older than what was heard since."""
+    synced.watches(5.0, told(ObjectOp.MODIFIED, version(12, a="2")))
+    synced.watches(9.0, WatchFailed(target=TARGET, failure=AWAY, since=Seconds(4.0)))
+    assert synced.memory.knowledge.doubtful_since == at(5.0)
+
+
+def test_a_watch_that_was_never_followed_is_doubted_from_its_failure_on(synced: Bench) -> None:
+    synced.watches(9.0, WatchFailed(target=TARGET, failure=AWAY))
+    assert synced.memory.knowledge.doubtful_since == at(9.0)
+
+
 def test_what_was_not_carried_out_is_still_there_in_the_next_life(synced: Bench) -> None:
     synced.watches(1.0, told(ObjectOp.MODIFIED, version(12, a="2")))
     before = list(synced.memory.outgoing)

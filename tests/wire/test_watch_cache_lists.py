@@ -94,7 +94,7 @@ def test_nor_does_the_first_list_of_the_keepers_next_life() -> None:
         watches.next_list()
         watches.next_change()
         watches.stage.system.crash(WATCHES.path, pykka.ThreadingFuture())
-        watches.next_list()
+        watches.next_list_of_next_life()
         assert lists(server) == [NEW, not_older_than("11")]
 
 

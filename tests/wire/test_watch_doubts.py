@@ -1,0 +1,304 @@
+"""What is vouched for: streams that are lost and not replaced, that never stood, or whose keeper ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import MutableMapping
+from typing import Any, TypeAlias
+
+import pykka
+import pytest
+
+from actors.messages.api import FailureKind
+from actors.messages.units import Seconds
+from actors.messages.watches import ObjectsAre, WatchEvent, WatchFact, WatchFailed, WatchRecovered
+from kube.watches import WATCHES
+from tests.support.http2_server import Exchange, Http2Server
+from tests.support.probe import Probe
+from tests.support.watch_stage import (
+    Answer,
+    Held,
+    Script,
+    Tokens,
+    WatchStage,
+    bookmark,
+    event_line,
+    listing,
+    quick_rules,
+    refuse,
+    secret,
+    secret_list,
+    secret_target,
+    status,
+    stream,
+    watch_stage,
+)
+
+Logs: TypeAlias = list[MutableMapping[str, Any]]
+
+WEB, DB = secret_target("web"), secret_target("db")
+FILLED = listing(secret_list("10", secret("web", "7")))
+GONE = event_line("ERROR", status(410, "Expired", message="too old resource version: 10 (11)"))
+AT_ONCE = Seconds(0.0)
+SOON = quick_rules(settled_after=AT_ONCE, doubtful_after=Seconds(0.2))
+
+
+async def silent(exchange: Exchange) -> None:
+    await exchange.closed()
+
+
+def since(failed: WatchFailed) -> float:
+    assert failed.since is not None
+    return failed.since
+
+
+def said_of_watches(logs: Logs) -> list[str]:
+    return [line["event"] for line in logs if "watches" in line["event"]]
+
+
+def open_and_settled(watches: WatchStage, server: Http2Server) -> None:
+    """Have both watched, each by a stream that stands."""
+    watches.watch(WEB, DB)
+    watches.next_list()
+    watches.next_list()
+    watches.wait_until_open(2)
+    server.wait_until(lambda: server.begun_streams == 2)
+
+
+def test_a_cut_after_which_nobody_answers_is_told_with_the_moment_of_the_cut(logs: Logs) -> None:
+    script = Script([FILLED], [stream(), silent])
+    with Http2Server(script) as server, watch_stage(Tokens(server), SOON) as watches:
+        watches.watch(WEB)
+        watches.next_list()
+        watches.wait_until_open(1)
+        before = time.monotonic()
+        server.cut_connections()
+        failed = watches.next_failure()
+        # It is told a little later, and counts from the cut.
+        assert before <= since(failed) <= time.monotonic() - 0.2
+        assert failed.failure.kind is FailureKind.UNREACHABLE
+        assert failed.failure.sentence.endswith(": the connection broke")
+        assert watches.described().watches[0].error == failed.failure.sentence
+    # No attempt has failed by then.
+    assert said_of_watches(logs) == []
+
+
+@pytest.mark.parametrize(
+    ("end", "kind", "words"),
+    [
+        (
+            stream(bookmark("11"), then=Exchange.finish),
+            FailureKind.TIMEOUT,
+            "no stream is open yet",
+        ),
+        (stream(bookmark("11"), GONE), FailureKind.GONE, "too old resource version"),
+    ],
+    ids=["ended", "gone"],
+)
+def test_whatever_ended_a_stream_that_is_not_replaced_it_is_told(
+    end: Answer, kind: FailureKind, words: str
+) -> None:
+    script = Script([FILLED, silent], [end, silent])
+    # Whether or not it had settled by then.
+    rules = quick_rules(doubtful_after=Seconds(0.2), listed_for=Seconds(0.2))
+    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+        watches.watch(WEB)
+        watches.next_list()
+        failed = watches.next_failure()
+        assert failed.failure.kind is kind
+        assert words in failed.failure.sentence
+        assert since(failed) <= time.monotonic() - 0.2
+
+
+def test_a_stream_that_is_replaced_in_time_is_nothing_to_tell() -> None:
+    """The other one is not, and shows how late it is."""
+
+    async def only_web(exchange: Exchange) -> None:
+        await (silent if "db" in exchange.query["fieldSelector"] else stream())(exchange)
+
+    script = Script([FILLED], [stream(), stream(), only_web])
+    rules = quick_rules(settled_after=AT_ONCE, doubtful_after=Seconds(0.5))
+    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+        open_and_settled(watches, server)
+        server.cut_connections()
+        assert watches.next_failure().target == DB
+        assert watches.described().streams == 1
+        watches.probe.expect_silence()
+
+
+def test_a_list_whose_stream_hangs_is_vouched_for_for_a_while_and_no_longer() -> None:
+    rules = quick_rules(listed_for=Seconds(0.2))
+    with (
+        Http2Server(Script([FILLED], [silent])) as server,
+        watch_stage(Tokens(server), rules) as watches,
+    ):
+        before = time.monotonic()
+        watches.watch(WEB)
+        watches.next_list()
+        failed = watches.next_failure()
+        assert before <= since(failed) <= time.monotonic() - 0.2
+        assert failed.failure.kind is FailureKind.TIMEOUT
+
+
+def test_a_failure_that_follows_a_doubt_is_told_in_its_own_words(logs: Logs) -> None:
+    """Only that is worth a line in the log."""
+    held = Held(refuse(503, "ServiceUnavailable"))
+    script = Script([FILLED], [stream(), held, stream()])
+    with Http2Server(script) as server, watch_stage(Tokens(server), SOON) as watches:
+        watches.watch(WEB)
+        watches.next_list()
+        watches.wait_until_open(1)
+        server.cut_connections()
+        doubt = watches.next_failure()
+        assert said_of_watches(logs) == []
+        server.call(held.released.set)
+        failed = watches.next_failure()
+        assert failed.failure.status == 503
+        assert failed.since == doubt.since
+        assert watches.probe.next() == WatchRecovered(target=WEB)
+    assert said_of_watches(logs) == ["watches fail", "watches no longer fail"]
+
+
+def test_a_stream_that_says_gone_is_no_recovery() -> None:
+    """So it is after most restarts of an API server; the list may take long."""
+    held = Held(listing(secret_list("20")))
+    script = Script([FILLED, held], [stream(), stream(GONE), stream()])
+    rules = quick_rules(settled_after=Seconds(0.5))
+    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+        watches.watch(WEB)
+        watches.next_list()
+        watches.wait_until_open(1)
+        server.stop_listening()
+        server.cut_connections()
+        watches.next_failure()
+        server.listen_again()
+        watches.wait_until(lambda described: described.reconnects.get("gone") == 1)
+        server.wait_until(lambda: "watch" not in server.requests[-1].query)
+        watches.probe.expect_silence()
+        server.call(held.released.set)
+        assert watches.next_list().objects == ()
+        assert watches.probe.next() == WatchRecovered(target=WEB)
+
+
+def test_what_was_missed_is_told_before_the_recovery() -> None:
+    missed = (
+        event_line("MODIFIED", secret("web", "11")),
+        event_line("MODIFIED", secret("web", "12")),
+    )
+    rules = quick_rules(settled_after=Seconds(0.3))
+    script = Script([FILLED], [stream(), stream(*missed)])
+    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+        watches.watch(WEB)
+        watches.next_list()
+        watches.wait_until_open(1)
+        server.stop_listening()
+        server.cut_connections()
+        watches.next_failure()
+        server.listen_again()
+        told = [type(watches.probe.next()) for _ in range(3)]
+        assert told == [WatchEvent, WatchEvent, WatchRecovered]
+
+
+def test_a_keeper_that_crashes_says_so_and_its_next_life_that_it_is_over(logs: Logs) -> None:
+    with (
+        Http2Server(Script([FILLED], [stream()])) as server,
+        watch_stage(Tokens(server), SOON) as watches,
+    ):
+        watches.watch(WEB)
+        watches.next_list()
+        watches.wait_until_open(1)
+        before = time.monotonic()
+        watches.stage.system.crash(WATCHES.path, pykka.ThreadingFuture())
+        failed = watches.next_failure()
+        assert failed.failure.kind is FailureKind.LOST
+        assert failed.failure.sentence.endswith(": the keeper of watches ended")
+        assert since(failed) >= before
+        # Told again by the next life, as to everybody who begins to watch what fails.
+        assert watches.next_failure() == failed
+        assert watches.next_list().objects == (secret("web", "7"),)
+        assert watches.probe.next() == WatchRecovered(target=WEB)
+    assert said_of_watches(logs) == []
+
+
+def test_who_leaves_after_a_cut_is_told_nothing_and_leaves_nothing() -> None:
+    script = Script([FILLED], [stream(), stream(), silent])
+    with Http2Server(script) as server, watch_stage(Tokens(server), SOON) as watches:
+        open_and_settled(watches, server)
+        server.cut_connections()
+        watches.wait_until(lambda described: described.reconnects.get("unreachable") == 2)
+        watches.unwatch(WEB)
+        assert watches.next_failure().target == DB
+        watches.described()
+        watches.probe.expect_silence()
+        assert watches.memory.troubles.of(WEB) is None
+
+
+def test_who_unwatches_an_open_stream_leaves_nothing() -> None:
+    """The end of the stream comes after that of the watch."""
+    rules = quick_rules(settled_after=AT_ONCE, doubtful_after=AT_ONCE)
+    with (
+        Http2Server(Script([FILLED], [stream()])) as server,
+        watch_stage(Tokens(server), rules) as watches,
+    ):
+        open_and_settled(watches, server)
+        watches.unwatch(WEB)
+        server.wait_until(lambda: server.open_streams == 1)
+        watches.described()
+        assert watches.memory.troubles.of(WEB) is None
+
+
+def test_a_stream_that_says_nothing_for_too_long_is_followed_by_a_list() -> None:
+    """A version that does not exist yet, after a restore of etcd, is watched in silence (rule 14)."""
+    rules = quick_rules(silent_after=Seconds(0.2))
+    script = Script([FILLED, listing(secret_list("5", secret("web", "4")))], [stream()])
+    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+        watches.watch(WEB)
+        assert watches.next_list().resource_version == "10"
+        assert watches.next_list().resource_version == "5"
+        assert watches.described().reconnects["silent"] >= 1
+        # At the server it is ended too.
+        server.wait_until(lambda: server.open_streams <= 1)
+
+
+def test_a_stream_that_has_said_anything_is_left_alone() -> None:
+    async def only_web(exchange: Exchange) -> None:
+        is_web = "web" in exchange.query["fieldSelector"]
+        await (stream(bookmark("11")) if is_web else stream())(exchange)
+
+    rules = quick_rules(silent_after=Seconds(0.2))
+    with (
+        Http2Server(Script([FILLED], [only_web])) as server,
+        watch_stage(Tokens(server), rules) as watches,
+    ):
+        others: Probe[WatchFact] = Probe()
+        watches.watch(WEB)
+        watches.next_list()
+        watches.wait_until(lambda described: described.watches[0].resource_version == "11")
+        watches.watch(DB, probe=others)
+        assert [type(others.next()) for _ in range(4)] == [ObjectsAre] * 4
+        assert watches.described().watches[0].reconnects == 0
+
+
+@pytest.mark.parametrize(
+    ("trouble", "watched"),
+    [
+        (stream(event_line("ERROR", status(500, "InternalError"))), 3),
+        (refuse(500, "InternalError"), 3),
+        (stream(event_line("ERROR", status(400, "BadRequest"))), 1),
+        (refuse(422, "Invalid"), 1),
+        (refuse(307), 1),
+    ],
+    ids=["event-500", "500", "event-400", "422", "307"],
+)
+def test_a_version_that_the_server_cannot_go_on_from_is_given_up(
+    trouble: Answer, watched: int
+) -> None:
+    script = Script([FILLED, listing(secret_list("20"))], [*[trouble] * watched, stream()])
+    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+        watches.watch(WEB)
+        watches.next_list()
+        watches.next_failure()
+        assert watches.next_list().resource_version == "20"
+        assert watches.probe.next() == WatchRecovered(target=WEB)
+        versions = [each.query.get("resourceVersion") for each in server.requests]
+        assert versions == [None, *["10"] * watched, None, "20"]
