@@ -166,7 +166,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if self._memory.references:
             why = Setback(ReadVerdict.NOT_SYNCED, cached.error or "it is being stopped")
             answer = cached.last_known(self.clock.monotonic(), why)
-        _answer(reads.take_all(), answer)
+        self._answer(reads.take_all(), answer)
 
     # --- what it hears ---------------------------------------------------------------------------------
 
@@ -212,7 +212,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         reads, cached = self._memory.reads, self._memory.cached
         now = self.clock.monotonic()
         fresh = reads.take_waiting(lambda read: cached.is_fresh_for(read, now))
-        _answer(fresh, cached.current())
+        self._answer(fresh, cached.current())
         if not reads.are_waiting and not self._memory.is_due_unread(now):
             self._stop_retrying()
         elif self._fetch is None and self._retry is None:
@@ -247,7 +247,10 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if self._mode is FetchMode.GET:
             memory.cached = CachedObject(trouble=memory.cached.error)
         self._report()
-        _answer(memory.reads.take_asking(), answer)
+        if not isinstance(finding, Setback):
+            # A pod that is told of changes need not read: it counts as begun with what was found then.
+            memory.usage.note(fetch.mark)
+        self._answer(memory.reads.take_asking(), answer)
 
     def _end_fetch(self) -> None:
         self._fetch = None
@@ -264,7 +267,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         memory = self._memory
         self._end_fetch()
         memory.forget()
-        _answer(memory.reads.take_all(), _UNREFERENCED)
+        self._answer(memory.reads.take_all(), _UNREFERENCED)
         self._ports.manager.tell(HolderDone(object=self._object, newest=memory.newest_told))
         memory.references = None
 
@@ -284,7 +287,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         cached, now = self._memory.cached, self.clock.monotonic()
         reason = cached.error or "the API server has not answered in time"
         answer = cached.last_known(now, Setback(ReadVerdict.NOT_SYNCED, reason))
-        _answer(self._memory.reads.take_overdue(now), answer)
+        self._answer(self._memory.reads.take_overdue(now), answer)
 
     # --- what it tells ---------------------------------------------------------------------------------
 
@@ -296,7 +299,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
             self._ports.manager.tell(memory.news(self._object, self._mode.value, now, wall))
             memory.note_told()
 
-
-def _answer(reads: Iterable[ReadObject], answer: Answer) -> None:
-    for read in reads:
-        read.reply_to.tell(answer.to(read))
+    def _answer(self, reads: Iterable[ReadObject], answer: Answer) -> None:
+        for read in reads:
+            read.reply_to.tell(answer.to(read))
+            self._memory.usage.note_answer(read.mark, answer.verdict)

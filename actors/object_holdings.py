@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from typing_extensions import override
 
@@ -53,6 +53,14 @@ class StoppedHoldersEnded:
     """Holders that were stopped a while ago are gone by now."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadsOverdue:
+    """Some read has waited for a holder as long as it may."""
+
+
+HoldingsTimer: TypeAlias = StoppedHoldersEnded | ReadsOverdue
+
+
 @dataclass(slots=True)
 class Holding:
     """One holder, and what was said to it and by it."""
@@ -62,8 +70,6 @@ class Holding:
     told: ReferencesAre
     news: HolderIs | None = None
     """The latest."""
-    waiting: tuple[WaitingRead, ...] = ()
-    """They came while it was letting go."""
 
     @property
     def is_letting_go(self) -> bool:
@@ -80,6 +86,8 @@ class HoldingsMemory:
     """Specs of holders that were stopped, and may still be at it."""
     stopped_before: dict[ObjectId, ChildSpec[Any]] = field(default_factory=dict)
     """Those that were so for a while."""
+    waiting: list[WaitingRead] = field(default_factory=list)
+    """Reads that came while the holder was letting go."""
 
 
 class Holdings:
@@ -109,6 +117,9 @@ class Holdings:
     def forget_ended(self) -> None:
         """Forget the holders that were stopped long ago."""
 
+    def answer_overdue(self) -> None:
+        """Answer the reads that have waited for a holder as long as they may."""
+
     def read(self, request: ReadObject) -> None:
         """Have the holder of a referenced object answer ``request``."""
         raise NotImplementedError
@@ -136,7 +147,7 @@ class ApiHoldings(Holdings):
         self,
         holders: Holders,
         supervisor: Port[DynamicMessage],
-        after: Callable[[Seconds, StoppedHoldersEnded], Timer],
+        after: Callable[[Seconds, HoldingsTimer], Timer],
         now: Callable[[], Seconds],
         memory: HoldingsMemory,
     ) -> None:
@@ -145,9 +156,11 @@ class ApiHoldings(Holdings):
         self._after = after
         self._now = now
         self._memory = memory
+        self._alarm: Timer | None = None
 
     @override
     def adopt(self) -> None:
+        self._set_alarm()
         for holding in self._memory.holdings.values():
             self._supervisor.tell(StartChild(spec=holding.spec))
             holding.port.tell(holding.told)
@@ -172,15 +185,15 @@ class ApiHoldings(Holdings):
         holding = self._memory.holdings.get(wanted)
         if holding is None or not holding.is_letting_go or holding.told.newest != newest:
             return
+        waiting = self._take_waiting(lambda kept: kept.read.object == wanted)
         if references.references:
             holding.told = references
             holding.port.tell(references)
-            waiting, holding.waiting = holding.waiting, ()
             for kept in waiting:
                 left = Seconds(max(0.0, kept.until - self._now()))
                 holding.port.tell(replace(kept.read, within=left))
         else:
-            for kept in holding.waiting:
+            for kept in waiting:
                 _answer(kept.read, ReadVerdict.NOT_REGISTERED, "no pod references it any more")
             self._supervisor.tell(StopChild(path=holding.spec.name))
             self._note_stopped(wanted, holding.spec)
@@ -197,9 +210,16 @@ class ApiHoldings(Holdings):
         holding = self._memory.holdings[request.object]
         if holding.is_letting_go:
             until = Seconds(self._now() + request.within)
-            holding.waiting += (WaitingRead(request, until),)
+            self._memory.waiting.append(WaitingRead(request, until))
+            self._set_alarm()
         else:
             holding.port.tell(request)
+
+    @override
+    def answer_overdue(self) -> None:
+        now = self._now()
+        for kept in self._take_waiting(lambda kept: kept.until <= now):
+            _answer(kept.read, ReadVerdict.NOT_SYNCED, "it was let go of, and that is not over yet")
 
     @override
     def note(self, news: HolderIs) -> HolderIs | None:
@@ -230,6 +250,22 @@ class ApiHoldings(Holdings):
         memory.holdings[wanted] = Holding(spec, port, references)
         self._supervisor.tell(StartChild(spec=spec))
         port.tell(references)
+
+    def _take_waiting(self, is_taken: Callable[[WaitingRead], bool]) -> list[WaitingRead]:
+        """Take out some of the reads that wait."""
+        waiting = self._memory.waiting
+        self._memory.waiting = [kept for kept in waiting if not is_taken(kept)]
+        self._set_alarm()
+        return [kept for kept in waiting if is_taken(kept)]
+
+    def _set_alarm(self) -> None:
+        """Have one timer for all reads that wait."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._memory.waiting:
+            due = min(kept.until for kept in self._memory.waiting)
+            self._alarm = self._after(Seconds(max(0.0, due - self._now())), ReadsOverdue())
 
     def _note_stopped(self, wanted: ObjectId, spec: ChildSpec[Any]) -> None:
         if not self._memory.stopped and not self._memory.stopped_before:

@@ -53,8 +53,10 @@ from actors.object_holdings import (
     Holders,
     Holdings,
     HoldingsMemory,
+    HoldingsTimer,
     LocalHoldings,
     NoHoldings,
+    ReadsOverdue,
     StoppedHoldersEnded,
 )
 from actors.objects.hooks import ON_OBJECT_CHANGE
@@ -64,9 +66,7 @@ from stores.object_followers import FollowerMemory, ObjectFollowers
 from stores.object_reads import read_of
 from stores.reference_book import Booked, BookMemory, PodNeeds, ReferenceBook
 
-ObjectManagerOwnMessage: TypeAlias = (
-    ObjectManagerMessage | HolderFact | NodeFact | StoppedHoldersEnded
-)
+ObjectManagerOwnMessage: TypeAlias = ObjectManagerMessage | HolderFact | NodeFact | HoldingsTimer
 
 SECRET_MANAGER = Key[ObjectManagerOwnMessage]("secret-manager")
 CONFIG_MAP_MANAGER = Key[ObjectManagerOwnMessage]("configmap-manager")
@@ -188,7 +188,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                     self._inform(self._book.objects() if wanted is None else (wanted,))
             case DescribeObjects(reply_to=reply_to):
                 reply_to.tell(self._described())
-            case HolderIs() | HolderDone() | HolderBegan() | StoppedHoldersEnded():
+            case HolderIs() | HolderDone() | HolderBegan() | StoppedHoldersEnded() | ReadsOverdue():
                 self._note_holder(message)
             case NodeIs() | NodeIsGone():
                 self._note_node(message)
@@ -260,7 +260,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
 
     # --- what becomes of objects -----------------------------------------------------------------------
 
-    def _note_holder(self, message: HolderFact | StoppedHoldersEnded) -> None:
+    def _note_holder(self, message: HolderFact | HoldingsTimer) -> None:
         match message:
             case HolderIs(described=described, changed=changed):
                 self._memory.outbox.append(message)
@@ -274,6 +274,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 self._api.repeat(wanted)
             case StoppedHoldersEnded():
                 self._api.forget_ended()
+            case ReadsOverdue():
+                self._api.answer_overdue()
 
     def _tell_change(self, news: HolderIs) -> None:
         changed = news.changed
@@ -283,8 +285,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         followers = self._followers.get(changed.object, is_referenced=is_referenced)
         if not is_referenced and not followers:
             return
-        pods = self._book.hooked_pods(changed.object)
-        decided = tuple(decisions(changed, pods, self._chance, was_known=news.was_known))
+        pods = self._book.hooked_pods(changed.object, news.concerns)
+        decided = tuple(decisions(changed, pods, self._chance))
         self._memory.changes[changed.change] += 1
         self._memory.decisions.update(decision.action for decision in decided)
         facts: tuple[ObjectFact, ...] = (changed, *decided)

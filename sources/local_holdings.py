@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from actors.messages.holders import HolderIs, ReadObject
+from actors.messages.holders import NO_MARK, HolderIs, Mark, ReadObject
 from actors.messages.objects import (
     ObjectChanged,
     ObjectDescribed,
     ObjectId,
+    ObjectKind,
     ObjectRead,
     ObjectState,
     ObjectValue,
@@ -29,6 +30,7 @@ from actors.messages.sources import Verdict
 from actors.messages.units import Seconds, Timestamp
 from actors.objects.answers import answer_of
 from actors.objects.changes import object_change
+from actors.objects.values import fingerprint
 from sources.file_state import FileRecord, FileState
 from sources.local_object_manifest import LocalObject, display_name
 from sources.manifest import Refused
@@ -63,6 +65,9 @@ class Outage:
 
 Holdings = Mapping[ObjectId, Holding]
 
+Gone = Mapping[ObjectId, int | None]
+"""Objects that were, and are no more, each with its last fingerprint until somebody was told of that."""
+
 
 def holdings(
     state: FileState[LocalObject],
@@ -83,13 +88,23 @@ def holdings(
     }
 
 
-def news(before: Holdings, after: Holdings, *, was_known: bool) -> Iterator[HolderIs]:
-    """Yield what is to be told when ``after`` takes the place of ``before``, by namespace and name."""
+def news(
+    before: Holdings, after: Holdings, gone: Gone, concerns: Mapping[ObjectKind, Mark]
+) -> Iterator[HolderIs]:
+    """Yield what is to be told when ``after`` takes the place of ``before``, by namespace and name.
+
+    ``concerns`` says which references of each kind may have used what was. What is there again as it was
+    when it went concerns nobody.
+    """
     others = [each for each in {*before, *after} if before.get(each) is not after.get(each)]
     for object_id in sorted(others, key=lambda each: (each.display_name, each.kind)):
         new = after.get(object_id)
-        changed = _changed(object_id, before.get(object_id), new)
-        yield HolderIs(described=described(object_id, new), changed=changed, was_known=was_known)
+        is_back = new is not None and gone.get(object_id) == fingerprint(new.value)
+        yield HolderIs(
+            described=described(object_id, new),
+            changed=_changed(object_id, before.get(object_id), new),
+            concerns=NO_MARK if is_back else concerns[object_id.kind],
+        )
 
 
 def described(object_id: ObjectId, holding: Holding | None) -> ObjectDescribed:

@@ -17,11 +17,20 @@ from typing import Final, NamedTuple, TypeAlias, assert_never
 from typing_extensions import override
 
 from actors.kernel import Actor, Key, Port
-from actors.messages.holders import HolderFact, HolderIs, ListLocalObjects, Mark, ReadObject
-from actors.messages.objects import ObjectId, ObjectKind
+from actors.messages.holders import (
+    EVERY_MARK,
+    NO_MARK,
+    HolderFact,
+    HolderIs,
+    ListLocalObjects,
+    Mark,
+    ReadObject,
+)
+from actors.messages.objects import ObjectId, ObjectKind, ReadVerdict
 from actors.messages.pods import SourceName
 from actors.messages.sources import DescribeSource, Epoch, Rescan
 from actors.messages.units import Seconds
+from actors.objects.values import fingerprint
 from sources.directory_watch import DirectoryWatch, KeepWatch
 from sources.kept_watch import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
 from sources.local_holdings import (
@@ -38,6 +47,9 @@ from sources.verdict_board import VerdictBoard
 from sources.watched_files import FilesMemory, FilesRules, WatchedFiles
 
 LOCAL_FILES: Final = SourceName("local-objects")
+
+_NOBODY: Final = dict.fromkeys(ObjectKind, NO_MARK)
+_EVERYBODY: Final = dict.fromkeys(ObjectKind, EVERY_MARK)
 
 MAX_GONE: Final = 1000
 """Objects of which it is remembered that they went: names made of a digest of the content never end."""
@@ -88,19 +100,21 @@ class LocalMemory(FilesMemory[LocalObject]):
     board: VerdictBoard = field(default_factory=lambda: VerdictBoard(LOCAL_FILES, "object"))
     told: dict[ObjectId, Holding] = field(default_factory=dict)
     """What the managers have been told that there is."""
-    gone: dict[ObjectId, None] = field(default_factory=dict)
-    """Objects that were, and are no more; those that went last, the latest last."""
+    gone: dict[ObjectId, int | None] = field(default_factory=dict)
+    """As ``Gone``: those that went last, the latest last."""
     highest_gone: int = 0
     """The highest version of any object that is no more."""
     is_told: bool = False
     """The first listing has been told as a whole: what comes later was known to be absent."""
+    looked_for: dict[ObjectKind, Mark] = field(default_factory=dict)
+    """The newest reference for whose first read there was a look."""
     waiting: list[WaitingRead] = field(default_factory=list)
     """Reads that came before the first listing, the most impatient first."""
 
     def note_gone(self, object_id: ObjectId) -> None:
         """Remember that an object was told to be no more, in place of the one that went first."""
         self.highest_gone = max(self.highest_gone, self.told[object_id].version)
-        self.gone[object_id] = None
+        self.gone[object_id] = fingerprint(self.told[object_id].value)
         if len(self.gone) > MAX_GONE:
             del self.gone[next(iter(self.gone))]
         del self.told[object_id]
@@ -136,8 +150,6 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         self._keep_watch = keep_watch
         self._tellings = 0
         self._has_looked = False
-        self._looked_for: dict[ObjectKind, Mark] = {}
-        """The newest reference for whose first read there was a look."""
 
     @override
     def started(self) -> None:
@@ -173,26 +185,33 @@ class LocalObjects(Actor[LocalObjectsMessage]):
                 assert_never(message)
 
     def _look_for(self, read: ReadObject) -> None:
-        """Look before the first read of a new pod, which may be faster than any notification."""
-        kind = read.object.kind
-        if read.mark > self._looked_for.get(kind, 0):
-            self._looked_for[kind] = read.mark
-            self._hear_of_files(Rescan())
+        """Look before the first read of a new pod, which may be faster than any notification.
 
-    def _hear_of_files(self, message: FilesMessage | Rescan) -> None:
+        What that finds is what the pod begins with, and all others that have not read.
+        """
+        kind, looked_for = read.object.kind, self._memory.looked_for
+        if read.mark > looked_for.get(kind, NO_MARK):
+            self._hear_of_files(
+                Rescan(), {each: looked_for.get(each, NO_MARK) for each in ObjectKind}
+            )
+            looked_for[kind] = read.mark
+
+    def _hear_of_files(
+        self, message: FilesMessage | Rescan, concerns: Mapping[ObjectKind, Mark] = _EVERYBODY
+    ) -> None:
         self._files.hear(message)
-        self._tell_news()
+        self._tell_news(concerns if self._memory.is_told else _NOBODY)
 
     # What the managers are told.
 
-    def _tell_news(self) -> None:
+    def _tell_news(self, concerns: Mapping[ObjectKind, Mark]) -> None:
         """Tell what the last look changed, and what there is if it was the first of this life."""
         memory = self._memory
         if memory.state.served is None:
             return
         after = holdings(memory.state, self._outage(), memory.told, memory.highest_gone)
         unchanged = [each for each, holding in after.items() if memory.told.get(each) is holding]
-        for fact in news(dict(memory.told), after, was_known=memory.is_told):
+        for fact in news(dict(memory.told), after, memory.gone, concerns):
             self._tell(fact)
             self._note_told(fact.described.object, after.get(fact.described.object))
         memory.is_told = True
@@ -237,7 +256,10 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         memory, outage = self._memory, self._outage()
         if memory.is_told:
             wall = self.clock.wall()
-            read.reply_to.tell(answer(read, memory.told, memory.state, outage, wall))
+            answered = answer(read, memory.told, memory.state, outage, wall)
+            if answered.verdict is ReadVerdict.NOT_FOUND and read.object in memory.gone:
+                memory.gone[read.object] = None
+            read.reply_to.tell(answered)
         else:
             read.reply_to.tell(unanswered(read, self._files.trouble))
 

@@ -11,14 +11,14 @@ from stores.reference_book import PodNeeds
 
 
 def decisions(
-    changed: ObjectChanged, pods: Iterable[PodNeeds], chance: Random, *, was_known: bool
+    changed: ObjectChanged, pods: Iterable[PodNeeds], chance: Random
 ) -> Iterator[ChangeDecided]:
     """Yield a decision for each of ``pods`` that has something to be done about this change.
 
-    ``pods`` have hooks for the object; ``was_known`` is whether they may have used, or done without, what
-    it was before. Each decision waits for a random part of its pod's splay.
+    ``pods`` have hooks for the object, and may have used, or done without, what it was before. Each
+    decision waits for a random part of its pod's splay.
     """
-    if not _matters(changed, was_known=was_known):
+    if not _can_be_seen(changed):
         return
     for pod in pods:
         if pod.hook is not None and not pod.is_ending:
@@ -32,18 +32,9 @@ def decisions(
             )
 
 
-def _matters(changed: ObjectChanged, *, was_known: bool) -> bool:
-    """Return whether a pod can see the change.
+def _can_be_seen(changed: ObjectChanged) -> bool:
+    """Return whether a pod that used what the object was can see the change.
 
-    Not when an object went: a pod that runs goes on with what it has. Nor when only metadata changed,
-    nor when the object was seen for the first time, as pods begin with what it is.
+    Not when an object went: a pod that runs goes on with what it has. Nor when only metadata changed.
     """
-    if not changed.keys:
-        return False
-    match changed.change:
-        case Change.MODIFIED:
-            return True
-        case Change.ADDED:
-            return was_known
-        case Change.DELETED:
-            return False
+    return bool(changed.keys) and changed.change is not Change.DELETED

@@ -14,6 +14,7 @@ from typing import Final
 from actors.messages.holders import NO_MARK, HolderIs, Mark, ReferencesAre
 from actors.messages.objects import ObjectDescribed, ObjectId, ObjectState, ObjectValue
 from actors.messages.units import Seconds, Timestamp
+from actors.objects.usage import Usage
 from stores.cached_object import CachedObject, change_between
 from stores.waiting_reads import WaitingReads
 
@@ -49,6 +50,8 @@ class FetcherMemory:
     """The version that the manager was told of."""
     is_told: bool = False
     """It was told of one, or that there is none."""
+    usage: Usage = field(default_factory=Usage)
+    """Of what the manager was told of."""
     reads: WaitingReads = field(default_factory=WaitingReads)
     phase: float = field(default_factory=random)
     """From 0 to 1."""
@@ -96,16 +99,19 @@ class FetcherMemory:
         """Forget the object, and what was told of it: nobody needs it any more."""
         self.cached, self.told, self.is_told = CachedObject(), None, False
         self.followed_every = self.asked_at = None
+        self.usage = Usage()
 
     # --- what the manager is told ----------------------------------------------------------------------
 
     def news(self, wanted: ObjectId, state: ObjectState, now: Seconds, wall: Timestamp) -> HolderIs:
         """Return how ``wanted`` is held, and what is another than was told last."""
-        changed, cached = None, self.cached
+        changed, concerns, cached = None, NO_MARK, self.cached
         if cached.is_known:
             changed = change_between(wanted, self.told, cached.value)
+        if changed is not None and self.is_told:
+            concerns = self.usage.concerned(self.told, cached.value)
         described = self._described(wanted, state, now, wall)
-        return HolderIs(described=described, changed=changed, was_known=self.is_told)
+        return HolderIs(described=described, changed=changed, concerns=concerns)
 
     def note_told(self) -> None:
         """Remember that the ``news`` were told: a crash before that repeats them, and loses nothing."""

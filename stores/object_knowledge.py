@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from actors.messages.holders import Mark
 from actors.messages.objects import ObjectChanged, ObjectId, ObjectValue
 from actors.messages.pods import JsonObject
 from actors.messages.units import Seconds, Timestamp
 from actors.messages.watches import ObjectOp, ObjectsAre, WatchEvent
 from actors.objects.changes import object_change
+from actors.objects.usage import Usage
 from actors.objects.values import UnusableObjectError, is_older, object_value
 
 _SHOWN_LEN = 64
@@ -36,8 +38,8 @@ class Learned(NamedTuple):
     """A change that was learned of, and has to be told."""
 
     changed: ObjectChanged
-    was_known: bool
-    """It had been learned before what the object is, or that there is none."""
+    concerns: Mark
+    """As in ``HolderIs``."""
 
 
 @dataclass(slots=True)
@@ -59,6 +61,8 @@ class ObjectKnowledge:
     """When a list or an event told last that it is so."""
     doubtful_since: Moment | None = None
     """When it was last certain that it is so; None while that is certain."""
+    usage: Usage = field(default_factory=Usage)
+    """Of what is known."""
     untold: list[Learned] = field(default_factory=list)
     """Written before the change is made, so that no crash loses it."""
 
@@ -118,7 +122,7 @@ class ObjectKnowledge:
             return
         if after != self.value:
             changed = object_change(self.object, self.value, after, self.seen)
-            self.untold.append(Learned(changed, self.is_known))
+            self.untold.append(Learned(changed, self.usage.concerned(self.value, after)))
             self.value = after
         self.is_known = True
         self.flaw = self.remark = ""

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from actors.messages.changes import Op, PodChange
-from actors.messages.holders import NO_MARK, Mark
+from actors.messages.holders import EVERY_MARK, NO_MARK, Mark
 from actors.messages.objects import ObjectId, ObjectKind, Origin
 from actors.messages.pods import Pod, PodUid, SourceName
 from actors.objects.hooks import ON_OBJECT_CHANGE, ChangeHook, ChangeHookError, change_hook
@@ -175,11 +175,14 @@ class ReferenceBook:
         wants_changes = any(True for _ in self.hooked_pods(wanted))
         return PodReferences(len(marks), next(reversed(marks.values())), wants_changes)
 
-    def hooked_pods(self, wanted: ObjectId) -> Iterator[PodNeeds]:
-        """Yield the pods that want something done about changes, the first to reference it first."""
-        for uid in self._memory.objects.get(wanted, ()):
+    def hooked_pods(self, wanted: ObjectId, up_to: Mark = EVERY_MARK) -> Iterator[PodNeeds]:
+        """Yield the pods that want something done about changes, the first to reference it first.
+
+        None of them has come to reference it after the mark ``up_to``.
+        """
+        for uid, mark in self._memory.objects.get(wanted, {}).items():
             needs = self._memory.pods[uid].needs()
-            if needs is not None and needs.has_hook_for(wanted):
+            if mark <= up_to and needs is not None and needs.has_hook_for(wanted):
                 yield needs
 
     def pods(self) -> int:

@@ -170,6 +170,8 @@ class WatchedObject:
             self._ask(now)
         if not memory.is_vouched:
             self._knowledge.doubt(now)
+        if self._knowledge.is_known:
+            self._knowledge.usage.note(memory.proven)
         self._inform()
 
     def give_up(self, now: Moment) -> None:
@@ -297,6 +299,7 @@ class WatchedObject:
         for each in memory.reads:
             if is_ripe(each, memory, rules, now):
                 answer = answer_to(each.read, memory, rules, now)
+                self._knowledge.usage.note_answer(each.read.mark, answer.verdict)
                 memory.outgoing.append(Answer(each.read.reply_to, answer))
             else:
                 waiting.append(each)
@@ -306,8 +309,8 @@ class WatchedObject:
         memory, untold = self._memory, self._knowledge.untold
         described = memory.described
         if memory.newest != NO_MARK and (untold or described != memory.told):
-            for changed, was_known in untold:
-                news = HolderIs(described=described, changed=changed, was_known=was_known)
+            for changed, concerns in untold:
+                news = HolderIs(described=described, changed=changed, concerns=concerns)
                 memory.outgoing.append(Inform(news))
             if not untold:
                 memory.outgoing.append(Inform(HolderIs(described=described)))

@@ -7,6 +7,7 @@ and no value.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final, NewType, TypeAlias
@@ -22,6 +23,9 @@ What was asked for at a mark, or later, is fresh enough for the reference of tha
 
 NO_MARK: Final = Mark(0)
 """Lower than that of any reference."""
+
+EVERY_MARK: Final = Mark(sys.maxsize)
+"""No reference has a higher one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +70,10 @@ class HolderIs:
     described: ObjectDescribed
     """Its ``references`` do not count: the manager knows better."""
     changed: ObjectChanged | None = None
-    was_known: bool = True
-    """Of ``changed``: it had been learned of before, so that pods may have used what it was, or may
-    have done without it."""
+    concerns: Mark = EVERY_MARK
+    """Of ``changed``: references of this mark, and of lower ones, may have used what the object was, or
+    done without it. Those of higher ones begin with what it is. ``NO_MARK`` when it was learned of first,
+    and when it is what everybody has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

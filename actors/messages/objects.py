@@ -85,8 +85,9 @@ class ReadVerdict(StrEnum):
 class GetObject:
     """Reads an object for a pod, which has to reference it: the name is one in the pod's namespace.
 
-    Answered by one ``ObjectRead``, within ``within`` and a little. The first read of a new pod is no
-    older than the pod's registration, or marked as stale.
+    Answered by one ``ObjectRead``, within ``within`` and a little; if who holds the object has crashed,
+    its restart comes on top. The first read of a new pod is no older than the pod's registration, or
+    marked as stale.
     """
 
     pod: PodUid
@@ -130,9 +131,9 @@ class Change(StrEnum):
 class ObjectChanged:
     """An object is another than what was told of it last. Never carries a value.
 
-    Told in the order of its versions; may skip some, and may repeat after a crash. ADDED when it is
-    learned of first, and when there is one again after there was none. One that was deleted and made
-    anew between two looks is MODIFIED, with another UID.
+    Told in the order of its versions, unless etcd was restored from a backup; may skip some, and may
+    repeat after a crash. ADDED when it is learned of first, and when there is one again after there was
+    none. One that was deleted and made anew between two looks is MODIFIED, with another UID.
     """
 
     object: ObjectId

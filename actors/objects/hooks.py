@@ -26,10 +26,10 @@ _NEVER_HANDLED = frozenset({"SIGKILL", "SIGSTOP"})
 
 _CARRIERS: Final = {
     ChangeAction.SIGNAL: frozenset({Use.VOLUME}),
-    ChangeAction.RESTART: frozenset({Use.VOLUME, Use.ENV}),
+    ChangeAction.RESTART: frozenset({Use.VOLUME, Use.START}),
 }
-"""How a change gets to a program: to one that runs by files alone, since its variables stay what they
-were when it was started; to one that is started again by both."""
+"""How a change gets to a program: to one that runs by the files of a volume alone, to one that is started
+again by what it starts with as well."""
 
 
 class ChangeHook(NamedTuple):

@@ -21,10 +21,13 @@ Path: TypeAlias = tuple[str | int, ...]
 class Use(StrEnum):
     """What a pod needs an object for."""
 
-    ENV = "env"
-    """Variables of a container, which are read when it starts."""
+    START = "start"
+    """Variables of a container, and files that it mounts by a path in their volume: they stay what they
+    were when it was started."""
     VOLUME = "volume"
-    """Files of a volume, or what a volume is mounted with."""
+    """Files of a volume, which change while the pod runs."""
+    MOUNT = "mount"
+    """Mounting a volume. None of its files has anything of it, and what is mounted stays so."""
     PULL = "pull"
     """Pulling images. A container that runs has no use for it any more."""
 
@@ -44,26 +47,26 @@ _ENV_FROM = {"secretRef": ObjectKind.SECRET, "configMapRef": ObjectKind.CONFIG_M
 _VALUE_FROM = {"secretKeyRef": ObjectKind.SECRET, "configMapKeyRef": ObjectKind.CONFIG_MAP}
 _PROJECTIONS = {"secret": ObjectKind.SECRET, "configMap": ObjectKind.CONFIG_MAP}
 
-_NAMING_VOLUMES = {
-    "azureFile": (ObjectKind.SECRET, "secretName"),
+_FILE_VOLUMES = {
     "configMap": (ObjectKind.CONFIG_MAP, "name"),
     "secret": (ObjectKind.SECRET, "secretName"),
 }
-"""Kinds of volume that name an object themselves: what it is, and the field that does."""
+"""Kinds of volume whose files are an object: what it is, and the field that names it."""
 
 _MOUNT_SECRETS = {
-    "cephfs": "secretRef",
-    "cinder": "secretRef",
-    "csi": "nodePublishSecretRef",
-    "flexVolume": "secretRef",
-    "iscsi": "secretRef",
-    "rbd": "secretRef",
-    "scaleIO": "secretRef",
-    "storageos": "secretRef",
+    "azureFile": ("secretName",),
+    "cephfs": ("secretRef", "name"),
+    "cinder": ("secretRef", "name"),
+    "csi": ("nodePublishSecretRef", "name"),
+    "flexVolume": ("secretRef", "name"),
+    "iscsi": ("secretRef", "name"),
+    "rbd": ("secretRef", "name"),
+    "scaleIO": ("secretRef", "name"),
+    "storageos": ("secretRef", "name"),
 }
-"""Kinds of volume that are mounted with a Secret, which an object of their own names: its field."""
+"""Kinds of volume that are mounted with a Secret: the steps to the field that names it."""
 
-_VOLUME_KINDS = tuple(sorted({*_NAMING_VOLUMES, *_MOUNT_SECRETS, "projected"}))
+_VOLUME_KINDS = tuple(sorted({*_FILE_VOLUMES, *_MOUNT_SECRETS, "projected"}))
 """Of a volume that is of several kinds, which no API server accepts, the first of these counts: the
 first in the alphabet (rule R7)."""
 
@@ -109,35 +112,54 @@ def pod_references(document: JsonObject) -> Iterator[PodReference]:
     for containers in _CONTAINER_LISTS:
         for container in spec.each(containers):
             yield from _in_container(container)
+    parts = _mounted_in_parts(spec)
     for volume in spec.each("volumes"):
-        yield from _in_volume(volume)
+        files = Use.START if _name(volume) in parts else Use.VOLUME
+        yield from _in_volume(volume, files)
+
+
+def _mounted_in_parts(spec: _Place) -> frozenset[str]:
+    """Return the names of the volumes that containers mount, but none mounts as a whole.
+
+    A part is mounted when its container starts, and never changes under it; the volume itself does.
+    """
+    parts, wholes = set[str](), set[str]()
+    for containers in _CONTAINER_LISTS:
+        for container in spec.each(containers):
+            for mount in container.each("volumeMounts"):
+                is_part = mount.value.get("subPath") or mount.value.get("subPathExpr")
+                (parts if is_part else wholes).add(_name(mount))
+    return frozenset(parts - wholes - {""})
+
+
+def _name(place: _Place) -> str:
+    name = place.value.get("name")
+    return name if isinstance(name, str) else ""
 
 
 def _in_container(container: _Place) -> Iterator[PodReference]:
     for origin in container.each("envFrom"):
-        yield from origin.refer(_ENV_FROM, Use.ENV)
+        yield from origin.refer(_ENV_FROM, Use.START)
     for variable in container.each("env"):
-        yield from variable.child("valueFrom").refer(_VALUE_FROM, Use.ENV)
+        yield from variable.child("valueFrom").refer(_VALUE_FROM, Use.START)
 
 
-def _in_volume(volume: _Place) -> Iterator[PodReference]:
+def _in_volume(volume: _Place, files: Use) -> Iterator[PodReference]:
     for kind in _VOLUME_KINDS:
         if isinstance(volume.value.get(kind), Mapping):
-            return _in_source(kind, volume.child(kind))
+            return _in_source(kind, volume.child(kind), files)
     return iter(())
 
 
-def _in_source(volume_kind: str, source: _Place) -> Iterator[PodReference]:
+def _in_source(volume_kind: str, source: _Place, files: Use) -> Iterator[PodReference]:
     if volume_kind == "projected":
-        yield from _in_projections(source)
-    elif volume_kind in _MOUNT_SECRETS:
-        secret = source.child(_MOUNT_SECRETS[volume_kind])
-        yield from secret.named(ObjectKind.SECRET, Use.VOLUME)
+        for projection in source.each("sources"):
+            yield from projection.refer(_PROJECTIONS, files)
+    elif volume_kind in _FILE_VOLUMES:
+        kind, field = _FILE_VOLUMES[volume_kind]
+        yield from source.named(kind, files, field)
     else:
-        kind, field = _NAMING_VOLUMES[volume_kind]
-        yield from source.named(kind, Use.VOLUME, field)
-
-
-def _in_projections(projected: _Place) -> Iterator[PodReference]:
-    for source in projected.each("sources"):
-        yield from source.refer(_PROJECTIONS, Use.VOLUME)
+        *steps, field = _MOUNT_SECRETS[volume_kind]
+        for step in steps:
+            source = source.child(step)
+        yield from source.named(ObjectKind.SECRET, Use.MOUNT, field)

@@ -86,6 +86,14 @@ def changed_keys(before: ObjectValue | None, after: ObjectValue | None) -> tuple
     return tuple(sorted(key for key in {*old, *new} if old.get(key) != new.get(key)))
 
 
+def fingerprint(value: ObjectValue) -> int:
+    """Return a number that two versions share when they have the same keys and values.
+
+    It says nothing of them, and is another one in each process.
+    """
+    return hash(frozenset(value.data.items()))
+
+
 def is_older(version: str, than: str) -> bool:
     """Return whether ``version`` is older; what is no ``resourceVersion`` counts as 0 (rule T7)."""
     return _number(version) < _number(than)

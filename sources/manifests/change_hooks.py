@@ -12,8 +12,8 @@ from actors.objects.references import pod_references
 from sources.manifests.fields import Place
 
 _WITHOUT_EFFECT = {
-    ChangeAction.SIGNAL: "has no effect: no volume of the pod uses a Secret or a ConfigMap, and a program"
-    " that runs sees no other changes",
+    ChangeAction.SIGNAL: "has no effect: no file that the pod mounts changes with a Secret or a ConfigMap,"
+    " and a program that runs sees no other changes",
     ChangeAction.RESTART: "has no effect: the containers of the pod use no Secret and no ConfigMap",
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from actors.kernel import Runtime
-from actors.messages.holders import HolderIs
+from actors.messages.holders import EVERY_MARK, NO_MARK, HolderIs
 from actors.messages.objects import (
     Change,
     ObjectChanged,
@@ -75,7 +75,7 @@ def test_a_written_file_is_an_object_that_was_added(files: LocalObjectsStage) ->
             resource_version=changed.resource_version,
             keys=("password",),
         ),
-        was_known=True,
+        concerns=EVERY_MARK,
     )
     assert files.facts(CONFIG_MAP) == []
 
@@ -176,7 +176,7 @@ def test_what_is_there_at_the_start_was_not_known_before(path: Path) -> None:
         (fact,) = files.facts(CONFIG_MAP)
         assert fact.changed is not None
         assert fact.changed.change is Change.ADDED
-        assert not fact.was_known
+        assert fact.concerns == NO_MARK
 
 
 # --- telling all --------------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ def test_a_missing_directory_holds_nothing_and_may_come_later(
         files.put("db.yaml", secret_text("db"))
         assert files.reads(secret_id("db")).verdict is ReadVerdict.FOUND
         (fact,) = files.facts()
-        assert fact.was_known
+        assert fact.concerns == EVERY_MARK
 
 
 def test_a_single_file_works_too(tmp_path: Path) -> None:
@@ -459,6 +459,59 @@ def test_the_first_read_of_a_new_pod_is_answered_by_a_look_of_its_own(
     files.keep("db.yaml", secret_text("db", password="new"))
     assert _password(files, mark=1) == b"old"
     assert _password(files, mark=2) == b"new"
+
+
+def test_what_the_first_read_of_a_pod_finds_concerns_those_who_had_read_before(
+    files: LocalObjectsStage,
+) -> None:
+    files.put("app.yaml", config_map_text("app", level="info"))
+    files.put("db.yaml", secret_text("db", password="old"))
+    files.reads(secret_id("db"), mark=4)
+    files.facts()
+    files.facts(CONFIG_MAP)
+    # Both change, and nothing is noticed before a new pod reads.
+    files.keep("app.yaml", config_map_text("app", level="debug"))
+    files.keep("db.yaml", secret_text("db", password="new"))
+    assert _password(files, mark=6) == b"new"
+    assert [fact.concerns for fact in files.facts()] == [4]
+    assert [fact.concerns for fact in files.facts(CONFIG_MAP)] == [NO_MARK]
+    # What is found without a read concerns everybody.
+    files.put("db.yaml", secret_text("db", password="newer"))
+    assert [fact.concerns for fact in files.facts()] == [EVERY_MARK]
+
+
+def test_what_a_pod_found_is_its_own_after_a_crash_too(files: LocalObjectsStage) -> None:
+    files.put("db.yaml", secret_text("db", password="old"))
+    files.reads(secret_id("db"), mark=4)
+    files.crashes()
+    files.facts()
+    files.keep("db.yaml", secret_text("db", password="new"))
+    assert _password(files, mark=6) == b"new"
+    assert [fact.concerns for fact in files.facts()] == [4]
+
+
+@pytest.mark.parametrize(
+    ("password", "concerns"), [(CANARY, NO_MARK), ("another", EVERY_MARK)], ids=["same", "another"]
+)
+def test_what_comes_back_as_it_was_concerns_nobody(
+    files: LocalObjectsStage, password: str, concerns: int
+) -> None:
+    files.put("db.yaml", secret_text("db"))
+    (files.path / "db.yaml").unlink()
+    files.notices()
+    files.facts()
+    files.put("db.yaml", secret_text("db", password=password))
+    assert [fact.concerns for fact in files.facts()] == [concerns]
+
+
+def test_what_comes_back_as_it_was_concerns_those_who_missed_it(files: LocalObjectsStage) -> None:
+    files.put("db.yaml", secret_text("db"))
+    (files.path / "db.yaml").unlink()
+    files.notices()
+    assert files.reads(secret_id("db")).verdict is ReadVerdict.NOT_FOUND
+    files.facts()
+    files.put("db.yaml", secret_text("db"))
+    assert [fact.concerns for fact in files.facts()] == [EVERY_MARK]
 
 
 def _password(files: LocalObjectsStage, mark: int) -> bytes:

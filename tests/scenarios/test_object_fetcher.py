@@ -387,7 +387,7 @@ class TestDeadlines:
         assert stage.answers_after(1.0) == [["not_synced"]]
         stage.api.calls.release()
         stage.play.settle()
-        assert stage.news() == ["added a at first"]
+        assert stage.news() == ["added a for nobody"]
         stage.asked()
         assert stage.read().verdict is ReadVerdict.FOUND
         assert stage.asked() == []
@@ -434,7 +434,7 @@ class TestWhatTheManagerHears:
     ) -> None:
         stage.store.add(secret(a="1", b="1"))
         stage.read(ttl=0.0)
-        assert stage.news() == ["added a,b at first"]
+        assert stage.news() == ["added a,b for nobody"]
         stage.changes(b="2", c="1")
         assert stage.news() == []
         stage.read(ttl=0.0)
@@ -454,6 +454,56 @@ class TestWhatTheManagerHears:
         stage.store.add(secret(a="1"))
         stage.read()
         assert stage.news() == ["added a"]
+
+    def test_a_change_concerns_those_who_may_have_used_what_it_was(
+        self, stage: FetcherStage
+    ) -> None:
+        stage.has("s1")
+        stage.read(mark=3)
+        assert stage.concerned() == [("added", 0)]
+        # The one of mark 5 is told what it has become.
+        stage.changes(a="2")
+        stage.read(mark=5)
+        assert stage.concerned() == [("modified", 3)]
+        # That of mark 7 is told what it was.
+        stage.api.calls.fail(FailureKind.SERVER_ERROR)
+        assert stage.read(mark=7).verdict is ReadVerdict.STALE
+        stage.changes(a="3")
+        stage.read(mark=9)
+        assert stage.concerned() == [("modified", 7)]
+
+    def test_a_change_concerns_those_whose_time_was_over_before_it_was_found(
+        self, stage: FetcherStage
+    ) -> None:
+        stage.has("s1")
+        stage.read(mark=3)
+        stage.changes(a="2")
+        stage.api.calls.hold()
+        stage.reads(mark=5, within=1.0)
+        stage.play.advance(1.0)
+        assert stage.answers() == ["stale"]
+        stage.api.calls.release()
+        assert stage.concerned() == [("added", 0), ("modified", 5)]
+
+    def test_one_that_broke_is_no_other_for_those_who_found_it_unusable(
+        self, stage: FetcherStage
+    ) -> None:
+        stage.store.add({**secret(), "data": {"a": "no base64"}})
+        assert stage.read(mark=3).verdict is ReadVerdict.UNUSABLE
+        stage.changes(a="1")
+        stage.read(mark=5)
+        assert stage.concerned() == [("added", 0)]
+
+    def test_one_that_is_there_again_as_it_was_is_another_only_for_those_who_missed_it(
+        self, stage: FetcherStage
+    ) -> None:
+        stage.has("s1")
+        stage.read(mark=3)
+        stage.store.remove("secrets", "shop", "s1")
+        assert stage.read(mark=5).verdict is ReadVerdict.NOT_FOUND
+        stage.has("s1")
+        stage.read(mark=7)
+        assert stage.concerned() == [("added", 0), ("deleted", 3), ("added", 5)]
 
     def test_one_that_was_made_anew_between_two_looks_is_modified(self, good: FetcherStage) -> None:
         good.manager.drain()
@@ -494,7 +544,7 @@ class TestWhatTheManagerHears:
         good.refers(mark=3)
         assert good.read(mark=3).verdict is ReadVerdict.FOUND
         assert good.asked() == ["s1"]
-        assert good.news() == ["cached unknown", "added a at first"]
+        assert good.news() == ["cached unknown", "added a for nobody"]
 
     def test_having_let_go_it_says_of_which_time(self, stage: FetcherStage) -> None:
         """By the mark that it was told with, whatever it has read of since."""
@@ -511,7 +561,7 @@ class TestWhatTheManagerHears:
             assert stage.read().verdict is ReadVerdict.FOUND
             assert stage.news() == []
             stage.refers()
-            assert stage.news() == ["added a at first"]
+            assert stage.news() == ["added a for nobody"]
 
 
 class TestGet:

@@ -23,7 +23,7 @@ def followed() -> Iterator[FetcherStage]:
         stage.has("s1")
         stage.refers(followed=60.0)
         assert stage.asked() == ["s1"]
-        assert stage.news() == ["cached unknown", "added a at first"]
+        assert stage.news() == ["cached unknown", "added a for nobody"]
         yield stage
 
 
@@ -47,7 +47,7 @@ def test_that_it_went_is_heard_of(followed: FetcherStage) -> None:
     assert followed.asked_after(60.0) == [["s1"]]
     followed.has("s1")
     followed.play.advance(60.0)
-    assert followed.news() == ["cached known", "added a"]
+    assert followed.news() == ["cached known", "added a for nobody"]
 
 
 def test_who_reads_asks_for_those_who_follow(followed: FetcherStage) -> None:
@@ -147,7 +147,7 @@ def test_a_403_just_after_the_reference_is_asked_again() -> None:
         stage.refers(followed=60.0)
         stage.play.advance(1.0)
         assert stage.asked() == ["s1"] * 4
-        assert stage.news()[-1] == "added a at first"
+        assert stage.news()[-1] == "added a for nobody"
 
 
 def test_a_403_for_long_is_not(followed: FetcherStage) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.messages.holders import HolderIs
+from actors.messages.holders import NO_MARK, HolderIs
 from actors.messages.objects import (
     Change,
     ChangeAction,
@@ -30,6 +30,11 @@ from tests.support.manager_stage import ManagerStage, manager_stage
 
 DB = secret("db")
 LOCAL_DB = secret("db", origin=Origin.LOCAL)
+CHAP = {"name": "disk", "iscsi": {"secretRef": {"name": "db"}}}
+BY_SUB_PATH = {
+    "volumes": [{"name": "db", "secret": {"secretName": "db"}}],
+    "containers": [{"name": "c", "volumeMounts": [{"name": "db", "subPath": "password"}]}],
+}
 WEB = needing("web", "db")
 RESTARTED = needing("restarted", "db", hook="restart")
 SIGNALLED = needing("signalled", "db", hook="signal:SIGHUP,splay=30s")
@@ -77,7 +82,7 @@ ADDED, MODIFIED, DELETED = Change.ADDED, Change.MODIFIED, Change.DELETED
         (news_of(changed(DB, "2", MODIFIED, keys=())), ["modified db at 2"]),
         (news_of(changed(DB, "2", DELETED)), ["deleted db at 2"]),
         (news_of(changed(DB, "2", ADDED)), ["added db at 2", "restarted: restart"]),
-        (news_of(changed(DB, "2", ADDED), was_known=False), ["added db at 2"]),
+        (news_of(changed(DB, "2", ADDED), NO_MARK), ["added db at 2"]),
         (news_of(changed(DB, "2", ADDED, keys=())), ["added db at 2"]),
     ],
     ids=["modified", "metadata", "deleted", "came into being", "first seen", "came empty"],
@@ -99,6 +104,8 @@ def test_a_pod_only_wants_something_done_about_what_it_can_see(
         needing("web", "db", hook="nonsense"),
         needing("web", pull=["db"], hook="restart"),
         needing("web", "tls", env=["db"], pull=["db"], hook="signal:SIGHUP"),
+        needing("web", hook="restart", spec={"volumes": [CHAP]}),
+        needing("web", hook="signal:SIGHUP", spec=BY_SUB_PATH),
         needing("web", "db", hook="restart", phase="Failed"),
         needing("web", "db", hook="restart", deleting=True),
         needing("web", "tls", hook="restart"),
@@ -111,6 +118,8 @@ def test_a_pod_only_wants_something_done_about_what_it_can_see(
         "bad hook",
         "for pulling only",
         "a signal for variables",
+        "for mounting only",
+        "a signal for what is mounted by a path in its volume",
         "terminal",
         "being deleted",
         "another object",
@@ -161,6 +170,18 @@ def test_decisions_are_made_and_counted_when_nobody_follows(manager: ManagerStag
     manager.serves(API, RESTARTED)
     manager.says(news_of(changed(DB)))
     assert manager.described().decisions == {ChangeAction.RESTART: 1}
+
+
+def test_a_pod_that_begins_with_what_changed_decides_nothing(manager: ManagerStage) -> None:
+    later = needing("later", "db", hook="restart")
+    manager.serves(API, RESTARTED)
+    manager.serves(API, RESTARTED, later)
+    follower = manager.follower()
+    manager.says(news_of(changed(DB, "2"), concerns=1))
+    assert follower.heard() == ["modified db at 2", "restarted: restart"]
+    # By the next change it has something to lose.
+    manager.says(news_of(changed(DB, "3"), concerns=2))
+    assert follower.heard() == ["modified db at 3", "restarted: restart", "later: restart"]
 
 
 def test_local_objects_have_pods_decide_as_well(manager: ManagerStage) -> None:

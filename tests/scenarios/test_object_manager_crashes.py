@@ -17,7 +17,7 @@ import pytest
 from typing_extensions import override
 
 from actors.kernel import AnySpec, ChildSpec, DynamicSpec
-from actors.messages.holders import HolderIs, ReferencesAre
+from actors.messages.holders import NO_MARK, HolderIs, ReferencesAre
 from actors.messages.objects import (
     Change,
     FollowObjects,
@@ -145,7 +145,7 @@ STORIES: dict[str, tuple[Action[ManagerWorld], ...]] = {
     "objects change": (
         serves(API, WEB, SHOP),
         follows,
-        holder_says(news_of(changed(DB, "1", Change.ADDED), was_known=False)),
+        holder_says(news_of(changed(DB, "1", Change.ADDED), NO_MARK)),
         holder_says(news_of(changed(TLS, "2", Change.ADDED))),
         holder_says(news_of(changed(DB, "3"))),
         serves(API, WEB),

@@ -103,8 +103,38 @@ def test_what_a_read_waited_for_a_holder_that_lets_go_is_taken_off_what_it_may_w
         GetObject(pod=SHOP.uid, name="db", reply_to=reader, within=Seconds(0.2)),
     )
     slow.play.advance(0.4)
+    # The other has waited as long as it may.
+    assert reader.next().verdict is ReadVerdict.NOT_SYNCED
     slow.says(LET_GO)
-    assert [read.within for read in slow.records[DB].reads] == pytest.approx([0.6, 0.0])
+    assert [read.within for read in slow.records[DB].reads] == pytest.approx([0.6])
+
+
+def test_a_read_that_waits_for_a_holder_that_lets_go_is_answered_in_time(
+    slow: ManagerStage,
+) -> None:
+    """Its holder is perhaps down, and takes seconds to come back."""
+    slow.serves(API, WEB)
+    slow.serves(API)
+    slow.serves(API, SHOP)
+    reader: Probe[ObjectRead] = Probe()
+    slow.tell(
+        GetObject(pod=SHOP.uid, name="db", reply_to=reader, ref="patient", within=Seconds(3.0)),
+        GetObject(pod=SHOP.uid, name="db", reply_to=reader, ref="hasty"),
+    )
+    slow.play.advance(0.9)
+    reader.expect_silence()
+    slow.play.advance(0.2)
+    (hasty,) = reader.drain()
+    assert (hasty.ref, hasty.verdict) == ("hasty", ReadVerdict.NOT_SYNCED)
+    assert hasty.reason
+    # The manager is not who forgets the other.
+    slow.crashes()
+    slow.play.advance(1.0)
+    (patient,) = reader.drain()
+    assert (patient.ref, patient.verdict) == ("patient", ReadVerdict.NOT_SYNCED)
+    slow.says(LET_GO)
+    reader.expect_silence()
+    assert slow.reads(SHOP, "db").verdict is ReadVerdict.FOUND
 
 
 def test_references_that_come_and_go_while_a_holder_lets_go_are_not_told(

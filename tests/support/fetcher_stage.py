@@ -218,6 +218,12 @@ class FetcherStage:
         ]
         return [word for word, before in zip(told, ["", *told], strict=False) if word != before]
 
+    def concerned(self) -> list[tuple[str, int]]:
+        """Return the changes that the manager was told of since the last look, up to which mark each."""
+        self.play.settle()
+        facts = [fact for fact in self.manager.drain() if isinstance(fact, HolderIs)]
+        return [(str(fact.changed.change), fact.concerns) for fact in facts if fact.changed]
+
     def _question(
         self, name: str, *, mark: int = 1, ttl: float = 60.0, within: float = 1.0
     ) -> ReadObject:
@@ -254,9 +260,9 @@ def _in_words(fact: HolderIs | HolderDone) -> str:
     match fact:
         case HolderDone():
             return "done"
-        case HolderIs(changed=ObjectChanged() as changed, was_known=was_known):
-            first = "" if was_known else " at first"
-            return f"{changed.change} {','.join(changed.keys)}{first}"
+        case HolderIs(changed=ObjectChanged() as changed, concerns=concerns):
+            whom = "" if concerns else " for nobody"
+            return f"{changed.change} {','.join(changed.keys)}{whom}"
         case HolderIs(described=described):
             known = "known" if described.is_known else "unknown"
             return f"{described.state} {known}{' with an error' if described.error else ''}"

@@ -18,6 +18,7 @@ from actors.kernel import (
     Port,
 )
 from actors.messages.holders import (
+    EVERY_MARK,
     HolderDone,
     HolderFact,
     HolderIs,
@@ -103,11 +104,11 @@ def changed(
     return ObjectChanged(object=wanted, change=change, uid=uid, resource_version=version, keys=keys)
 
 
-def news_of(change: ObjectChanged, *, was_known: bool = True) -> HolderIs:
-    """Return how a holder tells of a change."""
+def news_of(change: ObjectChanged, concerns: int = EVERY_MARK) -> HolderIs:
+    """Return how a holder tells of a change, which concerns references up to this mark."""
     version = "" if change.change is Change.DELETED else change.resource_version
     described = held(change.object, version)
-    return HolderIs(described=described, changed=change, was_known=was_known)
+    return HolderIs(described=described, changed=change, concerns=Mark(concerns))
 
 
 @dataclass(slots=True)

@@ -245,7 +245,7 @@ def news_in_words(fact: HolderIs | HolderDone) -> str:
             return "done"
         case HolderIs(described=described, changed=None):
             return str(described.state)
-        case HolderIs(described=described, changed=changed, was_known=was_known):
-            first = "" if was_known else " at first"
+        case HolderIs(described=described, changed=changed, concerns=concerns):
+            first = "" if concerns else " at first"
             keys = " ".join(["", *changed.keys]) if changed else ""
             return f"{described.state}: {changed.change if changed else ''}{keys}{first}"

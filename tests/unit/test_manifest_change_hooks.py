@@ -69,8 +69,8 @@ def test_a_signal_that_no_change_can_concern_is_warned_of(spec: dict[str, Any]) 
     """A process that runs never sees a new variable."""
     (warning,) = warnings("signal:SIGHUP", spec)
     assert warning == (
-        f"{HOOK} (line 1): has no effect: no volume of the pod uses a Secret or a ConfigMap, and a"
-        " program that runs sees no other changes"
+        f"{HOOK} (line 1): has no effect: no file that the pod mounts changes with a Secret or a"
+        " ConfigMap, and a program that runs sees no other changes"
     )
 
 

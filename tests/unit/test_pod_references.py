@@ -27,20 +27,20 @@ SECRET_MOUNTS = ("cephfs", "cinder", "flexVolume", "iscsi", "rbd", "scaleIO", "s
 
 REFERENCES: dict[str, tuple[ObjectKind, Use]] = {
     "spec.imagePullSecrets[].name": (SECRET, Use.PULL),
-    **{f"spec.{c}[].envFrom[].secretRef.name": (SECRET, Use.ENV) for c in CONTAINERS},
-    **{f"spec.{c}[].envFrom[].configMapRef.name": (CONFIG_MAP, Use.ENV) for c in CONTAINERS},
-    **{f"spec.{c}[].env[].valueFrom.secretKeyRef.name": (SECRET, Use.ENV) for c in CONTAINERS},
+    **{f"spec.{c}[].envFrom[].secretRef.name": (SECRET, Use.START) for c in CONTAINERS},
+    **{f"spec.{c}[].envFrom[].configMapRef.name": (CONFIG_MAP, Use.START) for c in CONTAINERS},
+    **{f"spec.{c}[].env[].valueFrom.secretKeyRef.name": (SECRET, Use.START) for c in CONTAINERS},
     **{
-        f"spec.{c}[].env[].valueFrom.configMapKeyRef.name": (CONFIG_MAP, Use.ENV)
+        f"spec.{c}[].env[].valueFrom.configMapKeyRef.name": (CONFIG_MAP, Use.START)
         for c in CONTAINERS
     },
-    "spec.volumes[].azureFile.secretName": (SECRET, Use.VOLUME),
+    "spec.volumes[].azureFile.secretName": (SECRET, Use.MOUNT),
     "spec.volumes[].configMap.name": (CONFIG_MAP, Use.VOLUME),
-    "spec.volumes[].csi.nodePublishSecretRef.name": (SECRET, Use.VOLUME),
+    "spec.volumes[].csi.nodePublishSecretRef.name": (SECRET, Use.MOUNT),
     "spec.volumes[].projected.sources[].configMap.name": (CONFIG_MAP, Use.VOLUME),
     "spec.volumes[].projected.sources[].secret.name": (SECRET, Use.VOLUME),
     "spec.volumes[].secret.secretName": (SECRET, Use.VOLUME),
-    **{f"spec.volumes[].{kind}.secretRef.name": (SECRET, Use.VOLUME) for kind in SECRET_MOUNTS},
+    **{f"spec.volumes[].{kind}.secretRef.name": (SECRET, Use.MOUNT) for kind in SECRET_MOUNTS},
 }
 """Rules R1, R2, R3, R5 and R6."""
 
@@ -213,6 +213,49 @@ def test_a_volume_of_two_kinds_is_of_the_first_in_the_alphabet(
 ) -> None:
     # Rule R7.
     assert [found.name for found in pod_references({"spec": {"volumes": [volume]}})] == name
+
+
+WHOLE = {"name": "v", "mountPath": "/etc/a"}
+PART = WHOLE | {"subPath": "a.conf"}
+SOME_PART = WHOLE | {"subPathExpr": "$(NAME).conf"}
+OTHER = WHOLE | {"name": "w"}
+
+
+@pytest.mark.parametrize(
+    ("mounts", "use"),
+    [
+        ([], Use.VOLUME),
+        ([WHOLE], Use.VOLUME),
+        ([WHOLE | {"subPath": ""}], Use.VOLUME),
+        ([PART], Use.START),
+        ([SOME_PART, PART, OTHER], Use.START),
+        ([PART, WHOLE], Use.VOLUME),
+        ([OTHER | {"subPath": "a"}], Use.VOLUME),
+    ],
+)
+@pytest.mark.parametrize("containers", CONTAINERS)
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"secret": {"secretName": "a"}},
+        {"configMap": {"name": "a"}},
+        {"projected": {"sources": [{"secret": {"name": "a"}}]}},
+    ],
+    ids=str,
+)
+def test_files_that_are_mounted_by_a_path_in_their_volume_stay_what_they_were(
+    source: JsonObject, containers: str, mounts: list[JsonObject], use: Use
+) -> None:
+    spec = {"volumes": [{**source, "name": "v"}], containers: [{}, {"volumeMounts": mounts}]}
+    assert [found.use for found in pod_references({"spec": spec})] == [use]
+
+
+def test_a_volume_without_a_name_is_none_that_is_mounted_in_parts() -> None:
+    spec = {
+        "volumes": [{"name": ["v"], "secret": {"secretName": "a"}}],
+        "containers": [{"volumeMounts": [{"name": ["v"], "subPath": "a"}]}],
+    }
+    assert [found.use for found in pod_references({"spec": spec})] == [Use.VOLUME]
 
 
 @pytest.mark.parametrize("field", REFERENCES)

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from actors.messages.changes import Op, PodChange
-from actors.messages.holders import NO_MARK
+from actors.messages.holders import EVERY_MARK, NO_MARK, Mark
 from actors.messages.objects import Change, ObjectChanged, ObjectId, ObjectKind, Origin
 from actors.messages.pods import API, FILE, HTTP, Pod, PodUid
 from actors.objects.references import Use
@@ -238,9 +238,8 @@ def test_the_book_keeps_no_document(book: ReferenceBook) -> None:
 # --- decisions ----------------------------------------------------------------------------------------
 
 
-def decided(book: ReferenceBook, about: ObjectChanged, *, was_known: bool = True) -> list[str]:
-    pods = book.hooked_pods(about.object)
-    made = decisions(about, pods, Random(7), was_known=was_known)
+def decided(book: ReferenceBook, about: ObjectChanged, up_to: Mark = EVERY_MARK) -> list[str]:
+    made = decisions(about, book.hooked_pods(about.object, up_to), Random(7))
     return [f"{one.pod_name} {one.action} {one.signal}".strip() for one in made]
 
 
@@ -253,9 +252,7 @@ def test_each_pod_that_wants_something_decides(book: ReferenceBook) -> None:
 
 def test_a_splay_spreads_pods_over_the_whole_of_it(book: ReferenceBook) -> None:
     book.replace(FILE, [needing(f"p{n}", "db", hook="restart,splay=100s") for n in range(200)])
-    delays = [
-        one.delay for one in decisions(changed(DB), book.hooked_pods(DB), Random(7), was_known=True)
-    ]
+    delays = [one.delay for one in decisions(changed(DB), book.hooked_pods(DB), Random(7))]
     assert len(set(delays)) == 200
     assert all(0 <= delay <= 100 for delay in delays)
     assert (min(delays) < 5, max(delays) > 95) == (True, True)
@@ -269,10 +266,20 @@ def test_nothing_is_decided_when_no_key_is_another(book: ReferenceBook, change: 
 
 def test_nothing_is_decided_about_what_is_seen_first_or_goes(book: ReferenceBook) -> None:
     book.register(needing("a", "db", hook="restart"))
-    assert decided(book, changed(DB, "2", Change.ADDED), was_known=False) == []
+    assert decided(book, changed(DB, "2", Change.ADDED), NO_MARK) == []
     assert decided(book, changed(DB, "2", Change.DELETED)) == []
     assert decided(book, changed(DB, "2", Change.ADDED)) == ["default/a restart"]
-    assert decided(book, changed(DB, "2"), was_known=False) == ["default/a restart"]
+
+
+def test_nothing_is_decided_for_pods_that_came_after_a_mark(book: ReferenceBook) -> None:
+    book.register(needing("a", "db", hook="restart"))
+    book.register(needing("b", "db", hook="restart"))
+    mark = book.references(DB).newest
+    book.register(needing("c", "db", hook="restart"))
+    assert decided(book, changed(DB), mark) == ["default/a restart", "default/b restart"]
+    # One that is described anew is no new pod.
+    book.register(needing("a", "db", hook="signal:SIGHUP"))
+    assert decided(book, changed(DB), mark) == ["default/a signal SIGHUP", "default/b restart"]
 
 
 def test_a_name_means_the_object_of_the_pod_s_namespace(book: ReferenceBook) -> None:

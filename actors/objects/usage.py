@@ -1,0 +1,48 @@
+"""Which pods a change of an object concerns: those that may have something other than what it is now.
+
+A pod that came to reference the object later began with what it is. As was told a holder by its mark, the
+pods up to some mark may have used what was known; that mark never gets lower. An object that went, and
+is there again with the very content that it had, concerns nobody, unless it was missed in between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from actors.messages.holders import NO_MARK, Mark
+from actors.messages.objects import ObjectValue, ReadVerdict
+from actors.objects.values import fingerprint
+
+_USED: Final = frozenset({ReadVerdict.FOUND, ReadVerdict.STALE, ReadVerdict.NOT_FOUND})
+"""A pod that is answered so begins with what is known: with a value, or without one."""
+
+
+@dataclass(slots=True)
+class Usage:
+    """Of one object. Begins with nobody, as long as nothing is known of it."""
+
+    _mark: Mark = NO_MARK
+    _gone: int | None = None
+    """The fingerprint of what went last, while nobody was told that it is not there."""
+
+    def note(self, mark: Mark) -> None:
+        """Note that references up to ``mark`` may have used what is known."""
+        self._mark = max(self._mark, mark)
+
+    def note_answer(self, mark: Mark, verdict: ReadVerdict) -> None:
+        """Note what a read for the reference of ``mark`` was answered."""
+        if verdict in _USED:
+            self.note(mark)
+        if verdict is ReadVerdict.NOT_FOUND:
+            self._gone = None
+
+    def concerned(self, before: ObjectValue | None, after: ObjectValue | None) -> Mark:
+        """Return up to which mark references are concerned when ``after`` takes the place of ``before``.
+
+        May repeat. None is that there is no such object.
+        """
+        if before is not None and after is None:
+            self._gone = fingerprint(before)
+        is_back = before is None and after is not None and self._gone == fingerprint(after)
+        return NO_MARK if is_back else self._mark

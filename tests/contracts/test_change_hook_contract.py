@@ -1,0 +1,165 @@
+"""What pods can rely on that want something done about changes, whatever their objects are read from.
+
+Each story is told over Watch, Cache and the local files, through the real managers. Strategy Get hears of
+no changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from actors.messages.objects import ChangeDecided, ObjectFact, ObjectKind, ReadVerdict
+from actors.messages.pods import JsonObject, Pod
+from actors.objects.hooks import ON_OBJECT_CHANGE
+from tests.support.object_stores import ObjectWorld, Store, object_world
+from tests.support.probe import Probe
+
+IMMUTABLE: JsonObject = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"namespace": "shop", "name": "db"},
+    "immutable": True,
+}
+
+
+@pytest.fixture(params=[Store.WATCH, Store.CACHE, Store.LOCAL], ids=lambda store: store.value)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectWorld]:
+    with object_world(request.param, ObjectKind.SECRET, tmp_path / "objects") as world:
+        yield world
+
+
+def hooked(world: ObjectWorld, name: str) -> Pod:
+    """Return a pod that wants to be restarted when its Secret changes."""
+    return world.pod(name, "db", annotations={ON_OBJECT_CHANGE: "restart"})
+
+
+def restarted(follower: Probe[ObjectFact]) -> list[str]:
+    """Return the pods that are to be restarted, by what a follower was told since the last look."""
+    decided = [fact for fact in follower.drain() if isinstance(fact, ChangeDecided)]
+    return [decision.pod_name for decision in decided]
+
+
+def test_a_pod_is_not_told_of_the_change_that_it_begins_with(world: ObjectWorld) -> None:
+    """As in a rollout: the object is another first, and then the pods are."""
+    old, new = hooked(world, "old"), hooked(world, "new")
+    world.admin.put("db", a="1")
+    world.serves(old)
+    world.read(old)
+    follower = world.follows()
+    # Nobody has heard of the change when the new pod comes.
+    world.api.watches.pause()
+    world.admin.put("db", a="2")
+    world.serves(old, new)
+    answers = world.begins_to_read(new)
+    world.api.watches.resume()
+    world.waits()
+    assert answers.next().verdict is ReadVerdict.FOUND
+    assert restarted(follower) == ["shop/old"]
+    # From there on it has something to lose.
+    world.admin.put("db", a="3")
+    world.waits()
+    assert restarted(follower) == ["shop/old", "shop/new"]
+
+
+@pytest.mark.parametrize("store", [Store.WATCH, Store.CACHE], ids=lambda store: store.value)
+def test_a_pod_that_begins_with_a_stale_value_is_told_of_the_next(
+    store: Store, tmp_path: Path
+) -> None:
+    with object_world(store, ObjectKind.SECRET, tmp_path / "objects") as world:
+        old, new = hooked(world, "old"), hooked(world, "new")
+        world.admin.put("db", a="1")
+        world.serves(old)
+        world.read(old)
+        follower = world.follows()
+        world.admin.goes_away()
+        world.waits()
+        world.admin.put("db", a="2")
+        world.serves(old, new)
+        assert world.read(new).verdict is ReadVerdict.STALE
+        world.admin.comes_back()
+        world.waits()
+        assert restarted(follower) == ["shop/old", "shop/new"]
+
+
+def test_a_pod_that_never_reads_is_told_of_what_changes_once_it_is_there(
+    world: ObjectWorld,
+) -> None:
+    """Who runs it may have its values from elsewhere."""
+    world.admin.put("db", a="1")
+    world.serves(hooked(world, "old"))
+    follower = world.follows()
+    world.waits()
+    world.serves(hooked(world, "old"), hooked(world, "new"))
+    world.waits()
+    world.admin.put("db", a="2")
+    world.waits()
+    assert restarted(follower) == ["shop/old", "shop/new"]
+
+
+def test_what_is_made_anew_as_it_was_restarts_nobody(world: ObjectWorld) -> None:
+    """As ``kubectl replace --force`` does it."""
+    web = hooked(world, "web")
+    world.admin.put("db", a="1")
+    world.serves(web)
+    world.read(web)
+    follower = world.follows()
+    world.admin.remove("db")
+    world.waits()
+    world.admin.put("db", a="1")
+    world.waits()
+    assert restarted(follower) == []
+    # What it becomes later is a change like any other.
+    world.admin.put("db", a="2")
+    world.waits()
+    assert restarted(follower) == ["shop/web"]
+
+
+def test_what_is_made_anew_with_another_value_restarts_who_has_the_old_one(
+    world: ObjectWorld,
+) -> None:
+    web = hooked(world, "web")
+    world.admin.put("db", a="1")
+    world.serves(web)
+    world.read(web)
+    follower = world.follows()
+    world.admin.remove("db")
+    world.waits()
+    world.admin.put("db", a="2")
+    world.waits()
+    assert restarted(follower) == ["shop/web"]
+
+
+def test_what_is_made_anew_as_it_was_restarts_who_found_none(world: ObjectWorld) -> None:
+    """It may have begun without, where the object is optional."""
+    web, late = hooked(world, "web"), hooked(world, "late")
+    world.admin.put("db", a="1")
+    world.serves(web)
+    world.read(web)
+    follower = world.follows()
+    world.admin.remove("db")
+    world.waits()
+    world.serves(web, late)
+    assert world.read(late).verdict is ReadVerdict.NOT_FOUND
+    world.admin.put("db", a="1")
+    world.waits()
+    assert "shop/late" in restarted(follower)
+
+
+def test_an_immutable_secret_that_was_made_anew_restarts_who_has_the_old_one(
+    tmp_path: Path,
+) -> None:
+    """Nobody watches it: that it is another is only found for a pod that is new."""
+    with object_world(Store.WATCH, ObjectKind.SECRET, tmp_path / "objects") as world:
+        old, new = hooked(world, "old"), hooked(world, "new")
+        world.api.store.add({**IMMUTABLE, "data": {"a": "MQ=="}})
+        world.serves(old)
+        world.read(old)
+        follower = world.follows()
+        world.admin.remove("db")
+        world.api.store.add({**IMMUTABLE, "data": {"a": "Mg=="}})
+        world.serves(old, new)
+        assert world.read(new).verdict is ReadVerdict.FOUND
+        assert restarted(follower) == ["shop/old"]
