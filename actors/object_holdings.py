@@ -134,10 +134,16 @@ class Holdings:
 
     def described(self, wanted: ObjectId, references: int) -> ObjectDescribed:
         """Return how an object is held that so many pods reference."""
-        news, unknown = self.news(wanted), ObjectState.INITIALISING
-        described = news.described if news else ObjectDescribed(object=wanted, state=unknown)
+        news = self.news(wanted)
+        state = self.state(wanted)
+        described = news.described if news else ObjectDescribed(object=wanted, state=state)
         error = described.error or self.trouble
         return replace(described, references=references, error=error)
+
+    def state(self, wanted: ObjectId) -> ObjectState:
+        """Return in which state an object is held that a pod references."""
+        news = self.news(wanted)
+        return news.described.state if news else ObjectState.INITIALISING
 
 
 class ApiHoldings(Holdings):

@@ -186,8 +186,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
             case FollowObjects(object=wanted) | UnfollowObjects(object=wanted):
                 if self._followers.note(message):
                     self._inform(self._book.objects() if wanted is None else (wanted,))
-            case DescribeObjects(reply_to=reply_to):
-                reply_to.tell(self._described())
+            case DescribeObjects(reply_to=reply_to, in_detail=in_detail):
+                reply_to.tell(self._described(in_detail=in_detail))
             case HolderIs() | HolderDone() | HolderBegan() | StoppedHoldersEnded() | ReadsOverdue():
                 self._note_holder(message)
             case NodeIs() | NodeIsGone():
@@ -296,14 +296,15 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
 
     # --- how it all is ---------------------------------------------------------------------------------
 
-    def _described(self) -> ObjectsDescribed:
+    def _described(self, *, in_detail: bool) -> ObjectsDescribed:
         book, memory = self._book, self._memory
+        counts = tuple(book.counts())
+        described = (self._holdings(wanted).described(wanted, pods) for wanted, pods in counts)
         return ObjectsDescribed(
             kind=self._kind,
-            objects=tuple(
-                self._holdings(wanted).described(wanted, book.references(wanted).pods)
-                for wanted in book.objects()
-            ),
+            objects=tuple(described) if in_detail else (),
+            states=Counter(self._holdings(wanted).state(wanted) for wanted, _ in counts),
+            references=sum(pods for _, pods in counts),
             pods=book.pods(),
             changes=dict(memory.changes),
             decisions=dict(memory.decisions),

@@ -75,7 +75,6 @@ def _both(cluster: Cluster, size: int, window: float) -> tuple[Refused, Refused]
         informers_of(other_kubeconfig, 1) as (informer, _),
     ):
         wait_synced(agent, size)
-        pause(1.0)  # until the last streams are open too
         take_secrets_away(cluster)
         relay.ask(CUT)
         ours = _refused(agent.pid, lambda: agent.metric("rest_client_requests_total"), window)

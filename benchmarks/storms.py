@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
-from benchmarks.agent import Agent, pause, wait_until
+from benchmarks.agent import Agent, wait_until
 from benchmarks.clusters import (
     create_pods,
     create_secrets,
@@ -120,7 +120,6 @@ def _all_open(kubeconfig: Path, size: int) -> Iterator[tuple[Agent, Follower]]:
     """Give an agent whose streams are all open, and a follower of it."""
     with agent_of(kubeconfig, node_of(size)) as agent:
         wait_synced(agent, size)
-        pause(1.0)  # the few others, which are not of Secrets
         with Follower(agent.port) as follower:
             yield agent, follower
 

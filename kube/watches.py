@@ -108,8 +108,8 @@ class Watches(Actor[WatchesOwnMessage]):
             case ListTarget():
                 if not self._loop.call(lambda keeper: keeper.list_once(message)):
                     message.reply_to.tell(lost(message))
-            case DescribeWatches(reply_to=reply_to):
-                self._loop.call(lambda keeper: keeper.describe(reply_to))
+            case DescribeWatches():
+                self._loop.call(lambda keeper: keeper.describe(message))
             case WatchLoopEnded(bug=bug):
                 raise WatchError(f"{type(bug).__name__}: {bug}") from bug
             case _:

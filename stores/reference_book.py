@@ -185,6 +185,11 @@ class ReferenceBook:
             if mark <= up_to and needs is not None and needs.has_hook_for(wanted):
                 yield needs
 
+    def counts(self) -> Iterator[tuple[ObjectId, int]]:
+        """Yield each object with the number of pods that reference it, the longest known first."""
+        for wanted, marks in self._memory.objects.items():
+            yield wanted, len(marks)
+
     def pods(self) -> int:
         """Return how many pods reference anything."""
         return len({uid for marks in self._memory.objects.values() for uid in marks})

@@ -20,6 +20,7 @@ class ClusterState:
 
     calls: CallsDescribed | Unanswered
     watches: WatchesDescribed | Unanswered
+    """Without those that are well."""
     mirrors: MirrorsDescribed | Unanswered
     events: EventsDescribed | Unanswered
 
@@ -37,7 +38,7 @@ class ClusterPorts:
         """Return how everything is; who does not answer ``within`` so long is shown as that."""
         calls, watches, mirrors, events = await asyncio.gather(
             or_unanswered("api-calls", asking.ask(system, self.calls, _calls, within)),
-            self.described_watches(system, within),
+            or_unanswered("watches", asking.ask(system, self.watches, _failing_watches, within)),
             or_unanswered("mirror-keeper", asking.ask(system, self.mirrors, _mirrors, within)),
             or_unanswered("events", asking.ask(system, self.events, _events, within)),
         )
@@ -46,7 +47,7 @@ class ClusterPorts:
     async def described_watches(
         self, system: ActorSystem, within: Seconds
     ) -> WatchesDescribed | Unanswered:
-        """Return how the watches are."""
+        """Return how each watch is."""
         return await or_unanswered("watches", asking.ask(system, self.watches, _watches, within))
 
 
@@ -56,6 +57,10 @@ def _calls(reply_to: Port[CallsDescribed]) -> DescribeCalls:
 
 def _watches(reply_to: Port[WatchesDescribed]) -> DescribeWatches:
     return DescribeWatches(reply_to=reply_to)
+
+
+def _failing_watches(reply_to: Port[WatchesDescribed]) -> DescribeWatches:
+    return DescribeWatches(reply_to=reply_to, in_detail=False)
 
 
 def _mirrors(reply_to: Port[MirrorsDescribed]) -> DescribeMirrors:

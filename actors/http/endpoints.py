@@ -127,7 +127,9 @@ class Endpoints:
 
     async def watchz(self, _request: web.Request) -> web.Response:
         """Return how each Secret and ConfigMap is held."""
-        kinds, watches = await asyncio.gather(self._of.all_objects(), self._of.watches())
+        kinds, watches = await asyncio.gather(
+            self._of.all_objects(in_detail=True), self._of.watches()
+        )
         now = self._of.system.clock.wall()
         pieces = watchz([_answered(kind) for kind in kinds], watches, now)
         return web.json_response(text=await _joined(pieces))
@@ -139,7 +141,7 @@ class Endpoints:
             self._of.all_sources(),
             self._of.summary(),
             self._of.cluster_state(),
-            self._of.all_objects(),
+            self._of.all_objects(in_detail=False),
             self._of.feed_state(),
         )
         telemetry = self._of.system.telemetry

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from prometheus_client.core import Metric
@@ -38,14 +37,17 @@ def object_metrics(kinds: Iterable[ObjectsDescribed | Unanswered]) -> Iterable[M
 
 
 def _held(described: Sequence[ObjectsDescribed]) -> Iterable[Metric]:
-    states = Counter((each.kind, held.state) for each in described for held in each.objects)
-    references = {(each.kind,): sum(held.references for held in each.objects) for each in described}
-    yield gauge("actorlet_objects", "Objects by how they are held.", ("kind", "state"), states)
+    yield gauge(
+        "actorlet_objects",
+        "Objects by how they are held.",
+        ("kind", "state"),
+        {(each.kind, state): n for each in described for state, n in each.states.items()},
+    )
     yield gauge(
         "actorlet_object_references",
         "References of pods to objects; each pod counts once for each object.",
         ("kind",),
-        references,
+        {(each.kind,): each.references for each in described},
     )
 
 

@@ -140,17 +140,18 @@ class Surroundings:
             return None
         return await self.cluster.described_watches(self.system, self.answer_within)
 
-    async def all_objects(self) -> tuple[ObjectsDescribed | Unanswered, ...]:
+    async def all_objects(self, *, in_detail: bool) -> tuple[ObjectsDescribed | Unanswered, ...]:
         """Return how the objects of all kinds are held, asked side by side."""
-        return tuple(await asyncio.gather(*(self._objects(kind) for kind in self.objects)))
+        kinds = (self._objects(kind, in_detail=in_detail) for kind in self.objects)
+        return tuple(await asyncio.gather(*kinds))
 
-    async def _objects(self, kind: ObjectKind) -> ObjectsDescribed | Unanswered:
+    async def _objects(self, kind: ObjectKind, *, in_detail: bool) -> ObjectsDescribed | Unanswered:
         return await or_unanswered(
             f"the manager of {kind}s",
             asking.ask(
                 self.system,
                 self.objects[kind],
-                lambda reply_to: DescribeObjects(reply_to=reply_to),
+                lambda reply_to: DescribeObjects(reply_to=reply_to, in_detail=in_detail),
                 self.answer_within,
             ),
         )

@@ -260,6 +260,8 @@ class DescribeObjects:
     """Asks how all objects of the kind are held. Answered by one ``ObjectsDescribed``."""
 
     reply_to: Port[ObjectsDescribed]
+    in_detail: bool = True
+    """Whether they are described one by one. 5,000 of them take 50 ms, and 5 ms to be counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,6 +270,11 @@ class ObjectsDescribed:
 
     kind: ObjectKind
     objects: tuple[ObjectDescribed, ...]
+    """Empty unless they were asked for one by one."""
+    states: Mapping[ObjectState, int]
+    """How many objects are held how."""
+    references: int
+    """Of pods to objects; each pod counts once for each object."""
     pods: int
     """Pods that reference any."""
     changes: Mapping[Change, int]

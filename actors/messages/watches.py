@@ -147,6 +147,8 @@ class DescribeWatches:
     """Asks how the watches are. Answered by one ``WatchesDescribed``."""
 
     reply_to: Port[WatchesDescribed]
+    in_detail: bool = True
+    """Whether those are described too with which nothing is wrong. 5,000 of them take 25 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +172,7 @@ class WatchesDescribed:
     """How all watches are."""
 
     watches: tuple[WatchDescribed, ...]
+    """All of them, or those with which something is wrong."""
     connections: int
     """Clients that streams are multiplexed over: each has one connection, or more after a GOAWAY."""
     streams: int

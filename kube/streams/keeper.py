@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from actors.kernel import Clock
 from actors.messages.port import Port
 from actors.messages.watches import (
+    DescribeWatches,
     ListTarget,
     TargetListed,
     WatchesDescribed,
@@ -100,12 +101,16 @@ class Keeper:
             follower.stop()
             self._shared.memory.troubles.forget(target)
 
-    def describe(self, reply_to: Port[WatchesDescribed]) -> None:
+    def describe(self, asked: DescribeWatches) -> None:
         """Tell how all watches are."""
-        followers = tuple(self._followers.values())
-        reply_to.tell(
+        followers = self._followers.values()
+        asked.reply_to.tell(
             WatchesDescribed(
-                watches=tuple(follower.described() for follower in followers),
+                watches=tuple(
+                    follower.described()
+                    for follower in followers
+                    if asked.in_detail or follower.audience.trouble is not None
+                ),
                 connections=len(self._shared.lanes),
                 streams=sum(follower.state is State.WATCHING for follower in followers),
                 reconnects=dict(self._shared.memory.reconnects),

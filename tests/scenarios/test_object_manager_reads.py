@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -146,6 +148,17 @@ def test_each_referenced_object_is_described_by_the_newest_word_of_its_holder(
     assert after[DB] == held(DB, "8", references=2)
     assert after[TLS] == before[TLS]
     assert manager.described().kind is ObjectKind.SECRET
+
+
+def test_objects_are_counted_as_they_are_described(manager: ManagerStage) -> None:
+    manager.serves(API, WEB, SHOP)
+    manager.serves(FILE, needing("static", "db", source=FILE))
+    manager.says(news_of(change_of(DB, "7")))
+    described, counted = manager.described(), manager.described(in_detail=False)
+    assert counted == replace(described, objects=())
+    assert counted.states == Counter(one.state for one in described.objects)
+    assert counted.states == {ObjectState.SYNCED: 1, ObjectState.INITIALISING: 2}
+    assert counted.references == sum(one.references for one in described.objects) == 4
 
 
 def test_an_object_that_is_referenced_anew_is_not_what_it_was(manager: ManagerStage) -> None:

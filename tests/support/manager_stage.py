@@ -173,9 +173,13 @@ class ManagerStage:
         self.tell(FollowObjects(subscriber=follower, object=wanted))
         return follower
 
-    def described(self) -> ObjectsDescribed:
+    def described(self, *, in_detail: bool = True) -> ObjectsDescribed:
         """Return how all objects are held."""
-        return self.play.ask(self.key, _describe_objects)
+
+        def question(reply_to: Port[ObjectsDescribed]) -> DescribeObjects:
+            return DescribeObjects(reply_to=reply_to, in_detail=in_detail)
+
+        return self.play.ask(self.key, question)
 
     # --- holders ---------------------------------------------------------------------------------------
 
@@ -258,10 +262,6 @@ class ManagerStage:
         self.history.append(record)
         manager = self.play.port(self.key)
         return self.endanger(isolated(holder_key(wanted), lambda: FakeHolder(record, manager)))
-
-
-def _describe_objects(reply_to: Port[ObjectsDescribed]) -> DescribeObjects:
-    return DescribeObjects(reply_to=reply_to)
 
 
 @contextmanager

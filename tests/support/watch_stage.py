@@ -249,9 +249,13 @@ class WatchStage:
         for target in targets:
             self._tell(ListTarget(target=target, reply_to=self.listed, mark=mark))
 
-    def described(self) -> WatchesDescribed:
+    def described(self, *, in_detail: bool = True) -> WatchesDescribed:
         """Return how the watches are."""
-        return self.stage.ask(WATCHES, _describe)
+
+        def question(reply_to: Port[WatchesDescribed]) -> DescribeWatches:
+            return DescribeWatches(reply_to=reply_to, in_detail=in_detail)
+
+        return self.stage.ask(WATCHES, question)
 
     def wait_until_open(self, streams: int) -> None:
         """Return once so many streams are open, as the keeper sees it."""
@@ -322,7 +326,3 @@ def watch_stage(
     with live_stage(root) as stage:
         assert stage.system.wait_started(Seconds(5.0))
         yield WatchStage(stage, memory)
-
-
-def _describe(reply_to: Port[WatchesDescribed]) -> DescribeWatches:
-    return DescribeWatches(reply_to=reply_to)

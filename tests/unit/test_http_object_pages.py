@@ -44,13 +44,22 @@ CONF: Final = ObjectDescribed(
 SECRETS: Final = ObjectsDescribed(
     kind=ObjectKind.SECRET,
     objects=(DB,),
+    states={ObjectState.SYNCED: 1},
+    references=2,
     pods=2,
     changes={Change.ADDED: 1, Change.MODIFIED: 3},
     decisions={ChangeAction.SIGNAL: 4},
     reads=5,
 )
 CONFIG_MAPS: Final = ObjectsDescribed(
-    kind=ObjectKind.CONFIG_MAP, objects=(CONF,), pods=1, changes={}, decisions={}, reads=0
+    kind=ObjectKind.CONFIG_MAP,
+    objects=(CONF,),
+    states={ObjectState.INITIALISING: 1},
+    references=1,
+    pods=1,
+    changes={},
+    decisions={},
+    reads=0,
 )
 
 

@@ -67,6 +67,22 @@ def test_many_watches_that_are_refused_together_read_the_credentials_once() -> N
             assert tokens.reloads == 1
 
 
+def test_those_that_fail_can_be_asked_for_alone() -> None:
+    async def allow_one(exchange: Exchange) -> None:
+        good = exchange.query["fieldSelector"] == "metadata.name=web"
+        await (EMPTY if good else refuse(403, "Forbidden"))(exchange)
+
+    with (
+        Http2Server(Script([allow_one], [stream()])) as server,
+        watch_stage(Tokens(server)) as watches,
+    ):
+        watches.watch(WEB, secret_target("db"))
+        watches.wait_until(lambda all_: all_.streams == 1 and any(w.error for w in all_.watches))
+        failing = watches.described(in_detail=False)
+        assert [watch.target for watch in failing.watches] == [secret_target("db")]
+        assert failing.streams == 1
+
+
 def test_a_401_that_stays_is_told_and_tried_again_with_other_credentials_later() -> None:
     script = Script([demanding("third", EMPTY)], [demanding("third", stream())])
     with Http2Server(script) as server:
