@@ -2,7 +2,7 @@
 
 It knows references, marks and versions, and no value: those are with the holders, who answer reads
 straight to who asked. Who references what is in ``stores.reference_book``, what pods want done about a
-change in ``stores.change_decisions``, the dealings with holders in ``object_holdings``. A Secret and a
+change in ``stores.change_decisions``, the dealings with holders in ``api_holdings``. A Secret and a
 ConfigMap manager are two instances, which know nothing of each other.
 """
 
@@ -17,6 +17,14 @@ from typing import Final, TypeAlias, assert_never
 import structlog
 from typing_extensions import override
 
+from actors.api_holdings import (
+    ApiHoldings,
+    Holders,
+    HoldingsMemory,
+    HoldingsTimer,
+    ReadsOverdue,
+    StoppedHoldersEnded,
+)
 from actors.kernel import DynamicMessage, Key, PooledActor, Port
 from actors.messages.holders import (
     HolderBegan,
@@ -48,17 +56,7 @@ from actors.messages.objects import (
 )
 from actors.messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
 from actors.messages.units import Seconds
-from actors.object_holdings import (
-    ApiHoldings,
-    Holders,
-    Holdings,
-    HoldingsMemory,
-    HoldingsTimer,
-    LocalHoldings,
-    NoHoldings,
-    ReadsOverdue,
-    StoppedHoldersEnded,
-)
+from actors.object_holdings import Holdings, LocalHoldings, NoHoldings
 from actors.objects.hooks import ON_OBJECT_CHANGE
 from stores.change_decisions import decisions
 from stores.node_ttl import DEFAULT_TTL, node_ttl

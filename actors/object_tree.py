@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from actors.api_holdings import Holders
 from actors.kernel import (
     Address,
     AnySpec,
@@ -30,7 +31,6 @@ from actors.object_fetcher import (
     ObjectFetcher,
     fetcher_key,
 )
-from actors.object_holdings import Holders
 from actors.object_manager import (
     CONFIG_MAP_MANAGER,
     OBJECT_HOLDERS,

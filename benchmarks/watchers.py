@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from typing_extensions import override
 
+from actors.api_holdings import Holders
 from actors.kernel import ActorSystem, ChildSpec, DynamicSpec, Port, SupervisorSpec
 from actors.messages.objects import (
     DescribeObjects,
@@ -19,7 +20,6 @@ from actors.messages.objects import (
 from actors.messages.pod_manager import Subscribe
 from actors.messages.units import Seconds
 from actors.messages.watches import DescribeWatches, WatchesDescribed
-from actors.object_holdings import Holders
 from actors.object_manager import (
     OBJECT_HOLDERS,
     SECRET_MANAGER,

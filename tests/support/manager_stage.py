@@ -14,6 +14,7 @@ from typing import Any
 import pykka
 from typing_extensions import override
 
+from actors.api_holdings import Holders
 from actors.kernel import (
     Backoff,
     ChildSpec,
@@ -42,7 +43,6 @@ from actors.messages.objects import (
 from actors.messages.pods import API, FILE, Pod, PodUid, SourceName
 from actors.messages.sources import Epoch, ListPods, SourceListed, SourceMessage
 from actors.messages.units import Seconds
-from actors.object_holdings import Holders
 from actors.object_manager import (
     CONFIG_MAP_MANAGER,
     OBJECT_HOLDERS,

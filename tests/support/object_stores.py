@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import pykka
 
+from actors.api_holdings import Holders
 from actors.kernel import (
     Backoff,
     ChildSpec,
@@ -49,7 +50,6 @@ from actors.object_fetcher import (
     ObjectFetcher,
     fetcher_key,
 )
-from actors.object_holdings import Holders
 from actors.object_manager import (
     CONFIG_MAP_MANAGER,
     OBJECT_HOLDERS,
