@@ -5,15 +5,23 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import time
 
 import pytest
 
 from actors.messages.pods import JsonObject
 from tests.support.agent_process import eventually
 from tests.support.cluster import Cluster
-from tests.support.joined_agent import LEASE_SECONDS, NODE_NAME, JoinedAgent, Onlooker, condition
+from tests.support.joined_agent import (
+    LEASE_SECONDS,
+    NODE_NAME,
+    PLENTY,
+    JoinedAgent,
+    Onlooker,
+    condition,
+)
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 TAINT = {"key": "dedicated", "value": "edge", "effect": "NoSchedule"}
 
@@ -64,7 +72,7 @@ def test_a_client_certificate_is_as_good_as_a_token(
     agent.serve("web")
     agent.joins()
     assert [*onlooker.mirrors()] == ["web-n1"]
-    assert agent.trouble() == ""
+    eventually(lambda: not agent.trouble(), PLENTY)
     eventually(onlooker.lease)
 
 
@@ -111,6 +119,8 @@ def test_a_deleted_node_is_back_at_once_with_its_lease_and_its_mirrors(
     agent: JoinedAgent, onlooker: Onlooker
 ) -> None:
     agent.serve("web")
+    # So that it hears of it by its watch, or not in time.
+    agent.configure(nodeStatusUpdateFrequency="1m")
     agent.joins("--node-labels=tier=edge")
     before = onlooker.admin.get("nodes", NODE_NAME)["metadata"]["uid"]
     onlooker.admin.remove("nodes", NODE_NAME)
@@ -120,7 +130,9 @@ def test_a_deleted_node_is_back_at_once_with_its_lease_and_its_mirrors(
         owners = (each["metadata"]["ownerReferences"] for each in found if each)
         return {owner["uid"] for references in owners for owner in references}
 
-    node = eventually(lambda: is_ready(onlooker), patience=1.0)
+    began = time.monotonic()
+    node = eventually(lambda: is_ready(onlooker))
+    print(f"back after {time.monotonic() - began:.3f} s")  # noqa: T201  # for people
     uid = node["metadata"]["uid"]
     assert uid != before
     assert node["metadata"]["labels"]["tier"] == "edge"

@@ -10,7 +10,7 @@ from tests.support.agent_process import eventually
 from tests.support.api_subjects import pod
 from tests.support.joined_agent import JoinedAgent, Onlooker
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 
 def test_a_pod_is_served_from_its_binding_to_its_end(

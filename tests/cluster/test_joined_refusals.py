@@ -9,7 +9,7 @@ from tests.support.agent_process import eventually, manifest
 from tests.support.api_subjects import pod
 from tests.support.joined_agent import PLENTY, JoinedAgent, Onlooker
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 
 def event_about(onlooker: Onlooker, name: str) -> JsonObject | None:
@@ -60,7 +60,7 @@ def test_a_name_that_is_taken_is_a_verdict_and_the_mirror_follows_once_it_is_fre
 
     created = shared.log().count("created mirror pod")
     onlooker.admin.remove("pods", "default", "web-n1")
-    mirrors = eventually(onlooker.mirrors)
+    mirrors = eventually(onlooker.mirrors, PLENTY)
     assert [*mirrors] == ["web-n1"]
     eventually(lambda: shared.warnings("web") == [])
     # It stays, as does another one that came later.

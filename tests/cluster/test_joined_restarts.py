@@ -12,7 +12,7 @@ from tests.support.api_users import NODE
 from tests.support.cluster import Cluster
 from tests.support.joined_agent import NODE_NAME, JoinedAgent, Onlooker
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 
 def test_mirrors_outlive_the_agent_and_its_next_life_touches_none(
@@ -23,6 +23,7 @@ def test_mirrors_outlive_the_agent_and_its_next_life_touches_none(
     agent.serve("system", namespace="kube-system")
     onlooker.admin.add(pod("bound"))
     agent.joins()
+    eventually(onlooker.lease)
     mirrors, pods = onlooker.mirrors(), agent.pods()
     assert {*mirrors} == {"web-n1", "fixed-n1", "system-n1"}
 

@@ -21,7 +21,7 @@ from tests.support.cluster import Cluster
 from tests.support.manifest_text import decoded, edited
 from tests.unit.test_manifest_validation import BAD, DOUBTFUL, FINE
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 EXAMPLES = sorted(Path("examples/manifests").iterdir())
 

@@ -12,7 +12,7 @@ from tests.support.api_subjects import NODES, delete, node_object
 from tests.support.api_users import NODE
 from tests.support.cluster import Cluster
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 
 def test_it_comes_back_at_its_place_with_all_that_was_stored(cluster: Cluster) -> None:

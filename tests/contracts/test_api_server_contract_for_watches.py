@@ -250,6 +250,7 @@ def test_a_list_of_whatever_the_cache_has_can_be_watched_from(watched: WatchedSu
 
 
 @pytest.mark.cluster
+@pytest.mark.timeout(120)  # the first test waits until it has started
 def test_a_version_that_the_cache_has_not_got_is_refused_in_known_words(cluster: Cluster) -> None:
     with real(cluster) as subject, pytest.raises(StatusError) as refused:
         subject.admin.handle(

@@ -12,7 +12,7 @@ import pytest
 from tests.support.agent_process import AgentProcess, eventually, free_ports, manifest
 from tests.support.http1_server import http1_server, reply
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ process.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -20,7 +19,7 @@ from types import TracebackType
 from typing import IO, Any, Self, TypeVar
 
 from tests.support.canary import LOOKOUT
-from tests.support.http_client import PATIENCE, fetch
+from tests.support.http_client import PATIENCE, Answer, NotYet, fetch
 
 T = TypeVar("T")
 
@@ -29,12 +28,22 @@ _pause = threading.Event()
 
 
 def eventually(found: Callable[[], T | None], patience: float = PATIENCE) -> T:
-    """Return the first answer of ``found`` that is true; fail when there is none in time."""
+    """Return the first answer of ``found`` that is true; fail when there is none in time.
+
+    That nobody takes its connection, or cuts it, is no answer.
+    """
     deadline = time.monotonic() + patience
-    while not (answer := found()):
-        assert time.monotonic() < deadline, f"still {answer!r} after {patience:g} s"
+    while True:
+        try:
+            answer = found()
+        except (NotYet, ConnectionError) as error:
+            said = repr(error)
+        else:
+            if answer:
+                return answer
+            said = repr(answer)
+        assert time.monotonic() < deadline, f"still {said} after {patience:g} s"
         _pause.wait(0.01)
-    return answer
 
 
 def free_ports(number: int) -> list[int]:
@@ -118,12 +127,8 @@ class AgentProcess:
         return self
 
     def is_ready(self) -> bool:
-        """Whether ``/readyz`` says so; fails when the process ended instead."""
-        assert self.process.poll() is None, self.log()
-        try:
-            return self.get("/readyz")[0] == 200
-        except OSError:
-            return False
+        """Whether ``/readyz`` says so."""
+        return self.get("/readyz")[0] == 200
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -134,15 +139,13 @@ class AgentProcess:
     def get(
         self, path: str, *, method: str = "GET", port: int | None = None, **headers: str
     ) -> tuple[int, str]:
-        """Return status and body of what a path answers."""
-        answer = fetch(port or self.port, path, method, **headers)
+        """Return status and body of what a path answers. Fails when the process has ended."""
+        answer = self._fetch(port or self.port, path, method, **headers)
         return answer.status, answer.text
 
     def json(self, path: str) -> Any:
-        """Return the document of a path that answers 200."""
-        status, body = self.get(path)
-        assert status == 200, body
-        return json.loads(body)
+        """Return the document of a path that answers 200; raises ``NotYet`` when it is not complete."""
+        return self._fetch(self.port, path).document
 
     def pods(self) -> dict[str, str]:
         """Return the UIDs of all pods by their names."""
@@ -183,3 +186,12 @@ class AgentProcess:
         """Stop it as systemd does, and return its exit code."""
         self.send(signal.SIGTERM)
         return self.ends()
+
+    def _fetch(self, port: int, path: str, method: str = "GET", **headers: str) -> Answer:
+        try:
+            return fetch(port, path, method, **headers)
+        except ConnectionError:
+            code = self._process.poll() if self._process is not None else None
+            if code is not None:
+                raise ProcessLookupError(f"it has ended with {code}: {self.log()}") from None
+            raise

@@ -15,7 +15,8 @@ from tests.support.cluster import Cluster
 from tests.support.cluster_processes import assets
 
 WHY_SKIPPED = "runs when KUBEBUILDER_ASSETS names a folder with kube-apiserver and etcd"
-REAL = pytest.param("real", marks=pytest.mark.cluster)
+REAL = pytest.param("real", marks=[pytest.mark.cluster, pytest.mark.timeout(120)])
+"""The first one waits until it has started."""
 
 
 @pytest.fixture(scope="session")

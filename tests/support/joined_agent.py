@@ -20,6 +20,7 @@ from actors.messages.pods import CONFIG_MIRROR, JsonObject
 from tests.support.agent_process import AgentProcess, eventually, manifest
 from tests.support.api_client import ApiClient
 from tests.support.cluster import Cluster
+from tests.support.http_client import SLOW, NotYet
 
 NODE_NAME: Final = "n1"
 LEASE_SECONDS: Final = 4
@@ -107,12 +108,28 @@ class JoinedAgent(AgentProcess):
     def trouble(self) -> str:
         """Return what ``/readyz`` says is wrong with the API server, empty if nothing is.
 
-        Fails when the agent as a whole is not ready.
+        Fails when the agent as a whole is not ready; raises ``NotYet`` when somebody does not answer.
         """
         status, text = self.get("/readyz?verbose")
+        if SLOW in text:
+            raise NotYet(text)
         assert status == 200, text
         (line,) = (each for each in text.splitlines() if "api-server" in each)
         return line if line.startswith("[-]") else ""
+
+    def complains(self, *words: str) -> str:
+        """Return what is wrong with the API server, once all of ``words`` are in it.
+
+        What was wrong before is none of it: a first answer may just take too long.
+        """
+
+        def complaint() -> str:
+            trouble = self.trouble()
+            if not all(word in trouble for word in words):
+                raise NotYet(trouble)
+            return trouble
+
+        return eventually(complaint, PLENTY)
 
     def metric(self, name: str) -> dict[str, float]:
         """Return the values of a metric, by the values of its labels in their order."""
@@ -147,7 +164,17 @@ class JoinedAgent(AgentProcess):
 
     def streams(self) -> int:
         """Return how many watches are open at the API server."""
-        return int(self.json("/watchz")["streams"])
+        return self._number_of("streams")
+
+    def connections(self) -> int:
+        """Return how many connections its watches share."""
+        return self._number_of("connections")
+
+    def _number_of(self, what: str) -> int:
+        number = self.json("/watchz")[what]
+        if number is None:
+            raise NotYet(f"who watches does not say how many {what} there are")
+        return int(number)
 
     def dump(self) -> str:
         """Have it log its actors and threads; return the log."""

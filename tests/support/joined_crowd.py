@@ -12,6 +12,7 @@ from typing import Final
 
 from actors.messages.pods import JsonObject
 from tests.support.agent_process import eventually
+from tests.support.http_client import NotYet
 from tests.support.joined_agent import OWN_STREAMS, JoinedAgent, Onlooker
 from tests.support.joined_objects import (
     PLURALS,
@@ -28,6 +29,8 @@ HANDS: Final = 8
 """Requests under way at a time."""
 SYNCED_WITHIN: Final = 30.0
 """Seconds. Two idle cores take one."""
+ITS_OWN: Final = 1
+"""What the API server watches itself within a namespace: the ConfigMap about its authentication."""
 LOOK_EVERY: Final = 0.1
 FEW: Final = 5
 WINDOW: Final = 1.0
@@ -42,9 +45,7 @@ class Crowd:
         self.onlooker = onlooker
         self.names = [f"o{number}" for number in range(OF_EACH_KIND)]
         # Those of an agent before this one are counted until the API server misses it.
-        eventually(lambda: watchers(onlooker, PLURALS["Secret"]) == 0)
-        self._other_watchers = _watchers(onlooker)
-        """The API server's own, of a ConfigMap."""
+        eventually(lambda: [watchers(onlooker, each) for each in PLURALS.values()] == [0, ITS_OWN])
         self.took = 0.0
         """Seconds from the first pod's binding until all were synced."""
 
@@ -62,16 +63,18 @@ class Crowd:
         self.took = time.monotonic() - began
 
     def is_current(self) -> bool:
-        """Whether all are watched, nothing is wrong with any, and they are as the API server has them."""
-        return not self.lacks()
+        """Return that all are watched, nothing is wrong with any, and they are as the API server has them.
+
+        Raises ``NotYet`` with what is lacking.
+        """
+        if lacks := self.lacks():
+            raise NotYet("; ".join(lacks))
+        return True
 
     def is_current_within(self, seconds: float) -> float:
         """Return after how many seconds that is so; fails when it takes longer."""
         began = time.monotonic()
-        try:
-            eventually(self.is_current, seconds)
-        except AssertionError:
-            raise AssertionError(f"after {seconds:g} s: {self.lacks()}") from None
+        eventually(self.is_current, seconds)
         return time.monotonic() - began
 
     def lacks(self) -> list[str]:
@@ -97,11 +100,11 @@ class Crowd:
 
     def watchers(self) -> int:
         """Return how many watches of objects the API server has open for the agent."""
-        return _watchers(self.onlooker) - self._other_watchers
+        return sum(watchers(self.onlooker, plural) for plural in PLURALS.values()) - ITS_OWN
 
-    def connections(self) -> int:
-        """Return how many connections its watches share."""
-        return int(self.agent.json("/watchz")["connections"])
+    def gone(self) -> float:
+        """Return how often a watch was opened anew since its version had gone."""
+        return self.agent.metric("actorlet_watch_reconnects_total").get("gone", 0.0)
 
     def threads(self) -> int:
         """Return how many threads the agent has."""
@@ -110,10 +113,6 @@ class Crowd:
     def _create(self, document: JsonObject) -> None:
         plural = PLURALS[document["kind"]]
         self.onlooker.create(f"/api/v1/namespaces/default/{plural}", document)
-
-
-def _watchers(onlooker: Onlooker) -> int:
-    return sum(watchers(onlooker, plural) for plural in PLURALS.values())
 
 
 class Meter:

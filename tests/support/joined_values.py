@@ -23,7 +23,7 @@ from tests.support.http_client import PATIENCE
 from tests.support.joined_agent import NODE_NAME
 from tests.support.probe import Probe
 
-PLENTY = Seconds(10.0)
+PLENTY = Seconds(30.0)
 """For a read in a story that is not about how long it takes."""
 
 

@@ -25,6 +25,9 @@ from actors.kernel import (
     Port,
     SupervisorSpec,
 )
+from actors.messages.api import CallsDescribed, DescribeCalls
+from actors.messages.events import DescribeEvents, EventsDescribed
+from actors.messages.mirrors import DescribeMirrors, MirrorsDescribed
 from actors.messages.objects import DescribeObjects, ObjectsDescribed
 from actors.messages.pod_manager import (
     DescribePod,
@@ -40,10 +43,12 @@ from actors.pod_manager import POD_MANAGER
 from sources.command_line import parse
 from sources.load_settings import settings_of
 from sources.settings import Settings
-from tests.support.http_client import PATIENCE, Answer, fetch
+from tests.support.http_client import PATIENCE, Answer, NotYet, fetch
 
+AMPLE = Seconds(5.0)
+"""Within this whoever is not stuck answers, a restart included, on a busy machine too."""
 SOON = Seconds(0.25)
-"""Within this the actors of ``served_tree`` answer, unless they are stuck."""
+"""For stories in which somebody is stuck: each question to him takes so long."""
 
 NO_PODS = PodsDescribed(
     pods=(),
@@ -57,6 +62,14 @@ NO_PODS = PodsDescribed(
     ephemeral_containers=0,
 )
 
+QUIET_CLUSTER: Mapping[type, object] = {
+    DescribeCalls: CallsDescribed(
+        server="", user="", troubles=(), requests={}, waiting=0, in_flight=0
+    ),
+    DescribeMirrors: MirrorsDescribed(wanted=0, present=0, troubles={}, create_errors={}),
+    DescribeEvents: EventsDescribed(posted=0, dropped={}),
+}
+
 
 def _nothing(_message: object) -> None:
     pass
@@ -69,14 +82,17 @@ class Around:
     objects: tuple[ObjectsDescribed, ...] = ()
     """What the manager of each kind answers."""
     before: Callable[[Any], None] = _nothing
-    """What they, and the keeper of watches, do before they answer."""
+    """What they, and those who deal with the API server, do before they answer."""
     watches: WatchesDescribed | None = None
     """What the keeper of watches answers. None for an agent without a cluster."""
     patience: Patience = field(default_factory=Patience)
     """With those who read events."""
+    answer_within: Seconds = AMPLE
+    """How long each actor is waited for."""
 
 
 ALONE = Around()
+IMPATIENT = Around(answer_within=SOON)
 
 
 def settings_for(*flags: str) -> Settings:
@@ -101,8 +117,11 @@ class Served:
         return fetch(self.health_port, path)
 
     def actor(self, name: str) -> ActorDescription:
-        """Return how one actor is, from inside."""
-        return next(actor for actor in self.system.describe() if actor.name == name)
+        """Return how one actor is, from inside; raises ``NotYet`` when there is none of that name."""
+        for actor in self.system.describe():
+            if actor.name == name:
+                return actor
+        raise NotYet(f"there is no {name}")
 
 
 @contextmanager
@@ -185,7 +204,7 @@ class _StandIns:
                 _spec(self._managers[each.kind], around.before, {DescribeObjects: each})
                 for each in around.objects
             ),
-            _spec(self._cluster, around.before, {DescribeWatches: around.watches}),
+            _spec(self._cluster, around.before, {**QUIET_CLUSTER, DescribeWatches: around.watches}),
         )
 
     def feed_ports(self, system: ActorSystem) -> FeedPorts:
@@ -207,7 +226,7 @@ class _StandIns:
             cluster=ports if self._around.watches else None,
             objects={kind: system.address(key) for kind, key in self._managers.items()},
             feed=system.address(EVENT_FEED),
-            answer_within=SOON,
+            answer_within=self._around.answer_within,
             patience=self._around.patience,
         )
 

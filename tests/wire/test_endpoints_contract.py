@@ -28,7 +28,7 @@ def manifests(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def agent(manifests: Path) -> Iterator[Served]:
     """Return an agent that nobody may crash."""
     with served_agent(manifests) as agent:
-        eventually(lambda: len(agent.get("/pods").json["items"]) == 2)
+        eventually(lambda: len(agent.get("/pods").document["items"]) == 2)
         yield agent
 
 

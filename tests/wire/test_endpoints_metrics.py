@@ -10,6 +10,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.agent_process import eventually, manifest
+from tests.support.http_client import NotYet
 from tests.support.served import Served, served_agent
 
 NAMES = {
@@ -48,8 +49,10 @@ def scrape(agent: Served) -> dict[str, Metric]:
 
 
 def values(agent: Served, name: str) -> dict[tuple[str, ...], float]:
-    """Return the values of one family by those of its labels."""
-    family = scrape(agent)[name]
+    """Return the values of one family by those of its labels; raises ``NotYet`` when nobody says them."""
+    family = scrape(agent).get(name)
+    if family is None:
+        raise NotYet(f"there is no {name}")
     return {tuple(s.labels.values()): s.value for s in family.samples}
 
 
@@ -69,7 +72,7 @@ def agent(tmp_path: Path) -> Iterator[Served]:
     (tmp_path / "broken.yaml").write_text("kind: [\n")
     (tmp_path / "web.yaml").write_text(manifest("web"))
     with served_agent(tmp_path, "--enable-chaos") as agent:
-        eventually(lambda: agent.get("/pods").json["items"])
+        eventually(lambda: agent.get("/pods").document["items"])
         yield agent
 
 
@@ -117,7 +120,7 @@ def test_counters_only_grow_also_when_what_they_count_crashes(agent: Served) -> 
     agent.get("/debug/actors/source/file/crash", "POST")
     agent.get("/debug/actors/pod-manager/crash", "POST")
     eventually(lambda: agent.actor("source/file").restarts and agent.actor("pod-manager").restarts)
-    eventually(lambda: agent.get("/pods").json["items"])
+    eventually(lambda: agent.get("/pods").document["items"])
     after = counters(agent)
     assert [name for name in before if after.get(name, -1.0) < before[name]] == []
     assert after["actorlet_actor_restarts_total", "pod-manager", "failed"] == 1.0

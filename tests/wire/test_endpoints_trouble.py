@@ -34,7 +34,7 @@ from actors.messages.units import Timestamp
 from actors.messages.watches import DescribeWatches, WatchesDescribed
 from tests.support.agent_process import eventually
 from tests.support.players import Gate, Say
-from tests.support.served import Around, Served, served_tree
+from tests.support.served import IMPATIENT, SOON, Around, Served, served_tree
 
 
 class Source(PooledActor[SourceMessage]):
@@ -91,7 +91,8 @@ def body_of_failed_health(agent: Served) -> list[str]:
 def test_a_stuck_pod_manager_is_said_to_be_stuck_within_the_deadline_and_the_rest_goes_on(
     gate: Gate,
 ) -> None:
-    with served_tree(source("file"), sources=(FILE,), pod_manager=gate) as agent:
+    file = source("file")
+    with served_tree(file, sources=(FILE,), pod_manager=gate, around=IMPATIENT) as agent:
         began = time.monotonic()
         assert body_of_failed_health(agent) == [
             "[-]pod-manager/answers failed: pod-manager did not answer within 0.25 s"
@@ -212,7 +213,7 @@ def test_objects_that_all_fail_make_the_agent_unwell() -> None:
 
 def test_readiness_is_of_each_source_by_itself(gate: Gate) -> None:
     children = (source("file"), source("http", gate))
-    with served_tree(*children, sources=(FILE, HTTP)) as agent:
+    with served_tree(*children, sources=(FILE, HTTP), around=IMPATIENT) as agent:
         verbose = agent.get("/readyz?verbose")
         assert verbose.status == 200
         assert "[-]source/http failed: http did not answer within 0.25 s" in verbose.text
@@ -233,6 +234,8 @@ SECRETS = ObjectsDescribed(
             is_known=True,
         ),
     ),
+    states={ObjectState.SYNCED: 1},
+    references=1,
     pods=1,
     changes={},
     decisions={},
@@ -253,7 +256,7 @@ def test_watchz_is_what_managers_and_the_keeper_of_watches_say() -> None:
 
 
 def test_watchz_is_nothing_while_a_manager_is_stuck_and_the_rest_goes_on(gate: Gate) -> None:
-    around = Around(objects=(SECRETS,), before=gate)
+    around = Around(objects=(SECRETS,), before=gate, answer_within=SOON)
     with served_tree(around=around) as agent:
         answer = agent.get("/watchz")
         assert answer.status == 503
@@ -271,7 +274,7 @@ def test_a_keeper_of_watches_that_is_stuck_hides_no_object(gate: Gate) -> None:
         if isinstance(message, DescribeWatches):
             gate(message)
 
-    around = Around(objects=(SECRETS,), watches=WATCHES, before=stuck)
+    around = Around(objects=(SECRETS,), watches=WATCHES, before=stuck, answer_within=SOON)
     with served_tree(around=around) as agent:
         document = agent.get("/watchz").json
         assert [row["reconnects"] for row in document["objects"]] == [None]
@@ -287,7 +290,7 @@ def test_who_only_wants_to_know_whether_it_is_ready_has_nobody_describe_thousand
     with served_tree(around=around) as agent:
         assert agent.get("/readyz").text == "ok"
         assert asked == []
-        assert "[-]api-server failed" in agent.get("/readyz?verbose").text
+        assert "[+]api-server ok" in agent.get("/readyz?verbose").text
         assert DescribeWatches in {type(message) for message in asked}
 
 
@@ -310,7 +313,7 @@ def test_with_nothing_to_wait_for_it_is_ready() -> None:
 
 
 def test_a_source_that_does_not_answer_is_shown_as_such(gate: Gate) -> None:
-    with served_tree(source("file", gate), sources=(FILE,)) as agent:
+    with served_tree(source("file", gate), sources=(FILE,), around=IMPATIENT) as agent:
         assert agent.get("/sourcez").json == {
             "sources": [
                 {

@@ -35,10 +35,10 @@ from actors.messages.units import Seconds
 from tests.support.agent_process import eventually
 from tests.support.builders import make_pod
 from tests.support.canary import CANARY, hidden
-from tests.support.http_client import PATIENCE, EventStream, event_stream
+from tests.support.http_client import PATIENCE, EventStream, NotYet, event_stream
 from tests.support.players import Gate
 from tests.support.probe import Probe
-from tests.support.served import Around, Served, served_agent, served_tree
+from tests.support.served import IMPATIENT, Around, Served, served_agent, served_tree
 
 ADDED: Final = PodsChanged(source=FILE, changes=(PodChange(op=Op.ADD, pod=make_pod("web")),))
 
@@ -72,9 +72,11 @@ def tell(agent: Served, *facts: PodFact | ObjectFact) -> None:
 
 
 def metric(agent: Served, name: str) -> float:
-    """Return the value of a metric without labels."""
-    lines = agent.get("/metrics").text.splitlines()
-    return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
+    """Return the value of a metric without labels; raises ``NotYet`` when nobody says it."""
+    for line in agent.get("/metrics").text.splitlines():
+        if line.startswith(f"{name} "):
+            return float(line.split()[1])
+    raise NotYet(f"there is no {name}")
 
 
 def readers(agent: Served) -> float:
@@ -279,17 +281,18 @@ class Stuck(Port[Told]):
         self._gate(message)
 
 
-def test_while_the_feed_does_not_answer_there_are_no_events(agent: Served, gate: Gate) -> None:
-    feed = agent.system.address(EVENT_FEED)
-    feed.tell(AttachReader(reader=Stuck(gate), reply_to=Probe()))
-    tell(agent, ADDED)
-    answer = agent.get("/events")
-    assert answer.status == 503
-    assert answer.json["error"] == "event-feed: event-feed did not answer within 0.25 s"
-    assert "actorlet_event_readers" not in agent.get("/metrics").text
-    gate.open()
-    # Who asked in vain is not kept.
-    eventually(lambda: readers(agent) == 1)
+def test_while_the_feed_does_not_answer_there_are_no_events(gate: Gate) -> None:
+    with served_tree(around=IMPATIENT) as agent:
+        feed = agent.system.address(EVENT_FEED)
+        feed.tell(AttachReader(reader=Stuck(gate), reply_to=Probe()))
+        tell(agent, ADDED)
+        answer = agent.get("/events")
+        assert answer.status == 503
+        assert answer.json["error"] == "event-feed: event-feed did not answer within 0.25 s"
+        assert "actorlet_event_readers" not in agent.get("/metrics").text
+        gate.open()
+        # Who asked in vain is not kept.
+        eventually(lambda: readers(agent) == 1)
 
 
 def test_a_crash_of_the_feed_is_told_and_goes_on(agent: Served) -> None:
@@ -307,7 +310,7 @@ def test_a_crash_of_the_server_ends_its_readers_with_a_word_and_leaks_none(agent
         agent.get("/debug/actors/http-server/crash", "POST")
         assert stream.rest() == [": the agent's endpoints are closing: come back"]
     eventually(lambda: agent.actor("http-server").restarts == 1)
-    assert readers(agent) == 0
+    eventually(lambda: readers(agent) == 0)
 
 
 def test_readers_do_not_delay_a_stop_not_even_deaf_ones() -> None:
@@ -341,7 +344,7 @@ def test_people_see_a_changed_file_reach_the_pod_that_references_it(tmp_path: Pa
         eventually(lambda: agent.get("/readyz").status == 200)
         write(manifests / "web.yaml", WEB)
         assert stream.event()[1]["name"] == "web-node1"
-        (row,) = eventually(lambda: agent.get("/watchz").json["objects"])
+        (row,) = eventually(lambda: agent.get("/watchz").document["objects"])
         assert (row["name"], row["origin"], row["state"]) == ("conf", "local", "local")
         write(objects / "conf.yaml", config_map(hidden("2")))
         told = stream.next() + stream.next()
