@@ -58,6 +58,8 @@ class Errands:
     """As the machine was last; nothing is done before."""
     found: Sequence[Finding] = ()
     """What the conditions have to say."""
+    owes_look: bool = False
+    """A look was refused. That stays shown until one is answered, whether or not it is still wanted."""
     _report_wanted: bool = False
     _report_due: Seconds | None = None
     """When to report in any case; None for at once."""
@@ -81,7 +83,7 @@ class Errands:
     def succeeded(self, errand: Errand, node: JsonObject, now: Seconds) -> None:
         """Take the answer to an errand: the Node as it is."""
         if errand is Errand.LOOK:
-            self.sight.looked(node)
+            self._note_look(node)
             return
         self.sight.answered(node)
         if errand is not Errand.REPORT:
@@ -95,9 +97,13 @@ class Errands:
     def missed(self, errand: Errand) -> None:
         """Take it that there was no Node."""
         if errand is Errand.LOOK:
-            self.sight.looked(None)
+            self._note_look(None)
         else:
             self.sight.missing()
+
+    def _note_look(self, node: JsonObject | None) -> None:
+        self.owes_look = False
+        self.sight.looked(node)
 
     def _all(self, now: Seconds, wall: Timestamp) -> Iterator[tuple[Errand, _Make]]:
         """Give what there may be to do, the most urgent first."""
@@ -112,6 +118,8 @@ class Errands:
             yield Errand.REPORT, partial(self._report, facts, sight.node, now, wall)
         elif sight.is_known and self.rules.register:
             yield Errand.REGISTER, partial(self._register, facts, wall)
+        if self.owes_look:
+            yield Errand.LOOK, self._look
 
     def _look(self) -> ApiRequest:
         self.sight.looking()

@@ -177,7 +177,9 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         match fact:
             case ObjectsAre(objects=objects, resource_version=version):
                 sight.listed(objects, version)
-                if not sight.is_doubted:
+                if self._errands.owes_look:
+                    self._patience.resume(Errand.LOOK)
+                elif not sight.is_doubted:
                     self._patience.succeeded(Errand.LOOK)
             case WatchEvent(op=op, object=node):
                 sight.changed(op, node)
@@ -293,6 +295,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
 
     def _fail(self, errand: Errand, failure: ApiFailure) -> None:
         failures = self._patience.failed(errand)
+        self._errands.owes_look |= errand is Errand.LOOK and failure.status > 0
         if failure.retry is Retry.AFTER_RELIST:
             self._errands.sight.is_doubted = True
         else:

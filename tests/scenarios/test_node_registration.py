@@ -275,6 +275,20 @@ def test_a_look_that_failed_is_over_once_the_watch_tells_of_the_node(
         ]
 
 
+def test_a_look_that_was_refused_is_repeated_once_the_watch_tells_of_the_node() -> None:
+    # What is wrong with such a request is shown until one is answered.
+    def prepare(node: NodeStage) -> None:
+        node.api.watches.break_off(FailureKind.FORBIDDEN)
+        node.api.calls.fail(FailureKind.FORBIDDEN, when=asks(Verb.GET), times=1)
+
+    with node_stage(lease=False, prepare=prepare) as node:
+        assert node.asked() == [LOOKED]
+        node.api.watches.mend()
+        node.play.settle()
+        assert node.asked() == [CREATED, LOOKED]
+        assert node.asked_within(60.0) == []
+
+
 @pytest.mark.parametrize("why", [FailureKind.UNREACHABLE, FailureKind.FORBIDDEN])
 def test_without_a_watch_a_node_is_looked_for_registered_and_reported(why: FailureKind) -> None:
     # Something between speaks HTTP/1.1 only, or nobody may list nodes.
