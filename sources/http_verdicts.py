@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from operator import is_
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from actors.messages.pods import Pod
 from actors.messages.sources import ManifestVerdict, RejectReason, Verdict
@@ -29,6 +29,10 @@ from sources.manifests.reading import read_document
 
 Decode: TypeAlias = Callable[[Document], Decoded | Refused]
 """From a document to a pod or a refusal, always the same for the same document."""
+
+MOST_ITEMS: Final = 10_000
+"""Of a list: some hundred times what a node runs. Each gets a verdict, and 10 MiB have room for 5 million
+items that are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +128,8 @@ def _check_list(document: Document, *, is_json: bool) -> None:
         raise _not_pods(document, ("items",), "is required; [] stands for no pods")
     if not isinstance(items, list | None):
         raise _not_pods(document, ("items",), "must be a list")
+    if items is not None and len(items) > MOST_ITEMS:
+        raise _not_pods(document, ("items",), f"must not be more than {MOST_ITEMS:,}")
 
 
 def _items(document: Document, decode: Decode) -> dict[str, Decoded | Refused]:

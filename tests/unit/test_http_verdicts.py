@@ -118,6 +118,13 @@ def test_a_list_without_items_may_have_been_cut_and_is_told_how_to_say_no_pods(
     assert judged(body).error == f"items (line {line}): is required; [] stands for no pods"
 
 
+def test_a_list_of_more_items_than_any_node_runs_has_one_verdict() -> None:
+    items = b"[1" + b",1" * 10_000 + b"]"
+    state = judged(b'{"apiVersion": "v1", "kind": "PodList", "items": ' + items + b"}")
+    assert [verdict.reason for verdict in state.verdicts] == [state.error]
+    assert state.error == "items (line 1): must not be more than 10,000"
+
+
 def test_a_list_with_items_twice_is_taken_as_it_is_read_with_a_warning() -> None:
     item = b"\n- metadata: {name: b}\n  spec: {containers: [{name: main, image: a}]}\n"
     verdicts = by_place(judged(b"apiVersion: v1\nkind: PodList\nitems: []\nitems:" + item))
