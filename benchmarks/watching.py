@@ -124,6 +124,7 @@ def _measured(cluster: Cluster, size: int, bare_peer: int, updates: tuple[int, i
         watching_alone.enter_context(agent)
         wait_synced(agent, size)
         ours = perf_counter() - began
+        pause(1.0)  # what a start leaves to be done is no part of what an update takes
         follower = watching_alone.enter_context(Follower(agent.port))
         sent = _one_by_one(cluster, size, one_by_one, follower.told)
         told = [follower.told(version) - at for version, at in sent.items()]
