@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from pyreqwest.client import Client, ClientBuilder
 from typing_extensions import override
 
-from actors.kernel import ChildSpec, SupervisorSpec
+from actors.kernel import AskTimeoutError, ChildSpec, SupervisorSpec
 from actors.messages.api import FailureKind
 from actors.messages.port import Port
 from actors.messages.units import Seconds
@@ -275,10 +275,17 @@ class WatchStage:
         """Return how the watches are once ``is_so``."""
         deadline = time.monotonic() + PATIENCE
         pause = threading.Event()
-        while not is_so(described := self.described()):
+        while (described := self._described_if_alive()) is None or not is_so(described):
             assert time.monotonic() < deadline, described
             pause.wait(0.005)
         return described
+
+    def _described_if_alive(self) -> WatchesDescribed | None:
+        """Return how the watches are; None when the question came just as their keeper crashed."""
+        try:
+            return self.described()
+        except AskTimeoutError:
+            return None
 
     def next_list(self) -> ObjectsAre:
         """Return what is told next, which must be a list."""

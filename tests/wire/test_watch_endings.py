@@ -114,6 +114,7 @@ def test_who_leaves_while_waiting_for_the_cap_leaves_no_trace() -> None:
         watches.watch(*secrets(5))
         assert len(watches.described().watches) == 6
         watches.unwatch(*secrets(5))
+        assert len(watches.described().watches) == 1
         server.call(held.released.set)
         watches.next_list()
         watches.wait_until_open(1)
