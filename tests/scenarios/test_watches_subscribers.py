@@ -263,6 +263,7 @@ def test_a_list_that_is_under_way_serves_all_who_ask_for_no_later_one() -> None:
         server.wait_until(lambda: len(server.requests) == 1)
         watches.watch(WEB, mark=3)
         watches.watch(WEB, mark=2, probe=other)
+        watches.described()  # a fence: they have been heard
         server.call(held.released.set)
         assert watches.next_list().mark == 3
         assert other.next() == ObjectsAre(target=WEB, objects=(), resource_version="10", mark=3)
@@ -301,6 +302,7 @@ def test_a_list_that_is_not_sent_yet_takes_the_mark_that_comes_meanwhile() -> No
         watches.watch(WEB, mark=1)
         watches.wait_until(lambda described: described.watches[1].state == "listing")
         watches.watch(WEB, mark=2)
+        watches.described()  # a fence: they have been heard
         server.call(held.released.set)
         assert watches.next_list().mark == 2
         watches.wait_until_open(2)
