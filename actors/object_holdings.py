@@ -58,8 +58,9 @@ class Holdings:
     def described(self, wanted: ObjectId, references: int) -> ObjectDescribed:
         """Return how an object is held that so many pods reference."""
         news = self.news(wanted)
-        state = self.state(wanted)
-        described = news.described if news else ObjectDescribed(object=wanted, state=state)
+        described = (
+            news.described if news else ObjectDescribed(object=wanted, state=self.state(wanted))
+        )
         error = described.error or self.trouble
         return replace(described, references=references, error=error)
 

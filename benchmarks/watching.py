@@ -32,14 +32,13 @@ from benchmarks.row import MEDIAN, P99, Peer, Row, Target, percentile
 from benchmarks.sidekick import Sidekick
 from tests.support.api_users import ADMIN
 from tests.support.cluster import Cluster
+from tests.support.joined_agent import OWN_STREAMS
 
 SIZES = (200, 1_000, 5_000)
 QUICK_SIZES = (100,)
 
 INFORMERS = "SharedInformer for each"
 _SYNCED = r'actorlet_objects\{.*state="synced"\}'
-_OWN_STREAMS = 2
-"""The agent's other watches: of its Node, and of the pods that are bound to it."""
 _PATIENCE = 240.0
 """Seconds to be ready: 5,000 informers take a minute to list their Secrets on two cores."""
 
@@ -111,7 +110,7 @@ def look_every(size: int) -> float:
 
 def _are_synced(agent: Agent, size: int) -> bool:
     held, synced, streams = agent.metrics("actorlet_objects", _SYNCED, "actorlet_watch_streams")
-    return held == synced == size and streams == size + _OWN_STREAMS
+    return held == synced == size and streams == size + OWN_STREAMS
 
 
 def _measured(cluster: Cluster, size: int, bare_peer: int, updates: tuple[int, int]) -> Both:

@@ -226,15 +226,11 @@ _URL: Final = re.compile(r'//([^\s"]*)')
 def _fit_for_logs(message: str, kind: FailureKind) -> str:
     """Return the API server's message on one line of bounded length, without what may be secret."""
     line = " ".join(message[: 8 * LONGEST_MESSAGE].split())
-    if kind is FailureKind.INVALID or _is_denial(line):
+    # Outside of quotes: a pod may be called so.
+    if kind is FailureKind.INVALID or _DENIAL.search(_QUOTED.sub("", line)):
         line = _without_values(line)
     line = _URL.sub(_place, line)
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
-
-
-def _is_denial(line: str) -> bool:
-    # Outside of quotes: a pod may be called so. Few messages have the word at all.
-    return bool(_DENIAL.search(line) and _DENIAL.search(_QUOTED.sub("", line)))
 
 
 def _without_values(line: str) -> str:

@@ -52,9 +52,7 @@ class Lane:
     async def ready(self) -> None:
         """Return once there is a client. Raises ``ApiError`` when it cannot be built."""
         try:
-            if not self._building.done():
-                await asyncio.shield(self._building)
-            self._building.result()
+            await asyncio.shield(self._building)
         except CredentialsError as error:
             raise error_of_transport(error) from None
         except ApiError as error:

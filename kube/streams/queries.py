@@ -77,14 +77,8 @@ def url_path(target: WatchTarget) -> str:
 
 
 def query_text(query: Mapping[str, str]) -> str:
-    """Return a query as it stands in URLs. ``urlencode`` takes three times as long: names need no care."""
-    return "&".join([f"{name}={_quoted(value)}" for name, value in query.items()])
-
-
-def _quoted(value: str) -> str:
-    # Most are numbers, or "true".
-    is_plain = value.isascii() and value.isalnum()
-    return value if is_plain else quote(value, safe="")
+    """Return a query as it stands in URLs. ``urlencode`` takes twice as long: its names need no care."""
+    return "&".join([f"{name}={quote(value, safe='')}" for name, value in query.items()])
 
 
 def attempt(verb: str, target: WatchTarget) -> str:
