@@ -176,8 +176,8 @@ def test_a_watch_that_stayed_silent_for_long_is_followed_by_a_list() -> None:
         watches.watch(WEB)
         assert watches.next_list().resource_version == "9000"
         assert watches.next_list().resource_version == "12"
-        server.wait_until(lambda: server.begun_streams == 1)
-        assert watches.described().reconnects == {"silent": 1}
+        # Once at least: the stream that came next says nothing either.
+        assert set(watches.described().reconnects) == {"silent"}
 
 
 def test_a_list_that_takes_too_long_is_a_failure_of_its_own() -> None:
