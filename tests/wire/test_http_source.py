@@ -438,8 +438,8 @@ def test_redirects_do_not_prolong_the_deadline(server: Http1Server) -> None:
         send(redirect("/"))
 
     server.routes["/"] = slow
+    # With a deadline for each of them this would be a word about too many redirects.
     assert failure(server.url(), deadline=0.5).sentence == "no complete answer within 0.5 s"
-    assert len(server.seen) <= 3
 
 
 def test_a_server_that_says_nothing_ends_at_the_deadline(server: Http1Server) -> None:
