@@ -201,11 +201,13 @@ def test_nobody_crashes_anything_unless_the_agent_was_told_to_allow_it(agent: Se
     assert agent.actor("pod-manager").restarts == 0
 
 
-def test_a_crash_on_request_is_a_crash_like_any_other(chaotic: Served) -> None:
-    answer = chaotic.get("/debug/actors/source/file/crash", "POST")
-    assert (answer.status, answer.json) == (202, {"crashed": "source/file"})
-    eventually(lambda: chaotic.actor("source/file").restarts == 1)
-    assert "InjectedCrashError" in chaotic.actor("source/file").last_error
+def test_a_crash_on_request_is_a_crash_like_any_other(manifests: Path) -> None:
+    # An agent of its own, since the threads of the next life begin within this story.
+    with served_agent(manifests, "--enable-chaos") as agent:
+        answer = agent.get("/debug/actors/source/file/crash", "POST")
+        assert (answer.status, answer.json) == (202, {"crashed": "source/file"})
+        eventually(lambda: agent.actor("source/file").restarts == 1)
+        assert "InjectedCrashError" in agent.actor("source/file").last_error
 
 
 def test_an_actor_that_is_not_there_cannot_be_crashed(chaotic: Served) -> None:
