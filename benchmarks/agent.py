@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +18,7 @@ from typing import Any, Self
 
 from benchmarks import processes
 from benchmarks.pods import manifest
+from tests.support.ports import free_ports
 
 ROOT = Path(__file__).parents[1]
 
@@ -59,7 +59,7 @@ class Agent:
         for name in pods:
             (self.manifests / f"{name}.yaml").write_bytes(manifest(name))
         self._log = Path(self._directory.name) / "log"
-        self.port, self._health_port = _free_ports()
+        self.port, self._health_port = free_ports(2)
         self._connection = HTTPConnection("127.0.0.1", self.port, timeout=GIVE_UP_AFTER)
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -171,11 +171,3 @@ class Agent:
     def cpu_seconds(self) -> float:
         """Return how long the process has computed, in user and system mode."""
         return processes.cpu_seconds(self.pid)
-
-
-def _free_ports() -> tuple[int, int]:
-    with (
-        socket.create_server(("127.0.0.1", 0)) as one,
-        socket.create_server(("127.0.0.1", 0)) as two,
-    ):
-        return one.getsockname()[1], two.getsockname()[1]

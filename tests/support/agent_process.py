@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -20,6 +19,7 @@ from typing import IO, Any, Self, TypeVar
 
 from tests.support.canary import LOOKOUT
 from tests.support.http_client import PATIENCE, Answer, NotYet, fetch
+from tests.support.ports import free_ports
 
 T = TypeVar("T")
 
@@ -44,15 +44,6 @@ def eventually(found: Callable[[], T | None], patience: float = PATIENCE) -> T:
             said = repr(answer)
         assert time.monotonic() < deadline, f"still {said} after {patience:g} s"
         _pause.wait(0.01)
-
-
-def free_ports(number: int) -> list[int]:
-    """Return ports that nobody listens on at present."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 def manifest(name: str, image: str = "registry.example/web:1") -> str:

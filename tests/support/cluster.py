@@ -24,7 +24,8 @@ from kube.access import Access
 from tests.support.api_client import ApiClient
 from tests.support.api_status import StatusError
 from tests.support.api_users import ADMIN, GROUPS, NODE, file_name, token_of, write_kubeconfig
-from tests.support.cluster_processes import Program, free_ports
+from tests.support.cluster_processes import Program
+from tests.support.ports import free_ports
 
 LAST_WITH_INSECURE_PORT: Final = (1, 23)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -28,15 +27,6 @@ def assets() -> Path | None:
     folder = Path(os.environ.get("KUBEBUILDER_ASSETS", "/nowhere"))
     programs = (folder / "kube-apiserver", folder / "etcd")
     return folder if all(os.access(program, os.X_OK) for program in programs) else None
-
-
-def free_ports(number: int) -> list[int]:
-    """Return ports of loopback that were free a moment ago, all different."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
-    ports = [listening.getsockname()[1] for listening in sockets]
-    for listening in sockets:
-        listening.close()
-    return ports
 
 
 class Program:

@@ -8,17 +8,11 @@ import pytest
 
 from actors.listeners import listen
 from sources.errors import StartError
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as there:
-        port: int = there.getsockname()[1]
-    return port
+from tests.support.ports import free_ports
 
 
 def test_a_port_is_bound_and_listens_at_once() -> None:
-    port = free_port()
+    (port,) = free_ports(1)
     (listener,) = listen("127.0.0.1", port, "the port")
     with listener, socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
         assert connection.getpeername() == ("127.0.0.1", port)
@@ -44,7 +38,7 @@ def test_a_port_in_use_is_said_to_be_in_use() -> None:
     ("address", "place"), [("192.0.2.1", "192.0.2.1:{}"), ("2001:db8::1", "[2001:db8::1]:{}")]
 )
 def test_an_address_of_another_machine_is_said_to_be_one(address: str, place: str) -> None:
-    port = free_port()
+    (port,) = free_ports(1)
     with pytest.raises(StartError) as refused:
         listen(address, port, "the port")
     said = str(refused.value)
@@ -53,7 +47,7 @@ def test_an_address_of_another_machine_is_said_to_be_one(address: str, place: st
 
 
 def test_an_agent_that_is_started_again_gets_its_port_while_old_connections_linger() -> None:
-    port = free_port()
+    (port,) = free_ports(1)
     (first,) = listen("127.0.0.1", port, "the port")
     client = socket.create_connection(("127.0.0.1", port), timeout=5)
     accepted, _ = first.accept()
