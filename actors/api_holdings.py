@@ -95,6 +95,7 @@ class ApiHoldings(Holdings):
         self._now = now
         self._memory = memory
         self._alarm: Timer | None = None
+        self._forgetting: Timer | None = None
 
     @override
     def adopt(self) -> None:
@@ -102,8 +103,7 @@ class ApiHoldings(Holdings):
         for holding in self._memory.holdings.values():
             self._supervisor.tell(StartChild(spec=holding.spec))
             holding.port.tell(holding.told)
-        if self._memory.stopped or self._memory.stopped_before:
-            self._after(STOPPED_WITHIN, StoppedHoldersEnded())
+        self._forget_later()
 
     @override
     def needed(self, wanted: ObjectId, references: ReferencesAre) -> None:
@@ -175,8 +175,8 @@ class ApiHoldings(Holdings):
     @override
     def forget_ended(self) -> None:
         self._memory.stopped_before, self._memory.stopped = self._memory.stopped, {}
-        if self._memory.stopped_before:
-            self._after(STOPPED_WITHIN, StoppedHoldersEnded())
+        self._forgetting = None
+        self._forget_later()
 
     def _begin(self, wanted: ObjectId, references: ReferencesAre) -> None:
         # The one before it may hear what is told to this one, for as long as it has not ended. With its
@@ -206,6 +206,11 @@ class ApiHoldings(Holdings):
             self._alarm = self._after(Seconds(max(0.0, due - self._now())), ReadsOverdue())
 
     def _note_stopped(self, wanted: ObjectId, spec: ChildSpec[Any]) -> None:
-        if not self._memory.stopped and not self._memory.stopped_before:
-            self._after(STOPPED_WITHIN, StoppedHoldersEnded())
         self._memory.stopped[wanted] = spec
+        self._forget_later()
+
+    def _forget_later(self) -> None:
+        """Have one timer for the specs of all who were stopped: two would forget one too early."""
+        memory = self._memory
+        if self._forgetting is None and (memory.stopped or memory.stopped_before):
+            self._forgetting = self._after(STOPPED_WITHIN, StoppedHoldersEnded())

@@ -88,6 +88,8 @@ class Watches(Actor[WatchesOwnMessage]):
     @override
     def started(self) -> None:
         me = self.me
+        # Who left while the loop of the last life was ending could not say so there.
+        self._memory.troubles.forget_all_but(self._memory.subscribers.keys())
         self._loop = WatchLoop(self._keeper, ended=lambda bug: me.tell(WatchLoopEnded(bug=bug)))
         self.resources.callback(self._loop.close)
         for target, subscribers in self._memory.subscribers.items():

@@ -135,6 +135,11 @@ class Troubles:
         """Note that nobody wants ``target`` any more."""
         self._clear(target, "failing watches are no longer wanted")
 
+    def forget_all_but(self, wanted: AbstractSet[WatchTarget]) -> None:
+        """Note that nobody wants any other target."""
+        for target in self._standing.keys() - wanted:
+            self.forget(target)
+
     def _clear(self, target: WatchTarget, event: str) -> bool:
         standing = self._standing.pop(target, None)
         for cause in standing.causes if standing is not None else ():

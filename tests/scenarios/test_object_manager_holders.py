@@ -215,6 +215,22 @@ def test_a_holder_that_was_stopped_long_ago_is_made_anew(manager: ManagerStage) 
     assert manager.made == ["db", "db"]
 
 
+def test_others_that_came_and_went_do_not_shorten_how_long_one_is_remembered(
+    manager: ManagerStage,
+) -> None:
+    manager.serves(API, WEB)
+    manager.serves(API)
+    manager.serves(API, WEB)
+    manager.play.advance(0.5)
+    manager.serves(API)
+    manager.serves(API, WEB)
+    manager.play.advance(9.3)
+    manager.serves(API)
+    manager.play.advance(9.9)
+    manager.serves(API, WEB)
+    assert manager.made == ["db"]
+
+
 def test_what_was_stopped_is_not_remembered_for_long(manager: ManagerStage) -> None:
     memory = manager.memory.holdings
     manager.serves(API, SHOP)

@@ -9,6 +9,7 @@ from actors.kernel import Port
 from actors.messages.units import Seconds
 from actors.messages.watches import ObjectsAre, WatchEvent, WatchFact, WatchFailed, WatchRecovered
 from kube.watches import WATCHES
+from tests.support.agent_process import eventually
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.probe import Probe
 from tests.support.watch_stage import (
@@ -16,6 +17,7 @@ from tests.support.watch_stage import (
     Held,
     Script,
     Tokens,
+    WatchStage,
     event_line,
     listing,
     quick_rules,
@@ -208,6 +210,17 @@ def test_a_keeper_that_crashes_lists_everything_anew_in_its_next_life() -> None:
         server.wait_until(lambda: server.open_streams == 2 and server.open_connections == 1)
 
 
+def test_what_was_let_go_while_the_keeper_ended_is_no_trouble_of_its_next_life() -> None:
+    script = Script([refuse(403), EMPTY], [stream()])
+    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+        watches.watch(WEB)
+        watches.next_failure()
+        last = LastWords(watches)
+        watches.watch(DB, probe=last)
+        watches.wait_until_open(1)
+        assert watches.memory.troubles.of(WEB) is None
+
+
 def test_a_bug_in_answering_a_message_is_a_crash_too() -> None:
     with (
         Http2Server(Script([refuse(403), refuse(403), EMPTY], [stream()])) as server,
@@ -362,4 +375,19 @@ class Grenade(Probe[WatchFact], Port[WatchFact]):
         if self._pin:
             self._pin = False
             raise RuntimeError("the pin is out")
+        super().tell(message)
+
+
+class LastWords(Grenade):
+    """The same; when it hears that the keeper ends, another target is let go."""
+
+    def __init__(self, watches: WatchStage) -> None:
+        super().__init__()
+        self._watches = watches
+
+    @override
+    def tell(self, message: WatchFact, /) -> None:
+        if isinstance(message, WatchFailed):
+            self._watches.unwatch(WEB)
+            eventually(lambda: WEB not in self._watches.memory.subscribers)
         super().tell(message)

@@ -203,6 +203,16 @@ def test_what_nobody_wants_any_more_is_no_trouble(logs: Logs) -> None:
     assert not troubles.recover(WEB)
 
 
+def test_who_is_not_among_the_wanted_is_no_trouble(logs: Logs) -> None:
+    troubles = Troubles()
+    troubles.note(failed(FailureKind.FORBIDDEN), HERE)
+    troubles.forget_all_but({WEB, DB})
+    assert troubles.of(WEB) == failed(FailureKind.FORBIDDEN)
+    troubles.forget_all_but({DB})
+    assert troubles.of(WEB) is None
+    assert [line["event"] for line in logs[1:]] == ["failing watches are no longer wanted"]
+
+
 def test_a_doubt_is_no_line_in_the_log_and_neither_is_its_end(logs: Logs) -> None:
     troubles = Troubles()
     doubt = failed(FailureKind.UNREACHABLE)
