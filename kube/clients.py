@@ -12,6 +12,7 @@ whoever controls its name. It also cannot expect another name than the one in th
 from __future__ import annotations
 
 import ipaddress
+import random
 import socket
 from collections.abc import Callable
 from datetime import timedelta
@@ -133,7 +134,10 @@ def _why_not_built(error: Exception, access: Access) -> str:
 
 
 def _address_of(host: str) -> str:
-    """Return the first address of ``host``. It stays the same as long as the client lives."""
+    """Return an address of ``host``, of the family that is best from here, to stay as long as a client.
+
+    Any of them: whoever was given one that nobody answers makes another client, and tries its luck.
+    """
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:
@@ -142,7 +146,9 @@ def _address_of(host: str) -> str:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:
         raise ApiError("no such host", kind=FailureKind.UNREACHABLE) from None
-    return str(found[0][4][0])
+    best = found[0][0]
+    addresses = [str(place[0]) for family, *_, place in found if family == best]
+    return random.choice(addresses)  # noqa: S311  # spreads load, guards nothing
 
 
 def _bracketed(host: str) -> str:

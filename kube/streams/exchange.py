@@ -20,15 +20,20 @@ from kube.cancelling import heed_cancelling
 from kube.errors import ApiError, error_of_transport
 from kube.streams.gate import LostError, Permit
 from kube.streams.lanes import Lane
+from kube.streams.rules import WatchRules
 
 CLOSING: Final = "not a result of an error"
 """What hyper says when a request met a connection that the server was about to close (GOAWAY)."""
 
 
+class CrowdedError(Exception):
+    """The server lets nobody in any more on this connection: a request has to go to another one."""
+
+
 class Exchange:
     """An answer whose head has come."""
 
-    __slots__ = ("_lane", "_permit", "_request", "_response")
+    __slots__ = ("_is_open", "_lane", "_permit", "_request", "_response")
 
     def __init__(
         self, lane: Lane, permit: Permit, request: StreamRequest, response: Response
@@ -37,6 +42,8 @@ class Exchange:
         self._permit = permit
         self._request = request
         self._response = response
+        self._is_open = True
+        lane.take_answer()
 
     @property
     def status(self) -> int:
@@ -62,23 +69,30 @@ class Exchange:
 
     async def close(self) -> None:
         """End the answer, at the server too."""
+        if self._is_open:
+            self._is_open = False
+            self._lane.streams -= 1
         await self._request.__aexit__(None, None, None)
         heed_cancelling()
 
 
 async def open_exchange(
-    lane: Lane, permit: Permit, build: Callable[[], StreamRequest], within: Seconds
+    lane: Lane, permit: Permit, build: Callable[[], StreamRequest], rules: WatchRules
 ) -> Exchange:
-    """Send the request that ``build`` returns; return its answer. Raises ``ApiError``.
+    """Send the request that ``build`` returns; return its answer. Raises ``ApiError``, ``CrowdedError``.
 
-    Gives up after ``within``, and may be cancelled: the request is then left to itself, and closed once
-    it is open. If it were cancelled too, its stream would stay open at the server until it times out
-    there.
+    Gives up when it is too late by the rules, and may be cancelled: the request is then left to itself,
+    and closed once it is open. If it were cancelled too, its stream would stay open at the server until
+    it times out there.
     """
     loop = asyncio.get_running_loop()
     # A shield and a timeout of asyncio would do the same in twice as many turns of the loop.
     opened: asyncio.Future[Exchange] = loop.create_future()
-    timer = loop.call_later(within, _give_up, opened, within)
+    within = rules.answer_within
+    timers = (
+        loop.call_later(rules.crowded_after, _leave_if_full, opened, lane, rules),
+        loop.call_later(within, _give_up, opened, within),
+    )
     lane.run(_open(lane, permit, build, opened))
     try:
         return await opened
@@ -87,7 +101,18 @@ async def open_exchange(
             lane.run(opened.result().close())  # it came in the very same moment
         raise
     finally:
-        timer.cancel()
+        for timer in timers:
+            timer.cancel()
+
+
+def _leave_if_full(opened: asyncio.Future[Exchange], lane: Lane, rules: WatchRules) -> None:
+    if opened.done():
+        return
+    if lane.is_full(rules.fewest_streams, rules.crowded_after):
+        opened.set_exception(CrowdedError())
+    else:
+        loop = asyncio.get_running_loop()
+        loop.call_later(rules.crowded_after, _leave_if_full, opened, lane, rules)
 
 
 def _give_up(opened: asyncio.Future[Exchange], within: Seconds) -> None:

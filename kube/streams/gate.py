@@ -1,6 +1,6 @@
 """Whether requests may be sent over one client: a broken connection is tried again by one of them.
 
-Two hundred streams lose their connection at once. Each by itself would dial, and back off, and come
+A hundred streams lose their connection at once. Each by itself would dial, and back off, and come
 back late; here one of them is the probe, at most every second or two, and when it is answered the
 others return, spread over some seconds. What the probe hears of a failure all others hear too.
 """

@@ -29,6 +29,9 @@ from kube.streams.rules import WatchRules
 MakeClient: TypeAlias = Callable[[Access, str], Client]
 """Returns a client for an access and a User-Agent. May block; raises ``CredentialsError``, ``ApiError``."""
 
+Build: TypeAlias = Callable[[], asyncio.Future[Client]]
+"""Begins to build a client."""
+
 READ_BUFFER: Final = 0
 """Bytes that pyreqwest reads before it gives the answer out. With any, opening a stream returns only
 with the first byte of its body: a watch of a quiet object would never be open."""
@@ -37,17 +40,25 @@ with the first byte of its body: a watch of a quiet object would never be open."
 class Lane:
     """One client, its gate, and how many have a place on it."""
 
-    def __init__(self, access: Access, building: asyncio.Future[Client], gate: Gate) -> None:
+    def __init__(self, access: Access, build: Build, gate: Gate, most: int) -> None:
+        """Begin with no streams, of which there may be ``most``."""
         self.connection = access.connection
         self.gate = gate
         self.places = 0
+        self.streams = 0
+        """How many answers are open."""
+        self.limit = most
+        """How many may be, as far as that is known."""
+        self.answered_at = 0.0
+        """When a request was answered last, on the loop's clock."""
         self.lapse: asyncio.TimerHandle | None = None
         """When it is closed unless somebody takes a place; None while somebody has one."""
         self.pending: set[asyncio.Task[None]] = set()
         """Requests that are being opened or closed, perhaps for somebody who has gone."""
         # The only one who holds the client: its socket is closed when nobody does any more, and what
         # a frame of a cancelled task holds would wait for the garbage collector.
-        self._building = building
+        self._build = build
+        self._building = build()
 
     async def ready(self) -> None:
         """Return once there is a client. Raises ``ApiError`` when it cannot be built."""
@@ -57,6 +68,16 @@ class Lane:
             raise error_of_transport(error) from None
         except ApiError as error:
             raise ApiError(error.text, kind=error.kind) from None
+
+    async def renew(self) -> None:
+        """Have another client built: one that was told its server's address never looks it up again.
+
+        Raises ``ApiError`` when it cannot be built.
+        """
+        old, self._building = self._building, self._build()
+        with suppress(CredentialsError, ApiError):
+            await (await old).close()
+        await self.ready()
 
     def request(
         self, access: Access, path: str, query: Mapping[str, str], longest: Seconds
@@ -80,6 +101,24 @@ class Lane:
         """Whether its client was built, or may be yet."""
         done = self._building.done()
         return not done or not (self._building.cancelled() or self._building.exception())
+
+    def take_answer(self) -> None:
+        """Note one more open answer. If that is more than were thought to fit, so many do."""
+        self.answered_at = asyncio.get_running_loop().time()
+        self.streams += 1
+        self.limit = max(self.limit, self.streams)
+
+    def is_full(self, fewest: int, quiet: Seconds) -> bool:
+        """Return whether the server lets nobody in any more, and remember it.
+
+        Asked when a request has waited for long: so it is if none was answered in the last ``quiet``
+        seconds, and ``fewest`` answers are open.
+        """
+        silence = asyncio.get_running_loop().time() - self.answered_at
+        if self.streams < fewest or silence < quiet:
+            return False
+        self.limit = self.streams
+        return True
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Have ``work`` done before the client is closed."""
@@ -125,10 +164,11 @@ class Lanes:
     def place(self, access: Access, present: Lane | None) -> Lane:
         """Return where requests of ``access`` go: the present place, if it is of that connection.
 
-        If it is not, it is given back.
+        If it is not, or the server lets in fewer than have a place there, it is given back.
         """
         if present is not None:
-            if present.connection == access.connection and present.is_usable:
+            is_right = present.connection == access.connection and present.is_usable
+            if is_right and present.places <= present.limit:
                 return present
             self.leave(present)
         lane = max(
@@ -166,15 +206,18 @@ class Lanes:
 
     def _has_room(self, lane: Lane, access: Access) -> bool:
         # What is looked at first is what most lanes of a big node have not got.
-        has_room = lane.places < self._rules.streams_per_client
+        has_room = lane.places < lane.limit
         return has_room and lane.connection == access.connection and lane.is_usable
 
     def _new(self, access: Access) -> Lane:
-        def build() -> Client:
+        def make() -> Client:
             return self._make_client(access, self._rules.user_agent)
 
-        building = asyncio.get_running_loop().create_task(self._identity.off_the_loop(build))
-        lane = Lane(access, building, Gate(self._rules, self._chance))
+        def build() -> asyncio.Future[Client]:
+            return asyncio.get_running_loop().create_task(self._identity.off_the_loop(make))
+
+        gate = Gate(self._rules, self._chance)
+        lane = Lane(access, build, gate, self._rules.streams_per_client)
         self._lanes.append(lane)
         return lane
 

@@ -50,8 +50,13 @@ class WatchRules:
 
     # How many at a time.
 
-    streams_per_client: int = 200
-    """Servers allow 250 on a connection, and the 251st waits in silence; some room is left."""
+    streams_per_client: int = 95
+    """API servers allow 100 on a connection (since 1.29 and its patches of October 2023; 250 before),
+    which is also the least that HTTP/2 recommends, and the 101st waits in silence; some room is left."""
+    fewest_streams: int = 16
+    crowded_after: Seconds = Seconds(5.0)
+    """What stands on the way may allow fewer. A request that waits for so long on a connection that has at
+    least ``fewest_streams`` and has answered nobody since goes to another one, and nobody follows there."""
     most_openings: int = 100
     """Requests that wait for their answer at a time, over all clients: 5,000 watches that return
     after a cut are then 2,000 requests a second at the peak instead of 12,000 (measured)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 
@@ -13,7 +14,7 @@ from actors.messages.watches import WatchTarget
 from kube.access import Access
 from kube.errors import ApiError, error_of_answer, error_of_transport
 from kube.streams.course import SentAt, noted, pause
-from kube.streams.exchange import Exchange, open_exchange
+from kube.streams.exchange import CrowdedError, Exchange, open_exchange
 from kube.streams.gate import Permit
 from kube.streams.lanes import Lane
 from kube.streams.lines import is_too_new
@@ -72,14 +73,29 @@ class Sending:
         self, access: Access, query: Mapping[str, str], longest: Seconds, *, paced: bool
     ) -> Exchange:
         self.access = access
+        while True:
+            with suppress(CrowdedError):  # there is room elsewhere
+                exchange = await self._opened(access, query, longest, paced=paced)
+                break
+        self._shared.count_request(access, str(exchange.status))
+        if exchange.status != HTTPStatus.OK:
+            raise await self._refusal(exchange)
+        return exchange
+
+    async def _opened(
+        self, access: Access, query: Mapping[str, str], longest: Seconds, *, paced: bool
+    ) -> Exchange:
+        """Return an answer of whatever status. Raises ``ApiError``, ``CrowdedError``."""
         self._lane = lane = self._shared.lanes.place(access, self._lane)
         await lane.ready()
         build = partial(lane.request, access, url_path(self._target), query, longest)
         permit = await self._admitted(lane, paced=paced)
-        if self.before_each is not None:
-            self.before_each()
         try:
-            exchange = await open_exchange(lane, permit, build, self._shared.rules.answer_within)
+            if permit.is_probe and access.tls_server_name:
+                await lane.renew()
+            if self.before_each is not None:
+                self.before_each()
+            return await open_exchange(lane, permit, build, self._shared.rules)
         except ApiError:
             self._shared.count_request(access, "<error>")
             self._shared.identity.doubt()
@@ -90,10 +106,6 @@ class Sending:
             # for a request that had to wait for its connection.
             now = asyncio.get_running_loop().time()
             self._sent = noted(self._sent, now, self._shared.rules)
-        self._shared.count_request(access, str(exchange.status))
-        if exchange.status != HTTPStatus.OK:
-            raise await self._refusal(exchange)
-        return exchange
 
     async def _admitted(self, lane: Lane, *, paced: bool) -> Permit:
         """Return once a request may be sent, with one of the openings taken."""

@@ -31,8 +31,8 @@ RESYNCED_WITHIN = 10.0
 """Seconds from the moment at which the API server is ready."""
 MOST_REQUESTS = 2500.0
 """A second."""
-MOST_CONNECTIONS = 8
-"""1,000 objects at 200 streams on a connection, and what else is watched."""
+MOST_CONNECTIONS = 13
+"""1,000 objects at 95 streams on a connection, and what else is watched and asked."""
 MOST_THREADS = 40
 
 EDITED, REMOVED, REMADE = (slice(0, 20), slice(20, 30), slice(30, 40))

@@ -34,7 +34,7 @@ class Http2Server:
         handler: Handler,
         *,
         tls: bool = True,
-        most_streams: int = 250,
+        most_streams: int = 100,
         authority: trustme.CA | None = None,
         certificate: trustme.LeafCert | None = None,
     ) -> None:

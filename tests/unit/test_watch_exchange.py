@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import cast
 
 import pytest
-from pyreqwest.client import Client
 from pyreqwest.exceptions import (
     CauseErrorDetails,
     ConnectTimeoutError,
@@ -20,7 +19,6 @@ from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
 from actors.messages.api import FailureKind
-from actors.messages.units import Seconds
 from kube.access import Access
 from kube.errors import ApiError
 from kube.streams.exchange import Exchange, open_exchange
@@ -34,6 +32,16 @@ GOING_AWAY = (URL, "http2 error", "connection error received: not a result of an
 RESET = (URL, "client error (SendRequest)", "http2 error", "stream error received: unspecific")
 TOO_SLOW = (URL, "operation timed out")
 NO_HANDSHAKE = (URL, "client error (Connect)", "operation timed out")
+
+
+RULES = WatchRules(user_agent="test")
+
+
+def a_lane() -> Lane:
+    """Return a lane without a client, which is nobody's here."""
+    loop = asyncio.get_running_loop()
+    gate = Gate(RULES, random.Random(3))
+    return Lane(Access(server="https://h", user="u"), loop.create_future, gate, 95)
 
 
 class Ending:
@@ -57,15 +65,12 @@ def outcome(*errors: RequestError | None) -> tuple[ApiError | None, bool]:
     """Return what opening gives when its tries end like this, and whether the gate is open then."""
 
     async def story() -> tuple[ApiError | None, bool]:
-        gate = Gate(WatchRules(user_agent="test"), random.Random(3))
-        nothing: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
-        lane = Lane(Access(server="https://h", user="u"), nothing, gate)
+        lane = a_lane()
+        gate = lane.gate
         permit = await gate.enter()
         tries: Iterator[Ending] = iter([Ending(error) for error in errors])
         try:
-            await open_exchange(
-                lane, permit, lambda: cast("StreamRequest", next(tries)), Seconds(5.0)
-            )
+            await open_exchange(lane, permit, lambda: cast("StreamRequest", next(tries)), RULES)
         except ApiError as error:
             return error, gate.lets(permit)
         return None, gate.lets(permit)
@@ -131,12 +136,10 @@ class Meeting:
 
 def test_an_answer_that_meets_a_cancelling_is_closed() -> None:
     async def story() -> bool:
-        gate = Gate(WatchRules(user_agent="test"), random.Random(3))
-        nothing: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
-        lane = Lane(Access(server="https://h", user="u"), nothing, gate)
-        permit = await gate.enter()
+        lane = a_lane()
+        permit = await lane.gate.enter()
         request = Meeting()
-        opening = open_exchange(lane, permit, lambda: cast("StreamRequest", request), Seconds(5.0))
+        opening = open_exchange(lane, permit, lambda: cast("StreamRequest", request), RULES)
         request.who = asyncio.get_running_loop().create_task(opening)
         with pytest.raises(asyncio.CancelledError):
             await request.who
@@ -170,7 +173,7 @@ def test_a_cancelling_that_pyreqwest_forgets_is_heeded(
     async def story() -> bool:
         answer = Forgetful()
         exchange = Exchange(
-            cast("Lane", None),
+            a_lane(),
             cast("Permit", None),
             cast("StreamRequest", answer),
             cast("Response", answer),

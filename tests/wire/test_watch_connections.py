@@ -10,14 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
 
 import trustme
+from pyreqwest.client import Client
 from typing_extensions import override
 
 from actors.messages.api import FailureKind
 from actors.messages.units import Seconds
 from actors.messages.watches import WatchFact, WatchRecovered, WatchTarget
 from kube.access import Access, Credentials
+from kube.clients import streaming_client
+from tests.support.calls_wire import GivenCredentials, access_to
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.probe import Probe
 from tests.support.watch_stage import (
@@ -47,16 +51,44 @@ def secrets(count: int) -> list[WatchTarget]:
 
 
 def test_more_watches_than_a_connection_takes_are_spread_over_as_few_as_possible() -> None:
-    """The 251st stream of a connection would wait in silence: 200 are put on each (rule 4)."""
+    """The 101st stream of a connection would wait in silence: 95 are put on each (rule 4)."""
     with (
-        Http2Server(Script([EMPTY], [stream()])) as server,
+        Http2Server(Script([EMPTY], [stream()]), most_streams=100) as server,
         watch_stage(Tokens(server)) as watches,
     ):
-        watches.watch(*secrets(260))
-        watches.wait_until_open(260)
+        watches.watch(*secrets(150))
+        watches.wait_until_open(150)
         # One dial for each client, although dozens of requests waited for it (rule 2).
         assert server.connections_accepted == 2
         assert watches.described().connections == 2
+
+
+def test_a_server_that_lets_in_fewer_streams_is_given_more_connections() -> None:
+    with (
+        Http2Server(Script([EMPTY], [stream()]), most_streams=20) as server,
+        watch_stage(Tokens(server), quick_rules(crowded_after=Seconds(0.3))) as watches,
+    ):
+        watches.watch(WEB)
+        watches.wait_until_open(1)  # from here on the client knows how many it may open
+        watches.watch(*secrets(50))
+        # Those that wait in silence go elsewhere, where again not all of them may find room.
+        watches.wait_until_open(51)
+
+
+def test_a_server_that_is_slow_is_not_taken_for_a_full_one() -> None:
+    async def late(exchange: Exchange) -> None:
+        await asyncio.sleep(0.2)
+        await EMPTY(exchange)
+
+    with (
+        Http2Server(Script([EMPTY, EMPTY, late], [stream()])) as server,
+        watch_stage(Tokens(server), quick_rules(crowded_after=Seconds(0.02))) as watches,
+    ):
+        watches.watch(*secrets(2))
+        watches.wait_until_open(2)
+        watches.watch(WEB)
+        watches.wait_until_open(3)
+        assert server.connections_accepted == 1
 
 
 def test_a_place_that_is_given_back_is_taken_again() -> None:
@@ -158,6 +190,33 @@ def test_a_server_that_is_away_is_tried_by_one_watch_of_each_client() -> None:
         assert recovered == {WatchRecovered(target=target) for target in secrets(40)}
         # They went on from where they were: nothing was listed again.
         assert len([each for each in server.requests if "watch" not in each.query]) == 40
+
+
+def test_a_server_that_is_known_by_another_name_is_looked_up_again_once_it_is_away() -> None:
+    """With tls-server-name a client is told the address, and asks no name server itself."""
+    authority = trustme.CA()
+    certificate = authority.issue_cert("kubernetes.example")
+    script = Script([EMPTY], [stream()])
+    with Http2Server(script, authority=authority, certificate=certificate) as server:
+        access = access_to(server, tls_server_name="kubernetes.example")
+        moving = Moving("127.0.0.2", "127.0.0.1")
+        with watch_stage(GivenCredentials(access), quick_rules(), moving) as watches:
+            watches.watch(*secrets(20))
+            watches.wait_until_open(20)
+            # One of them looked for all of them, on the client that all of them share.
+            assert watches.described().connections == 1
+
+
+class Moving:
+    """Makes clients of a server whose name means another address each time, and the last one for good."""
+
+    def __init__(self, *addresses: str) -> None:
+        self._addresses = list(addresses)
+
+    def __call__(self, access: Access, user_agent: str) -> Client:
+        address = self._addresses.pop(0) if len(self._addresses) > 1 else self._addresses[0]
+        port = urlsplit(access.server).port
+        return streaming_client(replace(access, server=f"https://{address}:{port}"), user_agent)
 
 
 class Mended(Credentials):
