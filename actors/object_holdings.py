@@ -8,7 +8,16 @@ from dataclasses import replace
 from typing_extensions import override
 
 from actors.kernel import Port
-from actors.messages.holders import HolderIs, ListLocalObjects, Mark, ReadObject, ReferencesAre
+from actors.messages.holders import (
+    NO_MARK,
+    HolderIs,
+    ListLocalObjects,
+    LocalHolderMessage,
+    LocalReferencesAre,
+    Mark,
+    ReadObject,
+    ReferencesAre,
+)
 from actors.messages.objects import ObjectDescribed, ObjectId, ObjectState, ReadVerdict
 from actors.objects.answers import answer_of
 
@@ -75,7 +84,7 @@ class LocalHoldings(Holdings):
 
     def __init__(
         self,
-        holder: Port[ReadObject | ListLocalObjects],
+        holder: Port[LocalHolderMessage],
         referenced: Collection[ObjectId],
         memory: dict[ObjectId, HolderIs],
     ) -> None:
@@ -83,6 +92,8 @@ class LocalHoldings(Holdings):
         self._referenced = referenced
         """Always the present ones."""
         self._memory = memory
+        self._newest = NO_MARK
+        """As the holder was told in this life."""
 
     @override
     def adopt(self) -> None:
@@ -90,7 +101,10 @@ class LocalHoldings(Holdings):
 
     @override
     def needed(self, wanted: ObjectId, references: ReferencesAre) -> None:
-        """Forget what is neither there nor referenced; the holder has no need to know."""
+        """Tell the holder of what is new; forget what is neither there nor referenced."""
+        if references.newest > self._newest:
+            self._newest = references.newest
+            self._holder.tell(LocalReferencesAre(kind=wanted.kind, newest=self._newest))
         news = self._memory.get(wanted)
         if news is not None and not references.references and not news.described.uid:
             del self._memory[wanted]

@@ -31,8 +31,7 @@ from actors.messages.holders import (
     HolderDone,
     HolderFact,
     HolderIs,
-    ListLocalObjects,
-    ReadObject,
+    LocalHolderMessage,
     ReferencesAre,
 )
 from actors.messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
@@ -90,7 +89,7 @@ class ObjectManagerPorts:
     pod_manager: Port[Subscribe]
     holders: Port[DynamicMessage]
     """The supervisor of holders."""
-    local: Port[ReadObject | ListLocalObjects] | None
+    local: Port[LocalHolderMessage] | None
     """The holder of all local objects of the kind; None when there are no such files."""
     node: Port[FollowNode] | None
     """Who knows for how long fetched objects are current; None when nobody needs to."""
@@ -123,8 +122,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     Hears: ``PodFact``, ``RegisterPod``, ``UnregisterPod``, ``GetObject``, ``FollowObjects``,
     ``UnfollowObjects``, ``DescribeObjects``; ``HolderFact`` of holders; ``NodeFact``; its own timer.
     Tells: PodManager ``Subscribe``, the Node's keeper ``FollowNode`` and the holder of local objects
-    ``ListLocalObjects`` when it starts; the holders' supervisor ``StartChild`` and ``StopChild``; holders
-    ``ReferencesAre`` and ``ReadObject``; subscribers ``ObjectFact``.
+    ``ListLocalObjects`` when it starts, and ``LocalReferencesAre``; the holders' supervisor ``StartChild``
+    and ``StopChild``; holders ``ReferencesAre`` and ``ReadObject``; subscribers ``ObjectFact``.
     Fails when: it has a bug. The next life goes on with the references, holders and subscribers of the
     last, asks for the pods anew and repeats what it may not have finished telling.
 

@@ -12,7 +12,7 @@ them across restarts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from actors.messages.holders import NO_MARK, HolderIs, Mark, ReadObject
@@ -20,7 +20,6 @@ from actors.messages.objects import (
     ObjectChanged,
     ObjectDescribed,
     ObjectId,
-    ObjectKind,
     ObjectRead,
     ObjectState,
     ObjectValue,
@@ -89,11 +88,11 @@ def holdings(
 
 
 def news(
-    before: Holdings, after: Holdings, gone: Gone, concerns: Mapping[ObjectKind, Mark]
+    before: Holdings, after: Holdings, gone: Gone, concerned: Callable[[ObjectId], Mark]
 ) -> Iterator[HolderIs]:
     """Yield what is to be told when ``after`` takes the place of ``before``, by namespace and name.
 
-    ``concerns`` says which references of each kind may have used what was. What is there again as it was
+    ``concerned`` says up to which mark references may have used what was. What is there again as it was
     when it went concerns nobody.
     """
     others = [each for each in {*before, *after} if before.get(each) is not after.get(each)]
@@ -103,14 +102,14 @@ def news(
         yield HolderIs(
             described=described(object_id, new),
             changed=_changed(object_id, before.get(object_id), new),
-            concerns=NO_MARK if is_back else concerns[object_id.kind],
+            concerns=NO_MARK if is_back else concerned(object_id),
         )
 
 
 def described(object_id: ObjectId, holding: Holding | None) -> ObjectDescribed:
     """Return how an object is held; one that there is not, when ``holding`` is None."""
     if holding is None:
-        return ObjectDescribed(object=object_id, state=ObjectState.LOCAL, is_known=True)
+        return ObjectDescribed(object=object_id, state=ObjectState.ABSENT, is_known=True)
     return ObjectDescribed(
         object=object_id,
         state=ObjectState.LOCAL,

@@ -18,11 +18,11 @@ from typing_extensions import override
 
 from actors.kernel import Actor, Key, Port
 from actors.messages.holders import (
-    EVERY_MARK,
-    NO_MARK,
     HolderFact,
     HolderIs,
     ListLocalObjects,
+    LocalHolderMessage,
+    LocalReferencesAre,
     Mark,
     ReadObject,
 )
@@ -30,6 +30,7 @@ from actors.messages.objects import ObjectId, ObjectKind, ReadVerdict
 from actors.messages.pods import SourceName
 from actors.messages.sources import DescribeSource, Epoch, Rescan
 from actors.messages.units import Seconds
+from actors.objects.usage import JointUsage
 from actors.objects.values import fingerprint
 from sources.directory_watch import DirectoryWatch, KeepWatch
 from sources.kept_watch import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
@@ -48,9 +49,6 @@ from sources.watched_files import FilesMemory, FilesRules, WatchedFiles
 
 LOCAL_FILES: Final = SourceName("local-objects")
 
-_NOBODY: Final = dict.fromkeys(ObjectKind, NO_MARK)
-_EVERYBODY: Final = dict.fromkeys(ObjectKind, EVERY_MARK)
-
 MAX_GONE: Final = 1000
 """Objects of which it is remembered that they went: names made of a digest of the content never end."""
 
@@ -61,13 +59,15 @@ class ReadsDue:
 
 
 LocalObjectsMessage: TypeAlias = (
-    ReadObject | ListLocalObjects | Rescan | DescribeSource | FilesMessage | ReadsDue
+    LocalHolderMessage | Rescan | DescribeSource | FilesMessage | ReadsDue
 )
 
 
 def _name_of(message: LocalObjectsMessage) -> Hashable | None:
     if isinstance(message, ReadObject | DescribeSource | WatchLost):
         return None
+    if isinstance(message, LocalReferencesAre):
+        return type(message).__name__, message.kind
     return type(message).__name__
 
 
@@ -106,10 +106,15 @@ class LocalMemory(FilesMemory[LocalObject]):
     """The highest version of any object that is no more."""
     is_told: bool = False
     """The first listing has been told as a whole: what comes later was known to be absent."""
-    looked_for: dict[ObjectKind, Mark] = field(default_factory=dict)
-    """The newest reference for whose first read there was a look."""
+    usage: JointUsage = field(default_factory=JointUsage)
+    """Of what the managers have been told."""
     waiting: list[WaitingRead] = field(default_factory=list)
     """Reads that came before the first listing, the most impatient first."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the last look left nothing open: no file moved, and the path could be listed."""
+        return not self.state.moving and not self.state.gone and self.lost_since is None
 
     def note_gone(self, object_id: ObjectId) -> None:
         """Remember that an object was told to be no more, in place of the one that went first."""
@@ -125,11 +130,11 @@ class LocalObjects(Actor[LocalObjectsMessage]):
 
     Owns: the verdicts on its files, their last good content, the watch, the time of the next look. Has
     a thread of its own, since reading files may block.
-    Hears: ``ReadObject`` and ``ListLocalObjects`` from the managers; ``Rescan``, ``DescribeSource``;
-    its timers and its watch.
+    Hears: ``ReadObject``, ``LocalReferencesAre`` and ``ListLocalObjects`` from the managers; ``Rescan``,
+    ``DescribeSource``; its timers and its watch.
     Tells: each reader one ``ObjectRead``, at once when the directory has been listed, after another look
-    if it is the first read of a new pod; the manager of the kind a ``HolderIs`` for every change between
-    two looks, by namespace and name, for every object after the first look of each life, and for every
+    if its reference is a new one; the manager of the kind a ``HolderIs`` for every change between two
+    looks, by namespace and name, for every object after the first look of each life, and for every
     object that there is, or that went lately, after each ``ListLocalObjects``, to both managers.
     Fails when: there is a bug. Whatever is in the directory is a verdict.
 
@@ -165,11 +170,14 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     @override
     def receive(self, message: LocalObjectsMessage, /) -> None:
         match message:
-            case FilesNoticed() | LookDue() | Rescan() | WatchLost() | WatchDue():
-                self._hear_of_files(message)
-                self._answer_waiting()
+            case FilesNoticed() | LookDue() | Rescan() | WatchDue():
+                self._look(message)
+            case WatchLost():
+                self._files.hear(message)
+            case LocalReferencesAre(kind=kind, newest=mark):
+                self._look_for(kind, mark)
             case ReadObject():
-                self._look_for(message)
+                self._look_for(message.object.kind, message.mark)
                 until = Seconds(self.clock.monotonic() + message.within)
                 waiting = WaitingRead(message, until)
                 insort(self._memory.waiting, waiting, key=lambda each: each.until)
@@ -184,37 +192,33 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             case _:
                 assert_never(message)
 
-    def _look_for(self, read: ReadObject) -> None:
-        """Look before the first read of a new pod, which may be faster than any notification.
+    def _look_for(self, kind: ObjectKind, mark: Mark) -> None:
+        """Look for a new pod, as soon as it is heard of: what that finds is what the pod begins with.
 
-        What that finds is what the pod begins with, and all others that have not read.
+        It may be faster than any notification.
         """
-        kind, looked_for = read.object.kind, self._memory.looked_for
-        if read.mark > looked_for.get(kind, NO_MARK):
-            self._hear_of_files(
-                Rescan(), {each: looked_for.get(each, NO_MARK) for each in ObjectKind}
-            )
-            looked_for[kind] = read.mark
+        if self._memory.usage.note_reference(kind, mark):
+            self._look(Rescan())
 
-    def _hear_of_files(
-        self, message: FilesMessage | Rescan, concerns: Mapping[ObjectKind, Mark] = _EVERYBODY
-    ) -> None:
+    def _look(self, message: FilesNoticed | LookDue | Rescan | WatchDue) -> None:
         self._files.hear(message)
-        self._tell_news(concerns if self._memory.is_told else _NOBODY)
+        if self._memory.state.served is not None:
+            self._tell_news()
+        self._answer_waiting()
 
     # What the managers are told.
 
-    def _tell_news(self, concerns: Mapping[ObjectKind, Mark]) -> None:
+    def _tell_news(self) -> None:
         """Tell what the last look changed, and what there is if it was the first of this life."""
         memory = self._memory
-        if memory.state.served is None:
-            return
         after = holdings(memory.state, self._outage(), memory.told, memory.highest_gone)
         unchanged = [each for each, holding in after.items() if memory.told.get(each) is holding]
-        for fact in news(dict(memory.told), after, memory.gone, concerns):
+        for fact in news(dict(memory.told), after, memory.gone, memory.usage.concerned):
             self._tell(fact)
             self._note_told(fact.described.object, after.get(fact.described.object))
         memory.is_told = True
+        if memory.is_certain:
+            memory.usage.note_look()
         if not self._has_looked:
             self._has_looked = True
             self._tell_holdings(unchanged)
@@ -260,6 +264,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             if answered.verdict is ReadVerdict.NOT_FOUND and read.object in memory.gone:
                 memory.gone[read.object] = None
             read.reply_to.tell(answered)
+            memory.usage.note_answer(read.object, read.mark, answered.verdict)
         else:
             read.reply_to.tell(unanswered(read, self._files.trouble))
 

@@ -12,7 +12,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final, NewType, TypeAlias
 
-from actors.messages.objects import ObjectChanged, ObjectDescribed, ObjectId, ObjectRead
+from actors.messages.objects import (
+    ObjectChanged,
+    ObjectDescribed,
+    ObjectId,
+    ObjectKind,
+    ObjectRead,
+)
 from actors.messages.pods import PodUid
 from actors.messages.port import Port
 from actors.messages.units import Seconds
@@ -99,6 +105,19 @@ class HolderBegan:
 class ListLocalObjects:
     """Asks the holder of local objects for a ``HolderIs`` of each, now and after its first look."""
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalReferencesAre:
+    """Which is the newest of all references to local objects of a kind.
+
+    Coalesced for each kind: newest wins. May repeat.
+    """
+
+    kind: ObjectKind
+    newest: Mark
+
+
+LocalHolderMessage: TypeAlias = ReadObject | ListLocalObjects | LocalReferencesAre
 
 HolderFact: TypeAlias = HolderIs | HolderDone | HolderBegan
 """What the manager hears from holders."""

@@ -7,11 +7,11 @@ is there again with the very content that it had, concerns nobody, unless it was
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from actors.messages.holders import NO_MARK, Mark
-from actors.messages.objects import ObjectValue, ReadVerdict
+from actors.messages.objects import ObjectId, ObjectKind, ObjectValue, ReadVerdict
 from actors.objects.values import fingerprint
 
 _USED: Final = frozenset({ReadVerdict.FOUND, ReadVerdict.STALE, ReadVerdict.NOT_FOUND})
@@ -46,3 +46,42 @@ class Usage:
             self._gone = fingerprint(before)
         is_back = before is None and after is not None and self._gone == fingerprint(after)
         return NO_MARK if is_back else self._mark
+
+
+@dataclass(slots=True)
+class JointUsage:
+    """Of all objects of one holder, which looks at them together. Begins with nobody.
+
+    A look that leaves nothing uncertain proves every reference that was heard of before it. Until the
+    next one, a later reference may only have used what it was answered.
+    """
+
+    _newest: dict[ObjectKind, Mark] = field(default_factory=dict)
+    """Of those that were heard of."""
+    _proven: dict[ObjectKind, Mark] = field(default_factory=dict)
+    """The newest of them when the last such look began."""
+    _answered: dict[ObjectId, Mark] = field(default_factory=dict)
+    """The newest that was answered since, of those that are not proven."""
+
+    def note_reference(self, kind: ObjectKind, mark: Mark) -> bool:
+        """Note that there is a reference of ``mark``; return whether a look is needed to prove it."""
+        self._newest[kind] = max(mark, self._newest.get(kind, NO_MARK))
+        return mark > self._proven.get(kind, NO_MARK)
+
+    def note_look(self) -> None:
+        """Note that there was such a look, and that what it found was told.
+
+        No reference may have been noted since it began.
+        """
+        self._proven = dict(self._newest)
+        self._answered.clear()
+
+    def note_answer(self, wanted: ObjectId, mark: Mark, verdict: ReadVerdict) -> None:
+        """Note what a read for the reference of ``mark`` was answered."""
+        if verdict in _USED and mark > self.concerned(wanted):
+            self._answered[wanted] = mark
+
+    def concerned(self, wanted: ObjectId) -> Mark:
+        """Return up to which mark references may have used what ``wanted`` is before the next look."""
+        proven = self._proven.get(wanted.kind, NO_MARK)
+        return max(proven, self._answered.get(wanted, NO_MARK))

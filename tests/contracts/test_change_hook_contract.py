@@ -50,11 +50,10 @@ def test_a_pod_is_not_told_of_the_change_that_it_begins_with(world: ObjectWorld)
     world.read(old)
     follower = world.follows()
     # Nobody has heard of the change when the new pod comes.
-    world.api.watches.pause()
-    world.admin.put("db", a="2")
-    world.serves(old, new)
-    answers = world.begins_to_read(new)
-    world.api.watches.resume()
+    with world.admin.unnoticed():
+        world.admin.put("db", a="2")
+        world.serves(old, new)
+        answers = world.begins_to_read(new)
     world.waits()
     assert answers.next().verdict is ReadVerdict.FOUND
     assert restarted(follower) == ["shop/old"]
@@ -62,6 +61,55 @@ def test_a_pod_is_not_told_of_the_change_that_it_begins_with(world: ObjectWorld)
     world.admin.put("db", a="3")
     world.waits()
     assert restarted(follower) == ["shop/old", "shop/new"]
+
+
+def test_a_pod_is_not_told_of_a_change_that_was_there_before_it(world: ObjectWorld) -> None:
+    """Whoever deploys writes both in one go; nothing is read for the pod before the change is known."""
+    old, new = hooked(world, "old"), hooked(world, "new")
+    world.admin.put("db", a="1")
+    world.serves(old)
+    world.read(old)
+    follower = world.follows()
+    with world.admin.unnoticed():
+        world.admin.put("db", a="2")
+        world.serves(old, new)
+    world.waits()
+    assert world.read(new).verdict is ReadVerdict.FOUND
+    assert restarted(follower) == ["shop/old"]
+
+
+def test_a_pod_that_never_reads_is_told_of_what_another_ones_first_read_finds(
+    world: ObjectWorld,
+) -> None:
+    old, new = hooked(world, "old"), hooked(world, "new")
+    world.admin.put("db", a="1")
+    world.serves(old)
+    follower = world.follows()
+    world.waits()
+    with world.admin.unnoticed():
+        world.admin.put("db", a="2")
+        world.serves(old, new)
+        answers = world.begins_to_read(new)
+    world.waits()
+    assert answers.next().verdict is ReadVerdict.FOUND
+    assert restarted(follower) == ["shop/old"]
+
+
+def test_no_crash_makes_a_pod_be_told_of_what_was_there_before_it(world: ObjectWorld) -> None:
+    old, new = hooked(world, "old"), hooked(world, "new")
+    world.admin.put("db", a="1")
+    world.serves(old)
+    follower = world.follows()
+    world.waits()
+    world.crashes(world.holder)
+    world.crashes(world.manager)
+    with world.admin.unnoticed():
+        world.admin.put("db", a="2")
+        world.goes_down(world.holder)
+        world.goes_down(world.manager)
+        world.serves(old, new)
+    world.waits()
+    assert restarted(follower) == ["shop/old"]
 
 
 @pytest.mark.parametrize("store", [Store.WATCH, Store.CACHE], ids=lambda store: store.value)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from actors.kernel import Runtime
-from actors.messages.holders import EVERY_MARK, NO_MARK, HolderIs
+from actors.messages.holders import NO_MARK, HolderIs
 from actors.messages.objects import (
     Change,
     ObjectChanged,
@@ -75,7 +75,7 @@ def test_a_written_file_is_an_object_that_was_added(files: LocalObjectsStage) ->
             resource_version=changed.resource_version,
             keys=("password",),
         ),
-        concerns=EVERY_MARK,
+        concerns=NO_MARK,
     )
     assert files.facts(CONFIG_MAP) == []
 
@@ -190,7 +190,7 @@ def test_asked_for_all_it_tells_what_is_and_what_was(files: LocalObjectsStage) -
     described = files.descriptions()[0]
 
     files.lists()
-    gone = ObjectDescribed(object=secret_id("old"), state=ObjectState.LOCAL, is_known=True)
+    gone = ObjectDescribed(object=secret_id("old"), state=ObjectState.ABSENT, is_known=True)
     assert files.facts() == [HolderIs(described=described), HolderIs(described=gone)]
 
 
@@ -290,12 +290,12 @@ def test_a_missing_directory_holds_nothing_and_may_come_later(
     with local_objects_stage(path, runtime) as files:
         answer = files.reads(secret_id("db"))
         assert (answer.verdict, answer.age) == (ReadVerdict.NOT_FOUND, None)
-        assert answer.reason == f"{path} does not exist"
+        assert answer.reason == f"{path} does not exist, taken as empty"
         path.mkdir()
         files.put("db.yaml", secret_text("db"))
         assert files.reads(secret_id("db")).verdict is ReadVerdict.FOUND
         (fact,) = files.facts()
-        assert fact.concerns == EVERY_MARK
+        assert fact.concerns == 1
 
 
 def test_a_single_file_works_too(tmp_path: Path) -> None:
@@ -353,7 +353,8 @@ def test_a_mended_file_is_current_again(files: LocalObjectsStage) -> None:
     files.put("db.yaml", BROKEN)
     files.facts()
     files.put("db.yaml", secret_text("db"))
-    assert files.facts() == [HolderIs(described=before[0])]
+    (fact,) = files.facts()
+    assert (fact.described, fact.changed) == (before[0], None)
     assert files.reads(secret_id("db")).verdict is ReadVerdict.FOUND
 
 
@@ -459,59 +460,6 @@ def test_the_first_read_of_a_new_pod_is_answered_by_a_look_of_its_own(
     files.keep("db.yaml", secret_text("db", password="new"))
     assert _password(files, mark=1) == b"old"
     assert _password(files, mark=2) == b"new"
-
-
-def test_what_the_first_read_of_a_pod_finds_concerns_those_who_had_read_before(
-    files: LocalObjectsStage,
-) -> None:
-    files.put("app.yaml", config_map_text("app", level="info"))
-    files.put("db.yaml", secret_text("db", password="old"))
-    files.reads(secret_id("db"), mark=4)
-    files.facts()
-    files.facts(CONFIG_MAP)
-    # Both change, and nothing is noticed before a new pod reads.
-    files.keep("app.yaml", config_map_text("app", level="debug"))
-    files.keep("db.yaml", secret_text("db", password="new"))
-    assert _password(files, mark=6) == b"new"
-    assert [fact.concerns for fact in files.facts()] == [4]
-    assert [fact.concerns for fact in files.facts(CONFIG_MAP)] == [NO_MARK]
-    # What is found without a read concerns everybody.
-    files.put("db.yaml", secret_text("db", password="newer"))
-    assert [fact.concerns for fact in files.facts()] == [EVERY_MARK]
-
-
-def test_what_a_pod_found_is_its_own_after_a_crash_too(files: LocalObjectsStage) -> None:
-    files.put("db.yaml", secret_text("db", password="old"))
-    files.reads(secret_id("db"), mark=4)
-    files.crashes()
-    files.facts()
-    files.keep("db.yaml", secret_text("db", password="new"))
-    assert _password(files, mark=6) == b"new"
-    assert [fact.concerns for fact in files.facts()] == [4]
-
-
-@pytest.mark.parametrize(
-    ("password", "concerns"), [(CANARY, NO_MARK), ("another", EVERY_MARK)], ids=["same", "another"]
-)
-def test_what_comes_back_as_it_was_concerns_nobody(
-    files: LocalObjectsStage, password: str, concerns: int
-) -> None:
-    files.put("db.yaml", secret_text("db"))
-    (files.path / "db.yaml").unlink()
-    files.notices()
-    files.facts()
-    files.put("db.yaml", secret_text("db", password=password))
-    assert [fact.concerns for fact in files.facts()] == [concerns]
-
-
-def test_what_comes_back_as_it_was_concerns_those_who_missed_it(files: LocalObjectsStage) -> None:
-    files.put("db.yaml", secret_text("db"))
-    (files.path / "db.yaml").unlink()
-    files.notices()
-    assert files.reads(secret_id("db")).verdict is ReadVerdict.NOT_FOUND
-    files.facts()
-    files.put("db.yaml", secret_text("db"))
-    assert [fact.concerns for fact in files.facts()] == [EVERY_MARK]
 
 
 def _password(files: LocalObjectsStage, mark: int) -> bytes:

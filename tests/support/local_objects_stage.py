@@ -8,7 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from actors.kernel import ChildSpec, OnExhausted, Runtime, SupervisorSpec
-from actors.messages.holders import HolderFact, HolderIs, ListLocalObjects, Mark, ReadObject
+from actors.messages.holders import (
+    HolderFact,
+    HolderIs,
+    ListLocalObjects,
+    LocalReferencesAre,
+    Mark,
+    ReadObject,
+)
 from actors.messages.objects import (
     ObjectChanged,
     ObjectDescribed,
@@ -123,6 +130,10 @@ class LocalObjectsStage(FilesStage[LocalObjectsMessage]):
         (answer,) = self.answers.drain()
         return answer
 
+    def has_references(self, *, up_to: int, kind: ObjectKind = ObjectKind.SECRET) -> None:
+        """Have the newest reference be that of a mark, as the manager of ``kind`` tells it."""
+        self.tell(LocalReferencesAre(kind=kind, newest=Mark(up_to)))
+
     def lists(self) -> None:
         """Ask for everything, as a manager does."""
         self.tell(ListLocalObjects())
@@ -136,6 +147,10 @@ class LocalObjectsStage(FilesStage[LocalObjectsMessage]):
     def changes(self, kind: ObjectKind = ObjectKind.SECRET) -> list[ObjectChanged]:
         """Return what changed of objects of ``kind``, by what was told since the last call."""
         return [fact.changed for fact in self.facts(kind) if fact.changed is not None]
+
+    def concerned(self, kind: ObjectKind = ObjectKind.SECRET) -> list[Mark]:
+        """Return up to which marks changes concern, by what was told since the last call."""
+        return [fact.concerns for fact in self.facts(kind) if fact.changed is not None]
 
     def descriptions(self, kind: ObjectKind = ObjectKind.SECRET) -> list[ObjectDescribed]:
         """Return how objects of ``kind`` are held, by what was told since the last call."""

@@ -24,6 +24,8 @@ from actors.messages.holders import (
     HolderIs,
     HolderMessage,
     ListLocalObjects,
+    LocalHolderMessage,
+    LocalReferencesAre,
     Mark,
     ReadObject,
     ReferencesAre,
@@ -190,20 +192,24 @@ def answer(request: ReadObject, *, is_known: bool = True) -> ObjectRead:
     )
 
 
-class FakeFiles(Port[ReadObject | ListLocalObjects]):
+class FakeFiles(Port[LocalHolderMessage]):
     """The holder of local objects: answers every read, and notes how often it was asked to list."""
 
     def __init__(self) -> None:
         self.reads: list[ReadObject] = []
+        self.heard: list[LocalReferencesAre] = []
         self.asked = 0
 
     @override
-    def tell(self, message: ReadObject | ListLocalObjects, /) -> None:
-        if isinstance(message, ReadObject):
-            self.reads.append(message)
-            message.reply_to.tell(answer(message))
-        else:
-            self.asked += 1
+    def tell(self, message: LocalHolderMessage, /) -> None:
+        match message:
+            case ReadObject():
+                self.reads.append(message)
+                message.reply_to.tell(answer(message))
+            case LocalReferencesAre():
+                self.heard.append(message)
+            case ListLocalObjects():
+                self.asked += 1
 
 
 class NodeKeeper(Port[FollowNode]):

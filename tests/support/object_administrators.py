@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -54,6 +56,10 @@ class Administrator(ABC):
     def comes_back(self) -> None:
         """Have everybody reach them again."""
 
+    @abstractmethod
+    def unnoticed(self) -> AbstractContextManager[None]:
+        """Have nobody be told for a while what changes: who wants to know it has to look."""
+
     def _document(self, name: str, namespace: str, data: dict[str, str]) -> JsonObject:
         data = {key: hidden(each) for key, each in data.items()}
         if self.kind is ObjectKind.SECRET:
@@ -94,6 +100,13 @@ class ApiAdministrator(Administrator):
     def comes_back(self) -> None:
         self._api.come_back()
 
+    @override
+    @contextmanager
+    def unnoticed(self) -> Iterator[None]:
+        self._api.watches.pause()
+        yield
+        self._api.watches.resume()
+
 
 class FileAdministrator(Administrator):
     """Somebody who writes files, which gives each object that is made anew another UID."""
@@ -104,6 +117,7 @@ class FileAdministrator(Administrator):
         self._play = play
         self._tower = tower
         self._uids = 0
+        self._is_unnoticed = False
 
     @override
     def remove(self, name: str) -> None:
@@ -119,6 +133,13 @@ class FileAdministrator(Administrator):
     def comes_back(self) -> None:
         self._path.with_name("elsewhere").rename(self._path)
         self._notices()
+
+    @override
+    @contextmanager
+    def unnoticed(self) -> Iterator[None]:
+        self._is_unnoticed = True
+        yield
+        self._is_unnoticed = False
 
     @override
     def write(self, document: JsonObject) -> None:
@@ -140,5 +161,6 @@ class FileAdministrator(Administrator):
         return self._path / f"{namespace}-{name}.json"
 
     def _notices(self) -> None:
-        self._tower.notice()
-        self._play.advance(0.3)
+        if not self._is_unnoticed:
+            self._tower.notice()
+            self._play.advance(0.3)

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from actors.kernel import Key, Port, SupervisorSpec
 from actors.messages.api import CallApi
-from actors.messages.holders import HolderIs
+from actors.messages.holders import HolderIs, LocalReferencesAre
 from actors.messages.node import FollowNode
 from actors.messages.objects import (
     Change,
@@ -76,6 +76,7 @@ class ObjectsWorld(World):
         *(Subscribe, FollowNode, Watch, Unwatch, CallApi),
         *(RegisterPod, UnregisterPod, FollowObjects, UnfollowObjects),
         HolderIs,
+        LocalReferencesAre,
     )
 
     def __init__(self, telling: Telling, settings: Settings) -> None:

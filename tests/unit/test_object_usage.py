@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from actors.messages.holders import NO_MARK, Mark
-from actors.messages.objects import ObjectValue, ReadVerdict
-from actors.objects.usage import Usage
+from actors.messages.objects import ObjectId, ObjectKind, ObjectValue, Origin, ReadVerdict
+from actors.objects.usage import JointUsage, Usage
 from tests.support.canary import CANARY
 
 
@@ -15,6 +15,12 @@ def version(number: int, **data: bytes) -> ObjectValue:
 
 
 OLD, SAME, NEW = version(1, a=b"1", b=b"2"), version(2, b=b"2", a=b"1"), version(3, a=b"1")
+
+
+DB, TLS = (
+    ObjectId(kind=ObjectKind.SECRET, namespace="shop", name=name, origin=Origin.LOCAL)
+    for name in ("db", "tls")
+)
 
 
 def used_up_to(mark: int) -> Usage:
@@ -80,3 +86,46 @@ def test_what_is_remembered_shows_no_value() -> None:
     usage.concerned(version(1, password=CANARY.encode()), None)
     assert CANARY not in repr(usage)
     assert "password" not in repr(usage)
+
+
+# --- of objects that are looked at together -----------------------------------------------------------
+
+
+def looked_at_up_to(mark: int) -> JointUsage:
+    usage = JointUsage()
+    usage.note_reference(ObjectKind.SECRET, Mark(mark))
+    usage.note_look()
+    return usage
+
+
+def test_a_reference_needs_a_look_until_there_was_one() -> None:
+    usage = looked_at_up_to(5)
+    assert not usage.note_reference(ObjectKind.SECRET, Mark(4))
+    assert not usage.note_reference(ObjectKind.SECRET, Mark(5))
+    assert usage.note_reference(ObjectKind.CONFIG_MAP, Mark(1))
+    assert [usage.note_reference(ObjectKind.SECRET, Mark(6)) for _ in range(2)] == [True] * 2
+    usage.note_look()
+    assert not usage.note_reference(ObjectKind.SECRET, Mark(6))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "concerned"),
+    [(ReadVerdict.STALE, 7), (ReadVerdict.NOT_FOUND, 7), (ReadVerdict.UNUSABLE, 5)],
+)
+def test_before_the_next_look_an_answer_is_use_of_that_object(
+    verdict: ReadVerdict, concerned: int
+) -> None:
+    usage = looked_at_up_to(5)
+    usage.note_answer(DB, Mark(7), verdict)
+    usage.note_answer(DB, Mark(6), verdict)
+    assert (usage.concerned(DB), usage.concerned(TLS)) == (concerned, 5)
+
+
+def test_what_was_answered_is_forgotten_with_the_next_look() -> None:
+    usage = looked_at_up_to(5)
+    usage.note_answer(DB, Mark(4), ReadVerdict.FOUND)
+    assert usage == looked_at_up_to(5)
+    usage.note_reference(ObjectKind.SECRET, Mark(7))
+    usage.note_answer(DB, Mark(7), ReadVerdict.FOUND)
+    usage.note_look()
+    assert usage == looked_at_up_to(7)
