@@ -51,10 +51,9 @@ class ApiPods:
         return self._snapshot
 
     def _known(self, pod: Pod) -> Pod:
+        # By content: an etcd that was restored from a backup gives a version a second time.
         known = self._pods.get(pod.full_name)
-        if known is not None and known.uid == pod.uid and _version(known) == _version(pod) != "":
-            return known
-        return pod
+        return known if known is not None and known == pod else pod
 
 
 def _pod_of(document: JsonObject) -> Pod | str:
@@ -65,7 +64,3 @@ def _pod_of(document: JsonObject) -> Pod | str:
         if not isinstance(metadata.get(name), str) or not metadata[name]:
             return f"a pod without metadata.{name}"
     return Pod.of(document)
-
-
-def _version(pod: Pod) -> str:
-    return (pod.document.get("metadata") or {}).get("resourceVersion") or ""

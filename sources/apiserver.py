@@ -101,8 +101,8 @@ class ApiSource(PooledActor[ApiSourceMessage]):
     ``MirrorsJudged``, ``DescribeSource``; ``TellDue`` from itself.
     Tells: the Node's registrar ``FollowNode``; the keeper of watches ``Watch`` once there is a Node, so
     that nothing is decided about pods of a Node that nobody has seen (rule A2); PodManager
-    ``SourceListed`` when the pods are others than those told last, for the first listing of each
-    life, and for each ``ListPods``.
+    ``SourceListed`` when the pods are others than those told last, once in each life at least, at its
+    start if they are known by then, and for each ``ListPods``.
     Fails when: there is a bug. What the API server tells that is no pod is left out, with a complaint.
 
     Order: each listing is complete, with a higher epoch than the one before. Repetition: a listing may
@@ -124,6 +124,8 @@ class ApiSource(PooledActor[ApiSourceMessage]):
     def started(self) -> None:
         self._listings = Listings(API, self._ports.pod_manager, self.incarnation)
         self._ports.node.tell(FollowNode(subscriber=self._ports.me))
+        if self._memory.listed:
+            self._plan_to_tell()  # an earlier life may have crashed before it told what it took in
 
     @override
     def receive(self, message: ApiSourceMessage, /) -> None:

@@ -35,6 +35,8 @@ class Entry:
     static: Pod | None = None
     mirrors: dict[PodUid, Pod] = field(default_factory=dict)
     """Those of this node that are believed to exist; two only until somebody looks."""
+    shown: set[PodUid] = field(default_factory=set)
+    """Those that the watch shows at present, believed or not."""
     gone: deque[PodUid] = field(default_factory=lambda: deque(maxlen=_GONE_LEN))
     unseen: PodUid | None = None
     """A mirror that an answer showed and the watch did not."""
@@ -94,7 +96,7 @@ class Entry:
             self.caught_up()  # of one name there is one pod
         if pod.uid == self.unseen:
             self.confirmations += 1
-        elif pod.uid not in self.mirrors:
+        elif pod.uid not in self.mirrors and pod.uid not in self.shown:
             self.unseen = pod.uid
         for uid in tuple(self.mirrors):
             if uid != pod.uid:
@@ -136,7 +138,8 @@ class Entry:
             self.origin = (uid, "")
 
     def show(self, pod: Pod) -> None:
-        """Note that the watch shows ``pod``."""
+        """Note that the watch shows ``pod``. Mostly it is late if that is gone: only looks can tell."""
+        self.shown.add(pod.uid)
         if pod.uid in self.gone:
             return
         self.collisions = 0
@@ -232,6 +235,7 @@ class MirrorBook:
         if entry is None:
             return None
         entry.mirrors.pop(uid, None)
+        entry.shown.discard(uid)
         is_static = entry.static is not None and entry.static.uid == uid
         if is_static:
             entry.static = None

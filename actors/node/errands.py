@@ -110,7 +110,7 @@ class Errands:
         sight, facts = self.sight, self.facts
         if facts is None:
             return
-        if sight.is_doubted:
+        if sight.needs_look:
             yield Errand.LOOK, self._look
         elif sight.is_known and sight.node is not None:
             if self.rules.register:

@@ -116,8 +116,8 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
     Fails when: there is a bug. Whatever the API server says is waited out.
 
     A Node that is deleted is registered again at once. What others wrote on it stays. While the watch
-    fails, what it has not told is looked for, and answers to reports tell the rest. An ordered stop
-    says nothing to the API server: as with a kubelet the Lease runs out, and pods outlive the agent.
+    fails, the Node is looked at whenever the machine is, as a kubelet does. An ordered stop says
+    nothing to the API server: as with a kubelet the Lease runs out, and pods outlive the agent.
     """
 
     def __init__(
@@ -177,18 +177,23 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         match fact:
             case ObjectsAre(objects=objects, resource_version=version):
                 sight.listed(objects, version)
-                if self._errands.owes_look:
-                    self._patience.resume(Errand.LOOK)
-                elif not sight.is_doubted:
-                    self._patience.succeeded(Errand.LOOK)
+                self._note_word()
             case WatchEvent(op=op, object=node):
                 sight.changed(op, node)
             case WatchFailed():  # the keeper of watches shows it
                 sight.unwatched()
             case WatchRecovered():
-                sight.is_watched = True
+                sight.watched()
+                self._note_word()
             case _:
                 assert_never(fact)
+
+    def _note_word(self) -> None:
+        """Have looks that failed be over, unless there has to be another: then at once."""
+        if self._errands.owes_look:
+            self._patience.resume(Errand.LOOK)
+        elif not self._errands.sight.needs_look:
+            self._patience.succeeded(Errand.LOOK)
 
     # The machine.
 
@@ -201,7 +206,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         self._errands.facts = facts
         self._errands.found = findings(held, self._memory.failed)
         self._errands.want_report()
-        self._errands.sight.miss()
+        self._errands.sight.age()
         if self._next_look is not None:
             self._next_look.cancel()
         self._next_look = self.after(jittered(self._rules.status_update_frequency, 0.04), LookDue())

@@ -22,15 +22,22 @@ class NodeSight:
     is_known: bool = False
     """Somebody has told whether there is a Node."""
     is_doubted: bool = False
-    """What was told contradicts itself, or nobody tells: look."""
+    """What was told contradicts itself."""
     is_watched: bool = True
     """The watch tells of the Node, or will."""
+    _is_stale: bool = False
+    """Nobody has told of the Node since the machine was looked at last, and no watch will."""
     _newest: int = 0
     """The highest resource version that was told: what is older comes late."""
     _gone: str = ""
     """UID of the last Node that is known to be gone."""
     _is_disturbed: bool = False
     """Something was told since the look began."""
+
+    @property
+    def needs_look(self) -> bool:
+        """Whether only a look at the API server can say how the Node is."""
+        return self.is_doubted or self._is_stale
 
     def listed(self, nodes: Sequence[JsonObject], version: str) -> None:
         """Take a complete listing of the watch, made at ``version``."""
@@ -62,13 +69,18 @@ class NodeSight:
         self.is_doubted = True
 
     def unwatched(self) -> None:
-        """Take it that the watch fails. What is known stays as it was."""
+        """Take it that the watch fails. A Node that is known stays as it was until it is stale."""
         self.is_watched = False
-        self.miss()
+        self._is_stale |= self.node is None
 
-    def miss(self) -> None:
-        """Doubt that there is no Node, unless a watch would tell of one."""
-        self.is_doubted |= not self.is_watched and self.node is None
+    def watched(self) -> None:
+        """Take it that the watch works again, and has told what happened meanwhile."""
+        self.is_watched = True
+        self._is_stale = False
+
+    def age(self) -> None:
+        """Take it that the machine is looked at anew: what no watch tells of is stale."""
+        self._is_stale = not self.is_watched
 
     def looking(self) -> None:
         """Note that a look begins."""
@@ -90,8 +102,8 @@ class NodeSight:
         if self.node is not None and (node is None or uid_of(node) != uid_of(self.node)):
             self._gone = uid_of(self.node)
         self.node = node
-        self.is_doubted &= self.is_known  # before the first word the doubt is only that nobody told
         self.is_known = True
+        self._is_stale = False
         self._is_disturbed = True
         self._newest = max(self._newest, _number(version))
 

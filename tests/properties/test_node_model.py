@@ -119,6 +119,19 @@ class TwoChannels(RuleBasedStateMachine):
             document, version = content
             self.sight.listed([document] if document else [], version)
 
+    @rule()
+    def the_watch_fails(self) -> None:
+        self.sight.unwatched()
+
+    @precondition(lambda self: not self.watch)
+    @rule()
+    def the_watch_works_again(self) -> None:
+        self.sight.watched()
+
+    @rule()
+    def the_machine_is_looked_at(self) -> None:
+        self.sight.age()
+
     @precondition(lambda self: self.answers)
     @rule()
     def an_answer_comes(self) -> None:
@@ -130,7 +143,7 @@ class TwoChannels(RuleBasedStateMachine):
         else:
             self.sight.looked(content)
 
-    @precondition(lambda self: self.sight.is_doubted and not self.answers)
+    @precondition(lambda self: self.sight.needs_look and not self.answers)
     @rule()
     def we_look(self) -> None:
         self.sight.looking()
@@ -139,7 +152,7 @@ class TwoChannels(RuleBasedStateMachine):
     @invariant()
     def once_all_was_told_the_sight_is_the_truth(self) -> None:
         told_all = not self.watch and not self.answers
-        if told_all and not self.sight.is_doubted:
+        if told_all and not self.sight.needs_look:
             assert self.sight.node == self.truth
 
 

@@ -115,6 +115,16 @@ def test_a_relist_without_news_tells_nothing(company: Company) -> None:
     company.told.expect_silence()
 
 
+def test_a_version_that_was_given_twice_hides_no_news(company: Company) -> None:
+    """etcd was restored from a backup, and counts anew from there."""
+    company.hears(all_are(pod("p", "v1", "120"), pod("q")))
+    company.told.drain()
+    company.hears(all_are(pod("p", "v2", "120"), pod("q")))
+    assert company.listed() == ["default/p@v2", "default/q@v1"]
+    company.hears(modified(pod("p", "v3", "120")))
+    assert company.listed() == ["default/p@v3", "default/q@v1"]
+
+
 def test_what_a_relist_does_not_show_is_gone(company: Company) -> None:
     company.hears(all_are(pod("p"), pod("q")))
     company.told.drain()
@@ -206,21 +216,42 @@ def test_what_is_no_pod_is_left_out_and_touches_nobody(company: Company) -> None
     assert company.described().rejected == {"not_a_pod": 2}
 
 
-def test_a_new_life_follows_anew_and_tells_what_it_finds_once(company: Company) -> None:
+def test_a_new_life_tells_at_once_what_is_known_and_follows_anew(company: Company) -> None:
     company.hears(NODE, all_are(pod("p")))
     (before,) = company.told.next().pods
     company.node.drain()
     company.watches.drain()
 
+    # The pods are the same: told all the same, since PodManager may have crashed too.
     company.crash()
+    (after,) = company.told.next().pods
+    assert after is before
     company.node.expect(FollowNode(subscriber=company.me))
     company.hears(NODE)
     company.watches.expect(Watch(target=TARGET, subscriber=company.me))
 
-    # The list is the same: told all the same, since PodManager may have crashed too.
     company.hears(all_are(pod("p")))
-    (after,) = company.told.next().pods
-    assert after is before
+    company.told.expect_silence()
+
+
+def test_a_new_life_tells_nothing_while_nothing_is_known(company: Company) -> None:
+    company.hears(NODE)
+    company.crash()
+    company.told.expect_silence()
+
+
+def test_what_a_crash_kept_from_being_told_is_told_while_the_api_server_is_away(
+    company: Company,
+) -> None:
+    company.hears(NODE, all_are(pod("p"), pod("q")))
+    company.told.drain()
+
+    company.told.is_bad_moment = True
+    company.hears(deleted(pod("q", version="2")))
+    company.play.advance(1.0)
+    company.hears(NODE, WatchFailed(target=TARGET, failure=AWAY))
+    assert company.listed() == ["default/p@v1"]
+    company.told.expect_silence()
 
 
 def test_asked_again_it_tells_again_but_nothing_before_there_is_something(

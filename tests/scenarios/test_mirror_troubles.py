@@ -346,6 +346,25 @@ def test_a_mirror_that_is_called_gone_is_looked_at_once_while_the_watch_is_silen
     assert stage.asked() == ["DELETE web-n1", "GET web-n1"]
 
 
+def test_a_mirror_that_comes_back_from_a_backup_under_its_old_uid_is_looked_at_no_longer(
+    stage: MirrorStage,
+) -> None:
+    stage.serves(FILE, WEB)
+    backup = stage.mirror()
+    stage.removes()
+    stage.settle()
+    assert stage.mirror().uid != backup.uid
+
+    stage.api.watches.break_off()
+    stage.store.bring_back(backup.document)
+    stage.api.watches.mend()
+    stage.advance(60.0)
+    assert stage.described().present == 1
+    stage.asked()
+    stage.advance(3600.0)
+    assert stage.asked() == []
+
+
 def test_a_deleted_mirror_counts_as_gone_though_the_watch_still_shows_it(
     stage: MirrorStage,
 ) -> None:

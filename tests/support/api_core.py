@@ -31,6 +31,7 @@ from tests.support.api_paths import (
     Kind,
     Place,
     is_selected,
+    place_for,
     place_of,
     unsupported_field,
 )
@@ -170,6 +171,13 @@ class ApiCore:
         with self._lock:
             self.history.compact()
             self._pages.forget()
+
+    def bring_back(self, document: JsonObject) -> None:
+        """Have an object as it was, under its old UID, as a backup that is restored does."""
+        with self._lock:
+            place = place_for(document)
+            key = (place.kind, place.namespace, document["metadata"]["name"])
+            self._put(place, self._objects.get(key), dict(document))
 
     # --- each verb -----------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pykka
+from typing_extensions import override
 
 from actors.kernel import ChildSpec, Port, Steps, SupervisorSpec
 from actors.messages.node import FollowNode, NodeIs, NodeUid
@@ -25,11 +26,24 @@ TARGET = pods_of("n1")
 NODE = NodeIs(name="n1", uid=NodeUid("node-1"), is_deleting=False, document={})
 
 
+class PodManagerProbe(Probe[SourceListed]):
+    """Hears listings; whoever tells one at a bad moment crashes over it."""
+
+    is_bad_moment = False
+
+    @override
+    def tell(self, message: SourceListed, /) -> None:
+        if self.is_bad_moment:
+            self.is_bad_moment = False
+            raise RuntimeError("a bad moment")
+        super().tell(message)
+
+
 class Company:
     """See the module."""
 
     def __init__(self) -> None:
-        self.told: Probe[SourceListed] = Probe()
+        self.told = PodManagerProbe()
         self.watches: Probe[Watch] = Probe()
         self.node: Probe[FollowNode] = Probe()
         self.memory = ApiMemory()

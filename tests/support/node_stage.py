@@ -133,6 +133,12 @@ class NodeStage:
         """Tell the registrar which loops of the agent fail."""
         self.play.tell(NODE_REGISTRAR, LoopsAre(failed=names))
 
+    def is_marked_unknown(self) -> None:
+        """Have every condition be Unknown, as the cluster does when nobody renews the Lease."""
+        unknown = [{**each, "status": "Unknown"} for each in self.node["status"]["conditions"]]
+        self.store.change("nodes", "n1", status={"conditions": unknown})
+        self.play.settle()
+
     def goes_down(self, key: Key[Any]) -> None:
         """Crash an actor; its next life begins when time passes."""
         self.play.system.crash(key.path, pykka.ThreadingFuture())

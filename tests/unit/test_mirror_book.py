@@ -156,6 +156,27 @@ def test_a_mirror_that_the_watch_saw_go_before_the_answer_came_is_gone() -> None
     assert not entry.mirrors
 
 
+def test_a_gone_uid_that_the_watch_shows_again_is_seen_once_a_look_confirms_it(
+    book: MirrorBook,
+) -> None:
+    """etcd was restored from a backup, in which the mirror was not gone yet."""
+    entry = entry_of(book)
+    book.replace(API, [])
+    book.replace(API, [mirror()])
+    assert not entry.mirrors
+    learn(entry, LOOK, mirror().document, NODE)
+    learn(entry, LOOK, mirror().document, NODE)
+    assert (entry.unseen, [*entry.mirrors]) == (None, ["m1"])
+
+
+def test_what_the_watch_showed_before_it_went_is_not_seen_any_more(book: MirrorBook) -> None:
+    entry = entry_of(book)
+    book.replace(API, [])
+    learn(entry, LOOK, mirror().document, NODE)
+    learn(entry, LOOK, mirror().document, NODE)
+    assert (entry.unseen, [*entry.mirrors]) == ("m1", ["m1"])
+
+
 def test_only_so_many_gone_uids_are_remembered() -> None:
     entry = Entry(NAME)
     for number in range(20):

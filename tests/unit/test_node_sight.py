@@ -147,29 +147,52 @@ def test_a_look_that_was_overtaken_has_to_be_repeated(sight: NodeSight) -> None:
 def test_a_node_that_no_watch_tells_of_is_looked_for_until_somebody_tells() -> None:
     sight = NodeSight()
     sight.unwatched()
-    assert sight.is_doubted
+    assert sight.needs_look
     sight.looking()
     sight.listed([node("a", 5)], "7")
-    assert not sight.is_doubted
+    assert not sight.needs_look
     sight.looked(None)  # of a moment before
     assert sight.node == node("a", 5)
 
 
-def test_without_a_watch_a_missing_node_is_missed_and_one_that_is_known_is_not(
-    sight: NodeSight,
-) -> None:
+def test_without_a_watch_a_node_is_looked_at_whenever_the_machine_is(sight: NodeSight) -> None:
+    sight.age()
+    assert not sight.needs_look
     sight.unwatched()
-    assert not sight.is_doubted
+    assert not sight.needs_look
+    sight.age()
+    assert sight.needs_look
     sight.looking()
-    sight.looked(None)
-    sight.miss()
-    assert sight.is_doubted
+    sight.looked(node("a", 9))
+    assert not sight.needs_look
 
-    sight.looking()
-    sight.looked(None)
-    sight.is_watched = True
-    sight.miss()
-    assert not sight.is_doubted
+    sight.age()
+    sight.answered(node("a", 10))  # which is as good as a look
+    assert not sight.needs_look
+    sight.age()
+    assert sight.needs_look
+
+
+def test_a_missing_node_is_looked_for_as_soon_as_its_watch_fails(sight: NodeSight) -> None:
+    sight.changed(DELETED, node("a", 9))
+    sight.unwatched()
+    assert sight.needs_look
+
+
+def test_a_watch_that_works_again_has_told_what_there_is(sight: NodeSight) -> None:
+    sight.unwatched()
+    sight.age()
+    sight.watched()
+    assert not sight.needs_look
+    sight.age()
+    assert not sight.needs_look
+
+
+def test_a_watch_that_works_again_ends_no_contradiction(sight: NodeSight) -> None:
+    sight.unwatched()
+    sight.missing()
+    sight.watched()
+    assert sight.needs_look
 
 
 def test_of_versions_that_are_no_numbers_the_last_word_counts(sight: NodeSight) -> None:
