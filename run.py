@@ -1,20 +1,25 @@
-"""Starts the agent: ``python run.py --help``."""
+"""Starts the agent: ``python run.py --help``.
+
+What takes time to import is imported where it is needed: help and mistakes are answered at once, and
+whoever wants the process gone does not wait for it.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
-
-from sources.command_line import parse
-from sources.errors import StartError
+from types import FrameType
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the agent as ``arguments`` say; return an exit code if it cannot even start."""
+    from sources.command_line import parse  # noqa: PLC0415
+    from sources.errors import StartError  # noqa: PLC0415
+
     try:
         line = parse(arguments)
-        # Imported as late as they are needed, so that help and mistakes are answered at once.
         from sources.load_settings import load_settings  # noqa: PLC0415
 
         settings = load_settings(line)
@@ -26,11 +31,18 @@ def main(arguments: Sequence[str]) -> int:
         return error.exit_code
 
 
+def end_at_once(_number: int, _frame: FrameType | None) -> None:
+    """End the process: there is nothing to stop yet."""
+    os._exit(0)
+
+
 if __name__ == "__main__":
-    # Until the agent listens to signals, about a second: Ctrl-C ends the process without a traceback.
+    # Until the agent listens to signals, about a second. To do nothing about the first two would do for
+    # most processes, but process 1 of a container does not get what it has no handler for.
+    signal.signal(signal.SIGTERM, end_at_once)
+    signal.signal(signal.SIGINT, end_at_once)
     # A request to look at the sources again can be dropped, since they will be looked at anyway, and
     # there is nothing to dump yet.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     sys.exit(main(sys.argv[1:]))

@@ -91,8 +91,8 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
     Fails when: it has a bug; the next life begins with nothing and churns nothing.
 
     Decides nothing before the API server's pods are listed, creates nothing without a Node, and leaves
-    alone what a source that has not listed may want. One call in flight per name, a few in all; while
-    the API server does not answer, one in all. Deletes one UID, never a name.
+    alone what a source may want that has not listed, or only provisionally. One call in flight per
+    name, a few in all; while the API server does not answer, one in all. Deletes one UID, never a name.
     """
 
     def __init__(self, node_name: str, ports: MirrorPorts, memory: MirrorMemory) -> None:
@@ -116,9 +116,9 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
     @override
     def receive(self, message: MirrorKeeperMessage, /) -> None:
         match message:
-            case PodsAre(source=source, pods=pods):
-                self._note_listing(source)
-                self._touch(self._book.replace(source, pods))
+            case PodsAre():
+                self._note_listing(message)
+                self._touch(self._book.replace(message.source, message.pods))
             case PodsChanged(changes=changes):
                 self._touch(self._book.apply(changes))
             case NodeIs() | NodeIsGone():
@@ -137,9 +137,9 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
 
     # --- what it hears ---------------------------------------------------------------------------------
 
-    def _note_listing(self, source: SourceName) -> None:
-        if source not in self._listed:
-            self._listed.add(source)
+    def _note_listing(self, listing: PodsAre) -> None:
+        if listing.source not in self._listed and not listing.is_provisional:
+            self._listed.add(listing.source)
             self._wake_all()  # orphans may have waited for it
 
     def _touch(self, touched: Touched) -> None:

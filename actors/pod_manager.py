@@ -65,7 +65,8 @@ class PodManager(PooledActor[PodManagerMessage]):
     Hears: ``SourceListed`` (coalesced per source), ``Subscribe``, ``Unsubscribe``, ``DescribePods``,
     ``DescribePod``.
     Tells: sources ``ListPods`` when it starts, and ``PodsJudged`` when its verdict on their pods
-    changes; subscribers ``PodsAre`` for the first listing of each source, then ``PodsChanged``.
+    changes; subscribers ``PodsAre`` for the first listing of each source, then ``PodsChanged``, and
+    once more ``PodsAre`` when a source that listed provisionally does so for good.
     Fails when: a listing has a pod that no source should have made; in the next life that pod is
     kept out (``stores/quarantine.py``).
 
@@ -82,6 +83,8 @@ class PodManager(PooledActor[PodManagerMessage]):
         self._memory = memory
         self._ledger = PodLedger(memory.ledger)
         self._epochs: dict[SourceName, Epoch] = {}
+        self._provisional: set[SourceName] = set()
+        """Sources whose last listing was provisional."""
         self._judged: dict[SourceName, PodsJudged] = {}
 
     @override
@@ -116,9 +119,20 @@ class PodManager(PooledActor[PodManagerMessage]):
         quarantine = self._memory.quarantine
         pods = quarantine.admitted(source, listing.pods, partial(_is_harmless, source, now))
         with quarantine.attempt(source, pods):
-            self._publish(source, self._ledger.take(source, pods, now))
+            taken = self._ledger.take(source, pods, now)
+            was_provisional = source in self._provisional
+            self._note_provision(listing)
+            self._publish(source, taken)
+            if was_provisional and not listing.is_provisional:
+                # Though it may have changed nothing: now absence says something.
+                self._tell(self._pods_of(source))
             self._note_epoch(source, listing.epoch)
             self._judge()
+
+    def _note_provision(self, listing: SourceListed) -> None:
+        self._provisional.discard(listing.source)
+        if listing.is_provisional:
+            self._provisional.add(listing.source)
 
     def _note_epoch(self, source: SourceName, epoch: Epoch) -> None:
         last = self._epochs.get(source)
@@ -135,7 +149,7 @@ class PodManager(PooledActor[PodManagerMessage]):
             # Who has another source by now must not be taken for absent, and who went must have
             # left its name; who is revealed comes when all names are free.
             self._tell_changes(source, [c for c in others if c.op is not Op.ADD])
-            self._tell(PodsAre(source=source, pods=self._ledger.served(source)))
+            self._tell(self._pods_of(source))
             changes = [c for c in others if c.op is Op.ADD]
         self._tell_changes(source, changes)
 
@@ -162,7 +176,11 @@ class PodManager(PooledActor[PodManagerMessage]):
     def _subscribe(self, subscriber: Port[PodFact]) -> None:
         self._memory.subscribers[subscriber] = None
         for source in self._epochs:
-            subscriber.tell(PodsAre(source=source, pods=self._ledger.served(source)))
+            subscriber.tell(self._pods_of(source))
+
+    def _pods_of(self, source: SourceName) -> PodsAre:
+        pods, is_provisional = self._ledger.served(source), source in self._provisional
+        return PodsAre(source=source, pods=pods, is_provisional=is_provisional)
 
     def _described(self) -> PodsDescribed:
         index = self._ledger.index

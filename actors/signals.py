@@ -36,11 +36,12 @@ class Signals:
         self._descriptor_before = -1
 
     def __enter__(self) -> Self:
-        for number in HANDLED:
-            signal.signal(number, _leave_it)
+        # The descriptor first: a signal that comes in between is told to one handler or the other.
         self._descriptor_before = signal.set_wakeup_fd(
             self._writer.fileno(), warn_on_full_buffer=False
         )
+        for number in HANDLED:
+            signal.signal(number, _leave_it)
         return self
 
     def __exit__(

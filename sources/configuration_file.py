@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 
 from actors.messages.pods import JsonObject
 from sources.configuration_types import Part
-from sources.errors import UsageError
+from sources.errors import StartError, UsageError
 from sources.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
 from sources.manifests.document import Document, DocumentError
 from sources.manifests.findings import quoted, shown
@@ -38,11 +38,14 @@ class ConfigurationFile:
 
 
 def read_configuration(path: Path) -> ConfigurationFile:
-    """Return what the file at ``path`` sets. Raises ``UsageError`` when it cannot be read or is wrong."""
+    """Return what the file at ``path`` sets.
+
+    Raises ``StartError`` when it cannot be read, which may be over soon, ``UsageError`` when it is wrong.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"cannot read the configuration file {path}: {error.strerror}") from None
+        raise StartError(f"cannot read the configuration file {path}: {error.strerror}") from None
     try:
         return _decoded(data, path.absolute().parent)
     except (ValueError, DocumentError) as error:
@@ -53,12 +56,12 @@ def read_drop_ins(folder: Path) -> Iterator[ConfigurationFile]:
     """Yield what each ``*.conf`` below ``folder`` sets, in the order of their names.
 
     Sub-folders are walked into where their name sorts, and everything else is left alone, as kubelets
-    do. Raises ``UsageError`` when the folder or a file cannot be read.
+    do. Raises ``StartError`` when the folder or a file cannot be read, ``UsageError`` when one is wrong.
     """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        raise UsageError(f"cannot read the drop-in folder {folder}: {error.strerror}") from None
+        raise StartError(f"cannot read the drop-in folder {folder}: {error.strerror}") from None
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             yield from read_drop_ins(Path(entry))

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 
 class StartError(Exception):
-    """The machine does not let the agent start: a port in use, a directory that is not writable.
+    """The machine does not let the agent start: a port in use, a file that cannot be read.
 
     Trying again later, or elsewhere, may help. The text is one sentence without a full stop.
     """
@@ -19,6 +19,6 @@ class StartError(Exception):
 
 
 class UsageError(StartError):
-    """The command line or the configuration file is wrong: trying again cannot help."""
+    """The command line or the configuration file is wrong: somebody has to mend it first."""
 
     exit_code: ClassVar[int] = 2

@@ -49,7 +49,7 @@ class FileSourceRules:
     check_frequency: Seconds
     """Time between two scans."""
     clear_on_missing: bool
-    """A path that vanishes takes its pods with it, as in a kubelet."""
+    """A path that is missing has no pods, even if it had some, as in a kubelet."""
     manifests: ManifestRules
 
 
@@ -68,7 +68,7 @@ class FileSource(Actor[FileSourceMessage]):
     Hears: ``FilesNoticed`` and ``WatchLost`` from its watch, ``LookDue`` and ``WatchDue`` from its
     timers, ``Rescan``, ``ListPods``, ``PodsJudged``, ``MirrorsJudged``, ``DescribeSource``.
     Tells: PodManager ``SourceListed`` when the pods are others than those told last, for the first
-    look of each life, and for each ``ListPods``.
+    look of each life, and for each ``ListPods``; provisionally as long as the path never was there.
     Fails when: there is a bug. Whatever is in the directory is a verdict.
 
     Order: one look after the other, each listing complete, with a higher epoch than the one before.
@@ -103,9 +103,11 @@ class FileSource(Actor[FileSourceMessage]):
         match message:
             case FilesNoticed() | LookDue() | Rescan() | WatchLost() | WatchDue():
                 self._files.hear(message)
-                self._listings.tell_if_new(self._memory.state.served)
+                state = self._memory.state
+                self._listings.tell_if_new(state.served, is_provisional=state.is_provisional)
             case ListPods():
-                self._listings.tell(self._memory.state.served)
+                state = self._memory.state
+                self._listings.tell(state.served, is_provisional=state.is_provisional)
             case PodsJudged() | MirrorsJudged():
                 self._memory.board.hear(message)
                 self._files.log_verdicts()

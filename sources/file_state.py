@@ -71,4 +71,11 @@ class FileState(Generic[T]):
     """What the last listing held."""
     served: tuple[T, ...] | None = None
     """What the files describe, as far as it is served; None until the first listing is complete."""
+    is_provisional: bool = False
+    """Nothing is served because the path never was there: that of an earlier process may have been."""
     verdicts: tuple[ManifestVerdict, ...] = ()
+
+    @property
+    def never_listed(self) -> bool:
+        """Whether what the path holds was never seen as a whole."""
+        return self.served is None or self.is_provisional

@@ -62,36 +62,47 @@ def judge(
 ) -> Judgement[T]:
     """Return what becomes of ``state`` when the manifest path looks like ``listing`` at ``now``.
 
-    A path that cannot be listed changes nothing, except that a missing one is an empty one if it was
+    A path that cannot be listed changes nothing, except that a missing one is taken as empty if it was
     never listed before (scenario 1: a source is not held up by a directory that is not there yet) or
-    if ``clear_on_missing`` asks for a kubelet's way (rule F4).
+    if ``clear_on_missing`` asks for a kubelet's way (rule F4). Unasked, that is provisional.
 
     A single file that cannot be used is listed like a directory with one bad file: a verdict and no
     pods. A kubelet holds back the whole listing instead (F10), and with it, for as long as the file
     stays bad, everything that waits for the source to be ready (K27).
     """
     error = "does not exist" if listing == Listed(entries=(), single=True) else ""
+    is_provisional = False
     if isinstance(listing, Unlistable):
         error = listing.reason
-        if not listing.missing or (state.served is not None and not clear_on_missing):
+        if not listing.missing or not (state.never_listed or clear_on_missing):
             return Judgement(state=replace(state, moving={}, gone={}), error=error)
-        listing = Listed(entries=())
+        error += ", taken as empty"
+        listing, is_provisional = Listed(entries=()), not clear_on_missing
     settled = state.served is not None and not state.moving and not state.gone
-    if settled and listing.entries is state.entries:
+    same = listing.entries is state.entries and is_provisional == state.is_provisional
+    if settled and same:
         return Judgement(state=state, error=error)
-    return _Look(state, decode, admit, now).judgement(listing, error)
+    look = _Look(state, decode, admit, now, is_provisional=is_provisional)
+    return look.judgement(listing, error)
 
 
 class _Look(Generic[T]):
     """One judgement in the making: the records that it will leave, and what has to be awaited."""
 
     def __init__(
-        self, state: FileState[T], decode: Decode[T], admit: Admit[T], now: Timestamp
+        self,
+        state: FileState[T],
+        decode: Decode[T],
+        admit: Admit[T],
+        now: Timestamp,
+        *,
+        is_provisional: bool,
     ) -> None:
         self._state = state
         self._decode = decode
         self._admit = admit
         self._now = now
+        self._is_provisional = is_provisional
         self._records: dict[str, FileRecord[T]] = {}
         self._moving: dict[str, Timestamp] = {}
         self._gone: dict[str, Timestamp] = {}
@@ -212,23 +223,26 @@ class _Look(Generic[T]):
         claims = {name: record.good for name, record in records.items() if record.good is not None}
         # The last in name order wins, as in a kubelet (F12).
         lost = lost_claims((name, claims[name]) for name in reversed(claims))
+        # Whoever misses a thing in the first listing takes it for removed.
+        is_complete = not self._waits or not self._state.never_listed
+        things = (thing for name, thing in claims.items() if name not in lost)
         return FileState(
             records=records,
             moving=self._moving,
             gone=self._gone,
             entries=listing.entries,
-            served=self._served(thing for name, thing in claims.items() if name not in lost),
+            served=self._served(things) if is_complete else self._state.served,
+            is_provisional=self._is_provisional if is_complete else self._state.is_provisional,
             verdicts=tuple(_verdict(record, lost.get(name)) for name, record in records.items()),
         )
 
-    def _served(self, things: Iterable[T]) -> tuple[T, ...] | None:
+    def _served(self, things: Iterable[T]) -> tuple[T, ...]:
         before = self._state.served
-        if before is None and self._waits:
-            return None  # whoever misses a thing in the first listing takes it for removed
         # Not in the order of the files: renaming one changes nothing.
         served = tuple(sorted(things, key=_place))
-        same = before is not None and len(before) == len(served) and all(map(is_, before, served))
-        return before if same else served
+        if before is not None and len(before) == len(served) and all(map(is_, before, served)):
+            return before
+        return served
 
 
 def _place(thing: Claimant) -> tuple[str, str, str]:

@@ -16,18 +16,23 @@ class Listings:
         self._source = source
         self._pod_manager = pod_manager
         self._told: tuple[Pod, ...] | None = None
+        self._told_provisionally = False
         self.epoch = Epoch(incarnation, 0)
         """Of the last one."""
 
-    def tell(self, pods: tuple[Pod, ...] | None) -> None:
+    def tell(self, pods: tuple[Pod, ...] | None, *, is_provisional: bool = False) -> None:
         """Tell ``pods``; nothing is told while they are not known."""
         if pods is None:
             return
         self.epoch = self.epoch._replace(sequence=self.epoch.sequence + 1)
-        self._told = pods
-        self._pod_manager.tell(SourceListed(source=self._source, epoch=self.epoch, pods=pods))
+        self._told, self._told_provisionally = pods, is_provisional
+        self._pod_manager.tell(
+            SourceListed(
+                source=self._source, epoch=self.epoch, pods=pods, is_provisional=is_provisional
+            )
+        )
 
-    def tell_if_new(self, pods: tuple[Pod, ...] | None) -> None:
-        """Tell ``pods`` unless they are the identical tuple that was told last."""
-        if pods is not self._told:
-            self.tell(pods)
+    def tell_if_new(self, pods: tuple[Pod, ...] | None, *, is_provisional: bool = False) -> None:
+        """Tell ``pods`` unless they are the identical tuple that was told last, as provisionally."""
+        if pods is not self._told or is_provisional != self._told_provisionally:
+            self.tell(pods, is_provisional=is_provisional)

@@ -61,7 +61,8 @@ def load_settings(line: CommandLine) -> Settings:
     """Return the settings that ``line`` and the files that it names amount to.
 
     Reads the configuration files, and looks whether the manifest path is something to read manifests
-    from. The kubeconfig is left to those who use it: static pods run without it. Raises ``UsageError``.
+    from. The kubeconfig is left to those who use it: static pods run without it. Raises ``UsageError``,
+    and ``StartError`` when a configuration file cannot be read.
     """
     _check_contradictions(line)
     files = [read_configuration(line.config)] if line.config else []

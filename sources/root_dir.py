@@ -6,7 +6,7 @@ import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,7 @@ def root_dir(path: Path) -> Iterator[None]:
 
     Raises ``StartError`` when one of these is refused. A directory that exists keeps its mode and owner.
     The lock is the kernel's: it goes with the process, however that ends, and the file that it is on
-    stays, with the process ID of its last owner.
+    stays, with the process ID of its last owner if the disk was not full.
     """
     _prepare(path)
     descriptor = _open(path / LOCK_FILE)
@@ -61,5 +61,8 @@ def _lock(descriptor: int, path: Path) -> None:
         ) from None
     except OSError as error:
         raise StartError(f"cannot lock {path / LOCK_FILE}: {error.strerror}") from None
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, f"{os.getpid()}\n".encode())
+    with suppress(
+        OSError
+    ):  # only a hint, for the sentence above: a full disk is no reason to stay away
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())

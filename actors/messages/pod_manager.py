@@ -16,7 +16,8 @@ from actors.messages.sources import SourceListed
 class PodsAre:
     """The served pods of one source, complete.
 
-    Told when a subscriber is new, and for the first listing of each source in a life of PodManager.
+    Told when a subscriber is new, for the first listing of each source in a life of PodManager, and for
+    the first that is not provisional.
     A subscriber replaces what it knows of this source and of no other: absence means removal only
     within a source that has listed. It keeps one pod for each UID: one that it knew of another
     source is of this one from here on. After a crash of PodManager a pod that its source dropped is
@@ -25,6 +26,9 @@ class PodsAre:
 
     source: SourceName
     pods: tuple[Pod, ...]
+    is_provisional: bool = False
+    """The source has not seen yet what it lists from: nothing that cannot be undone may follow from
+    the absence of a pod that an earlier life of the agent knew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,6 +90,9 @@ class SourceListed:
     source: SourceName
     epoch: Epoch
     pods: tuple[Pod, ...]
+    is_provisional: bool = False
+    """There was nothing to list from yet, which is taken as an empty listing: it holds up nobody, and
+    does not say that what an earlier life of the agent left behind is wanted no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,10 +145,10 @@ class SourceDescribed:
 
     name: SourceName
     ready: bool
-    """It has listed at least once."""
+    """It has listed at least once, be it provisionally."""
     epoch: Epoch
     last_listed: Timestamp | None
-    """When it last looked and could tell what it saw."""
+    """When it last looked and could tell what it saw; None as long as it never could."""
     rejected: Mapping[RejectReason, int]
     """How many manifests were refused since the process began, by reason."""
     error: str

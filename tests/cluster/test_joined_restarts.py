@@ -10,7 +10,7 @@ from tests.support.api_client import ApiClient
 from tests.support.api_subjects import PODS, create, owner, pod
 from tests.support.api_users import NODE
 from tests.support.cluster import Cluster
-from tests.support.joined_agent import NODE_NAME, JoinedAgent, Onlooker
+from tests.support.joined_agent import NODE_NAME, PLENTY, JoinedAgent, Onlooker
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -68,13 +68,42 @@ def test_a_mirror_of_a_source_that_is_configured_no_more_is_removed(
     agent.joins()
     mirrors = onlooker.mirrors()
     agent.dies()
+    leave_mirror_of_url(onlooker, cluster)
+    assert {*onlooker.mirrors()} == {"web-n1", "from-url-n1"}
+
+    agent.start_on_manifests()
+    eventually(lambda: onlooker.mirrors() == mirrors)
+
+
+def test_mirrors_outlive_a_start_before_the_manifest_path_is_there(
+    agent: JoinedAgent, onlooker: Onlooker, cluster: Cluster
+) -> None:
+    agent.serve("web")
+    agent.serve("shop")
+    agent.joins()
+    mirrors = onlooker.mirrors()
+    agent.dies()
+    leave_mirror_of_url(onlooker, cluster)
+    elsewhere = agent.manifests.rename(agent.manifests.with_name("elsewhere"))
+
+    agent.joins()
+    taken = f"[+]source/file ok: {agent.manifests} does not exist, taken as empty"
+    assert taken in agent.get("/readyz?verbose")[1].splitlines()
+    # It has looked whose each of the three is.
+    eventually(lambda: onlooker.mirrors() == mirrors, PLENTY)
+
+    (elsewhere / "shop.yaml").unlink()
+    elsewhere.rename(agent.manifests)
+    eventually(lambda: onlooker.mirrors() == {"web-n1": mirrors["web-n1"]})
+    assert agent.requests("POST") == 0
+    assert agent.requests("DELETE") == 2
+
+
+def leave_mirror_of_url(onlooker: Onlooker, cluster: Cluster) -> None:
+    """Have the node leave a mirror behind of a pod that came from a URL."""
     node = onlooker.admin.get("nodes", NODE_NAME)
     orphan = pod("from-url-n1")
     orphan["metadata"]["annotations"] = {CONFIG_MIRROR: "h1", "kubernetes.io/config.source": "http"}
     orphan["metadata"]["ownerReferences"] = [owner(node["metadata"]["uid"])]
     with ApiClient(cluster.access(NODE)) as as_node:
         as_node.handle(create(PODS, orphan))
-    assert {*onlooker.mirrors()} == {"web-n1", "from-url-n1"}
-
-    agent.start_on_manifests()
-    eventually(lambda: onlooker.mirrors() == mirrors)

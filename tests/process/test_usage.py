@@ -32,7 +32,6 @@ def test_a_question_about_the_program_is_answered(flag: str, shown: str) -> None
     ("arguments", "said"),
     [
         (["--no-such-flag"], "actorlet: No such option '--no-such-flag' (--help lists the flags)"),
-        (["--config=/none"], "actorlet: cannot read the configuration file /none: No such file or"),
         (["--config=/dev/null"], "actorlet: /dev/null: there is no document"),
         (["--hostname-override=a_b"], "actorlet: 'a_b' cannot be the name of a node: letters, dig"),
         (["--pod-manifest-path=/dev/null"], "actorlet: the manifest path /dev/null is a device; i"),
@@ -40,7 +39,23 @@ def test_a_question_about_the_program_is_answered(flag: str, shown: str) -> None
     ],
 )
 def test_wrong_usage_is_one_sentence_and_code_2(arguments: list[str], said: str) -> None:
-    ended = run(*arguments)
-    assert (ended.returncode, ended.stdout) == (2, "")
+    assert_is_refused(run(*arguments), 2, said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--config=/none"], "actorlet: cannot read the configuration file /none: No such file or"),
+        (["--config=/proc"], "actorlet: cannot read the configuration file /proc: Is a directory"),
+        (["--config-dir=/none"], "actorlet: cannot read the drop-in folder /none: No such file or"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence_and_code_1(arguments: list[str], said: str) -> None:
+    # It may be there a moment later: a late mount, a tool that swaps it.
+    assert_is_refused(run(*arguments), 1, said)
+
+
+def assert_is_refused(ended: subprocess.CompletedProcess[str], code: int, said: str) -> None:
+    assert (ended.returncode, ended.stdout) == (code, "")
     assert ended.stderr.startswith(said)
     assert ended.stderr.count("\n") == 1

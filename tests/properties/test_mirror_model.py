@@ -109,6 +109,11 @@ class MirrorModel(RuleBasedStateMachine):
         self.statics.pop(name, None)
         self.lists(PLACES[name])
 
+    @rule(source=st.sampled_from([FILE, HTTP]))
+    def a_source_has_nothing_to_list_from_yet(self, source: SourceName) -> None:
+        if source not in self.listed:
+            self.stage.takes_for_empty(source)
+
     @rule()
     def the_keeper_crashes(self) -> None:
         self.stage.crashes()

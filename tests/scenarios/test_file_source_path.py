@@ -31,13 +31,33 @@ def test_scenario_1_a_missing_path_is_an_empty_listing(runtime: Runtime, path: P
     with file_source_stage(path, runtime) as files:
         assert files.listings() == [[]]
         described = files.described()
-        assert described.ready
-        assert described.error == f"{path} does not exist"
+        assert (described.ready, described.last_listed) == (True, None)
+        assert described.error == f"{path} does not exist, taken as empty"
 
         # It is made, and filled.
         with_a_pod(files)
         assert files.verdicts() == {"web.yaml": Verdict.ACCEPTED}
         assert files.described().error == ""
+
+
+def test_what_is_told_of_a_path_is_provisional_until_it_is_there(
+    runtime: Runtime, path: Path
+) -> None:
+    with file_source_stage(path, runtime) as files:
+        files.scans()
+        files.asks_for_listing()
+        files.crashes()
+        assert {listing.is_provisional for listing in files.told.drain()} == {True}
+
+        # An empty directory is another thing than none, though it has as few pods.
+        path.mkdir()
+        files.notices()
+        assert [(told.pods, told.is_provisional) for told in files.told.drain()] == [((), False)]
+
+        shutil.rmtree(path)
+        files.notices()
+        files.asks_for_listing()
+        assert [told.is_provisional for told in files.told.drain()] == [False]
 
 
 def test_scenario_2_the_birth_of_a_missing_directory_is_watched_for(path: Path) -> None:

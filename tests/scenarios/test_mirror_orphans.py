@@ -56,6 +56,22 @@ def test_nothing_is_an_orphan_while_its_source_has_not_listed(stage: MirrorStage
     assert stage.mirrors() == ["mail-n1: mail-1"]
 
 
+def test_nothing_is_an_orphan_while_its_source_has_only_listed_provisionally(
+    stage: MirrorStage,
+) -> None:
+    stage.watches()
+    stage.takes_for_empty(FILE)
+    stage.serves(HTTP)
+    stage.crashes()
+    stage.advance(60.0)
+    # The other source is not held up.
+    assert stage.mirrors() == ["web-n1: web-1"]
+    stage.asked()
+
+    stage.serves(FILE, SHOP)
+    assert sorted(stage.asked()) == ["DELETE web-n1", "POST shop-n1"]
+
+
 def test_a_source_that_lists_in_time_saves_the_looks(stage: MirrorStage) -> None:
     stage.watches()
     stage.advance(4.0)

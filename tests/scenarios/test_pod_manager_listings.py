@@ -175,6 +175,35 @@ def test_each_source_has_a_first_listing_of_its_own(manager: PodManagerStage) ->
 # --- subscribers -----------------------------------------------------------------------------------------
 
 
+def test_a_source_that_lists_provisionally_is_told_of_again_once_it_lists_for_good(
+    manager: PodManagerStage,
+) -> None:
+    early = manager.subscriber()
+    manager.takes_for_empty(FILE)
+    late = manager.subscriber()
+    manager.takes_for_empty(FILE)
+    assert (early.heard(), late.heard()) == (["file may be"], ["file may be"])
+    assert manager.described().listed == {FILE}
+
+    # Who is in the listing is there before anybody may take the others for gone.
+    manager.lists(FILE, make_pod("a"))
+    assert early.heard() == late.heard() == ["file: ADD a", "file are a"]
+    manager.lists(FILE)
+    assert early.heard() == ["file: REMOVE a"]
+    assert manager.subscriber().heard() == ["file are"]
+
+
+def test_that_a_listing_was_provisional_outlives_a_crash_with_the_source(
+    manager: PodManagerStage,
+) -> None:
+    subscriber = manager.subscriber()
+    manager.takes_for_empty(FILE)
+    manager.crashes()
+    manager.takes_for_empty(FILE)
+    manager.lists(FILE)
+    assert subscriber.heard() == ["file may be", "file may be", "file are"]
+
+
 def test_a_late_subscriber_gets_the_present_state_first(manager: PodManagerStage) -> None:
     manager.lists(FILE, WEB)
     manager.lists(HTTP)

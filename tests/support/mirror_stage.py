@@ -216,6 +216,13 @@ class MirrorStage:
         epoch = Epoch(1, self._epochs[source])
         self.play.tell(POD_MANAGER, SourceListed(source=source, epoch=epoch, pods=pods))
 
+    def takes_for_empty(self, source: SourceName) -> None:
+        """Have a static source list nothing, since what it lists from never was there."""
+        self._epochs[source] += 1
+        epoch = Epoch(1, self._epochs[source])
+        listed = SourceListed(source=source, epoch=epoch, pods=(), is_provisional=True)
+        self.play.tell(POD_MANAGER, listed)
+
     def settle(self) -> None:
         """Let everything follow that needs no time: the hands on the store wait for nothing."""
         self.play.settle()

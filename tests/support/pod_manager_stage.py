@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pykka
 
@@ -28,7 +29,7 @@ class Listener(Probe[PodFact]):
     """A subscriber, and what it heard in words."""
 
     def heard(self) -> list[str]:
-        """Return what was told since the last call: ``file are a b``, ``file: REMOVE a, ADD c``."""
+        """Return what was told since the last call: ``file are a``, ``file: ADD b``, ``file may be``."""
         return [_words(fact) for fact in self.drain()]
 
 
@@ -62,6 +63,10 @@ class PodManagerStage:
     def lists(self, source: SourceName, *pods: Pod) -> None:
         """Have ``source`` list ``pods``, and let everything that follows happen."""
         self.play.tell(POD_MANAGER, self.listing(source, *pods))
+
+    def takes_for_empty(self, source: SourceName) -> None:
+        """Have ``source`` list nothing, since what it lists from never was there."""
+        self.play.tell(POD_MANAGER, replace(self.listing(source), is_provisional=True))
 
     def restarts(self, source: SourceName) -> None:
         """Begin the next life of ``source``."""
@@ -126,6 +131,7 @@ def _describe_pods(reply_to: Port[PodsDescribed]) -> DescribePods:
 
 def _words(fact: PodFact) -> str:
     if isinstance(fact, PodsAre):
-        return " ".join([fact.source, "are", *(pod.name for pod in fact.pods)])
+        verb = "may be" if fact.is_provisional else "are"
+        return " ".join([fact.source, verb, *(pod.name for pod in fact.pods)])
     changes = ", ".join(f"{change.op} {change.pod.name}" for change in fact.changes)
     return f"{fact.source}: {changes}"

@@ -63,6 +63,13 @@ def test_the_unit_and_a_kubelet_are_never_up_together() -> None:
     assert "kubelet.service" in settings_of_unit("After")
 
 
+def test_the_unit_never_gives_up() -> None:
+    # A configuration that cannot be used for a moment, code 2 included, costs a node that moment.
+    assert settings_of_unit("Restart") == ["always"]
+    assert settings_of_unit("StartLimitIntervalSec") == ["0"]
+    assert settings_of_unit("RestartPreventExitStatus") == []
+
+
 def test_the_unit_gives_exec_plugins_a_home_that_is_made_and_visible() -> None:
     (home,) = [each for each in settings_of_unit("Environment") if each.startswith("HOME=")]
     made = [f"HOME=%S/{name}" for name in settings_of_unit("StateDirectory")]

@@ -191,7 +191,39 @@ def test_a_path_that_is_missing_at_first_is_an_empty_listing(desk: Desk) -> None
     seen = desk.hears(MISSING)
 
     assert seen.served == ()
-    assert seen.error == "does not exist"
+    assert seen.error == "does not exist, taken as empty"
+
+
+def test_what_a_path_held_that_is_missing_at_first_is_known_once_it_is_listed(desk: Desk) -> None:
+    missing = [desk.hears(MISSING, at=at).state for at in (0, 60)]
+    assert [state.is_provisional for state in missing] == [True, True]
+
+    empty = desk.sees(at=120).state
+    assert (empty.served, empty.is_provisional) == ((), False)
+
+    # From here on it is one that went away.
+    gone = desk.hears(MISSING, at=180)
+    assert (gone.state.is_provisional, gone.error) == (False, "does not exist")
+
+
+def test_a_path_that_came_late_is_not_listed_before_all_its_files_have_settled(desk: Desk) -> None:
+    # As at the start: a thing that is not in the first listing is taken for removed.
+    desk.hears(MISSING)
+    old, young = manifest("a", "name=a"), manifest("b", "name=b", written=60)
+
+    early = desk.sees(old, young, at=60.01)
+    assert (early.served, early.state.is_provisional) == ((), True)
+    assert early.look_again_in is not None
+
+    settled = desk.sees(old, young, at=60.06)
+    assert (names(settled), settled.state.is_provisional) == (["a", "b"], False)
+
+
+def test_a_path_that_is_missing_at_first_is_empty_for_good_for_who_asks_for_that() -> None:
+    seen = Desk(clear_on_missing=True).hears(MISSING)
+
+    assert (seen.served, seen.state.is_provisional) == ((), False)
+    assert seen.error == "does not exist, taken as empty"
 
 
 def test_a_path_that_is_unreadable_at_first_tells_nothing(desk: Desk) -> None:
@@ -267,7 +299,7 @@ def test_a_missing_path_is_an_empty_one_for_who_asks_for_that() -> None:
     gone = desk.hears(MISSING, at=2)
 
     assert gone.served == ()
-    assert gone.error == "does not exist"
+    assert gone.error == "does not exist, taken as empty"
 
 
 def test_an_unreadable_path_keeps_its_pods_even_then() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -72,6 +75,28 @@ def test_it_is_free_again_once_its_agent_has_gone(tmp_path: Path) -> None:
         assert (tmp_path / LOCK_FILE).read_text() == f"{os.getpid()}\n"
     with root_dir(tmp_path):
         pass
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """Have every write to a file be refused, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_only_costs_the_name_of_who_has_it(tmp_path: Path) -> None:
+    with (
+        no_room(),
+        root_dir(tmp_path / "new"),
+        pytest.raises(StartError, match="another agent uses"),
+        root_dir(tmp_path / "new"),
+    ):
+        pass
+    assert (tmp_path / "new" / LOCK_FILE).read_text() == ""
 
 
 def test_a_lock_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from sources.configuration_file import (
     read_configuration,
     read_drop_ins,
 )
-from sources.errors import UsageError
+from sources.errors import StartError, UsageError
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
@@ -32,11 +32,11 @@ def write(tmp_path: Path) -> Write:
     return written
 
 
-def complaint(path: Path) -> str:
+def complaint(path: Path, code: int = 2) -> str:
     """Return what reading ``path`` fails with."""
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(StartError) as caught:
         read_configuration(path)
-    assert caught.value.exit_code == 2
+    assert caught.value.exit_code == code
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -231,13 +231,13 @@ def test_the_value_of_a_wrong_field_is_not_told(write: Write, body: str) -> None
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none.yaml"
-    assert complaint(path) == (
+    assert complaint(path, code=1) == (
         f"cannot read the configuration file {path}: No such file or directory"
     )
 
 
 def test_a_folder_in_place_of_the_file_is_named(tmp_path: Path) -> None:
-    assert complaint(tmp_path).endswith(": Is a directory")
+    assert complaint(tmp_path, code=1).endswith(": Is a directory")
 
 
 def test_drop_ins_are_read_in_the_order_of_their_names_and_nothing_else_is(tmp_path: Path) -> None:
@@ -250,8 +250,10 @@ def test_drop_ins_are_read_in_the_order_of_their_names_and_nothing_else_is(tmp_p
 
 
 def test_a_missing_drop_in_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"cannot read the drop-in folder .*none: No such file"):
+    said = r"cannot read the drop-in folder .*none: No such file"
+    with pytest.raises(StartError, match=said) as caught:
         list(read_drop_ins(tmp_path / "none"))
+    assert caught.value.exit_code == 1
 
 
 def test_a_wrong_drop_in_is_named(tmp_path: Path) -> None:

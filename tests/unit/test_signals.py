@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
+from itertools import count
+from types import FrameType
 
 import pytest
 
@@ -13,6 +16,8 @@ from actors.messages.units import Seconds
 from actors.signals import HANDLED, NUDGE, Signals
 
 SOON = Seconds(5.0)
+TAKING_OVER = {"signal", "set_wakeup_fd"}
+"""The interpreter's functions by which signals are taken over, one after the other."""
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +26,7 @@ def signals_as_before() -> Iterator[None]:
     numbers = [*HANDLED, signal.SIGUSR2]
     before = {number: signal.getsignal(number) for number in numbers}
     yield
+    sys.setprofile(None)
     for number, handler in before.items():
         signal.signal(number, handler)
 
@@ -31,6 +37,26 @@ def test_a_signal_ends_the_wait(number: signal.Signals) -> None:
         os.kill(os.getpid(), number)
         assert signals.wait(SOON) == number
         assert signals.wait(Seconds(0.0)) is None
+
+
+@pytest.mark.parametrize("turn", range(len(HANDLED) + 1))
+def test_a_signal_in_the_middle_of_taking_over_reaches_who_had_it_before_or_the_wait(
+    turn: int,
+) -> None:
+    before: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _frame: before.append(number))
+    steps = count()
+
+    def interrupt(_frame: FrameType | None, event: str, function: object) -> None:
+        is_step = event == "c_return" and getattr(function, "__name__", "") in TAKING_OVER
+        if is_step and next(steps) == turn:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    sys.setprofile(interrupt)
+    with Signals() as signals:
+        sys.setprofile(None)
+        assert signal.SIGTERM in (*before, signals.wait(Seconds(0.0)))
+    assert next(steps) == len(HANDLED) + 1
 
 
 def test_signals_are_told_one_by_one() -> None:
