@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Protocol
+from urllib.parse import urlsplit
 
 
 class CredentialsError(Exception):
@@ -35,6 +36,11 @@ class Access:
     """URL of the proxy to use; empty for none. May hold a password."""
 
     @property
+    def proxy_place(self) -> str:
+        """``host:port`` of the proxy, without user and password; empty for none."""
+        return urlsplit(self.proxy).netloc.rpartition("@")[2]
+
+    @property
     def connection(self) -> tuple[object, ...]:
         """What a connection is made of: a change needs a new client, a new token does not."""
         return (
@@ -64,3 +70,11 @@ class Credentials(Protocol):
         ``CredentialsError``.
         """
         ...
+
+    @property
+    def trouble(self) -> str:
+        """Why they could not be read when that was last tried; empty when they could.
+
+        Earlier ones may be in use nevertheless. Does not block.
+        """
+        return ""

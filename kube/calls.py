@@ -234,6 +234,7 @@ class ApiCalls(PooledActor[CallsActorMessage]):
             requests=dict(self._memory.requests),
             waiting=len(self._lifelines) + len(self._others),
             in_flight=len(self._in_flight),
+            credentials_trouble=self._sender.credentials_trouble,
         )
 
 

@@ -91,6 +91,8 @@ _IN_WORDS: Final[tuple[tuple[str, str], ...]] = (
     ("tunnel", "the proxy makes no connection to it"),
 )
 """What pyreqwest's causes say somewhere, in lower case, and what it means. The first that fits."""
+_OF_DIALLING: Final = frozenset(words for _, words in _IN_WORDS[:5])
+"""Said of the machine that is dialled: the proxy, where there is one."""
 
 
 class ApiError(Exception):
@@ -130,10 +132,19 @@ class ApiError(Exception):
         return ApiFailure(
             kind=self.kind,
             retry=self.retry,
-            sentence=f"cannot {attempt}{where}: {self.text}",
+            sentence=f"cannot {attempt}{where}: {self._by(access)}",
             status=self.status,
             retry_after=self.retry_after,
         )
+
+    def _by(self, access: Access | None) -> str:
+        """Return the text, and which machine it is about if that is not the server."""
+        proxy = access.proxy_place if access is not None else ""
+        if proxy and self.text in _OF_DIALLING:
+            return f"the proxy {proxy}: {self.text}"
+        if proxy and self.kind is FailureKind.TIMEOUT and not self.status:
+            return f"{self.text}, by way of the proxy {proxy}"
+        return self.text
 
 
 def error_of_answer(

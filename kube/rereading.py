@@ -127,6 +127,12 @@ class RereadCredentials(Credentials):
             return self.reload(refused)
         return latest.access
 
+    @property
+    @override
+    def trouble(self) -> str:
+        reading = self._reading
+        return reading.trouble if reading is not None else ""
+
     def _is_good(self, reading: _Reading) -> bool:
         return reading.found is not None and self._clock.wall() < reading.found.expires
 
@@ -155,8 +161,10 @@ class RereadCredentials(Credentials):
 
     def _run(self, look: Future[_Reading], known: _Reading | None, *, is_refused: bool) -> None:
         end: Callable[[], None]
+        before = self._reading
         try:
             self._reading = reading = self._latest(known, is_refused=is_refused)
+            _log_change(before, reading)
             end = partial(look.set_result, reading)
         except BaseException as error:  # noqa: BLE001  # a bug, for all who wait
             end = partial(look.set_exception, error)
@@ -194,16 +202,19 @@ class RereadCredentials(Credentials):
             found: Found | None = self._read(note)
         except CredentialsError as error:
             trouble = str(error)
-            found = self._still_good(before, trouble)
+            found = before.found if before is not None and self._is_good(before) else None
         now = self._clock.monotonic()
         return _Reading(files=files, read_at=now, found=found, trouble=trouble)
 
-    def _still_good(self, before: _Reading | None, trouble: str) -> Found | None:
-        if before is None or not self._is_good(before):
-            return None
-        if trouble != before.trouble:
-            _log.warning("credentials cannot be read again, keeping the last", reason=trouble)
-        return before.found
+
+def _log_change(before: _Reading | None, after: _Reading) -> None:
+    """Say what is news to who reads the log; when nothing is kept, who is refused says it."""
+    if before is None or before.found is None or before.trouble == after.trouble:
+        return
+    if not after.trouble:
+        _log.info("credentials can be read again", reason_was=before.trouble)
+    elif after.found is not None:
+        _log.warning("credentials cannot be read again, keeping the last", reason=after.trouble)
 
 
 def _has_changed(files: Mapping[Path, Stamp]) -> bool:

@@ -57,6 +57,11 @@ class Sender(Protocol):
         """Return what came of ``request``; ``deadline`` is for all of it, a second try included."""
         ...
 
+    @property
+    def credentials_trouble(self) -> str:
+        """Why credentials could not be read when that was last tried; empty when they could."""
+        return ""
+
 
 @dataclass(frozen=True, slots=True)
 class _Connected:
@@ -96,6 +101,11 @@ class HttpSender(Sender):
         return self._credentials
 
     @property
+    @override
+    def credentials_trouble(self) -> str:
+        return self._credentials.trouble
+
+    @property
     def largest_answer(self) -> int:
         """Bytes of an answer that are read."""
         return self._largest_answer
@@ -107,6 +117,15 @@ class HttpSender(Sender):
             client = sync_client(access, self._user_agent)
             self._connected = connected = _Connected(access.connection, client)
         return connected.client
+
+    def look_again(self, access: Access) -> None:
+        """Have the next request find the server by its name anew, after this one found nobody.
+
+        A client asks for addresses itself, unless the server's certificate is for another name: then it
+        was told one (``kube.clients``).
+        """
+        if access.tls_server_name:
+            self._connected = None
 
 
 class _Exchange:
@@ -165,6 +184,8 @@ class _Exchange:
                 self._codes[-1] = str(response.status)
                 body = self._body(response)
         except (PyreqwestError, TimeoutError) as error:
+            if self._codes[-1] == NO_ANSWER:
+                self._sender.look_again(access)
             raise error_of_transport(error, self._deadline) from error
         return _object(self._request.verb, response.status, response.headers, body)
 

@@ -208,6 +208,12 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
         Flag("--max-pods", _NUMBER, "Pods that the Node says it can take [110].", "maxPods"),
         Flag("--kube-api-qps", _NUMBER, "Requests a second to the API server [50].", "kubeAPIQPS"),
         Flag("--kube-api-burst", _NUMBER, "Requests at once after a pause [100].", "kubeAPIBurst"),
+        Flag(
+            "--sync-frequency",
+            _FREQUENCY,
+            "What nobody read for five times this is watched no longer [1m].",
+            "syncFrequency",
+        ),
     ],
     "Endpoints": [
         Flag("--address", _ADDRESS, "Where the read-only port listens [127.0.0.1].", "address"),
@@ -230,7 +236,6 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
     ],
     "Taken as a kubelet takes them, not served yet": [
         Flag("--bootstrap-kubeconfig", _PATH, "How to get a kubeconfig."),
-        Flag("--sync-frequency", _FREQUENCY, "Time between two syncs of a pod.", "syncFrequency"),
         Flag("--enable-server", _SWITCH, "The TLS server.", "enableServer"),
         Flag("--port", _PORT, "The TLS server's port.", "port"),
         Flag("--cgroup-driver", _TEXT, "cgroupfs or systemd.", "cgroupDriver"),
@@ -266,7 +271,8 @@ class Command(click.Command):
 COMMAND = Command(
     "run.py",
     params=[*FLAGS, _VERSION],
-    help="Runs the pods of this node: a Kubernetes node agent made of supervised actors.",
+    help="Decides which pods this node should run, and shows them: a Kubernetes node agent made of "
+    "supervised actors. It starts no containers yet.",
     epilog="Docs: README.md and docs/. Wrong usage exits with 2, what the machine refuses with 1.",
     options_metavar="[FLAGS]",
     context_settings={

@@ -122,10 +122,11 @@ class FetcherMemory:
         self, wanted: ObjectId, state: ObjectState, now: Seconds, wall: Timestamp
     ) -> ObjectDescribed:
         cached = self.cached
+        is_absent = cached.is_known and cached.value is None and not cached.broken
         known_at = Timestamp(wall - (now - cached.as_of))
         return ObjectDescribed(
             object=wanted,
-            state=state,
+            state=ObjectState.ABSENT if is_absent else state,
             references=self.references or 0,
             uid=cached.value.uid if cached.value else "",
             resource_version=cached.value.resource_version if cached.value else "",

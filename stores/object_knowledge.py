@@ -72,6 +72,11 @@ class ObjectKnowledge:
         return self.is_known or bool(self.flaw)
 
     @property
+    def is_absent(self) -> bool:
+        """Whether it is known that there is none."""
+        return self.is_known and self.value is None and not self.flaw
+
+    @property
     def is_immutable(self) -> bool:
         """Whether the present version says that it will not change."""
         return self.value is not None and self.value.immutable and not self.flaw

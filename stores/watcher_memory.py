@@ -190,13 +190,19 @@ class WatcherMemory:
             since = since or knowledge.confirmed
         return ObjectDescribed(
             object=self.object,
-            state=self.state,
+            state=ObjectState.ABSENT if self._is_absent else self.state,
             uid=value.uid if value else "",
             resource_version=value.resource_version if value else "",
             current_until=since.wall if since else None,
             is_known=knowledge.is_known,
             error=self.error,
         )
+
+    @property
+    def _is_absent(self) -> bool:
+        """Whether pods reference what there is none of, as far as is known. What is listed anew may come."""
+        is_looked_for = self.state in {ObjectState.INITIALISING, ObjectState.STOPPED}
+        return self.knowledge.is_absent and not is_looked_for
 
     @property
     def error(self) -> str:

@@ -40,6 +40,12 @@ def _requests(state: ClusterState) -> Iterable[Metric]:
     if not isinstance(state.calls, Unanswered):
         calls = {("waiting",): state.calls.waiting, ("in_flight",): state.calls.in_flight}
         yield gauge("actorlet_api_calls", "Calls to the API server.", ("state",), calls)
+        yield gauge(
+            "actorlet_credentials_readable",
+            "1 when the credentials for the API server could be read when that was last tried.",
+            (),
+            {(): float(not state.calls.credentials_trouble)},
+        )
 
 
 def _watches(watches: WatchesDescribed) -> Iterable[Metric]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from actors.http.answers import Unanswered
 from actors.http.cluster_state import ClusterState
 from actors.kernel import ActorDescription, CrowdSummary, TreeSummary
+from actors.messages.api import CallsDescribed
 from actors.messages.sources import SourceDescribed
 from actors.messages.units import Timestamp
 from actors.messages.watches import WatchDescribed
@@ -78,26 +79,32 @@ def _readiness(source: SourceDescribed | Unanswered, now: Timestamp) -> Check:
     name = _SOURCE + source.name
     if isinstance(source, Unanswered):
         return Check(name=name, ok=False, text=source.reason)
-    seen = (
-        "not seen yet"
-        if source.last_listed is None
-        else f"seen {max(0.0, now - source.last_listed):.1f} s ago"
-    )
-    text = f"{seen}, {source.error}" if source.error else seen
+    if source.last_listed is not None:
+        seen = f"seen {max(0.0, now - source.last_listed):.1f} s ago"
+    else:
+        seen = "" if source.ready else "not seen yet"
+    text = ", ".join(filter(None, (seen, source.error)))
     return Check(name=name, ok=source.ready, text=text)
 
 
 def api_server(state: ClusterState) -> Check:
-    """Return a check for how we get on with the API server: which it is, as whom, and what is wrong."""
-    calls = state.calls
+    """Return a check for how we get on with the API server: which it is, as whom, and what is wrong.
+
+    Credentials that cannot be read again are said, and nothing fails for it while the last are good.
+    """
     errors = _grouped(_errors(state))
-    if errors:
-        shown, left = errors[:_MOST_ERRORS], len(errors) - _MOST_ERRORS
-        shown += [f"and {left:,} more reasons"] if left > 0 else []
-        return Check(name="api-server", ok=False, text="; ".join(shown))
-    if isinstance(calls, Unanswered) or not calls.server:
-        return Check(name="api-server", ok=True)
-    return Check(name="api-server", ok=True, text=f"{calls.server} as {calls.user}")
+    shown, left = errors[:_MOST_ERRORS], len(errors) - _MOST_ERRORS
+    shown += [f"and {left:,} more reasons"] if left > 0 else []
+    if not isinstance(state.calls, Unanswered):
+        shown = shown or _whom(state.calls)
+        trouble = state.calls.credentials_trouble
+        if trouble and not any(trouble in text for text in shown):
+            shown.append(f"credentials cannot be read again: {trouble}")
+    return Check(name="api-server", ok=not errors, text="; ".join(shown))
+
+
+def _whom(calls: CallsDescribed) -> list[str]:
+    return [f"{calls.server} as {calls.user}"] if calls.server else []
 
 
 def _errors(state: ClusterState) -> Iterator[tuple[str, str]]:
@@ -106,18 +113,27 @@ def _errors(state: ClusterState) -> Iterator[tuple[str, str]]:
         if isinstance(silent, Unanswered):
             yield silent.reason, silent.reason
     if not isinstance(state.calls, Unanswered):
-        yield from ((trouble, trouble) for trouble in state.calls.troubles)
+        yield from ((_reason_of_call(trouble), trouble) for trouble in state.calls.troubles)
     if not isinstance(state.watches, Unanswered):
         failing = (watch for watch in state.watches.watches if watch.error)
-        yield from ((_reason(watch), watch.error) for watch in failing)
+        yield from ((_reason_of_watch(watch), watch.error) for watch in failing)
 
 
-def _reason(watch: WatchDescribed) -> str:
-    """Return why a watch fails, without what it is of: that is another one for each object."""
-    target = watch.target
-    name = target.field_selector.rpartition("=")[2]
-    reason = watch.error.replace(f"{target.path} ({target.field_selector})", "")
-    return reason.replace(f'"{name}"', "")
+def _reason_of_call(trouble: str) -> str:
+    """Return why calls fail. What is forbidden is of each kind of call by itself."""
+    reason = _reason(trouble)
+    return trouble if reason.startswith("forbidden") else reason
+
+
+def _reason_of_watch(watch: WatchDescribed) -> str:
+    """Return why a watch fails, without the name of what it is of: that is another one for each object."""
+    name = watch.target.field_selector.rpartition("=")[2]
+    return _reason(watch.error).replace(f'"{name}"', "")
+
+
+def _reason(sentence: str) -> str:
+    """Return the part behind ``cannot <what> at <server> as <user>: ``, as ``ApiFailure`` has it."""
+    return sentence.partition(": ")[2] or sentence
 
 
 def _grouped(errors: Iterable[tuple[str, str]]) -> list[str]:

@@ -151,6 +151,9 @@ class CallsDescribed:
     waiting: int
     """Calls that wait for the rate limit or for a free thread."""
     in_flight: int
+    credentials_trouble: str = ""
+    """Why the credentials could not be read when that was last tried; empty when they could. Calls go
+    on with earlier ones as long as these are good."""
 
 
 CallsMessage: TypeAlias = CallApi | DescribeCalls

@@ -233,6 +233,8 @@ class ObjectState(StrEnum):
     """Strategy Get: fetched whenever it is read."""
     LOCAL = "local"
     """From a file of this machine."""
+    ABSENT = "absent"
+    """Pods reference it, and there is none, as far as is known: whether it is watched or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

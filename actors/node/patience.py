@@ -47,9 +47,13 @@ class Patience(Generic[E]):
         return self._failures[errand]
 
     def show(self, errand: E, failure: ApiFailure) -> None:
-        """Log a failure, unless one of its kind was the last that was logged."""
-        log = self._log.debug if self._shown.get(errand) is failure.kind else self._log.warning
-        self._shown[errand] = failure.kind
+        """Log a failure, unless one of its kind was the last that was logged.
+
+        What is wrong with the credentials is said by who sends all calls.
+        """
+        log = self._log.debug
+        if failure.kind not in {FailureKind.CREDENTIALS, self._shown.get(errand)}:
+            log, self._shown[errand] = self._log.warning, failure.kind
         log(f"cannot {errand.value}", reason=failure.sentence)
 
     def wait(self, errand: E, failure: ApiFailure) -> None:

@@ -150,8 +150,9 @@ def test_an_object_may_come_after_the_pod_that_references_it(
     shared: JoinedAgent, onlooker: Onlooker, told: EventLog
 ) -> None:
     onlooker.admin.add(using("web", secrets=["late"], config_maps=["late"]))
-    eventually(lambda: is_synced(shared, "late"))
-    eventually(lambda: state(shared, "late", "ConfigMap") == "synced")
+    eventually(lambda: state(shared, "late") == "absent")
+    eventually(lambda: state(shared, "late", "ConfigMap") == "absent")
+    assert shared.metric("actorlet_objects")["Secret absent"] == 1.0
     assert row(shared, "late")["uid"] == ""
     assert told.changes() == []
 
@@ -160,6 +161,7 @@ def test_an_object_may_come_after_the_pod_that_references_it(
     eventually(lambda: told.story("Secret", "late") == [("added", ("password",))])
     eventually(lambda: told.story("ConfigMap", "late") == [("added", ("settings",))])
     assert row(shared, "late")["uid"] == made["metadata"]["uid"]
+    eventually(lambda: is_synced(shared, "late"))
 
 
 def test_an_immutable_object_is_listed_and_watched_no_longer(

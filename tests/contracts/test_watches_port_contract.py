@@ -24,9 +24,9 @@ from actors.messages.watches import (
     WatchRecovered,
     WatchTarget,
 )
-from kube.access import Access
 from kube.watches import WATCHES, WatchesOwnMessage
 from tests.support.api_store import ApiStore
+from tests.support.calls_wire import GivenCredentials
 from tests.support.fake_api import FakeApi
 from tests.support.fake_api_server import FakeApiServer
 from tests.support.probe import Probe
@@ -54,19 +54,6 @@ class Keeper:
     store: ApiStore
 
 
-@dataclass
-class Given:
-    """Credentials that stay as they are."""
-
-    given: Access
-
-    def access(self) -> Access:
-        return self.given
-
-    def reload(self, refused: Access) -> Access:
-        return refused
-
-
 @pytest.fixture(params=["real", "fake"])
 def keeper(request: pytest.FixtureRequest) -> Iterator[Keeper]:
     if request.param == "fake":
@@ -75,7 +62,10 @@ def keeper(request: pytest.FixtureRequest) -> Iterator[Keeper]:
         return
     # Nothing is tried again unless somebody asks.
     rules = quick_rules(first_forbidden_backoff=Seconds(60.0), longest_backoff=Seconds(60.0))
-    with FakeApiServer() as server, watch_stage(Given(server.access()), rules) as watches:
+    with (
+        FakeApiServer() as server,
+        watch_stage(GivenCredentials(server.access()), rules) as watches,
+    ):
         port: Port[WatchesOwnMessage] = watches.stage.port(WATCHES)
         yield Keeper(port, server.store)
 

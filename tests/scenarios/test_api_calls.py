@@ -292,6 +292,19 @@ def test_it_shows_what_is_refused_until_the_same_is_allowed(calls: CallsStage) -
     assert calls.described().troubles == ()
 
 
+def test_it_shows_why_credentials_cannot_be_read_again_while_calls_go_on(
+    calls: CallsStage,
+) -> None:
+    calls.sender.unreadable = "kubeconfig /k is not YAML"
+    calls.calls(A)
+    assert calls.heard() == ["/api/v1/pods: ok"]
+    described = calls.described()
+    assert (described.troubles, described.credentials_trouble) == ((), "kubeconfig /k is not YAML")
+
+    calls.sender.unreadable = ""
+    assert calls.described().credentials_trouble == ""
+
+
 def test_what_goes_wrong_is_still_shown_after_a_crash(calls: CallsStage) -> None:
     calls.sender.outcomes.extend([error(FailureKind.FORBIDDEN, 403), {}])
     calls.calls(create_pod("web"))

@@ -74,13 +74,13 @@ def test_many_slow_messages_in_a_row_are_no_hang() -> None:
     troupe = pooled()
 
     def dawdle(_player: object) -> None:
-        threading.Event().wait(0.1)
+        threading.Event().wait(0.05)
 
-    # Twelve handlers of a tenth of a second each: in one turn they would look like one that hangs.
+    # Together they take 2 s: in one turn they would look like one that hangs.
     with live_stage(
-        SupervisorSpec(name="root", children=(troupe.child(WEB),)), hang_limit=Seconds(0.8)
+        SupervisorSpec(name="root", children=(troupe.child(WEB),)), hang_limit=Seconds(1.5)
     ) as play:
-        for _ in range(12):
+        for _ in range(40):
             play.port(WEB).tell(Do(action=dawdle))
         play.port(WEB).tell(Say(word="done"))
         troupe.diary.expect("web starts 1", "web hears done")

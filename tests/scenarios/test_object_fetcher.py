@@ -450,7 +450,12 @@ class TestWhatTheManagerHears:
 
     def test_what_was_missed_first_is_added_as_known(self, stage: FetcherStage) -> None:
         stage.read()
-        assert stage.news() == ["cached known"]
+        assert stage.news() == ["absent known"]
+        # What comes and is broken is there.
+        stage.store.add({**secret(), "data": {"a": "hunter2!"}})
+        stage.read()
+        assert stage.news() == ["cached known with an error"]
+        stage.store.remove("secrets", "shop", "s1")
         stage.store.add(secret(a="1"))
         stage.read()
         assert stage.news() == ["added a"]

@@ -47,7 +47,7 @@ def test_that_it_went_is_heard_of(followed: FetcherStage) -> None:
     assert followed.asked_after(60.0) == [["s1"]]
     followed.has("s1")
     followed.play.advance(60.0)
-    assert followed.news() == ["cached known", "added a for nobody"]
+    assert followed.news() == ["absent known", "added a for nobody"]
 
 
 def test_who_reads_asks_for_those_who_follow(followed: FetcherStage) -> None:

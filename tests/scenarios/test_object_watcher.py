@@ -11,6 +11,7 @@ from actors.messages.objects import ObjectState
 from actors.messages.watches import ObjectOp
 from tests.support.watcher_stage import (
     KEY,
+    RULES,
     WHERE,
     WatcherStage,
     in_words,
@@ -91,17 +92,40 @@ def test_changes_are_told_with_their_keys_and_never_with_values(stage: WatcherSt
     assert stage.news() == ["synced: modified"]
 
     stage.store.remove(*WHERE)
-    assert stage.news() == ["synced: deleted a c"]
+    assert stage.news() == ["absent: deleted a c"]
     stage.store.add(secret(a="1"))
     assert stage.news() == ["synced: added a"]
 
 
 def test_that_there_is_none_is_learned_before_one_is_added(stage: WatcherStage) -> None:
     stage.refers()
-    assert stage.news() == ["initialising", "synced"]
+    assert stage.news() == ["initialising", "absent"]
     assert stage.now().is_known
     stage.store.add(secret(a="1"))
     assert stage.news() == ["synced: added a"]
+
+
+def test_what_there_is_none_of_is_shown_as_absent_also_when_nobody_reads_it(
+    stage: WatcherStage,
+) -> None:
+    stage.refers()
+    stage.play.advance(RULES.idle_limit)
+    assert stage.news() == ["initialising", "absent", "absent"]
+    assert not stage.is_watched
+    assert stage.now().current_until is not None
+
+    # Who asks is answered at once, and has it looked for: it is there by now.
+    stage.store.add(secret(a="1"))
+    stage.reads()
+    assert stage.news() == ["initialising", "synced: added a"]
+
+
+def test_what_came_and_cannot_be_used_is_not_absent(stage: WatcherStage) -> None:
+    stage.refers()
+    assert stage.news() == ["initialising", "absent"]
+    stage.store.add({**secret(), "data": {"a": "%"}})
+    assert stage.news() == ["synced"]
+    assert "base64" in stage.now().error
 
 
 def test_no_repr_of_what_it_tells_or_remembers_shows_a_value(good: WatcherStage) -> None:
@@ -231,6 +255,7 @@ def test_an_object_whose_name_cannot_exist_is_never_asked_for(runtime: Runtime) 
         answer = stage.read(2)
         assert (in_words(answer), answer.reason) == ("not_found", "no object can have this name")
         assert stage.now().error == "no object can have this name"
+        assert stage.now().state is ObjectState.ABSENT
         assert stage.asked() == []
 
 

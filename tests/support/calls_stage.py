@@ -44,6 +44,13 @@ class ScriptedSender(Sender):
         self.outcomes: deque[JsonObject | ApiError | Exception] = deque()
         self.sent: list[str] = []
         """What was attempted, in order."""
+        self.unreadable = ""
+        """Why the credentials cannot be read again."""
+
+    @property
+    @override
+    def credentials_trouble(self) -> str:
+        return self.unreadable
 
     @override
     def send(self, request: ApiRequest, deadline: Seconds) -> Sent:

@@ -87,7 +87,7 @@ class Crowd:
             seen = {
                 name: row.get(name) for name in ("state", "lastError", "uid", "resourceVersion")
             }
-            if [*seen.values()] != ["synced", "", uid, version]:
+            if [*seen.values()] != ["synced" if uid else "absent", "", uid, version]:
                 lacks.append(f"{place} is {seen}, but there is {uid} {version}")
         return [*lacks[:FEW], *([f"and {len(lacks) - FEW} more"] if len(lacks) > FEW else [])]
 

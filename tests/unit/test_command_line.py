@@ -8,8 +8,9 @@ import pytest
 
 from sources.command_line import CommandLine, parse
 from sources.errors import UsageError
-from sources.flags import FLAGS
+from sources.flags import COMMAND, FLAGS, SECTIONS
 from sources.kubelet_configuration import KubeletConfiguration
+from sources.load_cluster_settings import SERVED_IN_A_CLUSTER
 
 
 def complaint(*arguments: str) -> str:
@@ -154,6 +155,15 @@ def test_help_shows_every_flag_in_its_section(
     assert [name for flag in FLAGS for name in flag.opts if name not in shown] == []
     assert shown.index("Where pods come from:") < shown.index("--pod-manifest-path")
     assert shown.index("--pod-manifest-path") < shown.index("Endpoints:")
+
+
+def test_no_flag_that_is_obeyed_is_said_to_be_not_served() -> None:
+    fields = {flag.field for flag in SECTIONS["Taken as a kubelet takes them, not served yet"]}
+    assert fields & SERVED_IN_A_CLUSTER == set()
+
+
+def test_help_does_not_promise_containers() -> None:
+    assert "starts no containers yet" in str(COMMAND.help)
 
 
 def test_the_version_is_the_project_s(capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,6 +72,7 @@ def test_everybody_s_numbers_have_their_names() -> None:
     del shown["rest_client_requests"]
     assert shown == {
         "actorlet_api_calls": {("waiting",): 3, ("in_flight",): 1},
+        "actorlet_credentials_readable": {(): 1},
         "actorlet_watch_streams": {(): 1},
         "actorlet_watch_connections": {(): 1},
         "actorlet_watch_reconnects": {("timeout",): 4},
@@ -164,4 +165,44 @@ def test_who_does_not_answer_is_wrong_too() -> None:
     silent = Unanswered(name="api-calls", reason="api-calls did not answer within 2 s")
     assert api_server(replace(WELL, calls=silent)) == Check(
         name="api-server", ok=False, text="api-calls did not answer within 2 s"
+    )
+
+
+# Credentials that cannot be read again.
+
+UNREADABLE = "kubeconfig /k is not YAML (line 1)"
+
+
+def test_credentials_that_cannot_be_read_again_are_said_while_calls_go_on_with_the_last() -> None:
+    state = replace(WELL, calls=replace(CALLS, credentials_trouble=UNREADABLE))
+    assert api_server(state) == Check(
+        name="api-server",
+        ok=True,
+        text=f"{SERVER} as n1; credentials cannot be read again: {UNREADABLE}",
+    )
+    assert values(state)["actorlet_credentials_readable"] == {(): 0}
+
+
+def test_credentials_that_cannot_be_read_again_are_said_beside_what_goes_wrong() -> None:
+    refused = f"cannot renew lease n1 at {SERVER} as n1: unauthorized (HTTP 401)"
+    calls = replace(CALLS, troubles=(refused,), credentials_trouble=UNREADABLE)
+    assert api_server(replace(WELL, calls=calls)) == Check(
+        name="api-server",
+        ok=False,
+        text=f"{refused}; credentials cannot be read again: {UNREADABLE}",
+    )
+
+
+def test_one_reason_of_calls_and_of_watches_is_said_once() -> None:
+    calls = replace(
+        CALLS,
+        server="",
+        troubles=(f"cannot get lease n1: {UNREADABLE}", f"cannot get node n1: {UNREADABLE}"),
+        credentials_trouble=UNREADABLE,
+    )
+    failing = replace(PODS, state="waiting", error=f"cannot list /api/v1/pods: {UNREADABLE}")
+    assert isinstance(WELL.watches, WatchesDescribed)
+    watches = replace(WELL.watches, watches=(failing,))
+    assert api_server(replace(WELL, calls=calls, watches=watches)) == Check(
+        name="api-server", ok=False, text=f"cannot get lease n1: {UNREADABLE} (and 2 more)"
     )

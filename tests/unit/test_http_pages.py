@@ -202,6 +202,10 @@ def test_where_nobody_came_there_is_no_line_of_them() -> None:
             described(ready=False, last_listed=None),
             Check(name="source/file", ok=False, text="not seen yet"),
         ),
+        (
+            described(last_listed=None, error="/a does not exist, taken as empty"),
+            Check(name="source/file", ok=True, text="/a does not exist, taken as empty"),
+        ),
         # A clock that was set back makes nobody see into the future.
         (
             described(last_listed=Timestamp(NOON + 60)),

@@ -14,6 +14,7 @@ from kube.access import Access, CredentialsError
 from kube.rereading import Found, Note, RereadCredentials
 from tests.support.clock import EPOCH, ManualClock
 from tests.support.kubeconfigs import (
+    CANARY,
     SERVER,
     TOKEN,
     Kubeconfig,
@@ -106,6 +107,31 @@ def test_a_kubeconfig_that_breaks_leaves_the_last_good_one(
     kubeconfig.is_for(user={"token": "new"})
     kubeconfig.later(1.0)
     assert kubeconfig.access().authorization == "Bearer new"
+    assert [line["event"] for line in logs[1:]] == ["credentials can be read again"]
+
+
+def test_why_it_cannot_be_read_is_shown_until_it_can(kubeconfig: Kubeconfig) -> None:
+    kubeconfig.access()
+    assert kubeconfig.credentials.trouble == ""
+
+    # Somebody pastes a token into it, and breaks it.
+    kubeconfig.path.write_text(f"token: [{TOKEN}")
+    kubeconfig.later(1.0)
+    kubeconfig.access()
+    assert kubeconfig.credentials.trouble.startswith(f"kubeconfig {kubeconfig.path} is not YAML")
+    assert CANARY not in kubeconfig.credentials.trouble
+
+    kubeconfig.write()
+    kubeconfig.later(1.0)
+    kubeconfig.access()
+    assert kubeconfig.credentials.trouble == ""
+
+
+def test_why_there_is_none_at_all_is_shown_too(kubeconfig: Kubeconfig) -> None:
+    assert kubeconfig.credentials.trouble == ""
+    kubeconfig.path.unlink()
+    refused = kubeconfig.refusal()
+    assert kubeconfig.credentials.trouble == f"kubeconfig {kubeconfig.path} {refused}"
 
 
 def test_a_client_certificate_is_kept_until_it_expires_and_no_longer(

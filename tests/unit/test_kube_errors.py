@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -311,6 +312,41 @@ def broken(*causes: str) -> ConnectError:
 def test_a_broken_connection_in_words(cause: str, text: str) -> None:
     error = error_of_transport(broken("client error (Connect)", cause))
     assert (error.kind, error.status, str(error)) == (FailureKind.UNREACHABLE, 0, text)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (
+            broken("client error (Connect)", "Connection refused (os error 111)"),
+            "the proxy proxy.example:3128: connection refused",
+        ),
+        (
+            broken("dns error: failed to lookup address"),
+            "the proxy proxy.example:3128: no such host",
+        ),
+        (TimeoutError(), "no answer within 2.5 s, by way of the proxy proxy.example:3128"),
+        # Whose certificate it is, and who broke the connection, is not known.
+        (
+            broken("invalid peer certificate: BadSignature"),
+            "its certificate cannot be trusted",
+        ),
+    ],
+)
+def test_a_proxy_that_cannot_be_reached_is_not_taken_for_the_server(
+    error: Exception, text: str
+) -> None:
+    access = replace(ACCESS, proxy=f"http://me:{CANARY}@proxy.example:3128")
+    failure = error_of_transport(error, Seconds(2.5)).failure("get pod default/web", access)
+    assert failure.sentence == (
+        f"cannot get pod default/web at https://host:6443 as n1-user: {text}"
+    )
+
+
+def test_a_refusal_that_came_through_a_proxy_is_the_server_s() -> None:
+    access = replace(ACCESS, proxy="http://proxy.example:3128")
+    failure = error_of_answer(408, {}, b"").failure("get pod default/web", access)
+    assert "proxy" not in failure.sentence
 
 
 @pytest.mark.parametrize(

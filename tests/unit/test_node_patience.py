@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from dataclasses import replace
 from enum import StrEnum
+from typing import Any
 
 import pytest
 
@@ -73,3 +75,26 @@ def test_success_ends_a_wait_and_forgets_the_failures() -> None:
     assert not patience.waits(Errand.DIG)
     assert len(waits.timers) == 0
     assert patience.failed(Errand.DIG) == 1
+
+
+def test_what_is_wrong_with_the_credentials_is_left_to_who_sends_all_calls(
+    logs: list[MutableMapping[str, Any]],
+) -> None:
+    patience = Patience[Errand](Waits().after, "test")
+    patience.show(Errand.DIG, replace(FAILURE, kind=FailureKind.CREDENTIALS))
+    patience.succeeded(Errand.DIG)
+    assert [line["log_level"] for line in logs] == ["debug"]
+
+
+def test_a_failure_of_one_kind_is_told_once_and_so_is_its_end(
+    logs: list[MutableMapping[str, Any]],
+) -> None:
+    patience = Patience[Errand](Waits().after, "test")
+    patience.show(Errand.DIG, FAILURE)
+    patience.show(Errand.DIG, FAILURE)
+    patience.succeeded(Errand.DIG)
+    assert [(line["log_level"], line["event"]) for line in logs] == [
+        ("warning", "cannot dig"),
+        ("debug", "cannot dig"),
+        ("info", "can dig again"),
+    ]

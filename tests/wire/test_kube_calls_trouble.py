@@ -202,6 +202,24 @@ def test_the_name_in_the_certificate_may_be_another_than_the_host(sender_for: Ma
         assert send(sender_for(by_name)).codes == ("200",)
 
 
+def test_a_host_behind_another_name_is_looked_up_again_once_nobody_is_there(
+    sender_for: MakeSender,
+) -> None:
+    """With tls-server-name a client is told the address, and asks no name server itself."""
+    authority = trustme.CA()
+    certificate = authority.issue_cert("kubernetes.example")
+    with Http2Server(answering(200), authority=authority, certificate=certificate) as server:
+        access = access_to(server, tls_server_name="kubernetes.example")
+        sender = sender_for(access)
+        told = sender.client(access)
+        assert send(sender).codes == ("200",)
+        assert sender.client(access) is told
+        server.stop_listening()
+        server.cut_connections()
+        assert send(sender).codes == ("<error>",)
+        assert sender.client(access) is not told
+
+
 def test_a_host_behind_another_name_that_is_not_there(sender_for: MakeSender) -> None:
     access = Access(server="https://no-such-host.invalid", user="n1", tls_server_name="kube")
     assert reason(send(sender_for(access))) == "no such host"
@@ -328,6 +346,15 @@ def test_a_proxy_that_wants_to_know_who_we_are(sender_for: MakeSender) -> None:
     with Http2Server(answering(200)) as server, serving(ConnectProxy) as (proxy, _):
         sent = send(sender_for(access_to(server, proxy=f"http://{proxy}")))
         assert reason(sent) == "the proxy wants to know who we are"
+        assert server.requests == []
+
+
+def test_a_proxy_that_is_away_is_named_and_not_the_server_taken_for_it(
+    sender_for: MakeSender,
+) -> None:
+    with Http2Server(answering(200)) as server:
+        sent = send(sender_for(access_to(server, proxy=f"http://me:{CANARY}@127.0.0.1:1")))
+        assert reason(sent) == "the proxy 127.0.0.1:1: connection refused"
         assert server.requests == []
 
 
