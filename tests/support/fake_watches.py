@@ -53,7 +53,7 @@ class _Followed:
     stop: Callable[[], None] | None = None
     """Ends it at the store; None while it is deaf."""
     version: str = ""
-    """Of the last change that it was told; empty before the first list."""
+    """Of the last change that it was told; empty until the list that was asked for has come."""
     failure: ApiFailure | None = None
     """What was told last of why it fails."""
     is_listing: bool = False
@@ -194,6 +194,7 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget]):
         self._stop(followed)
         followed.lists += 1
         followed.is_listing = True
+        followed.version = ""  # a list is owed, also when this one fails
         self._send_list(
             followed.target,
             self._marks[followed.target],

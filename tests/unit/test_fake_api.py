@@ -196,6 +196,17 @@ def test_a_broken_watch_can_go_on_where_it_was(api: FakeApi, facts: Probe[WatchF
     assert told(facts) == ["are", "failed unreachable", "recovered", "ADDED web"]
 
 
+def test_who_asks_again_of_a_broken_watch_is_owed_a_list(
+    api: FakeApi, facts: Probe[WatchFact]
+) -> None:
+    api.watches.tell(Watch(target=BOUND, subscriber=facts))
+    api.watches.break_off()
+    api.watches.tell(Watch(target=BOUND, subscriber=facts))
+    api.watches.mend_and_resume()
+    failed = "failed unreachable"
+    assert told(facts) == ["are", failed, failed, "are", "recovered"]
+
+
 def test_a_broken_watch_whose_place_is_forgotten_lists_anew(
     api: FakeApi, facts: Probe[WatchFact]
 ) -> None:

@@ -89,7 +89,7 @@ def test_a_list_that_fails_is_told_once_and_is_no_trouble_of_the_watch(
     answer: Answer, kind: FailureKind
 ) -> None:
     script = Script([EMPTY, answer], [stream()])
-    rules = quick_rules(answer_within=Seconds(0.2))
+    rules = quick_rules(answer_within=Seconds(1.0))
     with (
         capture_logs() as log,
         Http2Server(script) as server,

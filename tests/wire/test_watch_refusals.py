@@ -297,7 +297,7 @@ def test_a_refusal_whose_body_never_ends_is_a_refusal() -> None:
         await exchange.send(b"<html>")
         await asyncio.wait_for(exchange.closed(), 5)
 
-    rules = quick_rules(answer_within=Seconds(0.2))
+    rules = quick_rules(answer_within=Seconds(1.0))
     with (
         Http2Server(Script([endless, EMPTY], [stream()])) as server,
         watch_stage(Tokens(server), rules) as watches,
