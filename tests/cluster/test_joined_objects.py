@@ -194,7 +194,7 @@ def test_what_no_pod_needs_any_more_is_let_go(
     onlooker.admin.add(secret("common"))
     onlooker.admin.add(using("first", secrets=["common", "of-first"]))
     onlooker.admin.add(using("second", secrets=["common"], config_maps=["of-second"]))
-    eventually(lambda: is_synced(shared, "common", "of-first"))
+    eventually(lambda: is_synced(shared, "common") and state(shared, "of-first") == "absent")
     eventually(lambda: row(shared, "common")["references"] == 2)
     # One watch for both.
     eventually(lambda: shared.streams() == OWN_STREAMS + 3)

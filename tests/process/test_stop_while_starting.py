@@ -51,13 +51,14 @@ def starting(folder: Path, launcher: Launcher) -> Iterator[subprocess.Popen[byte
 def agent_of(process: subprocess.Popen[bytes]) -> int | None:
     """Return the agent's process ID as this process sees it, None before its own first lines have run.
 
-    They have it take no notice of SIGUSR1, which until then would end it.
+    They have it take no notice of SIGUSR1, which until then would end it; later it is handled.
     """
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     for pid in (*map(int, children), process.pid):
         status = Path(f"/proc/{pid}/status").read_text()
-        (mask,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigIgn"))
-        if int(mask, 16) >> (signal.SIGUSR1 - 1) & 1:
+        lines = (line.split() for line in status.splitlines())
+        masks = [int(words[1], 16) for words in lines if words[0] in {"SigIgn:", "SigCgt:"}]
+        if any(mask >> (signal.SIGUSR1 - 1) & 1 for mask in masks):
             return pid
     return None
 

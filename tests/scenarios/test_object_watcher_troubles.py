@@ -142,7 +142,7 @@ class TestTheApiServerIsAway:
         good.play.advance(30.0)
         good.asked()
         good.watches.mend_and_resume()
-        assert good.asked() == ["watch", "list"]
+        assert good.asked() == ["list", "watch"]
         assert good.answers() == ["found a=1"]
 
     def test_an_immutable_object_needs_no_api_server(self, stage: WatcherStage) -> None:

@@ -274,9 +274,9 @@ def test_a_client_is_probed_soon_and_then_every_second_or_two() -> None:
     assert 1.0 <= later - soon <= 2.0
 
 
-@pytest.mark.parametrize(("waiting", "over"), [(0, 0.0), (100, 1.5), (200, 3.0), (9000, 3.0)])
+@pytest.mark.parametrize(("waiting", "over"), [(0, 0.0), (19, 0.6), (95, 3.0), (9000, 3.0)])
 def test_a_full_client_returns_over_three_seconds(waiting: int, over: float) -> None:
-    assert spread(waiting, RULES) == over
+    assert spread(waiting, RULES) == pytest.approx(over)
 
 
 @given(failures=st.integers(min_value=1, max_value=10**6), seed=st.integers())

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import dropwhile
 from pathlib import Path
 from typing import Final
 
@@ -171,7 +172,9 @@ def test_who_hears_nothing_for_long_hears_that_there_is_nothing() -> None:
         connected(stream)
         assert stream.next() == ": nothing to tell"
         tell(agent, ADDED)
-        assert next(block for block in iter(stream.next, ": nothing to tell")).startswith("event")
+        # More of them may have been on the way.
+        told = dropwhile(": nothing to tell".__eq__, iter(stream.next, ""))
+        assert next(told).startswith("event")
 
 
 def test_an_old_client_gets_events_as_well(agent: Served) -> None:
