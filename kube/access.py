@@ -37,8 +37,14 @@ class Access:
 
     @property
     def proxy_place(self) -> str:
-        """``host:port`` of the proxy, without user and password; empty for none."""
-        return urlsplit(self.proxy).netloc.rpartition("@")[2]
+        """``host:port`` of the proxy, without user and password; empty for none, and if that is in doubt."""
+        try:
+            url = urlsplit(self.proxy)
+        except ValueError:
+            return ""
+        # A password with a slash, a question mark or a hash in it would pass for the end of the place.
+        is_clear = "@" not in url.path + url.query + url.fragment
+        return url.netloc.rpartition("@")[2] if is_clear else ""
 
     @property
     def connection(self) -> tuple[object, ...]:

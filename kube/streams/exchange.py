@@ -27,13 +27,13 @@ CLOSING: Final = "not a result of an error"
 
 
 class CrowdedError(Exception):
-    """The server lets nobody in any more on this connection: a request has to go to another one."""
+    """It seems that the server lets nobody in any more on this connection: a request goes to another."""
 
 
 class Exchange:
     """An answer whose head has come."""
 
-    __slots__ = ("_is_open", "_lane", "_permit", "_request", "_response")
+    __slots__ = ("_is_counted", "_lane", "_permit", "_request", "_response")
 
     def __init__(
         self, lane: Lane, permit: Permit, request: StreamRequest, response: Response
@@ -42,8 +42,7 @@ class Exchange:
         self._permit = permit
         self._request = request
         self._response = response
-        self._is_open = True
-        lane.take_answer()
+        self._is_counted = False
 
     @property
     def status(self) -> int:
@@ -54,6 +53,11 @@ class Exchange:
     def headers(self) -> Mapping[str, str]:
         """The headers, in lower case."""
         return {name.lower(): value for name, value in self._response.headers.items()}
+
+    def count(self) -> None:
+        """Count this among the open answers of its connection until it is closed."""
+        self._is_counted = True
+        self._lane.take_stream()
 
     async def read(self) -> bytes | None:
         """Return the next bytes of the body, None at its end. Raises ``ApiError``.
@@ -69,8 +73,8 @@ class Exchange:
 
     async def close(self) -> None:
         """End the answer, at the server too."""
-        if self._is_open:
-            self._is_open = False
+        if self._is_counted:
+            self._is_counted = False
             self._lane.streams -= 1
         await self._request.__aexit__(None, None, None)
         heed_cancelling()
@@ -89,10 +93,8 @@ async def open_exchange(
     # A shield and a timeout of asyncio would do the same in twice as many turns of the loop.
     opened: asyncio.Future[Exchange] = loop.create_future()
     within = rules.answer_within
-    timers = (
-        loop.call_later(rules.crowded_after, _leave_if_full, opened, lane, rules),
-        loop.call_later(within, _give_up, opened, within),
-    )
+    timers = [loop.call_later(within, _give_up, opened, within)]
+    timers.append(loop.call_later(rules.crowded_after, _leave_if_full, opened, lane, rules, timers))
     lane.run(_open(lane, permit, build, opened))
     try:
         return await opened
@@ -105,14 +107,19 @@ async def open_exchange(
             timer.cancel()
 
 
-def _leave_if_full(opened: asyncio.Future[Exchange], lane: Lane, rules: WatchRules) -> None:
+def _leave_if_full(
+    opened: asyncio.Future[Exchange],
+    lane: Lane,
+    rules: WatchRules,
+    timers: list[asyncio.TimerHandle],
+) -> None:
     if opened.done():
         return
-    if lane.is_full(rules.fewest_streams, rules.crowded_after):
+    if lane.is_full(rules):
         opened.set_exception(CrowdedError())
     else:
-        loop = asyncio.get_running_loop()
-        loop.call_later(rules.crowded_after, _leave_if_full, opened, lane, rules)
+        later = asyncio.get_running_loop().call_later
+        timers[-1] = later(rules.crowded_after, _leave_if_full, opened, lane, rules, timers)
 
 
 def _give_up(opened: asyncio.Future[Exchange], within: Seconds) -> None:
@@ -135,10 +142,12 @@ async def _open(
         if not opened.done():
             opened.set_exception(error)
         return
-    lane.gate.answered(permit)
+    lane.take_answer(permit)
     if opened.done():
+        lane.take_late_answer()
         await exchange.close()
     else:
+        exchange.count()
         opened.set_result(exchange)
 
 
@@ -153,7 +162,7 @@ def _error_of(broken: PyreqwestError, lane: Lane, permit: Permit) -> ApiError:
     error = error_of_transport(broken)
     if is_late and not any("(Connect)" in cause for cause in causes):
         return error  # this request was too slow, and not the connection
-    lane.gate.failed(permit, error)
+    lane.take_failure(permit, error)
     return LostError(error, was_sent=True)
 
 

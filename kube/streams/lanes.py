@@ -21,7 +21,7 @@ from actors.messages.units import Seconds
 from kube.access import Access, CredentialsError
 from kube.clients import base_url
 from kube.errors import ApiError, error_of_transport
-from kube.streams.gate import Gate
+from kube.streams.gate import Gate, Permit
 from kube.streams.identity import Identity
 from kube.streams.queries import query_text
 from kube.streams.rules import WatchRules
@@ -57,6 +57,7 @@ class Lane:
         """Requests that are being opened or closed, perhaps for somebody who has gone."""
         # The only one who holds the client: its socket is closed when nobody does any more, and what
         # a frame of a cancelled task holds would wait for the garbage collector.
+        self._most = most
         self._build = build
         self._building = build()
 
@@ -72,11 +73,13 @@ class Lane:
     async def renew(self) -> None:
         """Have another client built: one that was told its server's address never looks it up again.
 
-        Raises ``ApiError`` when it cannot be built.
+        Requests that are under way keep the old one, which may be answered yet. Raises ``ApiError`` when
+        there can be no other.
         """
-        old, self._building = self._building, self._build()
+        building = self._build()
         with suppress(CredentialsError, ApiError):
-            await (await old).close()
+            await asyncio.shield(building)
+        self._building = building  # done, as others who are ready believe it to be
         await self.ready()
 
     def request(
@@ -102,23 +105,35 @@ class Lane:
         done = self._building.done()
         return not done or not (self._building.cancelled() or self._building.exception())
 
-    def take_answer(self) -> None:
-        """Note one more open answer. If that is more than were thought to fit, so many do."""
+    def take_answer(self, permit: Permit) -> None:
+        """Note that a request got an answer, of whatever kind."""
         self.answered_at = asyncio.get_running_loop().time()
+        self.gate.answered(permit)
+
+    def take_stream(self) -> None:
+        """Note one more open answer. If that is more than were thought to fit, so many do."""
         self.streams += 1
         self.limit = max(self.limit, self.streams)
 
-    def is_full(self, fewest: int, quiet: Seconds) -> bool:
-        """Return whether the server lets nobody in any more, and remember it.
+    def take_failure(self, permit: Permit, error: ApiError) -> None:
+        """Note that the connection broke. How many fit on the next one is another question."""
+        self.limit = self._most
+        self.gate.failed(permit, error)
 
-        Asked when a request has waited for long: so it is if none was answered in the last ``quiet``
-        seconds, and ``fewest`` answers are open.
+    def is_full(self, rules: WatchRules) -> bool:
+        """Return whether the server seems to let nobody in any more, and go by that from now on.
+
+        Asked when a request has waited for long.
         """
         silence = asyncio.get_running_loop().time() - self.answered_at
-        if self.streams < fewest or silence < quiet:
+        if self.streams < rules.fewest_streams or silence < rules.crowded_after:
             return False
         self.limit = self.streams
         return True
+
+    def take_late_answer(self) -> None:
+        """Note an answer that nobody waited for any more: the server was slow, and not full."""
+        self.limit = self._most
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Have ``work`` done before the client is closed."""

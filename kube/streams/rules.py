@@ -56,7 +56,8 @@ class WatchRules:
     fewest_streams: int = 16
     crowded_after: Seconds = Seconds(5.0)
     """What stands on the way may allow fewer. A request that waits for so long on a connection that has at
-    least ``fewest_streams`` and has answered nobody since goes to another one, and nobody follows there."""
+    least ``fewest_streams`` and has answered nobody since goes to another one, and nobody follows there
+    until it is answered after all."""
     most_openings: int = 100
     """Requests that wait for their answer at a time, over all clients: 5,000 watches that return
     after a cut are then 2,000 requests a second at the peak instead of 12,000 (measured)."""

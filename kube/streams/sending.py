@@ -73,14 +73,19 @@ class Sending:
         self, access: Access, query: Mapping[str, str], longest: Seconds, *, paced: bool
     ) -> Exchange:
         self.access = access
-        while True:
-            with suppress(CrowdedError):  # there is room elsewhere
-                exchange = await self._opened(access, query, longest, paced=paced)
-                break
+        exchange = await self._let_in(access, query, longest, paced=paced)
         self._shared.count_request(access, str(exchange.status))
         if exchange.status != HTTPStatus.OK:
             raise await self._refusal(exchange)
         return exchange
+
+    async def _let_in(
+        self, access: Access, query: Mapping[str, str], longest: Seconds, *, paced: bool
+    ) -> Exchange:
+        """Return an answer of whatever status, from where there is room. Raises ``ApiError``."""
+        while True:
+            with suppress(CrowdedError):
+                return await self._opened(access, query, longest, paced=paced)
 
     async def _opened(
         self, access: Access, query: Mapping[str, str], longest: Seconds, *, paced: bool

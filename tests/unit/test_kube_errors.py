@@ -343,6 +343,25 @@ def test_a_proxy_that_cannot_be_reached_is_not_taken_for_the_server(
     )
 
 
+@pytest.mark.parametrize(
+    ("proxy", "place"),
+    [
+        ("", ""),
+        ("http://proxy.example:3128", "proxy.example:3128"),
+        ("http://me:secret@proxy.example:3128", "proxy.example:3128"),
+        ("http://me:sec@ret@[::1]:3128/", "[::1]:3128"),
+        # Nobody can tell where the password ends.
+        ("http://me:sec?ret@proxy.example:3128", ""),
+        ("http://me:sec/ret@proxy.example:3128", ""),
+        ("http://me:sec#ret@proxy.example:3128", ""),
+        ("http://me:sec\u2100ret@proxy.example:3128", ""),
+        ("http://[::1", ""),
+    ],
+)
+def test_of_a_proxy_no_more_is_said_than_where_it_is(proxy: str, place: str) -> None:
+    assert replace(ACCESS, proxy=proxy).proxy_place == place
+
+
 def test_a_refusal_that_came_through_a_proxy_is_the_server_s() -> None:
     access = replace(ACCESS, proxy="http://proxy.example:3128")
     failure = error_of_answer(408, {}, b"").failure("get pod default/web", access)

@@ -19,6 +19,7 @@ from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
 from actors.messages.api import FailureKind
+from actors.messages.units import Seconds
 from kube.access import Access
 from kube.errors import ApiError
 from kube.streams.exchange import Exchange, open_exchange
@@ -185,3 +186,29 @@ def test_a_cancelling_that_pyreqwest_forgets_is_heeded(
         return task.cancelled()
 
     assert asyncio.run(story())
+
+
+def test_a_connection_that_answers_nobody_is_full_until_somebody_is_answered_late() -> None:
+    rules = WatchRules(user_agent="test", fewest_streams=3, crowded_after=Seconds(0.0))
+
+    async def story() -> list[tuple[bool, int]]:
+        lane, seen = a_lane(), []
+        for act in (lane.take_stream, lane.take_stream, lane.take_stream, lane.take_late_answer):
+            act()
+            seen.append((lane.is_full(rules) if act == lane.take_stream else False, lane.limit))
+        return seen
+
+    # Two are few enough to be slow; the third shows it.
+    assert asyncio.run(story()) == [(False, 95), (False, 95), (True, 3), (False, 95)]
+
+
+def test_a_connection_that_has_answered_a_moment_ago_is_not_full() -> None:
+    rules = WatchRules(user_agent="test", fewest_streams=1)
+
+    async def story() -> bool:
+        lane = a_lane()
+        lane.take_stream()
+        lane.take_answer(await lane.gate.enter())
+        return lane.is_full(rules)
+
+    assert not asyncio.run(story())

@@ -21,6 +21,7 @@ from actors.messages.units import Seconds
 from actors.messages.watches import WatchFact, WatchRecovered, WatchTarget
 from kube.access import Access, Credentials
 from kube.clients import streaming_client
+from kube.watches import WATCHES
 from tests.support.calls_wire import GivenCredentials, access_to
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.probe import Probe
@@ -205,6 +206,29 @@ def test_a_server_that_is_known_by_another_name_is_looked_up_again_once_it_is_aw
             watches.wait_until_open(20)
             # One of them looked for all of them, on the client that all of them share.
             assert watches.described().connections == 1
+            assert watches.stage.describe()[WATCHES.path].restarts == 0
+
+
+def test_who_looks_again_does_not_take_the_answer_from_who_did_before() -> None:
+    """A probe that waits for its answer lets the next one try after a while: here, long before it."""
+    authority = trustme.CA()
+    certificate = authority.issue_cert("kubernetes.example")
+
+    async def late(exchange: Exchange) -> None:
+        await asyncio.sleep(0.2)
+        await stream()(exchange)
+
+    rules = quick_rules(shortest_probe=Seconds(0.02), longest_probe=Seconds(0.05))
+    script = Script([EMPTY], [*[stream()] * 20, late])
+    with Http2Server(script, authority=authority, certificate=certificate) as server:
+        access = access_to(server, tls_server_name="kubernetes.example")
+        with watch_stage(GivenCredentials(access), rules) as watches:
+            watches.watch(*secrets(20))
+            watches.wait_until_open(20)
+            server.cut_connections()
+            server.wait_until(lambda: server.begun_streams == 20)
+            watches.wait_until_open(20)
+            assert watches.stage.describe()[WATCHES.path].restarts == 0
 
 
 class Moving:
