@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from typing_extensions import override
 
@@ -13,6 +13,7 @@ from actors.messages.holders import (
     HolderIs,
     ListLocalObjects,
     LocalHolderMessage,
+    LocalObjectsListed,
     LocalReferencesAre,
     Mark,
     ReadObject,
@@ -60,6 +61,9 @@ class Holdings:
         """Remember ``news`` of an object; return what had been told of it before."""
         raise NotImplementedError
 
+    def note_listed(self, listed: LocalObjectsListed) -> None:
+        """Remember what is so of all objects that are not held."""
+
     def news(self, wanted: ObjectId) -> HolderIs | None:
         """Return what was told of an object last."""
         raise NotImplementedError
@@ -79,6 +83,16 @@ class Holdings:
         return news.described.state if news else ObjectState.INITIALISING
 
 
+@dataclass(slots=True)
+class LocalHoldingsMemory:
+    """What outlives a life of the manager, of local objects."""
+
+    told: dict[ObjectId, HolderIs] = field(default_factory=dict)
+    """The latest news of each that there is, or that went and is referenced."""
+    listed: LocalObjectsListed | None = None
+    """What is so of the others; None until the files have been listed."""
+
+
 class LocalHoldings(Holdings):
     """The one holder of all local objects, which nobody starts or stops here."""
 
@@ -86,7 +100,7 @@ class LocalHoldings(Holdings):
         self,
         holder: Port[LocalHolderMessage],
         referenced: Collection[ObjectId],
-        memory: dict[ObjectId, HolderIs],
+        memory: LocalHoldingsMemory,
     ) -> None:
         self._holder = holder
         self._referenced = referenced
@@ -105,9 +119,9 @@ class LocalHoldings(Holdings):
         if references.newest > self._newest:
             self._newest = references.newest
             self._holder.tell(LocalReferencesAre(kind=wanted.kind, newest=self._newest))
-        news = self._memory.get(wanted)
+        news = self._memory.told.get(wanted)
         if news is not None and not references.references and not news.described.uid:
-            del self._memory[wanted]
+            del self._memory.told[wanted]
 
     @override
     def read(self, request: ReadObject) -> None:
@@ -116,14 +130,21 @@ class LocalHoldings(Holdings):
     @override
     def note(self, news: HolderIs) -> HolderIs | None:
         wanted = news.described.object
-        before = self._memory.pop(wanted, None)
+        before = self._memory.told.pop(wanted, None)
         if news.described.uid or wanted in self._referenced:
-            self._memory[wanted] = news
+            self._memory.told[wanted] = news
         return before
 
     @override
+    def note_listed(self, listed: LocalObjectsListed) -> None:
+        self._memory.listed = listed
+
+    @override
     def news(self, wanted: ObjectId) -> HolderIs | None:
-        return self._memory.get(wanted)
+        news, listed = self._memory.told.get(wanted), self._memory.listed
+        if listed is None or (news is not None and news.described.uid):
+            return news
+        return HolderIs(described=unheld(wanted, listed))
 
 
 class NoHoldings(Holdings):
@@ -144,6 +165,20 @@ class NoHoldings(Holdings):
     @override
     def news(self, wanted: ObjectId) -> None:
         """Nobody is there who could tell any."""
+
+
+def unheld(wanted: ObjectId, listed: LocalObjectsListed) -> ObjectDescribed:
+    """Return how a local object is that is not held: there is none, or its file cannot be used."""
+    refusal = listed.refused.get(wanted.display_name)
+    if refusal is not None:
+        return ObjectDescribed(object=wanted, state=ObjectState.LOCAL, error=refusal)
+    return ObjectDescribed(
+        object=wanted,
+        state=ObjectState.ABSENT,
+        current_until=listed.current_until,
+        is_known=True,
+        error=listed.error,
+    )
 
 
 def answer(request: ReadObject, verdict: ReadVerdict, reason: str) -> None:

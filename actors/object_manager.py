@@ -31,7 +31,9 @@ from actors.messages.holders import (
     HolderDone,
     HolderFact,
     HolderIs,
+    LocalHolderFact,
     LocalHolderMessage,
+    LocalObjectsListed,
     ReferencesAre,
 )
 from actors.messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
@@ -55,7 +57,7 @@ from actors.messages.objects import (
 )
 from actors.messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
 from actors.messages.units import Seconds
-from actors.object_holdings import Holdings, LocalHoldings, NoHoldings
+from actors.object_holdings import Holdings, LocalHoldings, LocalHoldingsMemory, NoHoldings
 from actors.objects.hooks import ON_OBJECT_CHANGE
 from stores.change_decisions import decisions
 from stores.node_ttl import DEFAULT_TTL, node_ttl
@@ -63,7 +65,9 @@ from stores.object_followers import FollowerMemory, ObjectFollowers
 from stores.object_reads import read_of
 from stores.reference_book import Booked, BookMemory, PodNeeds, ReferenceBook
 
-ObjectManagerOwnMessage: TypeAlias = ObjectManagerMessage | HolderFact | NodeFact | HoldingsTimer
+ObjectManagerOwnMessage: TypeAlias = (
+    ObjectManagerMessage | HolderFact | LocalHolderFact | NodeFact | HoldingsTimer
+)
 
 SECRET_MANAGER = Key[ObjectManagerOwnMessage]("secret-manager")
 CONFIG_MAP_MANAGER = Key[ObjectManagerOwnMessage]("configmap-manager")
@@ -103,8 +107,7 @@ class ObjectManagerMemory:
 
     book: BookMemory = field(default_factory=BookMemory)
     holdings: HoldingsMemory = field(default_factory=HoldingsMemory)
-    local: dict[ObjectId, HolderIs] = field(default_factory=dict)
-    """The latest news of each local object that there is, or that is referenced."""
+    local: LocalHoldingsMemory = field(default_factory=LocalHoldingsMemory)
     followers: FollowerMemory = field(default_factory=dict)
     outbox: list[HolderIs] = field(default_factory=list)
     """News whose change is being told."""
@@ -120,7 +123,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
 
     Owns: who references what, who follows what, the lives of the holders. No value.
     Hears: ``PodFact``, ``RegisterPod``, ``UnregisterPod``, ``GetObject``, ``FollowObjects``,
-    ``UnfollowObjects``, ``DescribeObjects``; ``HolderFact`` of holders; ``NodeFact``; its own timer.
+    ``UnfollowObjects``, ``DescribeObjects``; ``HolderFact`` of holders, ``LocalHolderFact``; ``NodeFact``;
+    its own timer.
     Tells: PodManager ``Subscribe``, the Node's keeper ``FollowNode`` and the holder of local objects
     ``ListLocalObjects`` when it starts, and ``LocalReferencesAre``; the holders' supervisor ``StartChild``
     and ``StopChild``; holders ``ReferencesAre`` and ``ReadObject``; subscribers ``ObjectFact``.
@@ -185,12 +189,10 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                     self._inform(self._book.objects() if wanted is None else (wanted,))
             case DescribeObjects(reply_to=reply_to, in_detail=in_detail):
                 reply_to.tell(self._described(in_detail=in_detail))
-            case HolderIs() | HolderDone() | HolderBegan() | StoppedHoldersEnded() | ReadsOverdue():
-                self._note_holder(message)
             case NodeIs() | NodeIsGone():
                 self._note_node(message)
             case _:
-                assert_never(message)
+                self._note_holder(message)
 
     def _now(self) -> Seconds:
         return self.clock.monotonic()
@@ -257,7 +259,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
 
     # --- what becomes of objects -----------------------------------------------------------------------
 
-    def _note_holder(self, message: HolderFact | HoldingsTimer) -> None:
+    def _note_holder(self, message: HolderFact | LocalHolderFact | HoldingsTimer) -> None:
         match message:
             case HolderIs(described=described, changed=changed):
                 self._memory.outbox.append(message)
@@ -265,6 +267,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 if before is None or changed != before.changed:
                     self._tell_change(message)
                 self._memory.outbox.clear()
+            case LocalObjectsListed():
+                self._local.note_listed(message)
             case HolderDone(object=wanted, newest=newest):
                 self._api.done(wanted, newest, self._references(wanted))
             case HolderBegan(object=wanted):
@@ -273,6 +277,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 self._api.forget_ended()
             case ReadsOverdue():
                 self._api.answer_overdue()
+            case _:
+                assert_never(message)
 
     def _tell_change(self, news: HolderIs) -> None:
         changed = news.changed

@@ -19,7 +19,7 @@ from actors.kernel import (
     isolated,
 )
 from actors.messages.api import CallApi
-from actors.messages.holders import HolderFact
+from actors.messages.holders import LocalHolderFact
 from actors.messages.node import FollowNode
 from actors.messages.objects import ObjectId, ObjectKind, ObjectManagerMessage
 from actors.messages.sources import DescribeSource, Rescan
@@ -187,7 +187,7 @@ class ObjectTree:
             check_frequency=settings.file_check_frequency,
             strict=settings.strict_manifests,
         )
-        managers: dict[ObjectKind, Port[HolderFact]] = {
+        managers: dict[ObjectKind, Port[LocalHolderFact]] = {
             kind: self._manager_port(kind) for kind in MANAGERS
         }
         return LocalObjects(rules, managers, self._memory.local)

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from actors.messages.holders import NO_MARK, HolderIs, Mark, ReadObject
+from actors.messages.holders import NO_MARK, HolderIs, LocalObjectsListed, Mark, ReadObject
 from actors.messages.objects import (
     ObjectChanged,
     ObjectDescribed,
     ObjectId,
+    ObjectKind,
     ObjectRead,
     ObjectState,
     ObjectValue,
@@ -121,6 +122,20 @@ def described(object_id: ObjectId, holding: Holding | None) -> ObjectDescribed:
     )
 
 
+def listed(
+    kind: ObjectKind, state: FileState[LocalObject], outage: Outage | None
+) -> LocalObjectsListed:
+    """Return what is so of all objects of ``kind`` that are not held, once the files have been listed."""
+    refused: dict[str, str] = {}
+    for each in state.verdicts:
+        claimed_kind, _, name = each.pod.partition(" ")
+        if each.verdict is Verdict.REJECTED and claimed_kind == kind:
+            refused.setdefault(name, f"{each.path}: {each.reason}")
+    if outage is None:
+        return LocalObjectsListed(refused=refused)
+    return LocalObjectsListed(refused=refused, current_until=outage.since, error=outage.reason)
+
+
 def answer(
     read: ReadObject,
     held: Holdings,
@@ -134,14 +149,12 @@ def answer(
         since = holding.current_until
         verdict = ReadVerdict.FOUND if since is None else ReadVerdict.STALE
         return _read(read, verdict, since, now, reason=holding.error, value=holding.value)
-    name = display_name(read.object)
-    for verdict_on_file in state.verdicts:
-        if verdict_on_file.verdict is Verdict.REJECTED and verdict_on_file.pod == name:
-            reason = f"{verdict_on_file.path}: {verdict_on_file.reason}"
-            return _read(read, ReadVerdict.UNUSABLE, None, now, reason=reason)
-    since, reason = (outage.since, outage.reason) if outage is not None else (None, "")
-    reason = reason or f"no file describes {name}"
-    return _read(read, ReadVerdict.NOT_FOUND, since, now, reason=reason)
+    unheld = listed(read.object.kind, state, outage)
+    refusal = unheld.refused.get(read.object.display_name)
+    if refusal is not None:
+        return _read(read, ReadVerdict.UNUSABLE, None, now, reason=refusal)
+    reason = unheld.error or f"no file describes {display_name(read.object)}"
+    return _read(read, ReadVerdict.NOT_FOUND, unheld.current_until, now, reason=reason)
 
 
 def unanswered(read: ReadObject, trouble: str) -> ObjectRead:

@@ -18,10 +18,11 @@ from typing_extensions import override
 
 from actors.kernel import Actor, Key, Port
 from actors.messages.holders import (
-    HolderFact,
     HolderIs,
     ListLocalObjects,
+    LocalHolderFact,
     LocalHolderMessage,
+    LocalObjectsListed,
     LocalReferencesAre,
     Mark,
     ReadObject,
@@ -40,6 +41,7 @@ from sources.local_holdings import (
     answer,
     described,
     holdings,
+    listed,
     news,
     unanswered,
 )
@@ -135,7 +137,8 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     Tells: each reader one ``ObjectRead``, at once when the directory has been listed, after another look
     if its reference is a new one; the manager of the kind a ``HolderIs`` for every change between two
     looks, by namespace and name, for every object after the first look of each life, and for every
-    object that there is, or that went lately, after each ``ListLocalObjects``, to both managers.
+    object that there is, or that went lately, after each ``ListLocalObjects``, to both managers. After
+    these, as often, and when it changes: ``LocalObjectsListed``.
     Fails when: there is a bug. Whatever is in the directory is a verdict.
 
     Order: what is told of one object is in the order of its versions. Repetition: what is told may
@@ -145,7 +148,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     def __init__(
         self,
         rules: LocalObjectsRules,
-        managers: Mapping[ObjectKind, Port[HolderFact]],
+        managers: Mapping[ObjectKind, Port[LocalHolderFact]],
         memory: LocalMemory,
         keep_watch: KeepWatch = DirectoryWatch,
     ) -> None:
@@ -154,6 +157,8 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         self._memory = memory
         self._keep_watch = keep_watch
         self._tellings = 0
+        self._listed: dict[ObjectKind, LocalObjectsListed] = {}
+        """As the managers were told in this life."""
         self._has_looked = False
 
     @override
@@ -222,6 +227,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         if not self._has_looked:
             self._has_looked = True
             self._tell_holdings(unchanged)
+        self._tell_listed()
 
     def _note_told(self, object_id: ObjectId, holding: Holding | None) -> None:
         # After it was told: a crash between the two repeats it, and loses nothing.
@@ -236,11 +242,20 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         # Before the first listing nothing is known; after it everything is told anyway.
         if self._memory.is_told:
             self._tell_holdings([*self._memory.told, *self._memory.gone])
+            self._listed.clear()
+            self._tell_listed()
 
     def _tell_holdings(self, objects: list[ObjectId]) -> None:
         for object_id in objects:
             holding = self._memory.told.get(object_id)
             self._tell(HolderIs(described=described(object_id, holding)))
+
+    def _tell_listed(self) -> None:
+        for kind, manager in self._managers.items():
+            present = listed(kind, self._memory.state, self._outage())
+            if present != self._listed.get(kind):
+                self._listed[kind] = present
+                manager.tell(present)
 
     def _tell(self, fact: HolderIs) -> None:
         self._managers[fact.described.object.kind].tell(fact)

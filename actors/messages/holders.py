@@ -8,7 +8,7 @@ and no value.
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Final, NewType, TypeAlias
 
@@ -21,7 +21,7 @@ from actors.messages.objects import (
 )
 from actors.messages.pods import PodUid
 from actors.messages.port import Port
-from actors.messages.units import Seconds
+from actors.messages.units import Seconds, Timestamp
 
 Mark = NewType("Mark", int)
 """A moment in the order in which pods came to reference objects: each new reference has a higher one.
@@ -103,7 +103,10 @@ class HolderBegan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListLocalObjects:
-    """Asks the holder of local objects for a ``HolderIs`` of each, now and after its first look."""
+    """Asks the holder of local objects for a ``HolderIs`` of each, now and after its first look.
+
+    A ``LocalObjectsListed`` follows them.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +120,25 @@ class LocalReferencesAre:
     newest: Mark
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalObjectsListed:
+    """The files have been listed: what is so of every local object of the kind that is not held.
+
+    There is none, or its file cannot be used and never could. Newest wins; may repeat.
+    """
+
+    refused: Mapping[str, str]
+    """Why a file cannot be used, by ``<namespace>/<name>`` of the object that it would describe."""
+    current_until: Timestamp | None = None
+    """When the files could be listed last; None when they can be, and when they never could."""
+    error: str = ""
+    """Why they cannot be listed at present; empty when they can."""
+
+
 LocalHolderMessage: TypeAlias = ReadObject | ListLocalObjects | LocalReferencesAre
 
 HolderFact: TypeAlias = HolderIs | HolderDone | HolderBegan
 """What the manager hears from holders."""
+
+LocalHolderFact: TypeAlias = HolderIs | LocalObjectsListed
+"""What it hears from the holder of local objects."""

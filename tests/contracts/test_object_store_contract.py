@@ -17,6 +17,7 @@ from actors.messages.objects import (
     ObjectChanged,
     ObjectFact,
     ObjectKind,
+    ObjectState,
     ReadVerdict,
     RegisterPod,
     UnregisterPod,
@@ -251,6 +252,68 @@ def test_while_nobody_can_be_asked_what_was_not_there_is_told_with_its_age(
     answer = world.read(web)
     assert answer.verdict is (ReadVerdict.NOT_FOUND if world.keeps else ReadVerdict.NOT_SYNCED)
     assert (answer.age is not None) is world.keeps
+
+
+# --- what an administrator sees -------------------------------------------------------------------------
+
+
+def test_an_object_that_there_never_was_is_absent(world: ObjectWorld) -> None:
+    """Strategy Get, which keeps nothing, knows it of no object."""
+    web = world.pod("web", "db")
+    world.serves(web)
+    world.read(web)
+    (described,) = world.described()
+    assert (described.state is ObjectState.ABSENT) is world.keeps
+    assert (described.references, described.uid, described.error) == (1, "", "")
+    world.admin.put("db", a="1")
+    world.waits()
+    world.read(web)
+    (described,) = world.described()
+    assert described.state is not ObjectState.ABSENT
+
+
+def test_an_object_that_is_broken_is_not_absent_and_says_why(world: ObjectWorld) -> None:
+    web = world.pod("web", "db")
+    world.admin.breaks("db", CANARY)
+    world.serves(web)
+    world.read(web)
+    (never_good,) = world.described()
+    world.admin.remove("db")
+    world.waits()
+    world.read(web)
+    (gone,) = world.described()
+    world.admin.breaks("db", CANARY)
+    world.waits()
+    world.read(web)
+    (broken_anew,) = world.described()
+    assert never_good.state is not ObjectState.ABSENT
+    assert "base64" in never_good.error
+    assert ((gone.state is ObjectState.ABSENT), gone.error) == (world.keeps, "")
+    assert broken_anew.state is not ObjectState.ABSENT
+    assert "base64" in broken_anew.error
+
+
+def test_while_nobody_can_be_asked_what_is_absent_is_so_with_its_age(world: ObjectWorld) -> None:
+    web = world.pod("web", "db")
+    world.serves(web)
+    world.read(web)
+    world.admin.goes_away()
+    world.waits()
+    world.read(web)
+    (described,) = world.described()
+    assert (described.state is ObjectState.ABSENT) is world.keeps
+    assert (described.current_until is not None) is world.keeps
+    assert described.error
+
+
+@pytest.mark.parametrize("who", ["manager", "holder"])
+def test_what_is_absent_is_so_after_a_crash(world: ObjectWorld, who: str) -> None:
+    web = world.pod("web", "db")
+    world.serves(web)
+    world.read(web)
+    world.crashes(getattr(world, who))
+    (described,) = world.described()
+    assert (described.state is ObjectState.ABSENT) is world.keeps
 
 
 # --- pods -----------------------------------------------------------------------------------------------

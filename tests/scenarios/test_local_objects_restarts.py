@@ -116,8 +116,8 @@ def watched(path: Path) -> Iterator[LocalObjectsStage]:
 
 
 def told_next(files: LocalObjectsStage) -> tuple[Change, str]:
-    fact = files.managers[ObjectKind.SECRET].next()
-    assert isinstance(fact, HolderIs)
+    told = iter(files.managers[ObjectKind.SECRET].next, None)
+    fact = next(each for each in told if isinstance(each, HolderIs))
     assert fact.changed is not None
     return fact.changed.change, fact.changed.object.name
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from actors.messages.holders import HolderIs
+from actors.messages.holders import HolderIs, LocalObjectsListed
 from actors.messages.node import NodeIs, NodeIsGone, NodeUid
 from actors.messages.objects import (
+    Change,
     ObjectKind,
     ObjectState,
     Origin,
@@ -181,21 +182,56 @@ def test_local_objects_are_described_as_soon_as_somebody_references_them(
     assert manager.described().objects == (held(LOCAL_DB, "7", references=1),)
 
 
+def test_what_no_holder_of_files_told_of_is_absent_once_it_has_listed(
+    manager: ManagerStage,
+) -> None:
+    manager.serves(FILE, needing("web", "db", source=FILE))
+    assert states(manager) == {ObjectState.INITIALISING: 1}
+    manager.tell(LocalObjectsListed(refused={}))
+    assert states(manager) == {ObjectState.ABSENT: 1}
+    # Neither a crash nor a pod that comes anew takes that away.
+    manager.crashes()
+    manager.serves(FILE)
+    manager.serves(FILE, needing("web", "db", source=FILE))
+    assert states(manager) == {ObjectState.ABSENT: 1}
+    manager.tell(HolderIs(described=held(LOCAL_DB, "7")))
+    assert states(manager) == {ObjectState.LOCAL: 1}
+
+
+def test_a_local_object_whose_file_is_refused_says_why_until_it_is_not(
+    manager: ManagerStage,
+) -> None:
+    manager.serves(FILE, needing("web", "db", source=FILE))
+    manager.says(news_of(change_of(LOCAL_DB, "7")))
+    manager.says(news_of(change_of(LOCAL_DB, "7", Change.DELETED)))
+    manager.tell(LocalObjectsListed(refused={"default/db": "db.yaml: not so"}))
+    (described,) = manager.described().objects
+    assert (described.state, described.error) == (ObjectState.LOCAL, "db.yaml: not so")
+    manager.tell(LocalObjectsListed(refused={"default/tls": "tls.yaml: not so"}))
+    (described,) = manager.described().objects
+    assert (described.state, described.error) == (ObjectState.ABSENT, "")
+
+
+def states(manager: ManagerStage) -> dict[ObjectState, int]:
+    """Return how many objects are held how."""
+    return dict(manager.described().states)
+
+
 def test_of_local_objects_only_those_that_are_there_or_referenced_are_remembered(
     manager: ManagerStage, change_to: Callable[[str], None]
 ) -> None:
     static = needing("web", "db", source=FILE)
     change_to("1")
-    assert list(manager.memory.local) == [LOCAL_DB]
+    assert list(manager.memory.local.told) == [LOCAL_DB]
     change_to("")
-    assert list(manager.memory.local) == []
+    assert list(manager.memory.local.told) == []
 
     change_to("2")
     manager.serves(FILE, static)
     change_to("")
-    assert list(manager.memory.local) == [LOCAL_DB]
+    assert list(manager.memory.local.told) == [LOCAL_DB]
     manager.serves(FILE)
-    assert list(manager.memory.local) == []
+    assert list(manager.memory.local.told) == []
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from actors.kernel import ChildSpec, OnExhausted, Runtime, SupervisorSpec
 from actors.messages.holders import (
-    HolderFact,
     HolderIs,
     ListLocalObjects,
+    LocalHolderFact,
+    LocalObjectsListed,
     LocalReferencesAre,
     Mark,
     ReadObject,
@@ -79,7 +80,7 @@ def write_just_now(file: Path, text: str) -> None:
     os.utime(file, (EPOCH, EPOCH))
 
 
-class Managers(dict[ObjectKind, Probe[HolderFact]]):
+class Managers(dict[ObjectKind, Probe[LocalHolderFact]]):
     """The managers of both kinds, who only listen."""
 
     def __init__(self) -> None:
@@ -140,9 +141,12 @@ class LocalObjectsStage(FilesStage[LocalObjectsMessage]):
 
     def facts(self, kind: ObjectKind = ObjectKind.SECRET) -> list[HolderIs]:
         """Return what the manager of ``kind`` was told since the last call."""
+        return [fact for fact in self.managers[kind].drain() if isinstance(fact, HolderIs)]
+
+    def listings(self, kind: ObjectKind = ObjectKind.SECRET) -> list[LocalObjectsListed]:
+        """Return what the manager of ``kind`` was told of objects that are not held, since the last call."""
         facts = self.managers[kind].drain()
-        assert all(isinstance(fact, HolderIs) for fact in facts)
-        return [fact for fact in facts if isinstance(fact, HolderIs)]
+        return [fact for fact in facts if isinstance(fact, LocalObjectsListed)]
 
     def changes(self, kind: ObjectKind = ObjectKind.SECRET) -> list[ObjectChanged]:
         """Return what changed of objects of ``kind``, by what was told since the last call."""

@@ -10,7 +10,7 @@ from typing import ClassVar
 from typing_extensions import override
 
 from actors.kernel import ChildSpec, SupervisorSpec, isolated
-from actors.messages.holders import HolderFact
+from actors.messages.holders import LocalHolderFact
 from actors.messages.objects import ObjectKind
 from actors.messages.pods import FILE, JsonObject, PodUid
 from actors.messages.port import Port
@@ -112,7 +112,7 @@ class LocalObjectsWorld(ObjectsWorld):
 
         def local_objects() -> LocalObjects:
             rules = LocalObjectsRules(path=self._objects, check_frequency=SCAN)
-            managers: dict[ObjectKind, Port[HolderFact]] = {
+            managers: dict[ObjectKind, Port[LocalHolderFact]] = {
                 kind: self._address(key) for kind, key in MANAGERS.items()
             }
             return LocalObjects(rules, managers, local, self._tower)

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from actors.kernel import Key, Port, SupervisorSpec
 from actors.messages.api import CallApi
-from actors.messages.holders import HolderIs, LocalReferencesAre
+from actors.messages.holders import HolderIs, LocalObjectsListed, LocalReferencesAre
 from actors.messages.node import FollowNode
 from actors.messages.objects import (
     Change,
@@ -75,8 +75,7 @@ class ObjectsWorld(World):
         # All of them are on record before anything else is done with them.
         *(Subscribe, FollowNode, Watch, Unwatch, CallApi),
         *(RegisterPod, UnregisterPod, FollowObjects, UnfollowObjects),
-        HolderIs,
-        LocalReferencesAre,
+        *(HolderIs, LocalObjectsListed, LocalReferencesAre),
     )
 
     def __init__(self, telling: Telling, settings: Settings) -> None:
