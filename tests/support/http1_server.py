@@ -97,8 +97,8 @@ class Http1Server:
             except OSError:
                 return
             thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
-            self._threads.append(thread)
             thread.start()
+            self._threads.append(thread)  # behind its start, before which nobody can wait for its end
 
     def close(self) -> None:
         """End every thread."""
