@@ -114,9 +114,11 @@ class HttpFetcher:
                 self._client(url) as client,
                 self._request(client, url, asked, ours=ours) as response,
             ):
+                heed_cancelling()  # with the first one forgotten, nothing would end the others in time
                 if response.status not in _REDIRECTS:
                     return await _answer(response, url, asked)
                 target = _target(url, response)
+            heed_cancelling()
             # Once away it stays away: who was led elsewhere may be led back on purpose.
             ours = ours and _is_same_server(first, target)
             url = _with_user(target, url) if ours else target

@@ -97,8 +97,9 @@ class Http1Server:
             except OSError:
                 return
             thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
+            # In this order: before its start nobody can wait for its end.
             thread.start()
-            self._threads.append(thread)  # behind its start, before which nobody can wait for its end
+            self._threads.append(thread)
 
     def close(self) -> None:
         """End every thread."""
