@@ -349,6 +349,8 @@ def test_people_see_a_changed_file_reach_the_pod_that_references_it(tmp_path: Pa
         assert stream.event()[1]["name"] == "web-node1"
         (row,) = eventually(lambda: agent.get("/watchz").document["objects"])
         assert (row["name"], row["origin"], row["state"]) == ("conf", "local", "local")
+        # A fence: the files were looked at for the pod, which does not begin with what comes now.
+        agent.get("/sourcez")
         write(objects / "conf.yaml", config_map(hidden("2")))
         told = stream.next() + stream.next()
         assert '"change":"modified","keys":["colour"]' in told
