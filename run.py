@@ -15,15 +15,15 @@ from types import FrameType
 
 def main(arguments: Sequence[str]) -> int:
     """Run the agent as ``arguments`` say; return an exit code if it cannot even start."""
-    from sources.command_line import parse  # noqa: PLC0415
-    from sources.errors import StartError  # noqa: PLC0415
+    from settings.command_line import parse  # noqa: PLC0415
+    from settings.errors import StartError  # noqa: PLC0415
 
     try:
         line = parse(arguments)
-        from sources.load_settings import load_settings  # noqa: PLC0415
+        from settings.load_settings import load_settings  # noqa: PLC0415
 
         settings = load_settings(line)
-        from actors import app  # noqa: PLC0415
+        from agent import app  # noqa: PLC0415
 
         app.run(settings)
     except StartError as error:

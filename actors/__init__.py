@@ -1,1 +1,1 @@
-"""Every actor of the agent, and what actors are made of: ``docs/architecture.md`` has the map."""
+"""The actors that make the decisions of the agent: a folder for each thing that they care for."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.messages.api import FailureKind
+from messages.api import FailureKind
 
 NOT_ASKED: Final = frozenset(
     {

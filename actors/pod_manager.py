@@ -15,9 +15,9 @@ from typing import assert_never
 import structlog
 from typing_extensions import override
 
-from actors.kernel import Key, PooledActor, Port
-from actors.messages.changes import Op, PodChange
-from actors.messages.pod_manager import (
+from kernel import Key, PooledActor, Port
+from messages.changes import Op, PodChange
+from messages.pod_manager import (
     DescribePod,
     DescribePods,
     PodDescribed,
@@ -29,11 +29,11 @@ from actors.messages.pod_manager import (
     Subscribe,
     Unsubscribe,
 )
-from actors.messages.pods import Pod, SourceName
-from actors.messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
-from actors.messages.units import Timestamp
-from stores.pod_ledger import LedgerMemory, PodLedger, Taken
-from stores.quarantine import Quarantine
+from messages.pods import Pod, SourceName
+from messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
+from messages.units import Timestamp
+from stores.pods.pod_ledger import LedgerMemory, PodLedger, Taken
+from stores.pods.quarantine import Quarantine
 
 _BEFORE_ALL = Epoch(0, 0)
 
@@ -68,7 +68,7 @@ class PodManager(PooledActor[PodManagerMessage]):
     changes; subscribers ``PodsAre`` for the first listing of each source, then ``PodsChanged``, and
     once more ``PodsAre`` when a source that listed provisionally does so for good.
     Fails when: a listing has a pod that no source should have made; in the next life that pod is
-    kept out (``stores/quarantine.py``).
+    kept out (``stores/pods/quarantine.py``).
 
     Order: subscribers hear the changes of one listing at once, REMOVE before ADD, and listings of
     one source in the order of their epochs. Repetition: ``PodsAre`` may repeat, ``PodsChanged`` does

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Retry
-from actors.messages.units import Seconds
+from messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Retry
+from messages.units import Seconds
 
 ANSWER_WITHIN: Final = Seconds(60.0)
 """A call's own deadline is 10 s; what else it waits for is the rate limit."""

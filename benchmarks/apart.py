@@ -22,8 +22,8 @@ def apart(measure: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
 def behave_like_the_agent() -> None:
     """Log as the agent does, only to nowhere, and collect garbage as rarely as it does."""
     # In here, since whoever only polls an agent has no use for all of its modules.
-    from actors.app import GC_THRESHOLDS  # noqa: PLC0415
-    from actors.logs import configure_logs  # noqa: PLC0415
+    from agent.app import GC_THRESHOLDS  # noqa: PLC0415
+    from agent.logs import configure_logs  # noqa: PLC0415
 
     nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - until the process ends
     configure_logs("text", 0, nowhere)

@@ -16,10 +16,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from actors.messages.api import ApiRequest, Verb
-from actors.messages.pods import JsonObject
 from benchmarks.agent import wait_until
 from benchmarks.sidekick import Sidekick
+from messages.api import ApiRequest, Verb
+from messages.pods import JsonObject
 from tests.support.api_users import ADMIN, token_of
 from tests.support.cluster import Cluster
 from tests.support.cluster_processes import assets

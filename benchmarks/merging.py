@@ -17,16 +17,16 @@ from typing import Any, NamedTuple, Protocol
 
 from typing_extensions import override
 
-from actors.kernel import ActorSystem, ChildSpec, Key, PooledActor, SupervisorSpec
-from actors.messages.changes import Op, PodChange
-from actors.messages.pod_manager import PodFact, PodsChanged, Subscribe
-from actors.messages.pods import CONFIG_SEEN, CONFIG_SOURCE, FILE, FullName, Pod, PodUid
-from actors.messages.sources import Epoch, SourceListed, SourceMessage
-from actors.messages.units import Seconds
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from benchmarks.apart import apart, behave_like_the_agent
 from benchmarks.pods import decoded_pod
 from benchmarks.row import Peer, Row, Target, rates, tail
+from kernel import ActorSystem, ChildSpec, Key, PooledActor, SupervisorSpec
+from messages.changes import Op, PodChange
+from messages.pod_manager import PodFact, PodsChanged, Subscribe
+from messages.pods import CONFIG_SEEN, CONFIG_SOURCE, FILE, FullName, Pod, PodUid
+from messages.sources import Epoch, SourceListed, SourceMessage
+from messages.units import Seconds
 
 Pods = tuple[Pod, ...]
 

@@ -18,7 +18,10 @@ from typing import Any, NamedTuple, Protocol
 import pykka
 from typing_extensions import override
 
-from actors.kernel import (
+from benchmarks.agent import GIVE_UP_AFTER
+from benchmarks.apart import apart, behave_like_the_agent
+from benchmarks.row import Peer, Row, Target, rates, spread
+from kernel import (
     ActorSystem,
     ChildSpec,
     DynamicMessage,
@@ -28,10 +31,7 @@ from actors.kernel import (
     StartChild,
     SupervisorSpec,
 )
-from actors.messages.units import Seconds
-from benchmarks.agent import GIVE_UP_AFTER
-from benchmarks.apart import apart, behave_like_the_agent
-from benchmarks.row import Peer, Row, Target, rates, spread
+from messages.units import Seconds
 
 PEER = "Pykka's ThreadingActor"
 _PAGE = os.sysconf("SC_PAGE_SIZE")

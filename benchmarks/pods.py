@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from actors.messages.pods import CONFIG_HASH, Pod
+from messages.pods import CONFIG_HASH, Pod
 
 _MANIFEST = """\
 apiVersion: v1

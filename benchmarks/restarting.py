@@ -6,7 +6,10 @@ from time import perf_counter
 
 from typing_extensions import override
 
-from actors.kernel import (
+from benchmarks.agent import GIVE_UP_AFTER, pause
+from benchmarks.apart import apart, behave_like_the_agent
+from benchmarks.row import Row, tail
+from kernel import (
     Actor,
     ActorSystem,
     Backoff,
@@ -16,10 +19,7 @@ from actors.kernel import (
     PooledActor,
     SupervisorSpec,
 )
-from actors.messages.units import Seconds
-from benchmarks.agent import GIVE_UP_AFTER, pause
-from benchmarks.apart import apart, behave_like_the_agent
-from benchmarks.row import Row, tail
+from messages.units import Seconds
 
 
 def restart_rows(*, quick: bool) -> list[Row]:

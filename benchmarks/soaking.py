@@ -17,16 +17,6 @@ from statistics import median
 from time import perf_counter
 from typing import NamedTuple
 
-from actors.messages.objects import (
-    GetObject,
-    ObjectRead,
-    ObjectState,
-    ReadVerdict,
-    RegisterPod,
-    UnregisterPod,
-)
-from actors.messages.pods import Pod, PodUid
-from actors.messages.units import Seconds
 from benchmarks.agent import wait_until
 from benchmarks.apart import apart, behave_like_the_agent
 from benchmarks.clusters import (
@@ -41,6 +31,16 @@ from benchmarks.processes import descriptors, resident_bytes, threads
 from benchmarks.row import Row, Target
 from benchmarks.watchers import Watchers
 from kube.credentials import KubeconfigCredentials
+from messages.objects import (
+    GetObject,
+    ObjectRead,
+    ObjectState,
+    ReadVerdict,
+    RegisterPod,
+    UnregisterPod,
+)
+from messages.pods import Pod, PodUid
+from messages.units import Seconds
 from tests.support.api_client import ApiClient
 from tests.support.api_users import ADMIN
 

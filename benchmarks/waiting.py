@@ -12,12 +12,12 @@ from typing import Any
 import pykka
 from typing_extensions import override
 
-from actors.kernel import ActorSystem, ChildSpec, Key, PooledActor, SupervisorSpec
-from actors.messages.units import Seconds
 from benchmarks.agent import GIVE_UP_AFTER, pause
 from benchmarks.apart import apart, behave_like_the_agent
 from benchmarks.messaging import PEER, Told
 from benchmarks.row import Peer, Row, tail
+from kernel import ActorSystem, ChildSpec, Key, PooledActor, SupervisorSpec
+from messages.units import Seconds
 
 
 def waiting_rows(*, quick: bool) -> list[Row]:

@@ -7,27 +7,15 @@ from typing import Any, Self
 
 from typing_extensions import override
 
-from actors.api_holdings import Holders
-from actors.kernel import ActorSystem, ChildSpec, DynamicSpec, Port, SupervisorSpec
-from actors.messages.objects import (
-    DescribeObjects,
-    ObjectDescribed,
-    ObjectId,
-    ObjectKind,
-    ObjectManagerMessage,
-    ObjectsDescribed,
-)
-from actors.messages.pod_manager import Subscribe
-from actors.messages.units import Seconds
-from actors.messages.watches import DescribeWatches, WatchesDescribed
-from actors.object_manager import (
+from actors.objects.api_holdings import Holders
+from actors.objects.object_manager import (
     OBJECT_HOLDERS,
     SECRET_MANAGER,
     ObjectManager,
     ObjectManagerMemory,
     ObjectManagerPorts,
 )
-from actors.object_watcher import (
+from actors.objects.object_watcher import (
     ObjectWatcher,
     WatcherMemory,
     WatcherPorts,
@@ -35,8 +23,20 @@ from actors.object_watcher import (
     watcher_key,
 )
 from benchmarks.agent import GIVE_UP_AFTER
+from kernel import ActorSystem, ChildSpec, DynamicSpec, Port, SupervisorSpec
 from kube.access import Credentials
 from kube.watches import WATCHES, Watches, WatchMemory, WatchRules
+from messages.objects import (
+    DescribeObjects,
+    ObjectDescribed,
+    ObjectId,
+    ObjectKind,
+    ObjectManagerMessage,
+    ObjectsDescribed,
+)
+from messages.pod_manager import Subscribe
+from messages.units import Seconds
+from messages.watches import DescribeWatches, WatchesDescribed
 
 _DEADLINE = Seconds(GIVE_UP_AFTER)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from actors.messages.api import ApiRequest, Verb
+from messages.api import ApiRequest, Verb
 
 _IN_WORDS: Final = {
     Verb.GET: "get",

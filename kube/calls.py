@@ -17,8 +17,14 @@ from urllib.parse import urlsplit
 import structlog
 from typing_extensions import override
 
-from actors.kernel import Key, PooledActor, Port, Timer
-from actors.messages.api import (
+from kernel import Key, PooledActor, Port, Timer
+from kube.access import Access
+from kube.attempts import attempt_of, is_lifeline
+from kube.errors import ApiError
+from kube.rate_limit import TokenBucket
+from kube.sending import Sender, Sent
+from kube.troubles import Troubles
+from messages.api import (
     ApiAnswered,
     ApiFailure,
     ApiRequest,
@@ -28,14 +34,8 @@ from actors.messages.api import (
     DescribeCalls,
     FailureKind,
 )
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds
-from kube.access import Access
-from kube.attempts import attempt_of, is_lifeline
-from kube.errors import ApiError
-from kube.rate_limit import TokenBucket
-from kube.sending import Sender, Sent
-from kube.troubles import Troubles
+from messages.pods import JsonObject
+from messages.units import Seconds
 
 GRACE: Final = Seconds(1.0)
 """What a thread may be late with its own deadline before it is answered for."""

@@ -23,9 +23,9 @@ from pyreqwest.client import Client, ClientBuilder, SyncClient, SyncClientBuilde
 from pyreqwest.exceptions import BuilderError
 from pyreqwest.proxy import ProxyBuilder
 
-from actors.messages.api import FailureKind
 from kube.access import Access, CredentialsError
 from kube.errors import ApiError
+from messages.api import FailureKind
 
 CONNECT_TIMEOUT: Final = timedelta(seconds=10)
 PING_EVERY: Final = timedelta(seconds=20)

@@ -21,15 +21,15 @@ from kubernetes.config.config_exception import ConfigException
 from kubernetes.config.incluster_config import InClusterConfigLoader
 from kubernetes.config.kube_config import KubeConfigLoader
 
-from actors.kernel import Clock, SystemClock
-from actors.messages.pods import JsonObject
-from actors.messages.units import Timestamp
+from kernel import Clock, SystemClock
 from kube.access import Access, CredentialsError
 from kube.certificates import CertificateError, read_certificate
 from kube.exec_plugin import Issued, PluginError, run_plugin
 from kube.kubeconfig import Chosen, choose
 from kube.proxies import environment_proxy
 from kube.rereading import NEVER, Found, Note, RereadCredentials
+from messages.pods import JsonObject
+from messages.units import Timestamp
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _EARLY: Final = 60.0

@@ -22,10 +22,10 @@ from typing import Any, Final
 from pyreqwest.exceptions import ClientClosedError, DecodeError, DetailedPyreqwestError
 from typing_extensions import override
 
-from actors.messages.api import ApiFailure, FailureKind, Retry
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds, Timestamp
 from kube.access import Access, CredentialsError
+from messages.api import ApiFailure, FailureKind, Retry
+from messages.pods import JsonObject
+from messages.units import Seconds, Timestamp
 
 LONGEST_MESSAGE: Final = 512
 """Characters of the API server's own message that a sentence carries."""

@@ -20,8 +20,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds, Timestamp
+from messages.pods import JsonObject
+from messages.units import Seconds, Timestamp
 
 PATIENCE: Final = Seconds(30.0)
 """Commands ask some service for a token, which takes seconds at most. One that waits for somebody to

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from actors.messages.pods import JsonObject
 from kube.access import CredentialsError
+from messages.pods import JsonObject
 
 _CLUSTER_TEXTS: Final = (
     "server",

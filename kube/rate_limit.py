@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from actors.messages.units import Seconds
+from messages.units import Seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

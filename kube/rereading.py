@@ -22,9 +22,9 @@ from typing import Final, Protocol, TypeAlias
 import structlog
 from typing_extensions import override
 
-from actors.kernel import Clock
-from actors.messages.units import Seconds, Timestamp
+from kernel import Clock
 from kube.access import Access, Credentials, CredentialsError
+from messages.units import Seconds, Timestamp
 
 LOOK_EVERY: Final = Seconds(1.0)
 """Files are looked at this often at most, however many requests there are."""

@@ -20,13 +20,13 @@ from pyreqwest.request import SyncStreamRequest
 from pyreqwest.response import SyncResponse
 from typing_extensions import override
 
-from actors.messages.api import ApiFailure, ApiRequest, FailureKind, Verb
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds, Timestamp
 from kube.access import Access, Credentials, CredentialsError
 from kube.attempts import attempt_of
 from kube.clients import base_url, sync_client
 from kube.errors import ApiError, error_of_answer, error_of_transport
+from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
+from messages.pods import JsonObject
+from messages.units import Seconds, Timestamp
 
 LARGEST_ANSWER: Final = 64 << 20
 """Bytes after decompression. The largest object is 1.5 MiB, etcd's limit; a list of 10,000 pods of

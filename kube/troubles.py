@@ -10,9 +10,9 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from actors.messages.api import ApiFailure, ApiRequest, FailureKind
-from actors.messages.pods import JsonObject
 from kube.attempts import subject_of
+from messages.api import ApiFailure, ApiRequest, FailureKind
+from messages.pods import JsonObject
 
 _OF_ALL: Final[frozenset[Hashable]] = frozenset(
     {

@@ -15,17 +15,7 @@ from typing import TypeAlias, assert_never
 
 from typing_extensions import override
 
-from actors.kernel import Actor, Key
-from actors.messages.port import Port
-from actors.messages.watches import (
-    DescribeWatches,
-    ListTarget,
-    Unwatch,
-    Watch,
-    WatchesMessage,
-    WatchFact,
-    WatchTarget,
-)
+from kernel import Actor, Key
 from kube.access import Credentials
 from kube.clients import streaming_client
 from kube.streams.errand import lost
@@ -34,6 +24,16 @@ from kube.streams.lanes import MakeClient
 from kube.streams.loop import WatchLoop
 from kube.streams.memory import WatchMemory
 from kube.streams.rules import WatchRules
+from messages.port import Port
+from messages.watches import (
+    DescribeWatches,
+    ListTarget,
+    Unwatch,
+    Watch,
+    WatchesMessage,
+    WatchFact,
+    WatchTarget,
+)
 
 __all__ = ["WATCHES", "WatchError", "WatchMemory", "WatchRules", "Watches"]
 

@@ -1,1 +1,1 @@
-"""Where pods come from: source actors, manifest decoding, and the settings that choose them."""
+"""Where pods come from: a folder for each source, and what they have in common."""

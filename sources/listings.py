@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from actors.kernel import Port
-from actors.messages.pods import Pod, SourceName
-from actors.messages.sources import Epoch, SourceListed
+from kernel import Port
+from messages.pods import Pod, SourceName
+from messages.sources import Epoch, SourceListed
 
 
 class Listings:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from actors.messages.pods import SourceName
-from actors.messages.sources import (
+from messages.pods import SourceName
+from messages.sources import (
     ManifestVerdict,
     MirrorsJudged,
     PodsJudged,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 
-from actors.messages.sources import (
+from messages.sources import (
     ManifestVerdict,
     MirrorsJudged,
     PodsJudged,

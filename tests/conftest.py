@@ -15,7 +15,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 from structlog.testing import capture_logs
 
-from actors.kernel import Runtime, Steps, Threads
+from kernel import Runtime, Steps, Threads
 from tests.support.canary import LOOKOUT
 from tests.support.players import Gate, Lines, OwnThreadPlayer, PooledPlayer, Troupe
 

@@ -1,4 +1,4 @@
-"""Writes ``sources/manifests/pod_schema.json``: the fields of a v1 Pod and their types.
+"""Writes ``manifests/pod_schema.json``: the fields of a v1 Pod and their types.
 
 The kubernetes client's models know them, but importing these takes longer than everything else the
 agent does at its start. So the agent reads this table, and a test says that it is what the models
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kubernetes.client import models
 
-SCHEMA_FILE = Path(__file__).parent.parent / "sources" / "manifests" / "pod_schema.json"
+SCHEMA_FILE = Path(__file__).parent.parent / "manifests" / "pod_schema.json"
 
 SCALARS = {"str": "str", "bool": "bool", "int": "int32", "float": "float", "datetime": "time"}
 

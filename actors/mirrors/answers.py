@@ -9,9 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from actors.kernel import Backoff
-from actors.messages.api import ApiFailure, FailureKind
-from actors.messages.pods import JsonObject, Pod, PodUid
 from actors.mirrors.book import Entry
 from actors.mirrors.plan import (
     NAME_BACKOFF,
@@ -24,6 +21,9 @@ from actors.mirrors.plan import (
     is_right,
 )
 from actors.mirrors.pod import is_mirror_of_node
+from kernel import Backoff
+from messages.api import ApiFailure, FailureKind
+from messages.pods import JsonObject, Pod, PodUid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from actors.kernel import Timer
-from actors.messages.changes import Op, PodChange
-from actors.messages.pods import FullName, Pod, PodUid, SourceName
-from actors.messages.units import Seconds
 from actors.mirrors.plan import FIGHT_LIMIT
 from actors.mirrors.pod import can_be_shown, is_mirror_of_node
+from kernel import Timer
+from messages.changes import Op, PodChange
+from messages.pods import FullName, Pod, PodUid, SourceName
+from messages.units import Seconds
 
 _GONE_LEN = 8
 """UIDs of one name remembered as gone: far more than a watch is ever behind with."""

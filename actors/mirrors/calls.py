@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import structlog
 
-from actors.kernel import Timer
-from actors.messages.api import ApiAnswered, ApiFailure, ApiRequest, CallApi
-from actors.messages.pods import JsonObject
-from actors.messages.port import Port
-from actors.messages.units import Seconds
 from actors.mirrors.book import Entry
 from actors.mirrors.deadlines import OutageOver
 from actors.mirrors.plan import OUTAGE_BACKOFF, Create, Delete, Step, pause
 from actors.unanswered import ANSWER_WITHIN, unanswered
+from kernel import Timer
+from messages.api import ApiAnswered, ApiFailure, ApiRequest, CallApi
+from messages.pods import JsonObject
+from messages.port import Port
+from messages.units import Seconds
 
 IN_FLIGHT_LIMIT = 16
 """Calls at a time: a thousand mirrors at a start leave room for the agent's other calls."""

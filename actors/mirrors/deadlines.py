@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from actors.messages.pods import FullName, PodUid
+from messages.pods import FullName, PodUid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,13 +14,13 @@ from enum import Enum, auto
 from http import HTTPStatus
 from typing import TypeAlias
 
-from actors.kernel import Backoff
-from actors.messages.api import ApiFailure, FailureKind
-from actors.messages.node import NodeIs
-from actors.messages.pods import FILE, HTTP, Pod, PodUid, SourceName
-from actors.messages.units import Seconds
 from actors.mirrors.pod import can_be_shown, is_owned_by, shows
 from actors.outages import NOT_ASKED
+from kernel import Backoff
+from messages.api import ApiFailure, FailureKind
+from messages.node import NodeIs
+from messages.pods import FILE, HTTP, Pod, PodUid, SourceName
+from messages.units import Seconds
 
 STATIC_SOURCES = frozenset({FILE, HTTP})
 """Where static pods can come from, whether or not this agent is configured to take them from there."""

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from actors.messages.api import ApiRequest, Verb
-from actors.messages.node import NodeIs, NodeUid
-from actors.messages.pods import (
+from manifests.references import pod_references
+from messages.api import ApiRequest, Verb
+from messages.node import NodeIs, NodeUid
+from messages.pods import (
     CONFIG_HASH,
     CONFIG_MIRROR,
     CONTENT_DIGEST,
@@ -22,7 +23,6 @@ from actors.messages.pods import (
     Pod,
     PodUid,
 )
-from actors.objects.references import pod_references
 
 _COPIED = ("name", "namespace", "labels", "annotations")
 """What a mirror has of a static pod's metadata. Finalizers, say, would only keep it from going."""

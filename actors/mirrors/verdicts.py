@@ -10,11 +10,11 @@ from collections.abc import Set as AbstractSet
 
 import structlog
 
-from actors.messages.events import EventType, ObjectReference, PostEvent
-from actors.messages.pods import FullName, PodUid, SourceName
-from actors.messages.port import Port
-from actors.messages.sources import MirrorsJudged
 from actors.mirrors.book import Entry
+from messages.events import EventType, ObjectReference, PostEvent
+from messages.pods import FullName, PodUid, SourceName
+from messages.port import Port
+from messages.sources import MirrorsJudged
 
 EVENT_REASON = "FailedMirrorPod"
 

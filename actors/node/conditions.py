@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds, Timestamp
+from messages.pods import JsonObject
+from messages.units import Seconds, Timestamp
 
 MEMORY_THRESHOLD = 100 * 2**20
 """Bytes. This, and the two shares below, are a kubelet's defaults for hard eviction."""

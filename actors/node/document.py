@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actors.messages.api import ApiRequest, Patch, Verb
-from actors.messages.pods import JsonObject
-from actors.messages.units import Timestamp
 from actors.node.conditions import MEMORY_THRESHOLD, STORAGE_THRESHOLD, Finding, conditions, news
 from actors.node.labels import default_labels, label_patch
 from actors.node.machine import MachineFacts
 from actors.node.rules import NodeRules
-from sources.manifests.quantity import amount, is_quantity
+from manifests.quantity import amount, is_quantity
+from messages.api import ApiRequest, Patch, Verb
+from messages.pods import JsonObject
+from messages.units import Timestamp
 
 NODES = "/api/v1/nodes"
 

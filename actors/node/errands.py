@@ -12,14 +12,14 @@ from enum import StrEnum
 from functools import partial
 from typing import TypeAlias
 
-from actors.messages.api import ApiRequest, Verb
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds, Timestamp
 from actors.node import document
 from actors.node.conditions import Finding
 from actors.node.machine import MachineFacts
 from actors.node.rules import NodeRules, jittered
 from actors.node.sight import NodeSight, uid_of
+from messages.api import ApiRequest, Verb
+from messages.pods import JsonObject
+from messages.units import Seconds, Timestamp
 
 
 class Errand(StrEnum):

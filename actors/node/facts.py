@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from actors.messages.node import NodeFact, NodeIs, NodeIsGone, NodeUid
-from actors.messages.pods import JsonObject
 from actors.node.sight import uid_of
+from messages.node import NodeFact, NodeIs, NodeIsGone, NodeUid
+from messages.pods import JsonObject
 
 
 def fact_of(name: str, node: JsonObject | None) -> NodeFact:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sources.manifests.names import label_value
+from manifests.names import label_value
 
 HOSTNAME = "kubernetes.io/hostname"
 

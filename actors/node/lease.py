@@ -7,10 +7,10 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from actors.messages.api import ApiRequest, Verb
-from actors.messages.node import NodeUid
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds, Timestamp
+from messages.api import ApiRequest, Verb
+from messages.node import NodeUid
+from messages.pods import JsonObject
+from messages.units import Seconds, Timestamp
 
 NAMESPACE = "kube-node-lease"
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"

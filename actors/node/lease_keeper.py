@@ -14,8 +14,12 @@ from typing import Final, TypeAlias, assert_never
 import structlog
 from typing_extensions import override
 
-from actors.kernel import Key, PooledActor, Port, Timer
-from actors.messages.api import (
+from actors.node import lease
+from actors.node.patience import Patience
+from actors.node.rules import jittered
+from actors.unanswered import LIFELINE_WITHIN, unanswered
+from kernel import Key, PooledActor, Port, Timer
+from messages.api import (
     ApiAnswered,
     ApiFailure,
     ApiRequest,
@@ -24,7 +28,7 @@ from actors.messages.api import (
     Retry,
     Verb,
 )
-from actors.messages.node import (
+from messages.node import (
     FollowNode,
     FollowRegistrar,
     NodeFact,
@@ -33,12 +37,8 @@ from actors.messages.node import (
     NodeUid,
     RegistrarLives,
 )
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds
-from actors.node import lease
-from actors.node.patience import Patience
-from actors.node.rules import jittered
-from actors.unanswered import LIFELINE_WITHIN, unanswered
+from messages.pods import JsonObject
+from messages.units import Seconds
 
 RENEWALS: Final = 4
 """Within the duration of the Lease, as a kubelet's: three may fail before the Node counts as lost."""

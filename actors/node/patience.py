@@ -12,10 +12,10 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from actors.kernel import Timer
-from actors.messages.api import ApiFailure, FailureKind
-from actors.messages.units import Seconds
 from actors.node.rules import RETRIES
+from kernel import Timer
+from messages.api import ApiFailure, FailureKind
+from messages.units import Seconds
 
 E = TypeVar("E", bound=StrEnum)
 

@@ -13,29 +13,6 @@ from typing import Final, TypeAlias, assert_never
 import structlog
 from typing_extensions import override
 
-from actors.kernel import Actor, Key, Port, Timer
-from actors.messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Retry
-from actors.messages.node import (
-    FollowNode,
-    FollowRegistrar,
-    LoopsAre,
-    NodeFact,
-    NodeIs,
-    NodeIsGone,
-    NodeMessage,
-    RegistrarLives,
-)
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds
-from actors.messages.watches import (
-    ObjectsAre,
-    Watch,
-    WatchEvent,
-    WatchFact,
-    WatchFailed,
-    WatchRecovered,
-    WatchTarget,
-)
 from actors.node import document
 from actors.node.conditions import Condition, findings, lasting, pressures
 from actors.node.errands import Errand, Errands, TakenOver
@@ -45,6 +22,29 @@ from actors.node.patience import Patience
 from actors.node.rules import RETRIES, NodeRules, jittered
 from actors.node.sight import uid_of
 from actors.unanswered import LIFELINE_WITHIN, unanswered
+from kernel import Actor, Key, Port, Timer
+from messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Retry
+from messages.node import (
+    FollowNode,
+    FollowRegistrar,
+    LoopsAre,
+    NodeFact,
+    NodeIs,
+    NodeIsGone,
+    NodeMessage,
+    RegistrarLives,
+)
+from messages.pods import JsonObject
+from messages.units import Seconds
+from messages.watches import (
+    ObjectsAre,
+    Watch,
+    WatchEvent,
+    WatchFact,
+    WatchFailed,
+    WatchRecovered,
+    WatchTarget,
+)
 
 ATTEMPTS: Final = 5
 """For one report (rule N2). The next look reports anyhow."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from actors.kernel import Backoff
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds
+from kernel import Backoff
+from messages.pods import JsonObject
+from messages.units import Seconds
 
 RETRIES = Backoff(initial=Seconds(0.2), cap=Seconds(7.0), jitter=Seconds(0.1))
 """Between attempts at the API server, as a kubelet's (rules N1, N5): from 0.2 s, doubling to 7 s."""

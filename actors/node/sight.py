@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from actors.messages.pods import JsonObject
-from actors.messages.watches import ObjectOp
+from messages.pods import JsonObject
+from messages.watches import ObjectOp
 
 
 @dataclass(slots=True)

@@ -1,1 +1,1 @@
-"""What is known of Secrets, ConfigMaps and the pods that reference them, as pure functions."""
+"""Secrets and ConfigMaps that pods reference: who manages them, and who holds them."""

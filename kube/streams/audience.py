@@ -11,14 +11,14 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from actors.messages.api import ApiFailure, FailureKind
-from actors.messages.units import Seconds
-from actors.messages.watches import ObjectsAre, WatchFact, WatchFailed, WatchRecovered, WatchTarget
 from kube.errors import ApiError
 from kube.streams.memory import Subscribers
 from kube.streams.queries import attempt
 from kube.streams.sending import Sending
 from kube.streams.surroundings import Surroundings
+from messages.api import ApiFailure, FailureKind
+from messages.units import Seconds
+from messages.watches import ObjectsAre, WatchFact, WatchFailed, WatchRecovered, WatchTarget
 
 NOT_OPEN: Final = "no stream is open yet"
 ENDED: Final = "the keeper of watches ended"

@@ -11,9 +11,9 @@ import random
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from actors.messages.api import FailureKind
-from actors.messages.units import Seconds
 from kube.streams.rules import WatchRules
+from messages.api import FailureKind
+from messages.units import Seconds
 
 MOST_DOUBLINGS: Final = 30
 """2**30 times anything is beyond every cap, and far from what overflows a float."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from actors.messages.api import ApiFailure, FailureKind
-from actors.messages.watches import ListTarget, ObjectsAre, TargetListed
 from kube.errors import ApiError
 from kube.streams.listing import whole_list
 from kube.streams.queries import attempt
 from kube.streams.sending import Sending
 from kube.streams.surroundings import Surroundings
+from messages.api import ApiFailure, FailureKind
+from messages.watches import ListTarget, ObjectsAre, TargetListed
 
 
 async def run_errand(asked: ListTarget, shared: Surroundings) -> TargetListed:

@@ -15,12 +15,12 @@ from pyreqwest.exceptions import (
 from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
-from actors.messages.units import Seconds
 from kube.cancelling import heed_cancelling
 from kube.errors import ApiError, error_of_transport
 from kube.streams.gate import LostError, Permit
 from kube.streams.lanes import Lane
 from kube.streams.rules import WatchRules
+from messages.units import Seconds
 
 CLOSING: Final = "not a result of an error"
 """What hyper says when a request met a connection that the server was about to close (GOAWAY)."""

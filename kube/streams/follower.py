@@ -13,15 +13,6 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Final
 
-from actors.messages.api import FailureKind
-from actors.messages.units import Seconds
-from actors.messages.watches import (
-    ObjectOp,
-    ObjectsAre,
-    WatchDescribed,
-    WatchEvent,
-    WatchTarget,
-)
 from kube.errors import ApiError, error_of_status
 from kube.streams.audience import Audience
 from kube.streams.course import Round, Step, next_step, silence_limit, watch_timeout
@@ -33,6 +24,15 @@ from kube.streams.nudge import Nudge
 from kube.streams.queries import is_one_object, watch_query
 from kube.streams.sending import Sending
 from kube.streams.surroundings import Surroundings
+from messages.api import FailureKind
+from messages.units import Seconds
+from messages.watches import (
+    ObjectOp,
+    ObjectsAre,
+    WatchDescribed,
+    WatchEvent,
+    WatchTarget,
+)
 
 ASKED: Final = "asked"
 """The reason of a round that a subscriber asked for."""

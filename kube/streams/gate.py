@@ -11,10 +11,10 @@ import asyncio
 import random
 from dataclasses import dataclass
 
-from actors.messages.units import Seconds
 from kube.errors import ApiError
 from kube.streams.course import probe_at, spread
 from kube.streams.rules import WatchRules
+from messages.units import Seconds
 
 
 class LostError(ApiError):

@@ -7,16 +7,7 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from actors.kernel import Clock
-from actors.messages.port import Port
-from actors.messages.watches import (
-    DescribeWatches,
-    ListTarget,
-    TargetListed,
-    WatchesDescribed,
-    WatchFact,
-    WatchTarget,
-)
+from kernel import Clock
 from kube.access import Credentials
 from kube.streams.errand import lost, run_errand
 from kube.streams.follower import Follower, State
@@ -25,6 +16,15 @@ from kube.streams.lanes import Lanes, MakeClient
 from kube.streams.memory import WatchMemory, with_one, without_one
 from kube.streams.rules import WatchRules
 from kube.streams.surroundings import Surroundings
+from messages.port import Port
+from messages.watches import (
+    DescribeWatches,
+    ListTarget,
+    TargetListed,
+    WatchesDescribed,
+    WatchFact,
+    WatchTarget,
+)
 
 T = TypeVar("T")
 

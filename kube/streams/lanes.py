@@ -17,7 +17,6 @@ from typing import Any, Final, TypeAlias
 from pyreqwest.client import Client
 from pyreqwest.request import StreamRequest
 
-from actors.messages.units import Seconds
 from kube.access import Access, CredentialsError
 from kube.clients import base_url
 from kube.errors import ApiError, error_of_transport
@@ -25,6 +24,7 @@ from kube.streams.gate import Gate, Permit
 from kube.streams.identity import Identity
 from kube.streams.queries import query_text
 from kube.streams.rules import WatchRules
+from messages.units import Seconds
 
 MakeClient: TypeAlias = Callable[[Access, str], Client]
 """Returns a client for an access and a User-Agent. May block; raises ``CredentialsError``, ``ApiError``."""

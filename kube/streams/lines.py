@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from actors.messages.api import FailureKind
-from actors.messages.pods import JsonObject
 from kube.errors import ApiError
+from messages.api import FailureKind
+from messages.pods import JsonObject
 
 BOOKMARK: Final = "BOOKMARK"
 ERROR: Final = "ERROR"

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from actors.messages.api import FailureKind
-from actors.messages.watches import WatchTarget
 from kube.errors import ApiError
 from kube.streams.lines import Page, malformed, page_of
 from kube.streams.queries import MATCH, is_cut, list_queries, next_query
 from kube.streams.rules import WatchRules
+from messages.api import FailureKind
+from messages.watches import WatchTarget
 
 
 class Fetch(Protocol):

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from actors.messages.units import Seconds
 from kube.streams.keeper import Keeper
+from messages.units import Seconds
 
 PATIENCE: Final = Seconds(3.0)
 """For closing, which is over within ``close_within`` unless something hangs."""

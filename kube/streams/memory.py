@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from actors.messages.port import Port
-from actors.messages.watches import WatchFact, WatchTarget
 from kube.streams.troubles import Troubles
+from messages.port import Port
+from messages.watches import WatchFact, WatchTarget
 
 Subscribers: TypeAlias = tuple[Port[WatchFact], ...]
 

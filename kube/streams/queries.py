@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
 
-from actors.messages.watches import WatchTarget
+from messages.watches import WatchTarget
 
 VERSION: Final = "resourceVersion"
 MATCH: Final = "resourceVersionMatch"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from actors.messages.units import Seconds
+from messages.units import Seconds
 
 MEBIBYTE: Final = 1024 * 1024
 

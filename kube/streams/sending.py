@@ -8,9 +8,6 @@ from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 
-from actors.messages.api import FailureKind
-from actors.messages.units import Seconds
-from actors.messages.watches import WatchTarget
 from kube.access import Access
 from kube.errors import ApiError, error_of_answer, error_of_transport
 from kube.streams.course import SentAt, noted, pause
@@ -20,6 +17,9 @@ from kube.streams.lanes import Lane
 from kube.streams.lines import is_too_new
 from kube.streams.queries import url_path
 from kube.streams.surroundings import Surroundings
+from messages.api import FailureKind
+from messages.units import Seconds
+from messages.watches import WatchTarget
 
 
 class Sending:

@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from actors.kernel import Clock
+from kernel import Clock
 from kube.access import Access
 from kube.streams.identity import Identity
 from kube.streams.lanes import Lanes

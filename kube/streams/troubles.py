@@ -16,9 +16,9 @@ from typing import Final, TypeAlias
 
 import structlog
 
-from actors.messages.api import FailureKind
-from actors.messages.watches import WatchFailed, WatchTarget
 from kube.streams.queries import is_one_object
+from messages.api import FailureKind
+from messages.watches import WatchFailed, WatchTarget
 
 _log = structlog.get_logger("watches")
 

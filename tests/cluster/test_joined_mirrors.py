@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from actors.messages.pods import (
+from actors.mirrors.plan import FIGHT_LIMIT
+from messages.pods import (
     CONFIG_HASH,
     CONFIG_MIRROR,
     CONFIG_SEEN,
@@ -17,7 +18,6 @@ from actors.messages.pods import (
     CONTENT_DIGEST,
     JsonObject,
 )
-from actors.mirrors.plan import FIGHT_LIMIT
 from tests.support.agent_process import eventually
 from tests.support.joined_agent import NODE_NAME, JoinedAgent, Onlooker
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from actors.messages.pods import JsonObject
+from messages.pods import JsonObject
 from tests.support.agent_process import eventually
 from tests.support.cluster import Cluster
 from tests.support.joined_agent import (

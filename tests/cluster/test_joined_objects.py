@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from actors.messages.api import ApiRequest, Patch, Verb
-from actors.messages.pods import JsonObject
+from messages.api import ApiRequest, Patch, Verb
+from messages.pods import JsonObject
 from tests.support.agent_process import eventually
 from tests.support.api_status import StatusError
 from tests.support.api_subjects import pod

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from actors.messages.objects import ObjectRead, ReadVerdict
-from actors.messages.pods import JsonObject
-from stores.node_ttl import NODE_TTL
+from messages.objects import ObjectRead, ReadVerdict
+from messages.pods import JsonObject
+from stores.objects.node_ttl import NODE_TTL
 from tests.support.agent_process import eventually
 from tests.support.cluster import Cluster
 from tests.support.joined_agent import NODE_NAME, Onlooker

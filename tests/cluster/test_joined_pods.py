@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.api import ApiRequest, Verb
-from actors.messages.pods import CONFIG_SEEN, CONFIG_SOURCE
+from messages.api import ApiRequest, Verb
+from messages.pods import CONFIG_SEEN, CONFIG_SOURCE
 from tests.support.agent_process import eventually
 from tests.support.api_subjects import pod
 from tests.support.joined_agent import JoinedAgent, Onlooker

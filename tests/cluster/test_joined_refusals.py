@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.pods import JsonObject
+from messages.pods import JsonObject
 from tests.support.agent_process import eventually, manifest
 from tests.support.api_subjects import pod
 from tests.support.joined_agent import PLENTY, JoinedAgent, Onlooker

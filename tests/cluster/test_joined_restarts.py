@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.pods import CONFIG_MIRROR
+from messages.pods import CONFIG_MIRROR
 from tests.support.agent_process import eventually
 from tests.support.api_client import ApiClient
 from tests.support.api_subjects import PODS, create, owner, pod

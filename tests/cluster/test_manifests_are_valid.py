@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from actors.messages.api import ApiRequest, Verb
-from actors.messages.pods import JsonObject
+from messages.api import ApiRequest, Verb
+from messages.pods import JsonObject
 from tests.support.api_status import StatusError
 from tests.support.api_subjects import PODS
 from tests.support.cluster import Cluster

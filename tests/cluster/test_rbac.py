@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from actors.messages.pods import JsonObject
+from messages.pods import JsonObject
 from tests.support.agent_process import ROOT, eventually
 from tests.support.api_status import StatusError
 from tests.support.api_subjects import pod

@@ -8,8 +8,8 @@ from typing import Any
 import pykka
 from pykka.messages import _ActorStop
 
-from actors.kernel import Actor, BaseActor, PooledActor, Restart, Runtime, SupervisorSpec, Threads
-from actors.messages.units import Seconds
+from kernel import Actor, BaseActor, PooledActor, Restart, Runtime, SupervisorSpec, Threads
+from messages.units import Seconds
 from tests.support.players import Do, Player, Say, Troupe, crash, key
 from tests.support.stage import Stage, stage
 

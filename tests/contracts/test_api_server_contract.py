@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from actors.messages.pods import JsonObject
+from messages.pods import JsonObject
 from tests.support.api_subjects import (
     EVENTS,
     LEASES,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.pods import CONFIG_MIRROR, JsonObject
+from messages.pods import CONFIG_MIRROR, JsonObject
 from tests.support.api_subjects import (
     NODES,
     PODS,

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from actors.messages.api import ApiRequest
-from actors.messages.pods import CONFIG_MIRROR, JsonObject
+from messages.api import ApiRequest
+from messages.pods import CONFIG_MIRROR, JsonObject
 from tests.support.api_subjects import (
     EVENTS,
     LEASES,

@@ -9,8 +9,8 @@ from itertools import islice
 
 import pytest
 
-from actors.messages.pods import JsonObject
 from kube.streams.lines import is_too_new
+from messages.pods import JsonObject
 from tests.support.api_status import StatusError
 from tests.support.api_subjects import (
     EVENTS,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.messages.objects import ChangeDecided, ObjectFact, ObjectKind, ReadVerdict
-from actors.messages.pods import JsonObject, Pod
-from actors.objects.hooks import ON_OBJECT_CHANGE
+from manifests.hooks import ON_OBJECT_CHANGE
+from messages.objects import ChangeDecided, ObjectFact, ObjectKind, ReadVerdict
+from messages.pods import JsonObject, Pod
 from tests.support.object_stores import ObjectWorld, Store, object_world
 from tests.support.probe import Probe
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from actors.kernel import Clock, SystemClock
-from actors.messages.units import Seconds
+from kernel import Clock, SystemClock
+from messages.units import Seconds
 from tests.support.clock import ManualClock
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from actors.messages.objects import (
+from messages.objects import (
     ObjectChanged,
     ObjectFact,
     ObjectKind,
@@ -22,7 +22,7 @@ from actors.messages.objects import (
     RegisterPod,
     UnregisterPod,
 )
-from actors.messages.pods import API, FILE
+from messages.pods import API, FILE
 from tests.support.builders import edited, make_mirror
 from tests.support.canary import CANARY, hidden
 from tests.support.object_stores import ObjectWorld, Store, object_world

@@ -13,8 +13,8 @@ from pykka._envelope import Envelope
 from pykka.messages import ProxyCall, ProxyGetAttr, ProxySetAttr, _ActorStop
 from typing_extensions import override
 
-from actors.kernel import Actor, EndReason, PooledActor, Runtime, SupervisorSpec
-from actors.kernel import envelope as kernel_envelope
+from kernel import Actor, EndReason, PooledActor, Runtime, SupervisorSpec
+from kernel import envelope as kernel_envelope
 from tests.support.players import Do, Player, Repeat, Say, Troupe, key
 from tests.support.probe import Probe
 from tests.support.stage import Stage, stage

@@ -13,10 +13,11 @@ import pykka
 import pytest
 from typing_extensions import override
 
-from actors.kernel import ChildSpec, Key, OnExhausted, Port, SupervisorSpec
-from actors.messages.node import FollowNode, NodeIs, NodeUid
-from actors.messages.pods import API, FILE, HTTP, SourceName
-from actors.messages.sources import (
+from kernel import ChildSpec, Key, OnExhausted, Port, SupervisorSpec
+from manifests.manifest import ManifestRules
+from messages.node import FollowNode, NodeIs, NodeUid
+from messages.pods import API, FILE, HTTP, SourceName
+from messages.sources import (
     DescribeSource,
     ListPods,
     PodsJudged,
@@ -26,11 +27,16 @@ from actors.messages.sources import (
     SourceMessage,
     Verdict,
 )
-from actors.messages.units import Seconds
-from sources.apiserver import API_SOURCE, ApiMemory, ApiSource, ApiSourceMessage, ApiSourcePorts
-from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
-from sources.http import HTTP_SOURCE
-from sources.manifest import ManifestRules
+from messages.units import Seconds
+from sources.apiserver.api_source import (
+    API_SOURCE,
+    ApiMemory,
+    ApiSource,
+    ApiSourceMessage,
+    ApiSourcePorts,
+)
+from sources.file.file_source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.http.http_source import HTTP_SOURCE
 from tests.support.builders import make_pod
 from tests.support.clock import EPOCH
 from tests.support.fake_api import FakeApi

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sources.directory_watch import DirectoryWatch, KeepWatch
+from sources.file.directory_watch import DirectoryWatch, KeepWatch
 from tests.support.probe import Probe
 from tests.support.watchtower import Watchtower
 

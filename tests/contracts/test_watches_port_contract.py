@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from actors.messages.api import ApiFailure, FailureKind
-from actors.messages.pods import JsonObject
-from actors.messages.port import Port
-from actors.messages.units import Seconds
-from actors.messages.watches import (
+from kube.watches import WATCHES, WatchesOwnMessage
+from messages.api import ApiFailure, FailureKind
+from messages.pods import JsonObject
+from messages.port import Port
+from messages.units import Seconds
+from messages.watches import (
     ListTarget,
     ObjectOp,
     ObjectsAre,
@@ -24,7 +25,6 @@ from actors.messages.watches import (
     WatchRecovered,
     WatchTarget,
 )
-from kube.watches import WATCHES, WatchesOwnMessage
 from tests.support.api_store import ApiStore
 from tests.support.calls_wire import GivenCredentials
 from tests.support.fake_api import FakeApi

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from typing_extensions import override
 
-from actors.messages.pods import Pod
-from actors.messages.sources import Verdict
+from messages.pods import Pod
+from messages.sources import Verdict
 from tests.support.http_source_stage import (
     HttpSourceStage,
     bad_item,

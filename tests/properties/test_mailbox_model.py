@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from typing_extensions import override
 
-from actors.kernel import Key
-from actors.kernel.cell import EMPTY, STOP, Cell
-from actors.kernel.incarnation import Executor, Incarnation
-from actors.kernel.mailbox import CoalescingQueue
-from actors.kernel.telemetry import Telemetry
+from kernel import Key
+from kernel.cell import EMPTY, STOP, Cell
+from kernel.incarnation import Executor, Incarnation
+from kernel.mailbox import CoalescingQueue
+from kernel.telemetry import Telemetry
 
 WORDS = st.tuples(st.sampled_from("abc") | st.none(), st.integers())
 """A message: its name, if it has one, and something to tell it apart."""

@@ -15,7 +15,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sources.manifest import Decoded, Refused, decode_manifest
+from manifests.manifest import Decoded, Refused, decode_manifest
 from tests.support.manifest_text import RULES
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "manifests"
@@ -37,7 +37,7 @@ FIELDS = sorted(
     {
         name
         for fields in json.loads(
-            (Path(__file__).parents[2] / "sources/manifests/pod_schema.json").read_text(),
+            (Path(__file__).parents[2] / "manifests/pod_schema.json").read_text(),
         ).values()
         for name in fields
     },

@@ -10,10 +10,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from actors.messages.changes import Op
-from actors.messages.pods import CONFIG_SEEN, CONFIG_SOURCE, FILE, Pod, PodUid
-from actors.messages.units import Timestamp
-from stores.merge import Merged
+from messages.changes import Op
+from messages.pods import CONFIG_SEEN, CONFIG_SOURCE, FILE, Pod, PodUid
+from messages.units import Timestamp
+from stores.pods.merge import Merged
 from tests.support.builders import edited, make_pod
 from tests.support.merging_source import MergingSource
 

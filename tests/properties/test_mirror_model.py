@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from typing_extensions import override
 
-from actors.messages.api import CallApi, FailureKind, Verb
-from actors.messages.pods import CONFIG_MIRROR, CONTENT_DIGEST, FILE, HTTP, Pod, SourceName
-from actors.messages.port import Port
 from actors.mirrors.pod import can_be_shown
 from actors.mirrors.verdicts import REFERENCES
-from actors.objects.references import pod_references
 from actors.pod_manager import POD_MANAGER
+from manifests.references import pod_references
+from messages.api import CallApi, FailureKind, Verb
+from messages.pods import CONFIG_MIRROR, CONTENT_DIGEST, FILE, HTTP, Pod, SourceName
+from messages.port import Port
 from tests.support.api_store import ApiStore
 from tests.support.mirror_stage import (
     NODE,

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from actors.messages.pods import JsonObject
-from actors.messages.units import Timestamp
-from actors.messages.watches import ObjectOp
 from actors.node.conditions import Condition, Finding, Status, conditions, news, rfc3339
 from actors.node.sight import NodeSight, uid_of
+from messages.pods import JsonObject
+from messages.units import Timestamp
+from messages.watches import ObjectOp
 
 FOREIGN = {"type": "NetworkUnavailable", "status": "False", "lastTransitionTime": "then"}
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from typing_extensions import override
 
-from actors.kernel import Key
-from actors.messages.objects import (
+from kernel import Key
+from messages.objects import (
     ObjectKind,
     ObjectRead,
     ObjectValue,
@@ -26,7 +26,7 @@ from actors.messages.objects import (
     RegisterPod,
     UnregisterPod,
 )
-from actors.messages.pods import Pod
+from messages.pods import Pod
 from tests.support.builders import edited
 from tests.support.canary import LOOKOUT, hidden, revealed
 from tests.support.object_administrators import NAMESPACE

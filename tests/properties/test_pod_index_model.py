@@ -12,9 +12,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from actors.messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
-from stores.claims import Claims
-from stores.pod_index import PodCounts, PodIndex, Turnover, is_mirror_pod_of
+from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
+from stores.pods.claims import Claims
+from stores.pods.pod_index import PodCounts, PodIndex, Turnover, is_mirror_pod_of
 from tests.support.builders import make_pod
 
 SOURCES = st.sampled_from((FILE, HTTP, API))

@@ -8,11 +8,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from actors.messages.changes import Op, PodChange
-from actors.messages.pod_manager import PodFact, PodsAre, PodsChanged
-from actors.messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
-from actors.messages.units import Timestamp
-from stores.pod_ledger import LedgerMemory, PodLedger, Taken
+from messages.changes import Op, PodChange
+from messages.pod_manager import PodFact, PodsAre, PodsChanged
+from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
+from messages.units import Timestamp
+from stores.pods.pod_ledger import LedgerMemory, PodLedger, Taken
 from tests.support.builders import make_pod
 from tests.support.pod_picture import PodPicture
 

@@ -6,11 +6,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from actors.messages.changes import Op, PodChange
-from actors.messages.holders import NO_MARK, Mark
-from actors.messages.objects import ObjectId, ObjectKind, Origin
-from actors.messages.pods import API, FILE, HTTP, Pod, PodUid, SourceName
-from stores.reference_book import Booked, BookMemory, PodReferences, ReferenceBook
+from messages.changes import Op, PodChange
+from messages.holders import NO_MARK, Mark
+from messages.objects import ObjectId, ObjectKind, Origin
+from messages.pods import API, FILE, HTTP, Pod, PodUid, SourceName
+from stores.objects.reference_book import Booked, BookMemory, PodReferences, ReferenceBook
 from tests.support.manager_players import needing
 
 SOURCES = (API, FILE, HTTP)

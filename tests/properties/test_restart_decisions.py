@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from actors.kernel import Backoff, EndReason, OnExhausted, Restart, SpecError
-from actors.kernel.restarts import (
+from kernel import Backoff, EndReason, OnExhausted, Restart, SpecError
+from kernel.restarts import (
     Again,
     FailureStreak,
     GiveUp,
@@ -15,8 +15,8 @@ from actors.kernel.restarts import (
     decide,
     lives_again,
 )
-from actors.kernel.specs import check_intensity
-from actors.messages.units import Seconds
+from kernel.specs import check_intensity
+from messages.units import Seconds
 
 SECONDS = st.integers(min_value=1, max_value=200).map(lambda tenths: Seconds(tenths / 10))
 BACKOFFS = st.builds(Backoff, initial=SECONDS, cap=SECONDS, jitter=SECONDS, reset_after=SECONDS)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from typing_extensions import override
 
-from actors.kernel import (
+from kernel import (
     EXIT_FAILED,
     EXIT_STOPPED,
     Backoff,
@@ -20,7 +20,7 @@ from actors.kernel import (
     Strategy,
     SupervisorSpec,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.players import (
     STOP_YOURSELF,
     OwnThreadPlayer,

@@ -11,8 +11,8 @@ import base64
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from actors.kernel import Backoff
-from actors.messages.holders import (
+from kernel import Backoff
+from messages.holders import (
     HolderBegan,
     HolderDone,
     HolderFact,
@@ -20,7 +20,7 @@ from actors.messages.holders import (
     ReadObject,
     ReferencesAre,
 )
-from actors.messages.objects import (
+from messages.objects import (
     Change,
     ObjectChanged,
     ObjectRead,
@@ -28,11 +28,11 @@ from actors.messages.objects import (
     ObjectValue,
     ReadVerdict,
 )
-from actors.messages.pods import PodUid
-from actors.messages.units import Seconds, Timestamp
-from stores.object_knowledge import Moment
-from stores.watched_object import WatchedObject
-from stores.watcher_memory import (
+from messages.pods import PodUid
+from messages.units import Seconds, Timestamp
+from stores.objects.object_knowledge import Moment
+from stores.objects.watched_object import WatchedObject
+from stores.objects.watcher_memory import (
     Answer,
     AskList,
     Effect,

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from actors.kernel import Runtime
-from actors.messages.api import (
+from kernel import Runtime
+from kube.calls import API_CALLS, CallDone, CallRules
+from kube.sending import Sent
+from messages.api import (
     ApiAnswered,
     ApiFailure,
     ApiRequest,
@@ -18,9 +20,7 @@ from actors.messages.api import (
     Retry,
     Verb,
 )
-from actors.messages.units import Seconds
-from kube.calls import API_CALLS, CallDone, CallRules
-from kube.sending import Sent
+from messages.units import Seconds
 from tests.support.calls_stage import (
     HOST,
     CallsStage,

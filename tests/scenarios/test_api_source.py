@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.messages.api import ApiFailure, FailureKind, Retry
-from actors.messages.node import FollowNode
-from actors.messages.pods import API, PodUid
-from actors.messages.sources import ListPods, PodsJudged, Rescan, Verdict
-from actors.messages.watches import ObjectsAre, Watch, WatchFailed, WatchRecovered
+from messages.api import ApiFailure, FailureKind, Retry
+from messages.node import FollowNode
+from messages.pods import API, PodUid
+from messages.sources import ListPods, PodsJudged, Rescan, Verdict
+from messages.watches import ObjectsAre, Watch, WatchFailed, WatchRecovered
 from tests.support.api_source_stage import (
     NODE,
     TARGET,

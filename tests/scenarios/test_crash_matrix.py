@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pytest
 
-from actors.messages.pods import Pod, PodUid
+from messages.pods import Pod, PodUid
 from tests.support.builders import make_pod
 from tests.support.crash_matrix import Matrix
 from tests.support.file_source_stage import BROKEN, pod_text

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from actors.messages.objects import ObjectKind
-from actors.messages.pods import JsonObject
-from actors.objects.hooks import ON_OBJECT_CHANGE
+from manifests.hooks import ON_OBJECT_CHANGE
+from messages.objects import ObjectKind
+from messages.pods import JsonObject
 from tests.support.builders import make_pod
 from tests.support.canary import hidden
 from tests.support.crash_matrix import Matrix

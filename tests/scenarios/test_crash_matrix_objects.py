@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from actors.messages.objects import ObjectKind
-from actors.messages.pods import Pod
-from actors.objects.hooks import ON_OBJECT_CHANGE
-from sources.cluster_settings import ChangeDetection
+from manifests.hooks import ON_OBJECT_CHANGE
+from messages.objects import ObjectKind
+from messages.pods import Pod
+from settings.cluster_settings import ChangeDetection
 from tests.support.builders import make_pod
 from tests.support.canary import hidden
 from tests.support.cluster_objects_world import ClusterObjectsWorld

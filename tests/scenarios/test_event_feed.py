@@ -7,14 +7,11 @@ from typing import Any, Final
 
 import pytest
 
-from actors.event_feed import (
-    EVENT_FEED,
-    UNDER_WAY,
-    FeedDescribed,
-)
-from actors.kernel import Port, Runtime
-from actors.messages.changes import Op, PodChange
-from actors.messages.objects import (
+from actors.events.event_feed import EVENT_FEED, UNDER_WAY
+from kernel import Port, Runtime
+from messages.changes import Op, PodChange
+from messages.event_feed import FeedDescribed
+from messages.objects import (
     Change,
     ChangeAction,
     ChangeDecided,
@@ -23,14 +20,14 @@ from actors.messages.objects import (
     ObjectId,
     ObjectKind,
 )
-from actors.messages.pod_manager import (
+from messages.pod_manager import (
     DescribePods,
     PodsAre,
     PodsChanged,
     Subscribe,
 )
-from actors.messages.pods import FILE, HTTP, PodUid
-from actors.messages.units import Seconds
+from messages.pods import FILE, HTTP, PodUid
+from messages.units import Seconds
 from tests.support.builders import make_pod
 from tests.support.feed_stage import (
     NOTHING,

@@ -8,22 +8,14 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from actors.event_feed import (
-    EVENT_FEED,
-    RESTARTED,
-    AttachReader,
-    DetachReader,
-    EventFeed,
-    FeedMemory,
-    FeedPorts,
-    Told,
-)
-from actors.kernel import ChildSpec, Port, Runtime, SupervisorSpec
-from actors.messages.changes import Op, PodChange
-from actors.messages.objects import UnfollowObjects
-from actors.messages.pod_manager import PodsAre
-from actors.messages.pods import API, FILE, HTTP
+from actors.events.event_feed import EVENT_FEED, RESTARTED, EventFeed, FeedMemory, FeedPorts
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from kernel import ChildSpec, Port, Runtime, SupervisorSpec
+from messages.changes import Op, PodChange
+from messages.event_feed import AttachReader, DetachReader, Told
+from messages.objects import UnfollowObjects
+from messages.pod_manager import PodsAre
+from messages.pods import API, FILE, HTTP
 from tests.support.builders import edited, make_pod
 from tests.support.feed_stage import (
     NOTHING,

@@ -9,18 +9,18 @@ from typing import Any
 import pykka
 import pytest
 
-from actors.event_poster import EVENT_POSTER, EventMemory, EventPoster
-from actors.kernel import ChildSpec, Port, Steps, SupervisorSpec
-from actors.messages.api import FailureKind, Verb
-from actors.messages.events import (
+from actors.events.event_poster import EVENT_POSTER, EventMemory, EventPoster
+from actors.outages import NOT_ASKED
+from kernel import ChildSpec, Port, Steps, SupervisorSpec
+from messages.api import FailureKind, Verb
+from messages.events import (
     DescribeEvents,
     EventsDescribed,
     EventType,
     ObjectReference,
     PostEvent,
 )
-from actors.messages.pods import JsonObject
-from actors.outages import NOT_ASKED
+from messages.pods import JsonObject
 from tests.support.fake_api import ALWAYS, FakeApi, asks
 from tests.support.stage import Stage
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.pods import CONFIG_HASH, FILE
-from actors.messages.sources import Epoch, RejectReason, Verdict
+from kernel import Runtime
+from messages.pods import CONFIG_HASH, FILE
+from messages.sources import Epoch, RejectReason, Verdict
 from tests.support.file_source_stage import (
     BROKEN,
     FileSourceStage,

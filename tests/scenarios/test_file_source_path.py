@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.sources import Verdict
+from kernel import Runtime
+from messages.sources import Verdict
 from tests.support.file_source_stage import BROKEN, FileSourceStage, file_source_stage, pod_text
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.sources import Epoch, Verdict
+from kernel import Runtime
+from messages.sources import Epoch, Verdict
 from tests.support.file_source_stage import BROKEN, FileSourceStage, file_source_stage, pod_text
 
 

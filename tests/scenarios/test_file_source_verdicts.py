@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from actors.messages.pods import FILE, PodUid
-from actors.messages.sources import MirrorsJudged, PodsJudged, RejectReason, Verdict
+from messages.pods import FILE, PodUid
+from messages.sources import MirrorsJudged, PodsJudged, RejectReason, Verdict
 from tests.support.clock import EPOCH
 from tests.support.file_source_stage import BROKEN, FileSourceStage, file_source_stage, pod_text
 

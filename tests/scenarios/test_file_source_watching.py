@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import Threads
-from sources.directory_watch import DirectoryWatch
+from kernel import Threads
+from sources.file.directory_watch import DirectoryWatch
 from tests.support.file_source_stage import FileSourceStage, file_source_stage, pod_text
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from actors.messages.pods import CONFIG_HASH
-from actors.messages.sources import RejectReason, Verdict
-from sources.http_answers import FetchError
+from messages.pods import CONFIG_HASH
+from messages.sources import RejectReason, Verdict
+from sources.http.http_answers import FetchError
 from tests.support.clock import EPOCH
 from tests.support.http_source_stage import (
     SHOWN,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from actors.kernel import ChildSpec, Port, Runtime, SupervisorSpec
-from actors.messages.pods import HTTP, PodUid
-from actors.messages.sources import (
+from kernel import ChildSpec, Port, Runtime, SupervisorSpec
+from messages.pods import HTTP, PodUid
+from messages.sources import (
     DescribeSource,
     Epoch,
     MirrorsJudged,
@@ -21,9 +21,9 @@ from actors.messages.sources import (
     SourceListed,
     Verdict,
 )
-from actors.messages.units import Seconds
-from sources.http import HTTP_SOURCE, HttpMemory, HttpSource
-from sources.http_answers import Body, Fetcher, FetchError, Unmodified, Validators
+from messages.units import Seconds
+from sources.http.http_answers import Body, Fetcher, FetchError, Unmodified, Validators
+from sources.http.http_source import HTTP_SOURCE, HttpMemory, HttpSource
 from tests.support.http_source_stage import (
     SHOWN,
     HttpSourceStage,

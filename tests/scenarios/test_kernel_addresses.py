@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.kernel import (
+from kernel import (
     ActorCrashedError,
     ActorDeadError,
     AskInsideActorError,
@@ -19,7 +19,7 @@ from actors.kernel import (
     StopChild,
     SupervisorSpec,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.players import (
     STOP_YOURSELF,
     Action,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from actors.kernel import (
+from kernel import (
     ActorCrashedError,
     ActorDeadError,
     AskTimeoutError,
@@ -25,7 +25,7 @@ from actors.kernel import (
     Threads,
     asking,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.players import (
     STEADY,
     STOP_YOURSELF,

@@ -6,7 +6,7 @@ import gc
 from collections.abc import MutableMapping
 from typing import Any
 
-from actors.kernel import (
+from kernel import (
     DynamicMessage,
     DynamicSpec,
     Key,
@@ -17,7 +17,7 @@ from actors.kernel import (
     StopChild,
     SupervisorSpec,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.players import (
     STOP_YOURSELF,
     Do,

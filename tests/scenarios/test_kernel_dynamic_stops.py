@@ -6,7 +6,7 @@ import gc
 import threading
 import weakref
 
-from actors.kernel import (
+from kernel import (
     EXIT_STOPPED,
     EXIT_UNCLEAN,
     DynamicMessage,
@@ -21,7 +21,7 @@ from actors.kernel import (
     SupervisorSpec,
     Threads,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.players import (
     Gate,
     OwnThreadPlayer,

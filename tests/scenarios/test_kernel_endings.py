@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import pytest
 from typing_extensions import override
 
-from actors.kernel import (
+from kernel import (
     EndReason,
     Hook,
     Restart,
@@ -20,8 +20,8 @@ from actors.kernel import (
     SupervisorSpec,
     Threads,
 )
-from actors.kernel.incarnation import Executor, Incarnation
-from actors.messages.units import Seconds
+from kernel.incarnation import Executor, Incarnation
+from messages.units import Seconds
 from tests.support.players import (
     ANYTHING,
     STOP_YOURSELF,

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from typing_extensions import override
 
-from actors.kernel import (
+from kernel import (
     EXIT_FAILED,
     Backoff,
     EndReason,
@@ -17,7 +17,7 @@ from actors.kernel import (
     Strategy,
     SupervisorSpec,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.players import (
     STEADY,
     FailsAtFirst,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.kernel import (
+from kernel import (
     ChildSpec,
     DynamicMessage,
     DynamicSpec,
@@ -15,8 +15,8 @@ from actors.kernel import (
     StopChild,
     SupervisorSpec,
 )
-from actors.kernel.loops import is_crowd_failing
-from actors.messages.units import Seconds
+from kernel.loops import is_crowd_failing
+from messages.units import Seconds
 from tests.support.players import STEADY, FailsAtFirst, Line, Troupe, crash, key
 from tests.support.probe import Probe
 from tests.support.stage import Stage, stage

@@ -6,7 +6,7 @@ import threading
 from collections.abc import MutableMapping
 from typing import Any
 
-from actors.kernel import (
+from kernel import (
     EXIT_FAILED,
     EXIT_UNCLEAN,
     EndReason,
@@ -14,7 +14,7 @@ from actors.kernel import (
     Restart,
     SupervisorSpec,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.players import (
     Do,
     Gate,

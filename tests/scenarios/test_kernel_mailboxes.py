@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.kernel import Key, Restart, Runtime, Steps, SupervisorSpec, Threads
+from kernel import Key, Restart, Runtime, Steps, SupervisorSpec, Threads
 from tests.support.players import (
     STOP_YOURSELF,
     Do,

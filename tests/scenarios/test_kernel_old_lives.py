@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import (
+from kernel import (
     EndReason,
     Hook,
     Restart,
@@ -16,7 +16,7 @@ from actors.kernel import (
     Strategy,
     SupervisorSpec,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.players import (
     Diskette,
     Do,

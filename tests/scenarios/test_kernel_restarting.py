@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.kernel import (
+from kernel import (
     Backoff,
     ChildSpec,
     Restart,
@@ -13,7 +13,7 @@ from actors.kernel import (
     SupervisorSpec,
     Threads,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.players import (
     STEADY,
     STOP_YOURSELF,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from actors.kernel import (
+from kernel import (
     Actor,
     ActorSystem,
     Backoff,
@@ -26,7 +26,7 @@ from actors.kernel import (
     SupervisorSpec,
     Threads,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.players import (
     STOP_YOURSELF,
     Do,

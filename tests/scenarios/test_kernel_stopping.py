@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from actors.kernel import (
+from kernel import (
     EXIT_FAILED,
     EXIT_STOPPED,
     EXIT_UNCLEAN,
@@ -20,7 +20,7 @@ from actors.kernel import (
     Strategy,
     SupervisorSpec,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.players import (
     Do,
     Gate,

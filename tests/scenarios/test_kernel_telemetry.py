@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
-from actors.kernel import (
+from kernel import (
     SECONDS_BUCKETS,
     DynamicSpec,
     Key,

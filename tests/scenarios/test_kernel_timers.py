@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from actors.kernel import Key, Runtime, SupervisorSpec, Timer
-from actors.messages.units import Seconds
+from kernel import Key, Runtime, SupervisorSpec, Timer
+from messages.units import Seconds
 from tests.support.players import (
     STOP_YOURSELF,
     Do,

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from actors.messages.api import ApiFailure, FailureKind, Retry, Verb
-from actors.messages.node import NodeIs, NodeUid
-from actors.messages.units import Seconds, Timestamp
 from actors.node.lease import micro_time
 from actors.node.lease_keeper import LEASE_KEEPER
 from actors.node.registrar import NODE_REGISTRAR
+from messages.api import ApiFailure, FailureKind, Retry, Verb
+from messages.node import NodeIs, NodeUid
+from messages.units import Seconds, Timestamp
 from tests.support.fake_api import ALWAYS, FakeCalls, asks
 from tests.support.node_stage import NodeStage, node_stage
 

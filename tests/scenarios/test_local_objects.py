@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.holders import NO_MARK, HolderIs
-from actors.messages.objects import (
+from actors.objects.local_objects import LOCAL_OBJECTS
+from kernel import Runtime
+from messages.holders import NO_MARK, HolderIs
+from messages.objects import (
     Change,
     ObjectChanged,
     ObjectDescribed,
@@ -18,8 +19,7 @@ from actors.messages.objects import (
     ObjectState,
     ReadVerdict,
 )
-from actors.messages.sources import Verdict
-from sources.local_objects import LOCAL_OBJECTS
+from messages.sources import Verdict
 from tests.support.local_objects_stage import (
     CANARY,
     LocalObjectsStage,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.holders import HolderIs, LocalObjectsListed
-from actors.messages.objects import ObjectKind
+from kernel import Runtime
+from messages.holders import HolderIs, LocalObjectsListed
+from messages.objects import ObjectKind
 from tests.support.local_objects_stage import (
     LocalObjectsStage,
     config_map_text,

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from actors.kernel import Backoff, Runtime, SupervisorSpec, Threads, isolated
-from actors.messages.holders import HolderIs, ReadObject
-from actors.messages.objects import Change, ObjectKind, ReadVerdict
-from actors.messages.sources import Verdict
-from actors.messages.units import Seconds
-from sources.directory_watch import DirectoryWatch
-from sources.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
+from actors.objects.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
+from kernel import Backoff, Runtime, SupervisorSpec, Threads, isolated
+from messages.holders import HolderIs, ReadObject
+from messages.objects import Change, ObjectKind, ReadVerdict
+from messages.sources import Verdict
+from messages.units import Seconds
+from sources.file.directory_watch import DirectoryWatch
 from tests.support.crash_matrix import End, Matrix, Sights, Telling, World
 from tests.support.local_objects_stage import (
     LocalObjectsStage,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from actors.messages.objects import ReadVerdict
-from actors.messages.sources import Verdict
+from messages.objects import ReadVerdict
+from messages.sources import Verdict
 from tests.support.local_objects_stage import (
     CANARY,
     LocalObjectsStage,

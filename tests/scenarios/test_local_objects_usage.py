@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.holders import NO_MARK, LocalReferencesAre, Mark
-from actors.messages.objects import ObjectKind, ReadVerdict
-from sources.local_objects import LOCAL_OBJECTS
+from actors.objects.local_objects import LOCAL_OBJECTS
+from kernel import Runtime
+from messages.holders import NO_MARK, LocalReferencesAre, Mark
+from messages.objects import ObjectKind, ReadVerdict
 from tests.support.local_objects_stage import (
     LocalObjectsStage,
     config_map_text,

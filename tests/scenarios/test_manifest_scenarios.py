@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from actors.messages.pods import FILE
-from actors.messages.sources import RejectReason
-from sources.manifest import Decoded, ManifestRules, Refused, decode_manifest
+from manifests.manifest import Decoded, ManifestRules, Refused, decode_manifest
+from messages.pods import FILE
+from messages.sources import RejectReason
 
 STATIC: dict[str, Any] = {
     "apiVersion": "v1",

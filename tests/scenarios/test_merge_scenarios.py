@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.pods import (
+from messages.pods import (
     API,
     CONFIG_MIRROR,
     CONFIG_SEEN,
@@ -16,7 +16,7 @@ from actors.messages.pods import (
     FILE,
     Pod,
 )
-from stores.merge import DropReason
+from stores.pods.merge import DropReason
 from tests.support.builders import edited, make_pod, uid_of
 from tests.support.merging_source import MergingSource, spoken
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.messages.node import NodeUid
-from actors.messages.pods import (
+from messages.node import NodeUid
+from messages.pods import (
     CONFIG_HASH,
     CONFIG_MIRROR,
     CONFIG_SEEN,

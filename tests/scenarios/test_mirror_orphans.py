@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.messages.api import FailureKind
-from actors.messages.pods import CONFIG_SOURCE, FILE, HTTP
+from messages.api import FailureKind
+from messages.pods import CONFIG_SOURCE, FILE, HTTP
 from tests.support.mirror_stage import (
     NODE,
     MirrorStage,

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.messages.api import FailureKind, Verb
-from actors.messages.events import EventType, ObjectReference, PostEvent
-from actors.messages.pods import FILE, FullName
 from actors.mirrors.verdicts import REFERENCES
+from messages.api import FailureKind, Verb
+from messages.events import EventType, ObjectReference, PostEvent
+from messages.pods import FILE, FullName
 from tests.support.api_store import ApiStore
 from tests.support.fake_api import asks
 from tests.support.mirror_stage import (

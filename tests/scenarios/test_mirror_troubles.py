@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from actors.messages.api import ApiFailure, ApiRequest, FailureKind, Retry, Verb
-from actors.messages.events import EventType, ObjectReference, PostEvent
-from actors.messages.pods import FILE, HTTP, FullName
-from actors.messages.units import Seconds
+from messages.api import ApiFailure, ApiRequest, FailureKind, Retry, Verb
+from messages.events import EventType, ObjectReference, PostEvent
+from messages.pods import FILE, HTTP, FullName
+from messages.units import Seconds
 from tests.support.api_store import ApiStore
 from tests.support.fake_api import ALWAYS, asks
 from tests.support.mirror_stage import (

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from actors.kernel import SupervisorSpec, isolated
-from actors.messages.node import NodeUid
-from actors.messages.pods import FILE
 from actors.pod_manager import POD_MANAGER
-from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
-from sources.manifest import ManifestRules
+from kernel import SupervisorSpec, isolated
+from manifests.manifest import ManifestRules
+from messages.node import NodeUid
+from messages.pods import FILE
+from sources.file.file_source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.api_store import ApiStore
 from tests.support.file_source_stage import pod_text
 from tests.support.files_stage import SCAN

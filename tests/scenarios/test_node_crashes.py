@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import Key
-from actors.messages.api import ApiAnswered
 from actors.node.lease import look
 from actors.node.lease_keeper import LEASE_KEEPER
 from actors.node.registrar import NODE_REGISTRAR
+from kernel import Key
+from messages.api import ApiAnswered
 from tests.support.node_stage import NodeStage, node_stage
 
 STORY: tuple[Callable[[NodeStage], object], ...] = (

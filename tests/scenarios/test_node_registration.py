@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from actors.messages.api import ApiFailure, FailureKind, Retry, Verb
-from actors.messages.units import Seconds
 from actors.node.registrar import NODE_REGISTRAR
+from messages.api import ApiFailure, FailureKind, Retry, Verb
+from messages.units import Seconds
 from tests.support.api_core import Refusal
 from tests.support.fake_api import ALWAYS, FakeCalls, asks
 from tests.support.node_stage import RULES, NodeStage, node_stage

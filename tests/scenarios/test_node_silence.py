@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from actors.messages.api import FailureKind, Verb
-from actors.messages.node import FollowNode, FollowRegistrar, RegistrarLives
-from actors.messages.units import Seconds
 from actors.node.lease_keeper import LEASE_KEEPER
 from actors.node.registrar import NODE_REGISTRAR
+from messages.api import FailureKind, Verb
+from messages.node import FollowNode, FollowRegistrar, RegistrarLives
+from messages.units import Seconds
 from tests.support.fake_api import ALWAYS, asks
 from tests.support.node_stage import RULES, NodeStage, node_stage
 from tests.support.probe import Probe

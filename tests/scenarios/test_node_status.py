@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from actors.messages.api import FailureKind, Verb
 from actors.node.conditions import Stock
+from messages.api import FailureKind, Verb
 from tests.support.fake_api import ALWAYS, asks
 from tests.support.node_stage import FACTS, NodeStage, node_stage
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from actors.messages.api import FailureKind, Verb
 from actors.node.registrar import NODE_REGISTRAR
+from messages.api import FailureKind, Verb
 from tests.support.fake_api import asks
 from tests.support.node_stage import RULES, NodeStage, node_stage
 

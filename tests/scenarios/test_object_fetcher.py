@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.messages.api import ApiAnswered, FailureKind
-from actors.messages.holders import HolderBegan, HolderDone, HolderIs, Mark
-from actors.messages.objects import ObjectState, ReadVerdict
-from actors.object_fetcher import FetchMode, fetcher_key
+from actors.objects.object_fetcher import FetchMode, fetcher_key
 from actors.outages import NOT_ASKED
 from actors.unanswered import ANSWER_WITHIN
+from messages.api import ApiAnswered, FailureKind
+from messages.holders import HolderBegan, HolderDone, HolderIs, Mark
+from messages.objects import ObjectState, ReadVerdict
 from tests.support.canary import hidden
 from tests.support.clock import EPOCH
 from tests.support.fake_api import ALWAYS

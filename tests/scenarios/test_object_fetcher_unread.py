@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.messages.api import FailureKind
-from actors.messages.objects import ReadVerdict
-from actors.object_fetcher import FetchMode
+from actors.objects.object_fetcher import FetchMode
+from messages.api import FailureKind
+from messages.objects import ReadVerdict
 from tests.support.fake_api import ALWAYS
 from tests.support.fake_failures import failure_of
 from tests.support.fetcher_stage import FetcherStage, fetcher_stage

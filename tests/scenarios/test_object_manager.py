@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.changes import Op, PodChange
-from actors.messages.objects import (
+from kernel import Runtime
+from messages.changes import Op, PodChange
+from messages.objects import (
     ObjectKind,
     Origin,
     ReadVerdict,
     RegisterPod,
     UnregisterPod,
 )
-from actors.messages.pod_manager import PodsAre, PodsChanged
-from actors.messages.pods import API, FILE, HTTP, Pod
+from messages.pod_manager import PodsAre, PodsChanged
+from messages.pods import API, FILE, HTTP, Pod
 from tests.support.builders import edited, make_mirror
 from tests.support.manager_players import needing, secret
 from tests.support.manager_stage import ManagerStage, manager_stage

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.messages.holders import NO_MARK, HolderIs
-from actors.messages.objects import (
+from messages.holders import NO_MARK, HolderIs
+from messages.objects import (
     Change,
     ChangeAction,
     ChangeDecided,
@@ -16,8 +16,8 @@ from actors.messages.objects import (
     RegisterPod,
     UnregisterPod,
 )
-from actors.messages.pods import API, FILE, Pod
-from actors.messages.units import Seconds
+from messages.pods import API, FILE, Pod
+from messages.units import Seconds
 from tests.support.builders import edited
 from tests.support.manager_players import (
     CANARY,

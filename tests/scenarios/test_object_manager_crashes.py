@@ -16,9 +16,10 @@ from typing import Any, ClassVar
 import pytest
 from typing_extensions import override
 
-from actors.kernel import AnySpec, ChildSpec, DynamicSpec
-from actors.messages.holders import NO_MARK, HolderIs, ReferencesAre
-from actors.messages.objects import (
+from actors.objects.object_manager import ObjectManagerOwnMessage
+from kernel import AnySpec, ChildSpec, DynamicSpec
+from messages.holders import NO_MARK, HolderIs, ReferencesAre
+from messages.objects import (
     Change,
     FollowObjects,
     ObjectChanged,
@@ -26,9 +27,8 @@ from actors.messages.objects import (
     RegisterPod,
     UnregisterPod,
 )
-from actors.messages.pod_manager import Subscribe
-from actors.messages.pods import API, FILE, Pod, SourceName
-from actors.object_manager import ObjectManagerOwnMessage
+from messages.pod_manager import Subscribe
+from messages.pods import API, FILE, Pod, SourceName
 from tests.support.crash_matrix import Action, End, Matrix, Telling, World
 from tests.support.manager_players import Say, changed, holder_key, needing, news_of, secret
 from tests.support.manager_stage import ManagerStage

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from actors.messages.holders import HolderIs, Mark
-from actors.messages.objects import (
+from messages.holders import HolderIs, Mark
+from messages.objects import (
     Change,
     FollowObjects,
     ObjectId,
     Origin,
     UnfollowObjects,
 )
-from actors.messages.pods import API, FILE, Pod, PodUid
+from messages.pods import API, FILE, Pod, PodUid
 from tests.support.manager_players import (
     Follower,
     changed,

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import pykka
 import pytest
 
-from actors.messages.holders import HolderDone, Mark
-from actors.messages.objects import (
+from messages.holders import HolderDone, Mark
+from messages.objects import (
     GetObject,
     ObjectRead,
     ReadVerdict,
     RegisterPod,
     UnregisterPod,
 )
-from actors.messages.pods import API
-from actors.messages.units import Seconds
+from messages.pods import API
+from messages.units import Seconds
 from tests.support.manager_players import changed, holder_key, needing, news_of, secret
 from tests.support.manager_stage import ManagerStage, manager_stage
 from tests.support.probe import Probe

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.messages.objects import FollowObjects, ObjectKind
-from actors.messages.pods import API, FILE, Pod
+from messages.objects import FollowObjects, ObjectKind
+from messages.pods import API, FILE, Pod
 from tests.support.manager_players import Follower, needing
 from tests.support.manager_stage import ManagerStage, manager_stage
 

@@ -14,8 +14,23 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from actors.kernel import ChildSpec, isolated
-from actors.messages.objects import (
+from actors.objects.object_fetcher import (
+    FetcherMemory,
+    FetcherPorts,
+    FetchMode,
+    ObjectFetcher,
+    fetcher_key,
+)
+from actors.objects.object_watcher import (
+    ObjectWatcher,
+    WatcherMemory,
+    WatcherPorts,
+    WatcherRules,
+    idle_limit_for,
+    watcher_key,
+)
+from kernel import ChildSpec, isolated
+from messages.objects import (
     GetObject,
     ObjectId,
     ObjectManagerMessage,
@@ -24,22 +39,7 @@ from actors.messages.objects import (
     RegisterPod,
     UnregisterPod,
 )
-from actors.messages.units import Seconds
-from actors.object_fetcher import (
-    FetcherMemory,
-    FetcherPorts,
-    FetchMode,
-    ObjectFetcher,
-    fetcher_key,
-)
-from actors.object_watcher import (
-    ObjectWatcher,
-    WatcherMemory,
-    WatcherPorts,
-    WatcherRules,
-    idle_limit_for,
-    watcher_key,
-)
+from messages.units import Seconds
 from tests.support.fake_api import FakeApi
 from tests.support.manager_players import needing
 from tests.support.manager_stage import ManagerStage

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from actors.messages.holders import HolderIs, LocalObjectsListed
-from actors.messages.node import NodeIs, NodeIsGone, NodeUid
-from actors.messages.objects import (
+from messages.holders import HolderIs, LocalObjectsListed
+from messages.node import NodeIs, NodeIsGone, NodeUid
+from messages.objects import (
     Change,
     ObjectKind,
     ObjectState,
     Origin,
     ReadVerdict,
 )
-from actors.messages.pods import API, FILE, Pod, PodUid, SourceName
-from actors.messages.units import Seconds
-from stores.node_ttl import NODE_TTL
+from messages.pods import API, FILE, Pod, PodUid, SourceName
+from messages.units import Seconds
+from stores.objects.node_ttl import NODE_TTL
 from tests.support.builders import edited
 from tests.support.manager_players import CANARY, held, needing, news_of, secret
 from tests.support.manager_players import changed as change_of

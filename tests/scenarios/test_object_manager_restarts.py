@@ -9,15 +9,15 @@ import pykka
 import pytest
 from typing_extensions import override
 
-from actors.kernel import ChildSpec
-from actors.messages.objects import (
+from actors.pod_manager import POD_MANAGER
+from kernel import ChildSpec
+from messages.objects import (
     FollowObjects,
     ObjectFact,
     ReadVerdict,
     RegisterPod,
 )
-from actors.messages.pods import API, FILE
-from actors.pod_manager import POD_MANAGER
+from messages.pods import API, FILE
 from tests.support.manager_players import changed, holder_key, needing, news_of, secret
 from tests.support.manager_stage import ManagerStage, manager_stage
 from tests.support.probe import Probe

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.messages.node import NodeIs, NodeIsGone, NodeUid
-from actors.messages.pods import API
-from stores.node_ttl import NODE_TTL
+from messages.node import NodeIs, NodeIsGone, NodeUid
+from messages.pods import API
+from stores.objects.node_ttl import NODE_TTL
 from tests.support.manager_players import needing, secret
 from tests.support.manager_stage import ManagerStage, manager_stage
 

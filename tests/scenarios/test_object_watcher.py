@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.objects import ObjectState
-from actors.messages.watches import ObjectOp
+from kernel import Runtime
+from messages.objects import ObjectState
+from messages.watches import ObjectOp
 from tests.support.watcher_stage import (
     KEY,
     RULES,

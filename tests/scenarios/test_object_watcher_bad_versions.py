@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.objects import ObjectState, ReadVerdict
-from actors.messages.pods import JsonObject
-from actors.messages.watches import ObjectOp, ObjectsAre
+from kernel import Runtime
+from messages.objects import ObjectState, ReadVerdict
+from messages.pods import JsonObject
+from messages.watches import ObjectOp, ObjectsAre
 from tests.support.clock import EPOCH
 from tests.support.watcher_stage import (
     TARGET,

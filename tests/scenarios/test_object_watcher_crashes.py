@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import pytest
 
-from actors.messages.api import FailureKind
+from messages.api import FailureKind
 from tests.support.crash_matrix import Matrix
 from tests.support.watcher_stage import WHERE, secret
 from tests.support.watcher_world import WatcherWorld

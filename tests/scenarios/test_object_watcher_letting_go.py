@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.holders import HolderDone, Mark
-from actors.messages.watches import ObjectOp
+from kernel import Runtime
+from messages.holders import HolderDone, Mark
+from messages.watches import ObjectOp
 from tests.support.watcher_stage import (
     WANTED,
     WatcherStage,

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.objects import ObjectState
-from actors.messages.pods import JsonObject
-from actors.messages.watches import ObjectOp, WatchEvent
+from kernel import Runtime
+from messages.objects import ObjectState
+from messages.pods import JsonObject
+from messages.watches import ObjectOp, WatchEvent
 from tests.support.clock import EPOCH
 from tests.support.watcher_stage import (
     WHERE,

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.api import ApiFailure, FailureKind, Retry
-from actors.messages.objects import ReadVerdict
-from actors.messages.units import Seconds
-from actors.messages.watches import WatchFailed, WatchRecovered
+from kernel import Runtime
+from messages.api import ApiFailure, FailureKind, Retry
+from messages.objects import ReadVerdict
+from messages.units import Seconds
+from messages.watches import WatchFailed, WatchRecovered
 from tests.support.clock import EPOCH
 from tests.support.watcher_stage import (
     TARGET,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.pods import API, FullName, Pod, PodUid
-from stores.pod_index import PodIndex
+from messages.pods import API, FullName, Pod, PodUid
+from stores.pods.pod_index import PodIndex
 from tests.support.builders import make_mirror, make_pod
 
 STATIC = make_pod("mirror-static-pod-name", uid="static-uid", config_hash="hash")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
-from actors.messages.pod_manager import Subscribe
-from actors.messages.pods import FILE, HTTP
 from actors.pod_manager import POD_MANAGER
+from messages.pod_manager import Subscribe
+from messages.pods import FILE, HTTP
 from tests.support.builders import make_pod
 from tests.support.pod_manager_stage import Listener, pod_manager_stage
 

@@ -7,10 +7,11 @@ from types import MappingProxyType
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.changes import Op, PodChange
-from actors.messages.pod_manager import PodsAre, PodsChanged
-from actors.messages.pods import (
+from actors.pod_manager import POD_MANAGER
+from kernel import Runtime
+from messages.changes import Op, PodChange
+from messages.pod_manager import PodsAre, PodsChanged
+from messages.pods import (
     API,
     CONFIG_SEEN,
     FILE,
@@ -20,8 +21,7 @@ from actors.messages.pods import (
     PodUid,
     SourceName,
 )
-from actors.messages.sources import Epoch, ListPods, SourceListed
-from actors.pod_manager import POD_MANAGER
+from messages.sources import Epoch, ListPods, SourceListed
 from tests.support.builders import edited, make_mirror, make_pod, uid_of
 from tests.support.pod_manager_stage import PodManagerStage, pod_manager_stage
 

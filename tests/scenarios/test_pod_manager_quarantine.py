@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.pods import FILE, HTTP, Pod, PodUid
 from actors.pod_manager import PodMemory
+from kernel import Runtime
+from messages.pods import FILE, HTTP, Pod, PodUid
 from tests.support.builders import make_pod
 from tests.support.pod_manager_stage import PodManagerStage, pod_manager_stage
 

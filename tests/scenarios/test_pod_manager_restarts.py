@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.kernel import Runtime
-from actors.messages.pods import API, FILE, HTTP, SourceName
-from actors.messages.sources import ListPods
+from kernel import Runtime
+from messages.pods import API, FILE, HTTP, SourceName
+from messages.sources import ListPods
 from tests.support.builders import edited, make_pod
 from tests.support.pod_manager_stage import PodManagerStage, pod_manager_stage
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pykka
 import pytest
 
-from actors.app import Agent
-from actors.http.server import Listeners
-from actors.kernel import ActorSystem, Port, Steps
-from actors.messages.pod_manager import DescribePods, PodsDescribed
-from actors.messages.sources import DescribeSource, SourceDescribed
-from actors.messages.units import Seconds
 from actors.pod_manager import POD_MANAGER
-from sources.file import FILE_SOURCE
+from agent.app import Agent
+from kernel import ActorSystem, Port, Steps
+from messages.pod_manager import DescribePods, PodsDescribed
+from messages.sources import DescribeSource, SourceDescribed
+from messages.units import Seconds
+from server.server import Listeners
+from sources.file.file_source import FILE_SOURCE
 from tests.support.agent_process import manifest
 from tests.support.clock import EPOCH, ManualClock
 from tests.support.served import settings_for

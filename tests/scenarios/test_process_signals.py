@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import ActorSystem, SupervisorSpec
-from actors.messages.units import Seconds
-from actors.process import SAME_STOP, Process, leave
-from actors.signals import HANDLED
-from actors.systemd import Systemd
+from agent.process import SAME_STOP, Process, leave
+from agent.signals import HANDLED
+from agent.systemd import Systemd
+from kernel import ActorSystem, SupervisorSpec
+from messages.units import Seconds
 from tests.support.players import Action, Gate, Troupe, key, nothing, raising
 
 WEB = key("web")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.kernel import EXIT_STOPPED, Restart, Runtime, Strategy, SupervisorSpec
+from kernel import EXIT_STOPPED, Restart, Runtime, Strategy, SupervisorSpec
 from tests.support.players import STOP_YOURSELF, Do, FailsAtFirst, Troupe, crash, key
 from tests.support.stage import stage
 

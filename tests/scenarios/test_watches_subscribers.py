@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from typing_extensions import override
 
-from actors.kernel import Port
-from actors.messages.units import Seconds
-from actors.messages.watches import ObjectsAre, WatchEvent, WatchFact, WatchFailed, WatchRecovered
+from kernel import Port
 from kube.watches import WATCHES
+from messages.units import Seconds
+from messages.watches import ObjectsAre, WatchEvent, WatchFact, WatchFailed, WatchRecovered
 from tests.support.agent_process import eventually
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.probe import Probe

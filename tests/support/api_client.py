@@ -12,10 +12,10 @@ from pyreqwest.request import SyncRequestBuilder
 from pyreqwest.response import SyncResponse
 from typing_extensions import override
 
-from actors.messages.api import ApiRequest, Verb
-from actors.messages.pods import JsonObject
 from kube.access import Access
 from kube.clients import base_url, sync_client
+from messages.api import ApiRequest, Verb
+from messages.pods import JsonObject
 from tests.support.api_hand import ApiHand
 from tests.support.api_status import StatusError
 

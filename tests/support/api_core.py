@@ -17,8 +17,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from actors.messages.api import ApiRequest, Verb
-from actors.messages.pods import JsonObject
+from messages.api import ApiRequest, Verb
+from messages.pods import JsonObject
 from tests.support import api_node_rules as node_rules
 from tests.support import api_rules as rules
 from tests.support.api_history import Change, History, Pages

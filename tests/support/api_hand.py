@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
-from actors.messages.api import ApiRequest, Verb
-from actors.messages.pods import JsonObject
+from messages.api import ApiRequest, Verb
+from messages.pods import JsonObject
 from tests.support.api_paths import POD, Place, kind_named, place_for
 from tests.support.api_status import StatusError
 

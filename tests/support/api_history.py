@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from actors.messages.pods import JsonObject
-from actors.messages.watches import ObjectOp
+from messages.pods import JsonObject
+from messages.watches import ObjectOp
 from tests.support.api_paths import Kind, Place, is_selected
 from tests.support.api_status import expired
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.messages.api import Verb
-from actors.messages.pods import CONFIG_MIRROR, JsonObject
+from messages.api import Verb
+from messages.pods import CONFIG_MIRROR, JsonObject
 from tests.support.api_paths import (
     CONFIG_MAP,
     EVENT,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from actors.messages.api import Patch
-from actors.messages.pods import JsonObject
+from messages.api import Patch
+from messages.pods import JsonObject
 
 Document: TypeAlias = dict[str, Any]
 

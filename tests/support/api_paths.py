@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from actors.messages.pods import JsonObject
+from messages.pods import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

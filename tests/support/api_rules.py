@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from actors.messages.pods import CONFIG_MIRROR, JsonObject
+from messages.pods import CONFIG_MIRROR, JsonObject
 from tests.support.api_patches import Document
 from tests.support.api_paths import EVENT, NODE, POD, Kind, Place
 from tests.support.api_status import StatusError, bad_request, conflict, forbidden, invalid

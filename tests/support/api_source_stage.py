@@ -5,12 +5,12 @@ from __future__ import annotations
 import pykka
 from typing_extensions import override
 
-from actors.kernel import ChildSpec, Port, Steps, SupervisorSpec
-from actors.messages.node import FollowNode, NodeIs, NodeUid
-from actors.messages.pods import Pod
-from actors.messages.sources import DescribeSource, SourceDescribed, SourceListed
-from actors.messages.watches import ObjectOp, ObjectsAre, Watch, WatchEvent
-from sources.apiserver import (
+from kernel import ChildSpec, Port, Steps, SupervisorSpec
+from messages.node import FollowNode, NodeIs, NodeUid
+from messages.pods import Pod
+from messages.sources import DescribeSource, SourceDescribed, SourceListed
+from messages.watches import ObjectOp, ObjectsAre, Watch, WatchEvent
+from sources.apiserver.api_source import (
     API_SOURCE,
     ApiMemory,
     ApiSource,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from actors.messages.pods import JsonObject
+from messages.pods import JsonObject
 from tests.support.api_paths import Kind
 
 

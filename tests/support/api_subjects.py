@@ -11,8 +11,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from actors.messages.api import ApiRequest, Patch, Verb
-from actors.messages.pods import CONFIG_MIRROR, JsonObject
+from messages.api import ApiRequest, Patch, Verb
+from messages.pods import CONFIG_MIRROR, JsonObject
 from tests.support.api_client import ApiClient
 from tests.support.api_hand import ApiHand
 from tests.support.api_status import StatusError

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
 
-from actors.messages.pods import (
+from messages.pods import (
     CONFIG_HASH,
     CONFIG_MIRROR,
     CONFIG_SOURCE,

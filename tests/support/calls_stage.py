@@ -11,8 +11,13 @@ from typing import Any
 
 from typing_extensions import override
 
-from actors.kernel import ChildSpec, Port, Runtime, SupervisorSpec
-from actors.messages.api import (
+from kernel import ChildSpec, Port, Runtime, SupervisorSpec
+from kube.access import Access
+from kube.attempts import attempt_of
+from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules
+from kube.errors import ApiError
+from kube.sending import NO_ANSWER, Sender, Sent
+from messages.api import (
     ApiAnswered,
     ApiFailure,
     ApiRequest,
@@ -22,13 +27,8 @@ from actors.messages.api import (
     FailureKind,
     Verb,
 )
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds
-from kube.access import Access
-from kube.attempts import attempt_of
-from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules
-from kube.errors import ApiError
-from kube.sending import NO_ANSWER, Sender, Sent
+from messages.pods import JsonObject
+from messages.units import Seconds
 from tests.support.probe import Probe
 from tests.support.stage import Stage, stage
 

@@ -10,15 +10,15 @@ from typing import Protocol
 
 from typing_extensions import override
 
-from actors.messages.api import (
+from kube.access import Access, Credentials, CredentialsError
+from kube.sending import HttpSender, Sent
+from messages.api import (
     ApiFailure,
     ApiRequest,
     Verb,
 )
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds
-from kube.access import Access, Credentials, CredentialsError
-from kube.sending import HttpSender, Sent
+from messages.pods import JsonObject
+from messages.units import Seconds
 from tests.support.http2_server import Exchange, Handler, Http2Server
 from tests.support.kubeconfigs import CANARY, TOKEN
 

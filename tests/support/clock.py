@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from typing_extensions import override
 
-from actors.kernel import Clock
-from actors.messages.units import Seconds, Timestamp
+from kernel import Clock
+from messages.units import Seconds, Timestamp
 
 EPOCH = Timestamp(1_700_000_000.0)
 """What the wall shows when a test begins: some Tuesday in November 2023."""

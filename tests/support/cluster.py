@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from pyreqwest.exceptions import PyreqwestError
 
-from actors.messages.api import ApiRequest, Verb
 from kube.access import Access
+from messages.api import ApiRequest, Verb
 from tests.support.api_client import ApiClient
 from tests.support.api_status import StatusError
 from tests.support.api_users import ADMIN, GROUPS, NODE, file_name, token_of, write_kubeconfig

@@ -14,27 +14,27 @@ from typing import ClassVar, NamedTuple
 
 from typing_extensions import override
 
-from actors.kernel import ChildSpec, Port, SupervisorSpec, isolated
-from actors.messages.node import FollowNode, NodeIs, NodeUid
-from actors.messages.objects import (
+from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from agent.object_tree import ApiPorts
+from kernel import ChildSpec, Port, SupervisorSpec, isolated
+from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules
+from kube.streams.memory import WatchMemory
+from kube.watches import WATCHES
+from messages.node import FollowNode, NodeIs, NodeUid
+from messages.objects import (
     ObjectKind,
     ObjectRead,
     ReadVerdict,
     RegisterPod,
     UnregisterPod,
 )
-from actors.messages.pods import API, JsonObject, Pod, PodUid
-from actors.object_tree import ApiPorts
-from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules
-from kube.streams.memory import WatchMemory
-from kube.watches import WATCHES
-from sources.apiserver import API_SOURCE, ApiMemory, ApiSource, ApiSourcePorts
-from sources.cluster_settings import ChangeDetection
-from sources.command_line import parse
-from sources.configuration_file import ConfigurationFile
-from sources.load_settings import settings_of
-from sources.settings import Settings
+from messages.pods import API, JsonObject, Pod, PodUid
+from settings.cluster_settings import ChangeDetection
+from settings.command_line import parse
+from settings.configuration_file import ConfigurationFile
+from settings.load_settings import settings_of
+from settings.settings import Settings
+from sources.apiserver.api_source import API_SOURCE, ApiMemory, ApiSource, ApiSourcePorts
 from tests.support.api_history import Change as Step
 from tests.support.api_store import ApiStore
 from tests.support.calls_stage import HandWorked

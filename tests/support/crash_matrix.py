@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from typing_extensions import override
 
-from actors.kernel import (
+from kernel import (
     AnySpec,
     BaseActor,
     ChildSpec,
@@ -36,7 +36,7 @@ from actors.kernel import (
     Steps,
     SupervisorSpec,
 )
-from actors.kernel.envelope import Crash
+from kernel.envelope import Crash
 from tests.support.stage import Stage
 
 M = TypeVar("M")

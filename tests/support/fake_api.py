@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 
-from actors.messages.api import ApiAnswered, ApiFailure, ApiRequest, CallApi, FailureKind, Verb
-from actors.messages.pods import JsonObject
-from actors.messages.port import Port
+from messages.api import ApiAnswered, ApiFailure, ApiRequest, CallApi, FailureKind, Verb
+from messages.pods import JsonObject
+from messages.port import Port
 from tests.support.api_status import StatusError
 from tests.support.api_store import ApiStore
 from tests.support.fake_failures import failure_of, failure_of_status

@@ -13,9 +13,9 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Final, Self
 
-from actors.messages.api import ApiRequest, Patch, Verb
-from actors.messages.pods import JsonObject
 from kube.access import Access
+from messages.api import ApiRequest, Patch, Verb
+from messages.pods import JsonObject
 from tests.support.api_history import Change, event_of
 from tests.support.api_paths import Place
 from tests.support.api_status import StatusError, bad_request

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from actors.messages.api import ApiFailure, FailureKind
 from kube.errors import RETRY, error_of_answer
+from messages.api import ApiFailure, FailureKind
 from tests.support.api_status import StatusError
 
 STATUS_OF: dict[FailureKind, int] = {

@@ -15,9 +15,10 @@ from typing import TypeAlias, TypeVar, assert_never
 
 from typing_extensions import override
 
-from actors.messages.api import ApiFailure, ApiRequest, FailureKind, Verb
-from actors.messages.port import Port
-from actors.messages.watches import (
+from kube.streams.queries import attempt, is_one_object
+from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
+from messages.port import Port
+from messages.watches import (
     ListTarget,
     ObjectsAre,
     TargetListed,
@@ -29,7 +30,6 @@ from actors.messages.watches import (
     WatchRecovered,
     WatchTarget,
 )
-from kube.streams.queries import attempt, is_one_object
 from tests.support.api_history import Change, event_of
 from tests.support.api_status import StatusError
 from tests.support.api_store import ApiStore

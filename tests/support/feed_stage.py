@@ -9,23 +9,20 @@ from typing import Any
 
 import pykka
 
-from actors.event_feed import (
-    EVENT_FEED,
+from actors.events.event_feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
+from kernel import ChildSpec, Port, Runtime, SupervisorSpec
+from messages.changes import PodChange
+from messages.event_feed import (
     AttachReader,
     DescribeFeed,
     DetachReader,
-    EventFeed,
     FeedDescribed,
-    FeedMemory,
-    FeedPorts,
     ReaderAttached,
     Told,
 )
-from actors.kernel import ChildSpec, Port, Runtime, SupervisorSpec
-from actors.messages.changes import PodChange
-from actors.messages.objects import FollowObjects, UnfollowObjects
-from actors.messages.pod_manager import DescribePods, PodsAre, PodsChanged, Subscribe, Unsubscribe
-from actors.messages.pods import FILE, Pod, SourceName
+from messages.objects import FollowObjects, UnfollowObjects
+from messages.pod_manager import DescribePods, PodsAre, PodsChanged, Subscribe, Unsubscribe
+from messages.pods import FILE, Pod, SourceName
 from tests.support.probe import Probe
 from tests.support.served import NO_PODS
 from tests.support.stage import Stage

@@ -11,9 +11,17 @@ from typing import Any
 import pykka
 from typing_extensions import override
 
-from actors.kernel import Backoff, ChildSpec, Key, Port, Steps, SupervisorSpec
-from actors.messages.api import ApiAnswered, ApiFailure, CallApi
-from actors.messages.holders import (
+from actors.objects.object_fetcher import (
+    FetcherMemory,
+    FetcherPorts,
+    FetchMode,
+    ObjectFetcher,
+    ObjectFetcherMessage,
+    fetcher_key,
+)
+from kernel import Backoff, ChildSpec, Key, Port, Steps, SupervisorSpec
+from messages.api import ApiAnswered, ApiFailure, CallApi
+from messages.holders import (
     HolderBegan,
     HolderDone,
     HolderFact,
@@ -22,17 +30,9 @@ from actors.messages.holders import (
     ReadObject,
     ReferencesAre,
 )
-from actors.messages.objects import ObjectChanged, ObjectId, ObjectKind, ObjectRead, ReadVerdict
-from actors.messages.pods import JsonObject, PodUid
-from actors.messages.units import Seconds
-from actors.object_fetcher import (
-    FetcherMemory,
-    FetcherPorts,
-    FetchMode,
-    ObjectFetcher,
-    ObjectFetcherMessage,
-    fetcher_key,
-)
+from messages.objects import ObjectChanged, ObjectId, ObjectKind, ObjectRead, ReadVerdict
+from messages.pods import JsonObject, PodUid
+from messages.units import Seconds
 from tests.support.canary import hidden
 from tests.support.fake_api import FakeApi
 from tests.support.probe import Probe

@@ -6,12 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from actors.kernel import ChildSpec, OnExhausted, Runtime, SupervisorSpec
-from actors.messages.pods import FILE, Pod
-from actors.messages.sources import ListPods, SourceListed
-from sources.directory_watch import KeepWatch
-from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceMessage, FileSourceRules
-from sources.manifest import ManifestRules
+from kernel import ChildSpec, OnExhausted, Runtime, SupervisorSpec
+from manifests.manifest import ManifestRules
+from messages.pods import FILE, Pod
+from messages.sources import ListPods, SourceListed
+from sources.file.directory_watch import KeepWatch
+from sources.file.file_source import (
+    FILE_SOURCE,
+    FileMemory,
+    FileSource,
+    FileSourceMessage,
+    FileSourceRules,
+)
 from tests.support.files_stage import SCAN, FilesStage
 from tests.support.probe import Probe
 from tests.support.stage import Stage, stage

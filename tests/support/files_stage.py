@@ -8,15 +8,15 @@ from typing import Generic, TypeVar
 
 import pykka
 
-from actors.kernel import Key, Port
-from actors.messages.sources import (
+from kernel import Key, Port
+from messages.sources import (
     DescribeSource,
     ManifestVerdict,
     Rescan,
     SourceDescribed,
     Verdict,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.clock import EPOCH
 from tests.support.stage import Stage
 from tests.support.watchtower import Watchtower

@@ -12,9 +12,10 @@ from typing import Any, ParamSpec, TypeVar
 import pykka
 from typing_extensions import override
 
-from actors.kernel import ChildSpec, OnExhausted, Port, Runtime, SupervisorSpec
-from actors.messages.pods import HTTP, Pod
-from actors.messages.sources import (
+from kernel import ChildSpec, OnExhausted, Port, Runtime, SupervisorSpec
+from manifests.manifest import ManifestRules
+from messages.pods import HTTP, Pod
+from messages.sources import (
     DescribeSource,
     ListPods,
     RejectReason,
@@ -23,10 +24,15 @@ from actors.messages.sources import (
     SourceListed,
     Verdict,
 )
-from actors.messages.units import Seconds
-from sources.http import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceMessage, HttpSourceRules
-from sources.http_answers import Body, Fetcher, FetchError, Unmodified, Validators
-from sources.manifest import ManifestRules
+from messages.units import Seconds
+from sources.http.http_answers import Body, Fetcher, FetchError, Unmodified, Validators
+from sources.http.http_source import (
+    HTTP_SOURCE,
+    HttpMemory,
+    HttpSource,
+    HttpSourceMessage,
+    HttpSourceRules,
+)
 from tests.support.probe import Probe
 from tests.support.stage import Stage, stage
 

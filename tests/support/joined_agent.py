@@ -15,8 +15,8 @@ from typing import Any, Final, Self
 
 from typing_extensions import override
 
-from actors.messages.api import ApiRequest, Verb
-from actors.messages.pods import CONFIG_MIRROR, JsonObject
+from messages.api import ApiRequest, Verb
+from messages.pods import CONFIG_MIRROR, JsonObject
 from tests.support.agent_process import AgentProcess, eventually, manifest
 from tests.support.api_client import ApiClient
 from tests.support.cluster import Cluster

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from actors.messages.pods import JsonObject
+from messages.pods import JsonObject
 from tests.support.agent_process import eventually
 from tests.support.http_client import NotYet
 from tests.support.joined_agent import OWN_STREAMS, JoinedAgent, Onlooker

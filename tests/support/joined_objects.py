@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from actors.messages.pods import JsonObject
+from messages.pods import JsonObject
 from tests.support.agent_process import eventually
 from tests.support.api_subjects import pod
 from tests.support.event_stream import EventLog, event_log

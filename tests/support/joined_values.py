@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from actors.app import Agent
-from actors.http.server import Listeners
-from actors.messages.objects import GetObject, ObjectRead, ReadVerdict, RegisterPod
-from actors.messages.pods import JsonObject, Pod, PodUid
-from actors.messages.port import Port
-from actors.messages.units import Seconds
-from actors.messages.watches import DescribeWatches, WatchesDescribed
-from actors.object_manager import SECRET_MANAGER
+from actors.objects.object_manager import SECRET_MANAGER
+from agent.app import Agent
 from kube.watches import WATCHES
-from sources.command_line import parse
-from sources.configuration_file import ConfigurationFile
-from sources.load_settings import settings_of
+from messages.objects import GetObject, ObjectRead, ReadVerdict, RegisterPod
+from messages.pods import JsonObject, Pod, PodUid
+from messages.port import Port
+from messages.units import Seconds
+from messages.watches import DescribeWatches, WatchesDescribed
+from server.server import Listeners
+from settings.command_line import parse
+from settings.configuration_file import ConfigurationFile
+from settings.load_settings import settings_of
 from tests.support.agent_process import eventually
 from tests.support.http_client import PATIENCE
 from tests.support.joined_agent import NODE_NAME

@@ -1,6 +1,6 @@
 """The world of the crash matrix in which the agent is a node of a cluster.
 
-Composed by ``actors.joined`` as the real one is: only the API server is an ``ApiStore``, the machine is
+Composed by ``agent.joined`` as the real one is: only the API server is an ``ApiStore``, the machine is
 made up, and calls are carried out at once instead of by threads. What the agent creates and deletes at
 the API server counts as a loss: a crash is no reason to do more of it. What it may never do, whoever
 crashes, is a trespass.
@@ -15,25 +15,25 @@ from typing import Any, TypeAlias, TypeVar
 
 from typing_extensions import override
 
-from actors.joined import Joined, Rim
-from actors.kernel import ChildSpec, Key, Port, SupervisorSpec, isolated
-from actors.messages.api import ApiRequest, CallApi, CallsDescribed, DescribeCalls, Verb
-from actors.messages.mirrors import DescribeMirrors, MirrorsDescribed
-from actors.messages.node import FollowNode, NodeIs, NodeUid
-from actors.messages.pod_manager import DescribePods, PodsDescribed, Subscribe
-from actors.messages.pods import API, CONFIG_SEEN, FILE, JsonObject, Pod, SourceName
-from actors.messages.sources import DescribeSource, MirrorsJudged, SourceDescribed, SourceMessage
-from actors.messages.units import Seconds
-from actors.messages.watches import Watch
-from actors.mirror_keeper import MIRROR_KEEPER
+from actors.mirrors.mirror_keeper import MIRROR_KEEPER
 from actors.mirrors.pod import is_owned_by, mirror_document, shows
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from agent.joined import Joined, Rim
+from kernel import ChildSpec, Key, Port, SupervisorSpec, isolated
 from kube.calls import API_CALLS, ApiCalls, CallRules
-from sources.apiserver import API_SOURCE
-from sources.command_line import parse
-from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
-from sources.load_settings import settings_of
-from sources.manifest import Decoded, ManifestRules, decode_manifest
+from manifests.manifest import Decoded, ManifestRules, decode_manifest
+from messages.api import ApiRequest, CallApi, CallsDescribed, DescribeCalls, Verb
+from messages.mirrors import DescribeMirrors, MirrorsDescribed
+from messages.node import FollowNode, NodeIs, NodeUid
+from messages.pod_manager import DescribePods, PodsDescribed, Subscribe
+from messages.pods import API, CONFIG_SEEN, FILE, JsonObject, Pod, SourceName
+from messages.sources import DescribeSource, MirrorsJudged, SourceDescribed, SourceMessage
+from messages.units import Seconds
+from messages.watches import Watch
+from settings.command_line import parse
+from settings.load_settings import settings_of
+from sources.apiserver.api_source import API_SOURCE
+from sources.file.file_source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.api_store import ApiStore
 from tests.support.calls_stage import HandWorked
 from tests.support.crash_matrix import End, Sights, Telling, World

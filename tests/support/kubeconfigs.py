@@ -12,10 +12,10 @@ import pytest
 import trustme
 import yaml
 
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds
 from kube.access import Access, Credentials, CredentialsError
 from kube.credentials import KubeconfigCredentials
+from messages.pods import JsonObject
+from messages.units import Seconds
 from tests.support import canary
 from tests.support.clock import ManualClock
 

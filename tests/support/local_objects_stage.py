@@ -7,8 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from actors.kernel import ChildSpec, OnExhausted, Runtime, SupervisorSpec
-from actors.messages.holders import (
+from actors.objects.local_objects import (
+    LOCAL_OBJECTS,
+    LocalMemory,
+    LocalObjects,
+    LocalObjectsMessage,
+    LocalObjectsRules,
+)
+from kernel import ChildSpec, OnExhausted, Runtime, SupervisorSpec
+from messages.holders import (
     HolderIs,
     ListLocalObjects,
     LocalHolderFact,
@@ -17,7 +24,7 @@ from actors.messages.holders import (
     Mark,
     ReadObject,
 )
-from actors.messages.objects import (
+from messages.objects import (
     ObjectChanged,
     ObjectDescribed,
     ObjectId,
@@ -25,16 +32,9 @@ from actors.messages.objects import (
     ObjectRead,
     Origin,
 )
-from actors.messages.pods import PodUid
-from actors.messages.units import Seconds
-from sources.directory_watch import KeepWatch
-from sources.local_objects import (
-    LOCAL_OBJECTS,
-    LocalMemory,
-    LocalObjects,
-    LocalObjectsMessage,
-    LocalObjectsRules,
-)
+from messages.pods import PodUid
+from messages.units import Seconds
+from sources.file.directory_watch import KeepWatch
 from tests.support import canary
 from tests.support.clock import EPOCH
 from tests.support.files_stage import SCAN, FilesStage

@@ -9,19 +9,19 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from actors.kernel import ChildSpec, SupervisorSpec, isolated
-from actors.messages.holders import LocalHolderFact
-from actors.messages.objects import ObjectKind
-from actors.messages.pods import FILE, JsonObject, PodUid
-from actors.messages.port import Port
-from actors.messages.units import Seconds
-from actors.object_tree import MANAGERS
+from actors.objects.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from sources.command_line import parse
-from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
-from sources.load_settings import settings_of
-from sources.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
-from sources.manifest import ManifestRules
+from agent.object_tree import MANAGERS
+from kernel import ChildSpec, SupervisorSpec, isolated
+from manifests.manifest import ManifestRules
+from messages.holders import LocalHolderFact
+from messages.objects import ObjectKind
+from messages.pods import FILE, JsonObject, PodUid
+from messages.port import Port
+from messages.units import Seconds
+from settings.command_line import parse
+from settings.load_settings import settings_of
+from sources.file.file_source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.clock import EPOCH
 from tests.support.crash_matrix import Telling
 from tests.support.objects_world import NODE, ObjectsWorld, Wanted

@@ -12,12 +12,13 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from actors.kernel import (
+from kernel import (
     Key,
     PooledActor,
     Port,
 )
-from actors.messages.holders import (
+from manifests.hooks import ON_OBJECT_CHANGE
+from messages.holders import (
     EVERY_MARK,
     HolderDone,
     HolderFact,
@@ -30,8 +31,8 @@ from actors.messages.holders import (
     ReadObject,
     ReferencesAre,
 )
-from actors.messages.node import FollowNode, NodeFact
-from actors.messages.objects import (
+from messages.node import FollowNode, NodeFact
+from messages.objects import (
     Change,
     ChangeDecided,
     ObjectChanged,
@@ -45,8 +46,7 @@ from actors.messages.objects import (
     Origin,
     ReadVerdict,
 )
-from actors.messages.pods import API, Pod
-from actors.objects.hooks import ON_OBJECT_CHANGE
+from messages.pods import API, Pod
 from tests.support import canary
 from tests.support.builders import PodFields, make_pod
 from tests.support.probe import Probe

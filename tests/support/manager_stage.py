@@ -14,8 +14,18 @@ from typing import Any
 import pykka
 from typing_extensions import override
 
-from actors.api_holdings import Holders
-from actors.kernel import (
+from actors.objects.api_holdings import Holders
+from actors.objects.object_manager import (
+    CONFIG_MAP_MANAGER,
+    OBJECT_HOLDERS,
+    SECRET_MANAGER,
+    ObjectManager,
+    ObjectManagerMemory,
+    ObjectManagerOwnMessage,
+    ObjectManagerPorts,
+)
+from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from kernel import (
     Backoff,
     ChildSpec,
     DynamicSpec,
@@ -26,11 +36,11 @@ from actors.kernel import (
     SupervisorSpec,
     isolated,
 )
-from actors.messages.holders import (
+from messages.holders import (
     HolderDone,
     HolderIs,
 )
-from actors.messages.objects import (
+from messages.objects import (
     DescribeObjects,
     FollowObjects,
     GetObject,
@@ -40,19 +50,9 @@ from actors.messages.objects import (
     ObjectsDescribed,
     Origin,
 )
-from actors.messages.pods import API, FILE, Pod, PodUid, SourceName
-from actors.messages.sources import Epoch, ListPods, SourceListed, SourceMessage
-from actors.messages.units import Seconds
-from actors.object_manager import (
-    CONFIG_MAP_MANAGER,
-    OBJECT_HOLDERS,
-    SECRET_MANAGER,
-    ObjectManager,
-    ObjectManagerMemory,
-    ObjectManagerOwnMessage,
-    ObjectManagerPorts,
-)
-from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from messages.pods import API, FILE, Pod, PodUid, SourceName
+from messages.sources import Epoch, ListPods, SourceListed, SourceMessage
+from messages.units import Seconds
 from tests.support.manager_players import (
     FakeFiles,
     FakeHolder,

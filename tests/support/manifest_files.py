@@ -8,14 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from zlib import crc32
 
-from actors.messages.pods import Pod
-from actors.messages.sources import RejectReason, Verdict
-from actors.messages.units import Timestamp
-from sources.file_signature import Signature
-from sources.file_state import FileState
-from sources.file_verdicts import Judgement, judge
-from sources.manifest import Decoded, Refused
-from sources.manifest_directory import (
+from manifests.manifest import Decoded, Refused
+from messages.pods import Pod
+from messages.sources import RejectReason, Verdict
+from messages.units import Timestamp
+from sources.file.file_signature import Signature
+from sources.file.file_state import FileState
+from sources.file.file_verdicts import Judgement, judge
+from sources.file.manifest_directory import (
     Content,
     Entry,
     Found,

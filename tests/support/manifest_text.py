@@ -6,8 +6,8 @@ import copy
 import json
 from typing import Any
 
-from actors.messages.pods import FILE
-from sources.manifest import Decoded, ManifestRules, Refused, decode_manifest
+from manifests.manifest import Decoded, ManifestRules, Refused, decode_manifest
+from messages.pods import FILE
 
 RULES = ManifestRules(node_name="node1", source=FILE)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from actors.messages.pods import FILE, Pod, PodUid, SourceName
-from actors.messages.units import Timestamp
-from stores.first_seen import FirstSeen
-from stores.merge import Merged, SourceMemory, merge
+from messages.pods import FILE, Pod, PodUid, SourceName
+from messages.units import Timestamp
+from stores.pods.first_seen import FirstSeen
+from stores.pods.merge import Merged, SourceMemory, merge
 
 
 class MergingSource:

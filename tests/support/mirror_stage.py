@@ -15,12 +15,14 @@ from typing import Any, Unpack
 import pykka
 from typing_extensions import override
 
-from actors.kernel import Backoff, ChildSpec, Key, Port, Steps, SupervisorSpec
-from actors.messages.api import ApiRequest, CallApi, Verb
-from actors.messages.events import PostEvent
-from actors.messages.mirrors import DescribeMirrors, MirrorsDescribed
-from actors.messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone, NodeUid
-from actors.messages.pods import (
+from actors.mirrors.mirror_keeper import MIRROR_KEEPER, MirrorKeeper, MirrorMemory, MirrorPorts
+from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from kernel import Backoff, ChildSpec, Key, Port, Steps, SupervisorSpec
+from messages.api import ApiRequest, CallApi, Verb
+from messages.events import PostEvent
+from messages.mirrors import DescribeMirrors, MirrorsDescribed
+from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone, NodeUid
+from messages.pods import (
     API,
     CONFIG_MIRROR,
     CONTENT_DIGEST,
@@ -30,9 +32,9 @@ from actors.messages.pods import (
     PodUid,
     SourceName,
 )
-from actors.messages.sources import Epoch, MirrorsJudged, SourceListed, SourceMessage
-from actors.messages.units import Seconds
-from actors.messages.watches import (
+from messages.sources import Epoch, MirrorsJudged, SourceListed, SourceMessage
+from messages.units import Seconds
+from messages.watches import (
     ObjectOp,
     ObjectsAre,
     Watch,
@@ -40,8 +42,6 @@ from actors.messages.watches import (
     WatchFact,
     WatchTarget,
 )
-from actors.mirror_keeper import MIRROR_KEEPER, MirrorKeeper, MirrorMemory, MirrorPorts
-from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from tests.support.api_store import ApiStore
 from tests.support.builders import PodFields, make_pod
 from tests.support.fake_api import FakeApi

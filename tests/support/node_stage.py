@@ -10,15 +10,15 @@ from typing import Any
 import pykka
 from typing_extensions import override
 
-from actors.kernel import ChildSpec, Key, SupervisorSpec, isolated
-from actors.messages.node import FollowNode, FollowRegistrar, LoopsAre, NodeFact, NodeIs
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds
 from actors.node.conditions import Signals, Stock, by_type
 from actors.node.lease_keeper import LEASE_KEEPER, LeaseKeeper, LeasePorts
 from actors.node.machine import Machine, MachineFacts
 from actors.node.registrar import NODE_REGISTRAR, NodeMemory, NodePorts, NodeRegistrar
 from actors.node.rules import NodeRules
+from kernel import ChildSpec, Key, SupervisorSpec, isolated
+from messages.node import FollowNode, FollowRegistrar, LoopsAre, NodeFact, NodeIs
+from messages.pods import JsonObject
+from messages.units import Seconds
 from tests.support.api_store import ApiStore
 from tests.support.fake_api import FakeApi
 from tests.support.probe import Probe

@@ -12,9 +12,9 @@ from typing import Final
 
 from typing_extensions import override
 
-from actors.messages.api import ApiRequest, Verb
-from actors.messages.objects import ObjectKind
-from actors.messages.pods import JsonObject
+from messages.api import ApiRequest, Verb
+from messages.objects import ObjectKind
+from messages.pods import JsonObject
 from tests.support.canary import hidden
 from tests.support.fake_api import FakeApi
 from tests.support.stage import Stage

@@ -17,8 +17,33 @@ from typing import Any, Final
 
 import pykka
 
-from actors.api_holdings import Holders
-from actors.kernel import (
+from actors.objects.api_holdings import Holders
+from actors.objects.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
+from actors.objects.object_fetcher import (
+    FetcherMemory,
+    FetcherPorts,
+    FetchMode,
+    ObjectFetcher,
+    fetcher_key,
+)
+from actors.objects.object_manager import (
+    CONFIG_MAP_MANAGER,
+    OBJECT_HOLDERS,
+    SECRET_MANAGER,
+    ObjectManager,
+    ObjectManagerMemory,
+    ObjectManagerPorts,
+)
+from actors.objects.object_watcher import (
+    ObjectWatcher,
+    WatcherMemory,
+    WatcherPorts,
+    WatcherRules,
+    idle_limit_for,
+    watcher_key,
+)
+from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from kernel import (
     Backoff,
     ChildSpec,
     DynamicSpec,
@@ -28,7 +53,7 @@ from actors.kernel import (
     SupervisorSpec,
     isolated,
 )
-from actors.messages.objects import (
+from messages.objects import (
     DescribeObjects,
     FollowObjects,
     GetObject,
@@ -40,34 +65,9 @@ from actors.messages.objects import (
     ObjectsDescribed,
     Origin,
 )
-from actors.messages.pods import API, FILE, Pod, SourceName
-from actors.messages.sources import Epoch, SourceListed
-from actors.messages.units import Seconds
-from actors.object_fetcher import (
-    FetcherMemory,
-    FetcherPorts,
-    FetchMode,
-    ObjectFetcher,
-    fetcher_key,
-)
-from actors.object_manager import (
-    CONFIG_MAP_MANAGER,
-    OBJECT_HOLDERS,
-    SECRET_MANAGER,
-    ObjectManager,
-    ObjectManagerMemory,
-    ObjectManagerPorts,
-)
-from actors.object_watcher import (
-    ObjectWatcher,
-    WatcherMemory,
-    WatcherPorts,
-    WatcherRules,
-    idle_limit_for,
-    watcher_key,
-)
-from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from sources.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
+from messages.pods import API, FILE, Pod, SourceName
+from messages.sources import Epoch, SourceListed
+from messages.units import Seconds
 from tests.support.builders import PodFields, make_pod
 from tests.support.fake_api import FakeApi
 from tests.support.files_stage import SCAN

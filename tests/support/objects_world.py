@@ -1,6 +1,6 @@
 """What is alike in the worlds of the crash matrix in which pods reference Secrets and ConfigMaps.
 
-Composed by ``actors.object_tree`` as the real agent is. Outside of the tree are a follower of all objects,
+Composed by ``agent.object_tree`` as the real agent is. Outside of the tree are a follower of all objects,
 and readers who ask again when a crash has lost their question.
 """
 
@@ -13,11 +13,13 @@ from typing import Any, ClassVar, NamedTuple
 
 from typing_extensions import override
 
-from actors.kernel import Key, Port, SupervisorSpec
-from actors.messages.api import CallApi
-from actors.messages.holders import HolderIs, LocalObjectsListed, LocalReferencesAre
-from actors.messages.node import FollowNode
-from actors.messages.objects import (
+from actors.objects.object_manager import OBJECT_HOLDERS
+from agent.object_tree import MANAGERS, ApiPorts, ObjectTree
+from kernel import Key, Port, SupervisorSpec
+from messages.api import CallApi
+from messages.holders import HolderIs, LocalObjectsListed, LocalReferencesAre
+from messages.node import FollowNode
+from messages.objects import (
     Change,
     ChangeAction,
     ChangeDecided,
@@ -36,12 +38,10 @@ from actors.messages.objects import (
     UnfollowObjects,
     UnregisterPod,
 )
-from actors.messages.pod_manager import Subscribe
-from actors.messages.pods import PodUid
-from actors.messages.watches import Unwatch, Watch
-from actors.object_manager import OBJECT_HOLDERS
-from actors.object_tree import MANAGERS, ApiPorts, ObjectTree
-from sources.settings import Settings
+from messages.pod_manager import Subscribe
+from messages.pods import PodUid
+from messages.watches import Unwatch, Watch
+from settings.settings import Settings
 from tests.support.crash_matrix import End, Sights, Telling, World
 from tests.support.probe import Probe
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeAlias
 import pytest
 from typing_extensions import override
 
-from actors.kernel import (
+from kernel import (
     Actor,
     Backoff,
     BaseActor,
@@ -25,7 +25,7 @@ from actors.kernel import (
     PooledActor,
     Port,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.probe import PATIENCE, Probe
 
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pykka
 
-from actors.kernel import ChildSpec, Port, Runtime, SupervisorSpec
-from actors.messages.pod_manager import (
+from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from kernel import ChildSpec, Port, Runtime, SupervisorSpec
+from messages.pod_manager import (
     DescribePod,
     DescribePods,
     PodDescribed,
@@ -18,9 +19,8 @@ from actors.messages.pod_manager import (
     PodsDescribed,
     Subscribe,
 )
-from actors.messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
-from actors.messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
-from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
+from messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
 from tests.support.probe import Probe
 from tests.support.stage import Stage, stage
 

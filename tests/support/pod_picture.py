@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from actors.messages.changes import Op
-from actors.messages.pod_manager import PodFact, PodsAre, PodsChanged
-from actors.messages.pods import Pod, PodUid
+from messages.changes import Op
+from messages.pod_manager import PodFact, PodsAre, PodsChanged
+from messages.pods import Pod, PodUid
 
 
 class PodPicture:

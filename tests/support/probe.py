@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from typing_extensions import override
 
-from actors.kernel import Port
+from kernel import Port
 from tests.support.canary import LOOKOUT
 
 M = TypeVar("M")
@@ -16,7 +16,7 @@ PATIENCE = 5.0
 """Seconds until a message that should come is missed. Only a failing test waits this long."""
 
 
-_WITH_VALUES = frozenset(f"actors.messages.{name}" for name in ("objects", "watches", "api"))
+_WITH_VALUES = frozenset(f"messages.{name}" for name in ("objects", "watches", "api"))
 """Where messages are that have values of Secrets in them, which their ``repr`` must not show."""
 
 

@@ -11,12 +11,10 @@ from typing import Any
 
 from typing_extensions import override
 
-from actors.app import Agent
-from actors.event_feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
-from actors.http.cluster_state import ClusterPorts
-from actors.http.server import HTTP_SERVER, HttpServer, Listeners
-from actors.http.state import Patience, Surroundings
-from actors.kernel import (
+from actors.events.event_feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
+from actors.pod_manager import POD_MANAGER
+from agent.app import Agent
+from kernel import (
     ActorDescription,
     ActorSystem,
     ChildSpec,
@@ -25,24 +23,26 @@ from actors.kernel import (
     Port,
     SupervisorSpec,
 )
-from actors.messages.api import CallsDescribed, DescribeCalls
-from actors.messages.events import DescribeEvents, EventsDescribed
-from actors.messages.mirrors import DescribeMirrors, MirrorsDescribed
-from actors.messages.objects import DescribeObjects, ObjectsDescribed
-from actors.messages.pod_manager import (
+from messages.api import CallsDescribed, DescribeCalls
+from messages.events import DescribeEvents, EventsDescribed
+from messages.mirrors import DescribeMirrors, MirrorsDescribed
+from messages.objects import DescribeObjects, ObjectsDescribed
+from messages.pod_manager import (
     DescribePod,
     DescribePods,
     PodDescribed,
     PodManagerMessage,
     PodsDescribed,
 )
-from actors.messages.pods import JsonObject, SourceName
-from actors.messages.units import Seconds
-from actors.messages.watches import DescribeWatches, WatchesDescribed
-from actors.pod_manager import POD_MANAGER
-from sources.command_line import parse
-from sources.load_settings import settings_of
-from sources.settings import Settings
+from messages.pods import JsonObject, SourceName
+from messages.units import Seconds
+from messages.watches import DescribeWatches, WatchesDescribed
+from server.cluster_state import ClusterPorts
+from server.server import HTTP_SERVER, HttpServer, Listeners
+from server.state import Patience, Surroundings
+from settings.command_line import parse
+from settings.load_settings import settings_of
+from settings.settings import Settings
 from tests.support.http_client import PATIENCE, Answer, NotYet, fetch
 
 AMPLE = Seconds(5.0)

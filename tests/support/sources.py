@@ -7,9 +7,9 @@ from typing import assert_never
 
 from typing_extensions import override
 
-from actors.kernel import Actor, Key, Port
-from actors.messages.pods import HTTP, Pod
-from actors.messages.sources import (
+from kernel import Actor, Key, Port
+from messages.pods import HTTP, Pod
+from messages.sources import (
     DescribeSource,
     Epoch,
     ListPods,
@@ -22,7 +22,7 @@ from actors.messages.sources import (
     SourceMessage,
     Verdict,
 )
-from actors.messages.units import Timestamp
+from messages.units import Timestamp
 from sources.verdicts import judged_too
 
 FAKE_SOURCE = Key[SourceMessage]("source/http")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from actors.kernel import (
+from kernel import (
     ActorDescription,
     ActorSystem,
     Ended,
@@ -24,7 +24,7 @@ from actors.kernel import (
     SystemClock,
     Threads,
 )
-from actors.messages.units import Seconds
+from messages.units import Seconds
 from tests.support.clock import ManualClock
 from tests.support.probe import PATIENCE, Probe
 

@@ -9,20 +9,20 @@ from typing import Any
 
 from typing_extensions import override
 
-from actors.kernel import Backoff, Key, PooledActor, Port, SupervisorSpec, isolated
-from actors.messages.pod_manager import (
+from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from kernel import Backoff, Key, PooledActor, Port, SupervisorSpec, isolated
+from manifests.manifest import ManifestRules
+from messages.pod_manager import (
     DescribePods,
     PodFact,
     PodManagerMessage,
     PodsDescribed,
     Subscribe,
 )
-from actors.messages.pods import CONFIG_SEEN, FILE, HTTP, Pod, PodUid
-from actors.messages.sources import DescribeSource, Rescan, SourceDescribed
-from actors.messages.units import Seconds
-from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
-from sources.manifest import ManifestRules
+from messages.pods import CONFIG_SEEN, FILE, HTTP, Pod, PodUid
+from messages.sources import DescribeSource, Rescan, SourceDescribed
+from messages.units import Seconds
+from sources.file.file_source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.crash_matrix import End, Sights, Telling, World
 from tests.support.file_source_stage import FileSourceStage
 from tests.support.pod_picture import PodPicture

@@ -12,21 +12,21 @@ from typing import Final, assert_never
 
 from typing_extensions import override
 
-from actors.kernel import PooledActor
-from actors.messages.api import ApiFailure, ApiRequest, FailureKind, Verb
-from actors.messages.pods import JsonObject, Pod
-from actors.messages.units import Seconds
-from actors.messages.watches import (
+from kernel import PooledActor
+from kube.attempts import attempt_of
+from kube.sending import NO_ANSWER, Sender, Sent
+from kube.streams.memory import WatchMemory
+from kube.watches import WatchError, WatchesOwnMessage, WatchLoopEnded
+from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
+from messages.pods import JsonObject, Pod
+from messages.units import Seconds
+from messages.watches import (
     DescribeWatches,
     ListTarget,
     Unwatch,
     Watch,
     WatchesDescribed,
 )
-from kube.attempts import attempt_of
-from kube.sending import NO_ANSWER, Sender, Sent
-from kube.streams.memory import WatchMemory
-from kube.watches import WatchError, WatchesOwnMessage, WatchLoopEnded
 from tests.support.api_paths import EVENT, POD, Place, place_of
 from tests.support.api_status import StatusError
 from tests.support.api_store import ApiStore

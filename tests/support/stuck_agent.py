@@ -8,11 +8,11 @@ from typing import NoReturn
 
 from typing_extensions import override
 
-from actors.kernel import Actor, ActorSystem, ChildSpec, Key, SupervisorSpec
-from actors.logs import configure_logs
-from actors.messages.units import Seconds
-from actors.process import Process, leave
-from actors.systemd import Systemd
+from agent.logs import configure_logs
+from agent.process import Process, leave
+from agent.systemd import Systemd
+from kernel import Actor, ActorSystem, ChildSpec, Key, SupervisorSpec
+from messages.units import Seconds
 
 
 class Stuck(Actor[None]):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from actors.messages.units import Seconds
 from kube.access import Access, Credentials
+from messages.units import Seconds
 from tests.support.watch_stage import secret_target, watch_stage
 
 

@@ -16,11 +16,15 @@ from typing import Any, TypeAlias
 from pyreqwest.client import Client, ClientBuilder
 from typing_extensions import override
 
-from actors.kernel import AskTimeoutError, ChildSpec, SupervisorSpec
-from actors.messages.api import FailureKind
-from actors.messages.port import Port
-from actors.messages.units import Seconds
-from actors.messages.watches import (
+from kernel import AskTimeoutError, ChildSpec, SupervisorSpec
+from kube.access import Access, Credentials
+from kube.clients import streaming_client
+from kube.streams.lanes import MakeClient
+from kube.watches import WATCHES, Watches, WatchMemory, WatchRules
+from messages.api import FailureKind
+from messages.port import Port
+from messages.units import Seconds
+from messages.watches import (
     DescribeWatches,
     ListTarget,
     ObjectsAre,
@@ -34,10 +38,6 @@ from actors.messages.watches import (
     WatchFailed,
     WatchTarget,
 )
-from kube.access import Access, Credentials
-from kube.clients import streaming_client
-from kube.streams.lanes import MakeClient
-from kube.watches import WATCHES, Watches, WatchMemory, WatchRules
 from tests.support.canary import hidden
 from tests.support.http2_server import PATIENCE, Exchange, Http2Server
 from tests.support.probe import Probe

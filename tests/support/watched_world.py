@@ -11,10 +11,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.messages.api import ApiFailure, FailureKind, Retry
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds
-from actors.messages.watches import (
+from messages.api import ApiFailure, FailureKind, Retry
+from messages.pods import JsonObject
+from messages.units import Seconds
+from messages.watches import (
     ObjectOp,
     ObjectsAre,
     TargetListed,

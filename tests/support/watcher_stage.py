@@ -11,21 +11,7 @@ from contextlib import contextmanager
 
 import pykka
 
-from actors.kernel import Backoff, Runtime, SupervisorSpec, isolated
-from actors.messages.holders import (
-    HolderBegan,
-    HolderDone,
-    HolderFact,
-    HolderIs,
-    Mark,
-    ReadObject,
-    ReferencesAre,
-)
-from actors.messages.objects import ObjectDescribed, ObjectId, ObjectKind, ObjectRead
-from actors.messages.pods import JsonObject, PodUid
-from actors.messages.units import Seconds
-from actors.messages.watches import ObjectOp, ObjectsAre, TargetListed, WatchEvent
-from actors.object_watcher import (
+from actors.objects.object_watcher import (
     ObjectWatcher,
     ObjectWatcherMessage,
     WatcherMemory,
@@ -34,7 +20,21 @@ from actors.object_watcher import (
     idle_limit_for,
     watcher_key,
 )
-from actors.objects.places import object_target
+from kernel import Backoff, Runtime, SupervisorSpec, isolated
+from messages.holders import (
+    HolderBegan,
+    HolderDone,
+    HolderFact,
+    HolderIs,
+    Mark,
+    ReadObject,
+    ReferencesAre,
+)
+from messages.objects import ObjectDescribed, ObjectId, ObjectKind, ObjectRead
+from messages.pods import JsonObject, PodUid
+from messages.units import Seconds
+from messages.watches import ObjectOp, ObjectsAre, TargetListed, WatchEvent
+from stores.objects.places import object_target
 from tests.support.canary import hidden, revealed
 from tests.support.fake_api import FakeApi
 from tests.support.probe import Probe

@@ -7,11 +7,16 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from actors.kernel import Backoff, Port, SupervisorSpec, isolated
-from actors.messages.holders import HolderDone, HolderFact, HolderIs, ReadObject, ReferencesAre
-from actors.messages.objects import ObjectChanged, ObjectRead
-from actors.messages.units import Seconds
-from actors.object_watcher import ObjectWatcher, ObjectWatcherMessage, WatcherMemory, WatcherPorts
+from actors.objects.object_watcher import (
+    ObjectWatcher,
+    ObjectWatcherMessage,
+    WatcherMemory,
+    WatcherPorts,
+)
+from kernel import Backoff, Port, SupervisorSpec, isolated
+from messages.holders import HolderDone, HolderFact, HolderIs, ReadObject, ReferencesAre
+from messages.objects import ObjectChanged, ObjectRead
+from messages.units import Seconds
 from tests.support.crash_matrix import End, Telling, World
 from tests.support.fake_api import FakeApi
 from tests.support.probe import Probe

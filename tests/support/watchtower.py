@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from sources.directory_watch import Watch
+from sources.file.directory_watch import Watch
 
 
 class HandWatch(Watch):

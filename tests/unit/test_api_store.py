@@ -6,8 +6,8 @@ from copy import deepcopy
 
 import pytest
 
-from actors.messages.api import ApiRequest, Patch, Verb
-from actors.messages.pods import JsonObject
+from messages.api import ApiRequest, Patch, Verb
+from messages.pods import JsonObject
 from tests.support.api_history import Change
 from tests.support.api_node_rules import references
 from tests.support.api_patches import patched

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from actors.kernel import (
+from kernel import (
     ActorCrashedError,
     ActorDeadError,
     ActorSystem,
@@ -16,8 +16,8 @@ from actors.kernel import (
     Threads,
     asking,
 )
-from actors.kernel.asking import LoopFuture
-from actors.messages.units import Seconds
+from kernel.asking import LoopFuture
+from messages.units import Seconds
 from tests.support.players import Gate, Repeat, Troupe, crash, key
 from tests.support.stage import live_stage
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.messages.api import ApiFailure, ApiRequest, FailureKind, Retry, Verb
-from actors.messages.holders import Mark, ReadObject
-from actors.messages.objects import (
+from messages.api import ApiFailure, ApiRequest, FailureKind, Retry, Verb
+from messages.holders import Mark, ReadObject
+from messages.objects import (
     Change,
     ObjectChanged,
     ObjectId,
@@ -19,10 +19,9 @@ from actors.messages.objects import (
     ObjectValue,
     ReadVerdict,
 )
-from actors.messages.pods import JsonObject, PodUid
-from actors.messages.units import Seconds
-from actors.objects.places import can_exist
-from stores.cached_object import (
+from messages.pods import JsonObject, PodUid
+from messages.units import Seconds
+from stores.objects.cached_object import (
     FORBIDDEN_GRACE,
     Answer,
     CachedObject,
@@ -33,7 +32,8 @@ from stores.cached_object import (
     is_passing,
     request_for,
 )
-from stores.waiting_reads import WaitingReads
+from stores.objects.places import can_exist
+from stores.objects.waiting_reads import WaitingReads
 from tests.support.probe import Probe
 
 WANTED = ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="tls")

@@ -14,8 +14,8 @@ import pytest
 import structlog
 from typing_extensions import override
 
-from actors.messages.objects import ObjectKind, ObjectRead, ReadVerdict
-from actors.messages.pods import PodUid
+from messages.objects import ObjectKind, ObjectRead, ReadVerdict
+from messages.pods import PodUid
 from tests.support.agent_process import AgentProcess
 from tests.support.canary import CANARY, LOOKOUT, Lookout, hidden, revealed
 from tests.support.http_client import fetch

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.messages.objects import ChangeAction
-from actors.messages.units import Seconds
-from actors.objects.durations import format_duration
-from actors.objects.hooks import MAX_SPLAY, ChangeHook, ChangeHookError, change_hook
+from manifests.durations import format_duration
+from manifests.hooks import MAX_SPLAY, ChangeHook, ChangeHookError, change_hook
+from messages.objects import ChangeAction
+from messages.units import Seconds
 
 CANARY = "c4n4ry"
 

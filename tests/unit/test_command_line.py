@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from sources.command_line import CommandLine, parse
-from sources.errors import UsageError
-from sources.flags import COMMAND, FLAGS, SECTIONS
-from sources.kubelet_configuration import KubeletConfiguration
-from sources.load_cluster_settings import SERVED_IN_A_CLUSTER
+from settings.command_line import CommandLine, parse
+from settings.errors import UsageError
+from settings.flags import COMMAND, FLAGS, SECTIONS
+from settings.kubelet_configuration import KubeletConfiguration
+from settings.load_cluster_settings import SERVED_IN_A_CLUSTER
 
 
 def complaint(*arguments: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sources.command_line import parse
+from settings.command_line import parse
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

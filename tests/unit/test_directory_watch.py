@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from watchfiles._rust_notify import RustNotify
 
-from sources.directory_watch import DirectoryWatch
+from sources.file.directory_watch import DirectoryWatch
 from tests.support.probe import Probe
 
 

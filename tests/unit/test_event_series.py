@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from actors.event_series import BURST, Correlator, Lru, Series, posting
-from actors.messages.api import Verb
-from actors.messages.events import EventType, ObjectReference, PostEvent
-from actors.messages.units import Timestamp
+from actors.events.event_series import BURST, Correlator, Lru, Series, posting
+from messages.api import Verb
+from messages.events import EventType, ObjectReference, PostEvent
+from messages.units import Timestamp
 
 NOW = Timestamp(1_700_000_000.0)
 NODE = ObjectReference(kind="Node", name="n1", uid="n1")

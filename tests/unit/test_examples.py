@@ -9,10 +9,10 @@ import pytest
 import yaml
 from kubernetes.client.models import V1Pod
 
-from actors.messages.pods import FILE
-from sources.command_line import CommandLine
-from sources.load_settings import load_settings
-from sources.manifest import Decoded, ManifestRules, decode_manifest
+from manifests.manifest import Decoded, ManifestRules, decode_manifest
+from messages.pods import FILE
+from settings.command_line import CommandLine
+from settings.load_settings import load_settings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MANIFESTS = sorted(EXAMPLES.joinpath("manifests").iterdir())

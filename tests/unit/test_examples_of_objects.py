@@ -9,11 +9,11 @@ import pytest
 import yaml
 from kubernetes.client.models import V1ConfigMap, V1Pod, V1Secret
 
-from actors.messages.objects import ObjectKind
-from actors.messages.pods import FILE
-from actors.objects.references import pod_references
-from sources.local_object_manifest import DecodedObject, decode_object
-from sources.manifest import Decoded, ManifestRules, Refused, decode_manifest
+from actors.objects.local_object_manifest import DecodedObject, decode_object
+from manifests.manifest import Decoded, ManifestRules, Refused, decode_manifest
+from manifests.references import pod_references
+from messages.objects import ObjectKind
+from messages.pods import FILE
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 OBJECTS = sorted(EXAMPLES.joinpath("local-objects").iterdir())

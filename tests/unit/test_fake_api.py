@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.messages.api import (
+from messages.api import (
     ApiAnswered,
     ApiFailure,
     ApiRequest,
@@ -17,8 +17,8 @@ from actors.messages.api import (
     Retry,
     Verb,
 )
-from actors.messages.pods import JsonObject
-from actors.messages.watches import (
+from messages.pods import JsonObject
+from messages.watches import (
     ObjectsAre,
     Unwatch,
     Watch,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.api import ApiFailure, FailureKind
-from actors.messages.pods import JsonObject
-from actors.messages.watches import (
+from messages.api import ApiFailure, FailureKind
+from messages.pods import JsonObject
+from messages.watches import (
     ListTarget,
     ObjectsAre,
     TargetListed,

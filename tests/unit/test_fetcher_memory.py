@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.messages.holders import Mark, ReferencesAre
-from actors.messages.units import Seconds
-from stores.fetcher_memory import FetcherMemory
+from messages.holders import Mark, ReferencesAre
+from messages.units import Seconds
+from stores.objects.fetcher_memory import FetcherMemory
 
 times = st.floats(0.0, 10_000.0)
 phases = st.floats(0.0, 1.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.sources import Verdict
-from sources.manifest_directory import Content, Listed, Unlistable
+from messages.sources import Verdict
+from sources.file.manifest_directory import Content, Listed, Unlistable
 from tests.support.manifest_files import LEFTOVER, Desk, manifest, names, the_pod, verdicts
 
 MISSING = Unlistable(reason="does not exist", missing=True)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from actors.messages.pods import FILE
-from actors.messages.sources import ManifestVerdict, RejectReason, Verdict
-from actors.messages.units import Timestamp
-from sources.file_state import FileState
-from sources.file_verdicts import judge
-from sources.manifest import Decoded, ManifestRules, Refused, decode_manifest
-from sources.manifest_directory import Listed
+from manifests.manifest import Decoded, ManifestRules, Refused, decode_manifest
+from messages.pods import FILE
+from messages.sources import ManifestVerdict, RejectReason, Verdict
+from messages.units import Timestamp
+from sources.file.file_state import FileState
+from sources.file.file_verdicts import judge
+from sources.file.manifest_directory import Listed
 from sources.verdicts import changes
 from tests.support.builders import uid_of
 from tests.support.manifest_files import (

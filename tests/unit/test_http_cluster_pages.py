@@ -6,16 +6,16 @@ from dataclasses import replace
 
 from prometheus_client.core import Metric
 
-from actors.http.answers import Unanswered
-from actors.http.cluster_metrics import cluster_metrics
-from actors.http.cluster_state import ClusterState
-from actors.http.health import Check, api_server
-from actors.messages.api import CallsDescribed
-from actors.messages.events import EventsDescribed
-from actors.messages.mirrors import MirrorsDescribed
-from actors.messages.pods import FullName
-from actors.messages.units import Timestamp
-from actors.messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
+from messages.api import CallsDescribed
+from messages.events import EventsDescribed
+from messages.mirrors import MirrorsDescribed
+from messages.pods import FullName
+from messages.units import Timestamp
+from messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
+from server.answers import Unanswered
+from server.cluster_metrics import cluster_metrics
+from server.cluster_state import ClusterState
+from server.health import Check, api_server
 
 SERVER = "https://127.0.0.1:6443"
 REFUSED = f"cannot list pods at {SERVER} as n1: connection refused"

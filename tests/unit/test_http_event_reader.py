@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from actors.event_feed import DetachReader, Told
-from actors.http.event_reader import ALIVE, CHUNK, MOST_WAITING, SLOW, EventReader
-from actors.messages.units import Seconds
+from messages.event_feed import DetachReader, Told
+from messages.units import Seconds
+from server.event_reader import ALIVE, CHUNK, MOST_WAITING, SLOW, EventReader
 from tests.support.probe import Probe
 
 LONG = Seconds(5.0)

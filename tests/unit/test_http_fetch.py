@@ -6,8 +6,8 @@ import pytest
 from pyreqwest.exceptions import ConnectError, PyreqwestError
 from pyreqwest.http import Url
 
-from sources.http_answers import Validators
-from sources.http_fetch import _is_same_server, _sentence
+from sources.http.http_answers import Validators
+from sources.http.http_fetch import _is_same_server, _sentence
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,8 @@ from typing import Any, Final
 import pytest
 from prometheus_client.core import Metric
 
-from actors.event_feed import FeedDescribed
-from actors.http.answers import Unanswered
-from actors.http.object_metrics import feed_metrics, object_metrics
-from actors.http.object_pages import PIECE, watchz
-from actors.messages.objects import (
+from messages.event_feed import FeedDescribed
+from messages.objects import (
     Change,
     ChangeAction,
     ObjectDescribed,
@@ -23,8 +20,11 @@ from actors.messages.objects import (
     ObjectState,
     Origin,
 )
-from actors.messages.units import Timestamp
-from actors.messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
+from messages.units import Timestamp
+from messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
+from server.answers import Unanswered
+from server.object_metrics import feed_metrics, object_metrics
+from server.object_pages import PIECE, watchz
 
 NOW: Final = Timestamp(1_000.0)
 SILENT: Final = Unanswered(name="watches", reason="did not answer")

@@ -7,27 +7,26 @@ import dataclasses
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from actors.http import documents, health
-from actors.http.answers import Unanswered
-from actors.http.health import Check
-from actors.http.metrics import Measured, exposition
-from actors.kernel import (
+from kernel import (
     SECONDS_BUCKETS,
     ActorDescription,
     CrowdSummary,
     RoleStatistics,
     TreeSummary,
 )
-from actors.messages.pods import FILE, HTTP, PodUid
-from actors.messages.sources import (
+from messages.pods import FILE, HTTP, LOCAL_FILES, PodUid
+from messages.sources import (
     Epoch,
     ManifestVerdict,
     RejectReason,
     SourceDescribed,
     Verdict,
 )
-from actors.messages.units import Timestamp
-from sources.local_objects import LOCAL_FILES
+from messages.units import Timestamp
+from server import documents, health
+from server.answers import Unanswered
+from server.health import Check
+from server.metrics import Measured, exposition
 from tests.support.builders import make_pod
 from tests.support.served import NO_PODS
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from actors.messages.pods import HTTP
-from actors.messages.sources import ManifestVerdict, Verdict
-from sources.http_verdicts import HttpState, confirm, judge
-from sources.manifest import Decoded, ManifestRules, Refused, decode_document
-from sources.manifests.document import Document
+from manifests.document import Document
+from manifests.manifest import Decoded, ManifestRules, Refused, decode_document
+from messages.pods import HTTP
+from messages.sources import ManifestVerdict, Verdict
+from sources.http.http_verdicts import HttpState, confirm, judge
 from tests.support.http_source_stage import bad_item, list_body, pod_body, pod_item
 
 URL = "https://pods.example/node1"

@@ -11,16 +11,16 @@ from typing import Any, NoReturn
 import pytest
 from typing_extensions import override
 
-from actors.kernel import SECONDS_BUCKETS, Key, Steps
-from actors.kernel.actor import BaseActor
-from actors.kernel.control import Control
-from actors.kernel.endings import one_line, with_traceback
-from actors.kernel.executors import PoolExecutor
-from actors.kernel.incarnation import Incarnation
-from actors.kernel.mailbox import CoalescingQueue
-from actors.kernel.telemetry import Meter, Telemetry
-from actors.kernel.timers import Timer, Timers
-from actors.messages.units import Seconds
+from kernel import SECONDS_BUCKETS, Key, Steps
+from kernel.actor import BaseActor
+from kernel.control import Control
+from kernel.endings import one_line, with_traceback
+from kernel.executors import PoolExecutor
+from kernel.incarnation import Incarnation
+from kernel.mailbox import CoalescingQueue
+from kernel.telemetry import Meter, Telemetry
+from kernel.timers import Timer, Timers
+from messages.units import Seconds
 from tests.support.clock import ManualClock
 from tests.support.players import Gate
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import trustme
 
-from actors.messages.units import Seconds
 from kube.access import Access
 from kube.exec_plugin import PluginError, run_plugin
+from messages.units import Seconds
 from tests.support.clock import EPOCH
 from tests.support.kubeconfigs import (
     CANARY,

@@ -11,9 +11,9 @@ from pathlib import Path, PosixPath
 import pytest
 from typing_extensions import override
 
-from actors.messages.units import Seconds, Timestamp
 from kube.access import Access, CredentialsError
 from kube.rereading import Found, Note, RereadCredentials
+from messages.units import Seconds, Timestamp
 from tests.support.clock import ManualClock
 from tests.support.probe import PATIENCE, Probe
 

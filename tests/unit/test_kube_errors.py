@@ -17,8 +17,6 @@ from pyreqwest.exceptions import (
     RequestError,
 )
 
-from actors.messages.api import ApiFailure, FailureKind, Retry
-from actors.messages.units import Seconds, Timestamp
 from kube.access import Access, CredentialsError
 from kube.errors import (
     LONGEST_MESSAGE,
@@ -28,6 +26,8 @@ from kube.errors import (
     error_of_status,
     error_of_transport,
 )
+from messages.api import ApiFailure, FailureKind, Retry
+from messages.units import Seconds, Timestamp
 
 CANARY = "canary-3f9c7b"
 ACCESS = Access(server="https://host:6443", user="n1-user", authorization=f"Bearer {CANARY}")

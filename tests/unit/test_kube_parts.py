@@ -13,13 +13,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.messages.api import ApiFailure, ApiRequest, FailureKind, Retry, Verb
-from actors.messages.pods import JsonObject
-from actors.messages.units import Seconds
 from kube.attempts import attempt_of, is_lifeline
 from kube.certificates import CertificateError, read_certificate
 from kube.rate_limit import TokenBucket
 from kube.troubles import Troubles
+from messages.api import ApiFailure, ApiRequest, FailureKind, Retry, Verb
+from messages.pods import JsonObject
+from messages.units import Seconds
 from tests.support.kubeconfigs import OLD_CERTIFICATE
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1"

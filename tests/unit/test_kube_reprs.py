@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 from pyreqwest.client import SyncClientBuilder
 
-from actors.messages.api import ApiAnswered, ApiRequest, CallApi, Verb
-from actors.messages.units import Seconds
-from actors.messages.watches import ObjectOp, ObjectsAre, WatchEvent, WatchTarget
 from kube.access import Access
 from kube.calls import CallDone, CallMemory
 from kube.exec_plugin import Issued
@@ -17,6 +14,9 @@ from kube.kubeconfig import choose
 from kube.rereading import Found, _Reading
 from kube.sending import Sent, _Connected
 from kube.streams.lines import Event, Page
+from messages.api import ApiAnswered, ApiRequest, CallApi, Verb
+from messages.units import Seconds
+from messages.watches import ObjectOp, ObjectsAre, WatchEvent, WatchTarget
 from tests.support.kubeconfigs import CANARY, Kubeconfig
 from tests.support.probe import Probe
 

@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from actors.listeners import listen
-from sources.errors import StartError
+from agent.listeners import listen
+from settings.errors import StartError
 from tests.support.ports import free_ports
 
 

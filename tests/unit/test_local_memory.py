@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from actors.messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
-from sources.local_holdings import Holding
-from sources.local_object_manifest import LocalObject
-from sources.local_objects import MAX_GONE, LocalMemory
+from actors.objects.local_holdings import Holding
+from actors.objects.local_object_manifest import LocalObject
+from actors.objects.local_objects import MAX_GONE, LocalMemory
+from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 
 
 def object_id(number: int) -> ObjectId:

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.messages.objects import ObjectKind, ObjectValue, Origin
-from actors.messages.sources import RejectReason
-from sources.file_signature import Signature
-from sources.local_object_manifest import DecodedObject, LocalObject, admit, decode_object
-from sources.manifest import Refused
-from sources.manifest_directory import Content, Entry
+from actors.objects.local_object_manifest import DecodedObject, LocalObject, admit, decode_object
+from manifests.manifest import Refused
+from messages.objects import ObjectKind, ObjectValue, Origin
+from messages.sources import RejectReason
+from sources.file.file_signature import Signature
+from sources.file.manifest_directory import Content, Entry
 from tests.support.canary import CANARY
 
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}}

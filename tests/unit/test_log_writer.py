@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.log_writer import AT_ONCE, MOST_WAITING, LogWriter
-from actors.messages.units import Seconds
+from agent.log_writer import AT_ONCE, MOST_WAITING, LogWriter
+from messages.units import Seconds
 from tests.support.probe import PATIENCE, Probe
 
 

@@ -13,8 +13,8 @@ from typing import Any, TextIO
 import pytest
 import structlog
 
-from actors.log_writer import LogWriter
-from actors.logs import configure_logs
+from agent.log_writer import LogWriter
+from agent.logs import configure_logs
 
 
 @pytest.fixture(autouse=True)

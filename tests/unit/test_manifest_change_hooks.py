@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from actors.objects.hooks import ON_OBJECT_CHANGE
-from sources.manifest import ManifestRules
+from manifests.hooks import ON_OBJECT_CHANGE
+from manifests.manifest import ManifestRules
 from tests.support.manifest_text import GOOD, RULES, decoded
 
 LOCAL_FILES = replace(RULES, allow_references=True)

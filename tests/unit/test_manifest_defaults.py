@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sources.manifests.images import image_pull_policy
-from sources.manifests.volume_defaults import default_volume
+from manifests.images import image_pull_policy
+from manifests.volume_defaults import default_volume
 from tests.support.manifest_text import GOOD, decoded, document_of, edited
 
 C = "spec.containers.0"

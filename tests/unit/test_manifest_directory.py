@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from actors.messages.sources import RejectReason
-from actors.messages.units import Timestamp
-from sources import manifest_directory
-from sources.file_signature import Signature
-from sources.manifest_directory import (
+from messages.sources import RejectReason
+from messages.units import Timestamp
+from sources.file import manifest_directory
+from sources.file.file_signature import Signature
+from sources.file.manifest_directory import (
     SIZE_LIMIT,
     Content,
     Entry,

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from actors.messages.pods import (
+from manifests.manifest import ManifestRules
+from messages.pods import (
     CONFIG_HASH,
     CONFIG_MIRROR,
     CONFIG_SEEN,
@@ -18,8 +19,7 @@ from actors.messages.pods import (
     FILE,
     HTTP,
 )
-from actors.messages.sources import RejectReason
-from sources.manifest import ManifestRules
+from messages.sources import RejectReason
 from tests.support.manifest_text import GOOD, RULES, decoded, document_of, edited, refused
 
 GOLDEN = Path(__file__).parent.parent / "golden"

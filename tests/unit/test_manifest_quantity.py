@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sources.manifests.quantity import amount, is_quantity
+from manifests.quantity import amount, is_quantity
 
 
 @pytest.mark.parametrize(

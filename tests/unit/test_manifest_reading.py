@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from actors.messages.sources import RejectReason
-from sources.manifests.document import MAX_BYTES, MAX_DEPTH, MAX_WEIGHT, DocumentError
-from sources.manifests.reading import canonical_json, read_document
+from manifests.document import MAX_BYTES, MAX_DEPTH, MAX_WEIGHT, DocumentError
+from manifests.reading import canonical_json, read_document
+from messages.sources import RejectReason
 from tests.support.manifest_text import refused
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actors.messages.sources import RejectReason
+from messages.sources import RejectReason
 from tests.support.manifest_text import GOOD, RULES, decoded, edited, refused
 
 LOCAL_FILES = replace(RULES, allow_references=True)

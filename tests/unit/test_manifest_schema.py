@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from actors.messages.pods import FILE
-from actors.messages.sources import RejectReason
-from sources.manifest import ManifestRules
+from manifests.manifest import ManifestRules
+from messages.pods import FILE
+from messages.sources import RejectReason
 from tests.support.manifest_text import decoded, document_of, edited, refused
 from tools.generate_pod_schema import SCHEMA_FILE, schema_text
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from actors.messages.sources import RejectReason
+from messages.sources import RejectReason
 from tests.support.manifest_text import GOOD, decoded, document_of, edited, refused
 
 C = "spec.containers.0"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from actors.messages.pods import API, CONFIG_SEEN, CONFIG_SOURCE, HTTP, Pod, PodUid
-from actors.messages.units import Timestamp
-from stores.first_seen import FirstSeen
-from stores.merge import DropReason
+from messages.pods import API, CONFIG_SEEN, CONFIG_SOURCE, HTTP, Pod, PodUid
+from messages.units import Timestamp
+from stores.pods.first_seen import FirstSeen
+from stores.pods.merge import DropReason
 from tests.support.builders import edited, make_pod
 from tests.support.merging_source import MergingSource
 

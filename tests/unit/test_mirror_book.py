@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from actors.messages.api import ApiFailure, FailureKind, Retry
-from actors.messages.changes import Op, PodChange
-from actors.messages.node import NodeIs, NodeUid
-from actors.messages.pods import API, CONFIG_SOURCE, FILE, HTTP, FullName, Pod, PodUid
 from actors.mirrors.answers import NAME_TAKEN, learn
 from actors.mirrors.book import Entry, MirrorBook
 from actors.mirrors.plan import LOOK, NAME_BACKOFF, NOTHING, REFUSAL_BACKOFF, Create, Delete, Step
+from messages.api import ApiFailure, FailureKind, Retry
+from messages.changes import Op, PodChange
+from messages.node import NodeIs, NodeUid
+from messages.pods import API, CONFIG_SOURCE, FILE, HTTP, FullName, Pod, PodUid
 from tests.support.builders import DELETED_AT
 from tests.support.mirror_stage import NODE, make_static, mirror_made_by, ordinary_pod
 

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.api import ApiFailure, FailureKind, Retry
-from actors.messages.node import NodeIs, NodeUid
-from actors.messages.pods import API, FILE, HTTP, Pod
-from actors.messages.units import Seconds
 from actors.mirrors.plan import (
     LOOK,
     NAME_BACKOFF,
@@ -27,6 +23,10 @@ from actors.mirrors.plan import (
     next_step,
     pause,
 )
+from messages.api import ApiFailure, FailureKind, Retry
+from messages.node import NodeIs, NodeUid
+from messages.pods import API, FILE, HTTP, Pod
+from messages.units import Seconds
 from tests.support.builders import DELETED_AT
 from tests.support.mirror_stage import NODE, make_secretive, make_static, mirror_made_by
 

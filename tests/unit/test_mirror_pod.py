@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-from actors.messages.api import Verb
-from actors.messages.node import NodeIs, NodeUid
-from actors.messages.pods import CONFIG_MIRROR, CONTENT_DIGEST, FullName, Pod, PodUid
 from actors.mirrors.pod import (
     can_be_shown,
     creation,
@@ -21,6 +18,9 @@ from actors.mirrors.pod import (
     mirror_document,
     shows,
 )
+from messages.api import Verb
+from messages.node import NodeIs, NodeUid
+from messages.pods import CONFIG_MIRROR, CONTENT_DIGEST, FullName, Pod, PodUid
 from tests.support.builders import make_pod
 from tests.support.mirror_stage import NODE, make_static, mirror_made_by, ordinary_pod
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from actors.messages.units import Seconds, Timestamp
 from actors.node.conditions import (
     Condition,
     Finding,
@@ -20,6 +19,7 @@ from actors.node.conditions import (
     pressures,
     rfc3339,
 )
+from messages.units import Seconds, Timestamp
 
 MEMORY, DISK, PID, READY = Condition
 MIB = 2**20

@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-from actors.messages.api import Patch, Verb
-from actors.messages.node import NodeIs, NodeIsGone, NodeUid
-from actors.messages.units import Timestamp
 from actors.node.conditions import findings, pressures
 from actors.node.document import (
     has_news,
@@ -21,6 +18,9 @@ from actors.node.document import (
 )
 from actors.node.facts import fact_of, is_news
 from actors.node.rules import NodeRules
+from messages.api import Patch, Verb
+from messages.node import NodeIs, NodeIsGone, NodeUid
+from messages.units import Timestamp
 from tests.support.api_patches import patched
 from tests.support.node_stage import FACTS, GIB, HEALTHY, RULES
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.pods import JsonObject
-from sources.node_flags import check_labels, check_taints, refused_labels
+from messages.pods import JsonObject
+from settings.node_flags import check_labels, check_taints, refused_labels
 
 
 @pytest.mark.parametrize(

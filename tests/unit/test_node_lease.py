@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from actors.messages.api import Verb
-from actors.messages.node import NodeUid
-from actors.messages.units import Seconds, Timestamp
 from actors.node.lease import creation, look, micro_time, owners, renewal, somebody_else
+from messages.api import Verb
+from messages.node import NodeUid
+from messages.units import Seconds, Timestamp
 
 UID = NodeUid("u1")
 NOW = Timestamp(1_700_000_000.25)

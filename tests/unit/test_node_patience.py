@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from actors.kernel import Timer
-from actors.kernel.timers import Timers
-from actors.messages.api import ApiFailure, FailureKind, Retry
-from actors.messages.units import Seconds
 from actors.node.patience import Patience
+from kernel import Timer
+from kernel.timers import Timers
+from messages.api import ApiFailure, FailureKind, Retry
+from messages.units import Seconds
 
 FAILURE = ApiFailure(kind=FailureKind.TIMEOUT, retry=Retry.AFTER_DELAY, sentence="no answer")
 

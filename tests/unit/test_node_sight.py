@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from actors.messages.watches import ObjectOp
 from actors.node.sight import NodeSight, uid_of, version_of
+from messages.watches import ObjectOp
 
 ADDED, MODIFIED, DELETED = ObjectOp
 

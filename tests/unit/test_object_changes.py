@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.objects import Change, ObjectChanged, ObjectId, ObjectKind, ObjectValue
-from actors.objects.changes import object_change
+from messages.objects import Change, ObjectChanged, ObjectId, ObjectKind, ObjectValue
+from stores.objects.changes import object_change
 
 WANTED = ObjectId(kind=ObjectKind.CONFIG_MAP, namespace="shop", name="db")
 

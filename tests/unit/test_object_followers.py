@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.objects import FollowObjects, ObjectFact, ObjectId, UnfollowObjects
-from stores.object_followers import FollowerMemory, ObjectFollowers
+from messages.objects import FollowObjects, ObjectFact, ObjectId, UnfollowObjects
+from stores.objects.object_followers import FollowerMemory, ObjectFollowers
 from tests.support.manager_players import secret
 from tests.support.probe import Probe
 

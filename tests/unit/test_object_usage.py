@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.holders import NO_MARK, Mark
-from actors.messages.objects import ObjectId, ObjectKind, ObjectValue, Origin, ReadVerdict
-from actors.objects.usage import JointUsage, Usage
+from messages.holders import NO_MARK, Mark
+from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin, ReadVerdict
+from stores.objects.usage import JointUsage, Usage
 from tests.support.canary import CANARY
 
 

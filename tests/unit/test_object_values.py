@@ -15,15 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.messages.objects import ObjectId, ObjectKind, ObjectValue
-from actors.messages.pods import JsonObject
-from actors.objects.values import (
+from manifests.values import (
     MAX_BYTES,
     UnusableObjectError,
     changed_keys,
     is_older,
     object_value,
 )
+from messages.objects import ObjectId, ObjectKind, ObjectValue
+from messages.pods import JsonObject
 from tests.support.canary import CANARY
 
 SECRET = ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="db")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from actors.messages.pods import API, FILE, HTTP, FullName
-from stores.claims import Claims
-from stores.pod_index import PodIndex
+from messages.pods import API, FILE, HTTP, FullName
+from stores.pods.claims import Claims
+from stores.pods.pod_index import PodIndex
 from tests.support.builders import make_mirror, make_pod
 
 FROM_FILE = make_pod(uid="u1", source=FILE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.pods import API, FILE, HTTP, FullName, Pod, PodUid
-from stores.pod_index import PodCounts, PodIndex, is_critical, is_mirror_pod_of
+from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid
+from stores.pods.pod_index import PodCounts, PodIndex, is_critical, is_mirror_pod_of
 from tests.support.builders import edited, make_mirror, make_pod
 
 WEB_NAME = FullName("web_default")

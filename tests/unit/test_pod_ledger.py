@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from actors.messages.pods import API, FILE, HTTP, Pod, SourceName
-from actors.messages.units import Timestamp
-from stores.pod_ledger import LedgerMemory, PodLedger, Taken
+from messages.pods import API, FILE, HTTP, Pod, SourceName
+from messages.units import Timestamp
+from stores.pods.pod_ledger import LedgerMemory, PodLedger, Taken
 from tests.support.builders import make_mirror, make_pod
 
 NOON = Timestamp(1_900_000_000.0)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.messages.objects import ObjectKind
-from actors.messages.pods import JsonObject
-from actors.objects.references import PodReference, Use, pod_references
+from manifests.references import PodReference, Use, pod_references
+from messages.objects import ObjectKind
+from messages.pods import JsonObject
 from tools.generate_pod_schema import pod_schema
 
 Schema = Mapping[str, Mapping[str, str]]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from actors.messages.pods import FILE, HTTP, Pod, PodUid
-from stores.quarantine import Quarantine
+from messages.pods import FILE, HTTP, Pod, PodUid
+from stores.pods.quarantine import Quarantine
 from tests.support.builders import make_pod, uid_of
 
 WEB, SHOP = make_pod("web"), make_pod("shop")

@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from actors.messages.changes import Op, PodChange
-from actors.messages.holders import EVERY_MARK, NO_MARK, Mark
-from actors.messages.objects import Change, ObjectChanged, ObjectId, ObjectKind, Origin
-from actors.messages.pods import API, FILE, HTTP, Pod, PodUid
-from actors.objects.references import Use
-from stores.change_decisions import decisions
-from stores.reference_book import BookMemory, PodReferences, ReferenceBook
+from manifests.references import Use
+from messages.changes import Op, PodChange
+from messages.holders import EVERY_MARK, NO_MARK, Mark
+from messages.objects import Change, ObjectChanged, ObjectId, ObjectKind, Origin
+from messages.pods import API, FILE, HTTP, Pod, PodUid
+from stores.objects.change_decisions import decisions
+from stores.objects.reference_book import BookMemory, PodReferences, ReferenceBook
 from tests.support.builders import make_mirror
 from tests.support.manager_players import changed, needing, secret
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sources.errors import StartError
-from sources.root_dir import LOCK_FILE, root_dir
+from agent.root_dir import LOCK_FILE, root_dir
+from settings.errors import StartError
 
 
 def test_it_is_made_for_its_owner_and_group(tmp_path: Path) -> None:

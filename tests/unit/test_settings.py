@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from actors.messages.units import Seconds
-from sources.cluster_settings import ChangeDetection, ClusterSettings
-from sources.command_line import CommandLine, parse
-from sources.configuration_file import ConfigurationFile
-from sources.errors import UsageError
-from sources.kubelet_configuration import KubeletConfiguration
-from sources.load_settings import load_settings, settings_of
-from sources.settings import Settings, effective_configuration
+from messages.units import Seconds
+from settings.cluster_settings import ChangeDetection, ClusterSettings
+from settings.command_line import CommandLine, parse
+from settings.configuration_file import ConfigurationFile
+from settings.errors import UsageError
+from settings.kubelet_configuration import KubeletConfiguration
+from settings.load_settings import load_settings, settings_of
+from settings.settings import Settings, effective_configuration
 
 NO_SOURCE = (
     "No source of pods is configured: set staticPodPath or --pod-manifest-path, staticPodURL "

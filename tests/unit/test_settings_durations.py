@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.messages.units import Seconds
-from sources.durations import checked_frequency, format_duration, parse_duration
+from messages.units import Seconds
+from settings.durations import checked_frequency, format_duration, parse_duration
 
 
 @pytest.mark.parametrize(

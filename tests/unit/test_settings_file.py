@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from sources.configuration_file import (
+from settings.configuration_file import (
     ConfigurationFile,
     merged,
     read_configuration,
     read_drop_ins,
 )
-from sources.errors import StartError, UsageError
+from settings.errors import StartError, UsageError
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sources.command_line import parse
-from sources.errors import UsageError
-from sources.load_settings import load_settings
-from sources.settings import Settings
+from settings.command_line import parse
+from settings.errors import UsageError
+from settings.load_settings import load_settings
+from settings.settings import Settings
 
 
 def settled(*arguments: str | Path) -> Settings:

@@ -12,8 +12,8 @@ from types import FrameType
 
 import pytest
 
-from actors.messages.units import Seconds
-from actors.signals import HANDLED, NUDGE, Signals
+from agent.signals import HANDLED, NUDGE, Signals
+from messages.units import Seconds
 
 SOON = Seconds(5.0)
 TAKING_OVER = {"signal", "set_wakeup_fd"}

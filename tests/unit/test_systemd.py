@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.systemd import Systemd
+from agent.systemd import Systemd
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sources.urls import masked_url
+from settings.urls import masked_url
 
 
 @pytest.mark.parametrize(

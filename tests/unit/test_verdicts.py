@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from actors.messages.pods import FILE, PodUid
-from actors.messages.sources import (
+from messages.pods import FILE, PodUid
+from messages.sources import (
     ManifestVerdict,
     MirrorsJudged,
     PodsJudged,

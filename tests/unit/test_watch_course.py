@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.messages.api import FailureKind
-from actors.messages.units import Seconds
 from kube.streams.course import (
     Round,
     SentAt,
@@ -24,6 +22,8 @@ from kube.streams.course import (
     watch_timeout,
 )
 from kube.streams.rules import WatchRules
+from messages.api import FailureKind
+from messages.units import Seconds
 
 RULES = WatchRules(user_agent="test")
 LONG = Seconds(400.0)

@@ -18,14 +18,14 @@ from pyreqwest.exceptions import (
 from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
-from actors.messages.api import FailureKind
-from actors.messages.units import Seconds
 from kube.access import Access
 from kube.errors import ApiError
 from kube.streams.exchange import Exchange, open_exchange
 from kube.streams.gate import Gate, LostError, Permit
 from kube.streams.lanes import Lane
 from kube.streams.rules import WatchRules
+from messages.api import FailureKind
+from messages.units import Seconds
 
 URL = "error sending request for url (https://h/api/v1/secrets?timeoutSeconds=301)"
 REFUSED = (URL, "client error (Connect)", "tcp connect error", "Connection refused (os error 111)")

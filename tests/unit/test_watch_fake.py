@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from actors.messages.api import FailureKind
-from actors.messages.watches import ObjectsAre, Watch, WatchFailed, WatchRecovered, WatchTarget
+from messages.api import FailureKind
+from messages.watches import ObjectsAre, Watch, WatchFailed, WatchRecovered, WatchTarget
 from tests.support.api_store import ApiStore
 from tests.support.fake_api import FakeApi
 from tests.support.probe import Probe

@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import pytest
 
-from actors.messages.api import FailureKind
-from actors.messages.units import Seconds
 from kube.errors import ApiError
 from kube.streams.gate import Gate, LostError, Permit
 from kube.streams.rules import WatchRules
+from messages.api import FailureKind
+from messages.units import Seconds
 
 RULES = WatchRules(
     user_agent="test",

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.messages.api import FailureKind
 from kube.errors import ApiError
 from kube.streams.lines import Event, Lines, event_of, is_too_new, page_of
+from messages.api import FailureKind
 from tests.support.canary import CANARY
 from tests.support.watch_stage import event_line, secret, secret_list
 

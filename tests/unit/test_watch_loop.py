@@ -10,15 +10,15 @@ from collections.abc import Iterator
 import pytest
 from typing_extensions import override
 
-from actors.kernel import SystemClock
-from actors.messages.api import ApiFailure, FailureKind
-from actors.messages.watches import ListTarget, TargetListed, WatchFact, WatchFailed, WatchTarget
+from kernel import SystemClock
 from kube.access import Access, Credentials
 from kube.clients import streaming_client
 from kube.streams.keeper import Keeper
 from kube.streams.loop import WatchLoop
 from kube.streams.memory import WatchMemory
 from kube.streams.rules import WatchRules
+from messages.api import ApiFailure, FailureKind
+from messages.watches import ListTarget, TargetListed, WatchFact, WatchFailed, WatchTarget
 from tests.support.probe import Probe
 
 WEB = WatchTarget(path="/api/v1/namespaces/default/secrets", field_selector="metadata.name=web")

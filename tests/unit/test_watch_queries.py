@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.messages.watches import WatchTarget
 from kube.streams.queries import list_queries, next_query, query_text, watch_query
+from messages.watches import WatchTarget
 
 ON_N1 = "spec.nodeName=n1"
 PODS = WatchTarget(path="/api/v1/pods", field_selector=ON_N1)

@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from actors.messages.api import ApiFailure, FailureKind, Retry
-from actors.messages.watches import WatchFailed, WatchTarget
 from kube.streams.troubles import MOST_NAMED, Troubles
+from messages.api import ApiFailure, FailureKind, Retry
+from messages.watches import WatchFailed, WatchTarget
 
 Logs: TypeAlias = list[MutableMapping[str, Any]]
 

@@ -6,16 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from actors.messages.api import ApiFailure, FailureKind, Retry
-from actors.messages.holders import HolderIs
-from actors.messages.objects import ObjectKind, ObjectRead, ObjectState
-from actors.messages.units import Seconds, Timestamp
-from actors.messages.watches import ObjectOp, TargetListed, WatchFailed, WatchRecovered, WatchTarget
-from actors.object_watcher import idle_limit_for
-from actors.objects.places import object_target
-from stores.object_knowledge import Moment
-from stores.watched_object import WatchedObject
-from stores.watcher_memory import Answer, AskList, Inform, StartWatch, StopWatch, WatcherMemory
+from actors.objects.object_watcher import idle_limit_for
+from messages.api import ApiFailure, FailureKind, Retry
+from messages.holders import HolderIs
+from messages.objects import ObjectKind, ObjectRead, ObjectState
+from messages.units import Seconds, Timestamp
+from messages.watches import ObjectOp, TargetListed, WatchFailed, WatchRecovered, WatchTarget
+from stores.objects.object_knowledge import Moment
+from stores.objects.places import object_target
+from stores.objects.watched_object import WatchedObject
+from stores.objects.watcher_memory import (
+    Answer,
+    AskList,
+    Inform,
+    StartWatch,
+    StopWatch,
+    WatcherMemory,
+)
 from tests.support.canary import hidden
 from tests.support.probe import Probe
 from tests.support.watcher_stage import (

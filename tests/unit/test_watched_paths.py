@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sources import watched_paths as module
-from sources.watched_paths import watched_paths
+from sources.file import watched_paths as module
+from sources.file.watched_paths import watched_paths
 
 
 def test_a_directory_is_watched_itself(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ import textwrap
 import pytest
 import yaml
 
-from actors.messages.sources import RejectReason
-from sources.manifests import yaml11
-from sources.manifests.document import MAX_DEPTH, MAX_WEIGHT, DocumentError
-from sources.manifests.yaml11 import read_yaml
+from manifests import yaml11
+from manifests.document import MAX_DEPTH, MAX_WEIGHT, DocumentError
+from manifests.yaml11 import read_yaml
+from messages.sources import RejectReason
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from actors.http.serving import MOST_CONNECTIONS
-from actors.kernel import ActorDescription
+from kernel import ActorDescription
+from server.serving import MOST_CONNECTIONS
 from tests.support.agent_process import eventually, manifest
 from tests.support.http_client import PATIENCE
 from tests.support.served import Served, served_agent, served_tree

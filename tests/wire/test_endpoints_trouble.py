@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import pytest
 from typing_extensions import override
 
-from actors.kernel import (
+from kernel import (
     ChildSpec,
     DynamicMessage,
     DynamicSpec,
@@ -21,17 +21,17 @@ from actors.kernel import (
     SupervisorSpec,
     isolated,
 )
-from actors.messages.objects import (
+from messages.objects import (
     ObjectDescribed,
     ObjectId,
     ObjectKind,
     ObjectsDescribed,
     ObjectState,
 )
-from actors.messages.pods import FILE, HTTP
-from actors.messages.sources import DescribeSource, Epoch, SourceDescribed, SourceMessage
-from actors.messages.units import Timestamp
-from actors.messages.watches import DescribeWatches, WatchesDescribed
+from messages.pods import FILE, HTTP
+from messages.sources import DescribeSource, Epoch, SourceDescribed, SourceMessage
+from messages.units import Timestamp
+from messages.watches import DescribeWatches, WatchesDescribed
 from tests.support.agent_process import eventually
 from tests.support.players import Gate, Say
 from tests.support.served import IMPATIENT, SOON, Around, Served, served_tree

@@ -14,13 +14,10 @@ from typing import Final
 import pytest
 from typing_extensions import override
 
-from actors.event_feed import EVENT_FEED, AttachReader, Told
-from actors.http.event_reader import MOST_WAITING
-from actors.http.event_streams import MOST_READERS
-from actors.http.serving import MOST_CONNECTIONS
-from actors.http.state import Patience
-from actors.messages.changes import Op, PodChange
-from actors.messages.objects import (
+from actors.events.event_feed import EVENT_FEED
+from messages.changes import Op, PodChange
+from messages.event_feed import AttachReader, Told
+from messages.objects import (
     Change,
     ChangeAction,
     ChangeDecided,
@@ -29,10 +26,14 @@ from actors.messages.objects import (
     ObjectId,
     ObjectKind,
 )
-from actors.messages.pod_manager import PodFact, PodsChanged
-from actors.messages.pods import FILE, PodUid
-from actors.messages.port import Port
-from actors.messages.units import Seconds
+from messages.pod_manager import PodFact, PodsChanged
+from messages.pods import FILE, PodUid
+from messages.port import Port
+from messages.units import Seconds
+from server.event_reader import MOST_WAITING
+from server.event_streams import MOST_READERS
+from server.serving import MOST_CONNECTIONS
+from server.state import Patience
 from tests.support.agent_process import eventually
 from tests.support.builders import make_pod
 from tests.support.canary import CANARY, hidden

@@ -15,20 +15,20 @@ from typing import TypeAlias
 import pytest
 import trustme
 
-from actors.kernel import ChildSpec, Port, SupervisorSpec
-from actors.messages.sources import (
+from kernel import ChildSpec, Port, SupervisorSpec
+from manifests.document import MAX_BYTES
+from messages.sources import (
     DescribeSource,
     RejectReason,
     Rescan,
     SourceDescribed,
     SourceListed,
 )
-from actors.messages.units import Seconds
-from sources.http import HTTP_SOURCE, HttpMemory, HttpSource
-from sources.http_answers import Body, FetchError, Unmodified, Validators
-from sources.http_fetch import HttpFetcher
-from sources.manifests.document import MAX_BYTES
-from sources.version import version
+from messages.units import Seconds
+from settings.version import version
+from sources.http.http_answers import Body, FetchError, Unmodified, Validators
+from sources.http.http_fetch import HttpFetcher
+from sources.http.http_source import HTTP_SOURCE, HttpMemory, HttpSource
 from tests.support.http1_server import Http1Server, Seen, Send, http1_server, redirect, reply
 from tests.support.http_source_stage import http_rules, list_body, pod_body, pod_item
 from tests.support.probe import Probe

@@ -11,8 +11,11 @@ from types import MappingProxyType
 
 import pytest
 
-from actors.kernel import ChildSpec, SupervisorSpec
-from actors.messages.api import (
+from kernel import ChildSpec, SupervisorSpec
+from kube.access import Access
+from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules
+from kube.sending import Sent
+from messages.api import (
     ApiAnswered,
     ApiRequest,
     CallApi,
@@ -21,9 +24,6 @@ from actors.messages.api import (
     Retry,
     Verb,
 )
-from kube.access import Access
-from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules
-from kube.sending import Sent
 from tests.support.calls_wire import (
     AGENT,
     POD,

@@ -14,18 +14,18 @@ import pytest
 import trustme
 from pyreqwest.exceptions import PyreqwestError
 
-from actors.messages.api import (
+from kube.access import Access
+from kube.clients import base_url, streaming_client
+from kube.errors import error_of_transport
+from kube.sending import HttpSender
+from messages.api import (
     ApiFailure,
     ApiRequest,
     FailureKind,
     Retry,
     Verb,
 )
-from actors.messages.units import Seconds
-from kube.access import Access
-from kube.clients import base_url, streaming_client
-from kube.errors import error_of_transport
-from kube.sending import HttpSender
+from messages.units import Seconds
 from tests.support.calls_wire import (
     AGENT,
     POD,

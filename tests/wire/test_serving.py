@@ -10,8 +10,8 @@ from http.client import RemoteDisconnected
 import pytest
 from aiohttp import web
 
-from actors.http.server import HTTP_SERVER, ServingEnded
-from actors.http.serving import Serving
+from server.server import HTTP_SERVER, ServingEnded
+from server.serving import Serving
 from tests.support.agent_process import eventually
 from tests.support.http_client import PATIENCE, fetch
 from tests.support.probe import Probe

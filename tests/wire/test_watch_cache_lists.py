@@ -7,10 +7,10 @@ from typing import Any
 import pykka
 import pytest
 
-from actors.messages.api import FailureKind
-from actors.messages.units import Seconds
-from actors.messages.watches import ObjectsAre
 from kube.watches import WATCHES
+from messages.api import FailureKind
+from messages.units import Seconds
+from messages.watches import ObjectsAre
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.watch_stage import (
     PODS,

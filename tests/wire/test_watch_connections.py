@@ -16,12 +16,12 @@ import trustme
 from pyreqwest.client import Client
 from typing_extensions import override
 
-from actors.messages.api import FailureKind
-from actors.messages.units import Seconds
-from actors.messages.watches import WatchFact, WatchRecovered, WatchTarget
 from kube.access import Access, Credentials
 from kube.clients import streaming_client
 from kube.watches import WATCHES
+from messages.api import FailureKind
+from messages.units import Seconds
+from messages.watches import WatchFact, WatchRecovered, WatchTarget
 from tests.support.calls_wire import GivenCredentials, access_to
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.probe import Probe

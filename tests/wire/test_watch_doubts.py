@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import pykka
 import pytest
 
-from actors.messages.api import FailureKind
-from actors.messages.units import Seconds
-from actors.messages.watches import ObjectsAre, WatchEvent, WatchFact, WatchFailed, WatchRecovered
 from kube.watches import WATCHES
+from messages.api import FailureKind
+from messages.units import Seconds
+from messages.watches import ObjectsAre, WatchEvent, WatchFact, WatchFailed, WatchRecovered
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.probe import Probe
 from tests.support.watch_stage import (

@@ -7,8 +7,8 @@ import time
 
 from typing_extensions import override
 
-from actors.messages.units import Seconds
-from actors.messages.watches import WatchFact, WatchRecovered, WatchTarget
+from messages.units import Seconds
+from messages.watches import WatchFact, WatchRecovered, WatchTarget
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.probe import Probe
 from tests.support.watch_stage import (

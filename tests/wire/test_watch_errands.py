@@ -8,10 +8,10 @@ import pykka
 import pytest
 from structlog.testing import capture_logs
 
-from actors.messages.api import ApiFailure, FailureKind
-from actors.messages.units import Seconds
-from actors.messages.watches import ObjectsAre, TargetListed
 from kube.watches import WATCHES
+from messages.api import ApiFailure, FailureKind
+from messages.units import Seconds
+from messages.watches import ObjectsAre, TargetListed
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.watch_stage import (
     Answer,

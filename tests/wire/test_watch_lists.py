@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from actors.messages.api import FailureKind
-from actors.messages.units import Seconds
-from actors.messages.watches import WatchTarget
+from messages.api import FailureKind
+from messages.units import Seconds
+from messages.watches import WatchTarget
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.watch_stage import (
     PODS,

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import pykka
 
-from actors.messages.watches import ObjectsAre, WatchFailed, WatchRecovered, WatchTarget
 from kube.watches import WATCHES
+from messages.watches import ObjectsAre, WatchFailed, WatchRecovered, WatchTarget
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.watch_stage import (
     Script,

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 from typing_extensions import override
 
-from actors.messages.api import FailureKind
-from actors.messages.units import Seconds
-from actors.messages.watches import ObjectsAre, WatchRecovered
 from kube.access import Access, CredentialsError
+from messages.api import FailureKind
+from messages.units import Seconds
+from messages.watches import ObjectsAre, WatchRecovered
 from tests.support.http2_server import Exchange, Http2Server
 from tests.support.watch_stage import (
     Answer,

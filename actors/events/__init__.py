@@ -1,0 +1,1 @@
+"""Events: those that are posted at the API server, and those that ``/events`` tells."""

@@ -1,0 +1,70 @@
+"""What people read at ``/events``, as server-sent events: names and versions, and never a value. Pure.
+
+JSON on one line escapes whatever would end it, so that no name can break the framing.
+"""
+
+from __future__ import annotations
+
+import json
+
+from messages.changes import PodChange
+from messages.objects import ChangeDecided, ObjectChanged, ObjectFact
+from messages.pods import JsonObject
+
+
+def comment(text: str) -> bytes:
+    """Return a line that programs skip. ``text`` is one line of our own words."""
+    return f": {text}\n\n".encode()
+
+
+def pod_event(change: PodChange) -> bytes:
+    """Return the event of one pod that came, changed or went."""
+    pod = change.pod
+    told = {
+        "op": change.op.value,
+        "source": pod.source,
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "uid": pod.uid,
+    }
+    return _event("pod", told)
+
+
+def object_event(fact: ObjectFact) -> bytes:
+    """Return the event of a changed object, or of what a pod wants done about it."""
+    if isinstance(fact, ChangeDecided):
+        return _event("decision", _decision(fact))
+    return _event("object", _change(fact))
+
+
+def _change(fact: ObjectChanged) -> JsonObject:
+    return {
+        "kind": fact.object.kind.value,
+        "namespace": fact.object.namespace,
+        "name": fact.object.name,
+        "uid": fact.uid,
+        "resourceVersion": fact.resource_version,
+        "change": fact.change.value,
+        "keys": fact.keys,
+    }
+
+
+def _decision(fact: ChangeDecided) -> JsonObject:
+    changed = fact.changed
+    return {
+        "pod": fact.pod_name,
+        "uid": fact.pod,
+        "action": fact.action.value,
+        "signal": fact.signal,
+        "delaySeconds": fact.delay,
+        "kind": changed.object.kind.value,
+        "namespace": changed.object.namespace,
+        "name": changed.object.name,
+        "resourceVersion": changed.resource_version,
+        "keys": changed.keys,
+    }
+
+
+def _event(name: str, data: JsonObject) -> bytes:
+    text = json.dumps(data, separators=(",", ":"))
+    return f"event: {name}\ndata: {text}\n\n".encode()

@@ -1,0 +1,222 @@
+"""Which events are worth posting, and how equal and similar ones become one. Pure.
+
+The numbers are client-go's, which people who look at clusters are used to: equal events within ten
+minutes are one with a count, more than ten similar ones are one that says so, and nobody posts more
+than 25 at once about one object and one in five minutes after that.
+
+A series is what the API server should know, and what it knows: while it cannot be asked, equal events
+cost nothing but a number.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+from messages.api import ApiRequest, Verb
+from messages.events import PostEvent
+from messages.units import Seconds, Timestamp
+
+WINDOW = Seconds(600.0)
+"""Equal or similar events are taken together when the last one was no longer ago."""
+SIMILAR_LIMIT = 10
+"""As many different messages about one thing are told apart."""
+BURST = 25
+REFILL = Seconds(300.0)
+"""One more event about an object in each such span."""
+MEMORY_LEN = 4096
+"""Of how many events, kinds of events and objects something is remembered."""
+MESSAGE_LEN = 1024
+"""Bytes of a message: what the API server accepts."""
+_NAME_LEN = 253 - 17
+"""What is left of the length of a name for the object's."""
+
+COMBINED = "(combined from similar events): "
+COMPONENT = "actorlet"
+
+_DEFAULT_NAMESPACE = "default"
+"""Of events about what is in no namespace."""
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+@dataclass(slots=True, eq=False)
+class Series:
+    """Equal events, which are one at the API server."""
+
+    post: PostEvent
+    """The newest of them."""
+    message: str
+    name: str
+    first: Timestamp
+    last: Timestamp
+    count: int = 0
+    posted: int = 0
+    """How many of them the API server was told of."""
+    is_known: bool = False
+    """The API server has the event, with whatever count."""
+    attempts: int = 0
+    """How many requests about it failed in a row."""
+
+    @property
+    def namespace(self) -> str:
+        """Where the event is."""
+        return self.post.regarding.namespace or _DEFAULT_NAMESPACE
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the API server knows all of it."""
+        return self.is_known and self.posted == self.count
+
+
+@dataclass(slots=True)
+class _Similar:
+    """Events that differ in nothing but their message."""
+
+    last: Timestamp
+    messages: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    since: Timestamp
+
+
+class Lru(Generic[K, V]):
+    """The most recently used entries."""
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+        self._entries: OrderedDict[K, V] = OrderedDict()
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._entries)
+
+    def get(self, key: K, make: Callable[[], V]) -> V:
+        """Return the entry of ``key``, a new one if there is none; the least recently used may go."""
+        if key not in self._entries:
+            self._entries[key] = make()
+            if len(self._entries) > self._length:
+                self._entries.popitem(last=False)
+        self._entries.move_to_end(key)
+        return self._entries[key]
+
+    def put(self, key: K, value: V) -> None:
+        """Have ``value`` in place of what ``key`` has."""
+        self._entries.pop(key, None)
+        self.get(key, lambda: value)
+
+
+class Correlator:
+    """Remembers events for as long as another one may have to do with them."""
+
+    def __init__(self, length: int = MEMORY_LEN) -> None:
+        self._series: Lru[Hashable, Series] = Lru(length)
+        self._similar: Lru[Hashable, _Similar] = Lru(length)
+        self._buckets: Lru[Hashable, _Bucket] = Lru(length)
+        self._last_name = 0
+
+    def series_of(self, post: PostEvent, now: Timestamp) -> Series | None:
+        """Return the series that ``post`` belongs to, with it counted; None if it is one too many."""
+        if not self._may_post(post, now):
+            return None
+        kind = (post.regarding, post.type, post.reason)
+        message = _cut(post.message)
+        key: Hashable = (kind, message)
+        if self._is_one_of_many(kind, message, now):
+            key, message = kind, _cut(COMBINED + post.message)
+        series = self._series.get(key, lambda: self._begun(post, message, now))
+        if now - series.last > WINDOW:
+            series = self._begun(post, message, now)
+            self._series.put(key, series)
+        series.post, series.message, series.last = post, message, now
+        series.count += 1
+        return series
+
+    def rename(self, series: Series) -> None:
+        """Have ``series`` begin anew at the API server, which has forgotten it."""
+        series.name = self._name(series.post, series.last)
+        series.is_known = False
+
+    def _begun(self, post: PostEvent, message: str, now: Timestamp) -> Series:
+        name = self._name(post, now)
+        return Series(post=post, message=message, name=name, first=now, last=now)
+
+    def _name(self, post: PostEvent, now: Timestamp) -> str:
+        # As client-go's: the time in nanoseconds, sixteen hex digits since 2006; never the same twice.
+        self._last_name = max(self._last_name + 1, int(now * 1e9))
+        return f"{post.regarding.name[:_NAME_LEN].rstrip('-.')}.{self._last_name:016x}"
+
+    def _is_one_of_many(self, kind: Hashable, message: str, now: Timestamp) -> bool:
+        similar = self._similar.get(kind, lambda: _Similar(now))
+        if now - similar.last > WINDOW:
+            similar.messages.clear()
+        similar.last = now
+        if len(similar.messages) <= SIMILAR_LIMIT:
+            similar.messages.add(message)
+        return len(similar.messages) > SIMILAR_LIMIT
+
+    def _may_post(self, post: PostEvent, now: Timestamp) -> bool:
+        bucket = self._buckets.get(post.regarding, lambda: _Bucket(BURST, now))
+        refilled = bucket.tokens + max(0.0, now - bucket.since) / REFILL
+        bucket.tokens, bucket.since = min(BURST, refilled), now
+        if bucket.tokens < 1:
+            return False
+        bucket.tokens -= 1
+        return True
+
+
+def posting(series: Series, host: str) -> ApiRequest:
+    """Return the request that tells the API server what it does not know of ``series``."""
+    collection = f"/api/v1/namespaces/{series.namespace}/events"
+    if not series.is_known:
+        return ApiRequest(verb=Verb.CREATE, path=collection, body=_event(series, host))
+    return ApiRequest(
+        verb=Verb.PATCH,
+        path=f"{collection}/{series.name}",
+        body={
+            "count": series.count,
+            "lastTimestamp": _rfc3339(series.last),
+            "message": series.message,
+        },
+    )
+
+
+def _event(series: Series, host: str) -> dict[str, Any]:
+    post = series.post
+    regarding = {
+        "apiVersion": post.regarding.api_version,
+        "kind": post.regarding.kind,
+        "namespace": post.regarding.namespace,
+        "name": post.regarding.name,
+        "uid": post.regarding.uid,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": series.name, "namespace": series.namespace},
+        "involvedObject": {key: value for key, value in regarding.items() if value},
+        "type": post.type.value,
+        "reason": post.reason,
+        "message": series.message,
+        "source": {"component": COMPONENT, "host": host},
+        "reportingComponent": COMPONENT,
+        "reportingInstance": host,
+        "firstTimestamp": _rfc3339(series.first),
+        "lastTimestamp": _rfc3339(series.last),
+        "count": series.count,
+    }
+
+
+def _cut(message: str) -> str:
+    return message.encode()[:MESSAGE_LEN].decode(errors="ignore")
+
+
+def _rfc3339(moment: Timestamp) -> str:
+    return datetime.fromtimestamp(int(moment), UTC).isoformat().replace("+00:00", "Z")

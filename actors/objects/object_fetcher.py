@@ -1,0 +1,305 @@
+"""ObjectFetcher: asks the API server for one Secret or ConfigMap when somebody reads or follows it.
+
+The holder of an object under the strategies Cache and Get. What counts as fresh, and what an answer says,
+is decided in ``stores.objects.cached_object``, when it asks unread, in ``fetcher_memory`` beside it; this
+file is the actor around them: whose turn it is, and until when who waits. It knows nothing of pods, and
+asks for nothing that nobody reads or follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, TypeAlias, assert_never
+
+from typing_extensions import override
+
+from actors.unanswered import ANSWER_WITHIN, unanswered
+from kernel import Backoff, Key, PooledActor, Port, Timer
+from messages.api import ApiAnswered, ApiFailure, CallApi
+from messages.holders import (
+    HolderBegan,
+    HolderDone,
+    HolderFact,
+    HolderMessage,
+    Mark,
+    ReadObject,
+    ReferencesAre,
+)
+from messages.objects import ObjectId, ObjectState, ReadVerdict
+from messages.pods import JsonObject
+from messages.units import Seconds
+from stores.objects.cached_object import (
+    Answer,
+    CachedObject,
+    Fetch,
+    Finding,
+    Setback,
+    found,
+    is_passing,
+    request_for,
+)
+from stores.objects.fetcher_memory import FetcherMemory
+from stores.objects.places import can_exist, holder_path
+
+__all__ = [
+    "FetchMode",
+    "FetcherMemory",
+    "FetcherPorts",
+    "ObjectFetcher",
+    "ObjectFetcherMessage",
+    "fetcher_key",
+]
+
+PASSING_BACKOFF: Final = Backoff(initial=Seconds(0.05), cap=Seconds(2.0), jitter=Seconds(0.0))
+"""Between requests that say nothing yet, while a read waits; as watches are retried after a 403."""
+_UNREFERENCED: Final = Answer(ReadVerdict.NOT_REGISTERED, reason="no pod references it any more")
+
+
+class FetchMode(Enum):
+    """How much a fetcher remembers."""
+
+    CACHE = ObjectState.CACHED
+    """A value answers reads until it is too old, and is the last one known after that."""
+    GET = ObjectState.DIRECT
+    """Nothing: each read is answered by a request that was sent after it came."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmDue:
+    """A read has waited as long as it may, or who follows the object has not heard of it for long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchDue:
+    """What was answered with nothing is asked again."""
+
+
+ObjectFetcherMessage: TypeAlias = HolderMessage | ApiAnswered | AlarmDue | FetchDue
+
+
+def fetcher_key(wanted: ObjectId) -> Key[ObjectFetcherMessage]:
+    """Return the address of the fetcher of an object."""
+    return Key[ObjectFetcherMessage](holder_path(wanted), coalesce=_name_of_newest)
+
+
+def _name_of_newest(message: ObjectFetcherMessage) -> Hashable | None:
+    return ReferencesAre if isinstance(message, ReferencesAre) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetcherPorts:
+    """Whom a fetcher talks to."""
+
+    calls: Port[CallApi]
+    manager: Port[HolderFact]
+
+
+class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
+    """Answers the reads of one object by fetching it.
+
+    Owns: what is known of the object, and the reads that wait.
+    Hears: ``ReferencesAre``, ``ReadObject``; ``ApiAnswered``; its own timers.
+    Tells: the sender of calls ``CallApi``; who reads ``ObjectRead``; its manager ``HolderIs`` after each
+    fetch, and ``HolderDone`` when nobody references the object.
+    Fails when: it has a bug. The reads that wait are answered by the next life, or when it is stopped.
+
+    One fetch at a time. A read is answered by what a fetch found that began after the read came, or, in
+    mode CACHE, by what is fresh enough for it. So reads that come together share a fetch: a kubelet,
+    which has each of them send its own, knows nothing newer. A read whose time is over is answered with
+    the last that is known; what comes later is kept for others. Changes are told in mode CACHE, when a
+    fetch finds them. There is one for those who follow the object once per time to live, also if nobody
+    reads; as for a read, whatever the API server's cache cannot prove is asked of etcd.
+    """
+
+    def __init__(
+        self, wanted: ObjectId, mode: FetchMode, ports: FetcherPorts, memory: FetcherMemory
+    ) -> None:
+        self._object = wanted
+        self._mode = mode
+        self._ports = ports
+        self._memory = memory
+        self._fetch: Fetch | None = None
+        self._serial = 0
+        self._overdue: Timer | None = None
+        self._alarm: Timer | None = None
+        self._alarm_at = Seconds(0.0)
+        self._retry: Timer | None = None
+        self._passed = 0
+        """How many answers in a row said nothing."""
+
+    @override
+    def started(self) -> None:
+        if self._memory.has_lived:
+            self._ports.manager.tell(HolderBegan(object=self._object))
+        self._memory.has_lived = True
+        self._memory.reads.ask_again()
+        if self._memory.references == 0:
+            self._let_go()
+        elif self._memory.references:
+            self._report()
+        self._go_on()
+
+    @override
+    def receive(self, message: ObjectFetcherMessage, /) -> None:
+        match message:
+            case ReferencesAre():
+                self._note_references(message)
+            case ReadObject():
+                self._take_read(message)
+            case ApiAnswered(ref=ref, outcome=outcome):
+                self._take_answer(ref, outcome)
+            case AlarmDue():
+                self._alarm = None
+                self._answer_overdue()
+            case FetchDue():
+                self._retry = None
+            case _:
+                assert_never(message)
+        self._go_on()
+
+    @override
+    def stopping(self) -> None:
+        reads, cached = self._memory.reads, self._memory.cached
+        answer = _UNREFERENCED
+        if self._memory.references:
+            why = Setback(ReadVerdict.NOT_SYNCED, cached.error or "it is being stopped")
+            answer = cached.last_known(self.clock.monotonic(), why)
+        self._answer(reads.take_all(), answer)
+
+    # --- what it hears ---------------------------------------------------------------------------------
+
+    def _note_references(self, told: ReferencesAre) -> None:
+        self._memory.references, self._memory.newest_told = told.references, told.newest
+        if self._mode is FetchMode.CACHE:
+            self._memory.note_followers(told, self.clock.monotonic())
+        if told.references:
+            self._note_mark(told.newest)
+            self._report()
+        else:
+            self._let_go()
+
+    def _take_read(self, read: ReadObject) -> None:
+        self._memory.reads.add(read, Seconds(self.clock.monotonic() + read.within))
+        self._note_mark(read.mark)
+
+    def _note_mark(self, mark: Mark) -> None:
+        if self._memory.note_mark(mark, self.clock.monotonic()):
+            self._stop_retrying()
+
+    def _take_answer(self, ref: Hashable, outcome: JsonObject | ApiFailure) -> None:
+        fetch = self._fetch
+        if fetch is None or ref != self._serial:
+            return
+        self._end_fetch()
+        since_reference = Seconds(self.clock.monotonic() - self._memory.newest_since)
+        finding = found(outcome, self._object)
+        if isinstance(finding, Setback) and is_passing(outcome, since_reference):
+            self._memory.cached.trouble = finding.reason
+            self._report()
+            self._memory.reads.ask_again()
+            self._passed += 1
+            self._retry = self.after(PASSING_BACKOFF.delay(self._passed), FetchDue())
+        else:
+            self._passed = 0
+            self._conclude(fetch, finding)
+
+    # --- what it does ----------------------------------------------------------------------------------
+
+    def _go_on(self) -> None:
+        """Answer what can be answered, and fetch for the rest and for those who follow the object."""
+        reads, cached = self._memory.reads, self._memory.cached
+        now = self.clock.monotonic()
+        fresh = reads.take_waiting(lambda read: cached.is_fresh_for(read, now))
+        self._answer(fresh, cached.current())
+        if not reads.are_waiting and not self._memory.is_due_unread(now):
+            self._stop_retrying()
+        elif self._fetch is None and self._retry is None:
+            self._begin()
+        self._set_alarm()
+
+    def _begin(self) -> None:
+        memory = self._memory
+        from_etcd = memory.cached.needs_etcd(memory.reads.begin())
+        fetch = Fetch(self.clock.monotonic(), memory.newest, from_etcd)
+        if not can_exist(self._object):
+            self._conclude(fetch, None)
+            return
+        self._fetch = fetch
+        self._serial += 1
+        request = request_for(self._object, from_etcd=from_etcd)
+        call = CallApi(request=request, reply_to=self.me, ref=self._serial)
+        self._overdue = self.after(ANSWER_WITHIN, unanswered(call, ANSWER_WITHIN))
+        self._ports.calls.tell(call)
+
+    def _conclude(self, fetch: Fetch, finding: Finding) -> None:
+        """Learn what a fetch found, and answer those who asked for it."""
+        memory = self._memory
+        if not memory.cached.learn(fetch, finding):
+            memory.reads.ask_again()
+            return
+        memory.asked_at = fetch.begun
+        if isinstance(finding, Setback):
+            answer = memory.cached.last_known(self.clock.monotonic(), finding)
+        else:
+            answer = memory.cached.current()
+        if self._mode is FetchMode.GET:
+            memory.cached = CachedObject(trouble=memory.cached.error)
+        self._report()
+        if not isinstance(finding, Setback):
+            # A pod that is told of changes need not read: it counts as begun with what was found then.
+            memory.usage.note(fetch.mark)
+        self._answer(memory.reads.take_asking(), answer)
+
+    def _end_fetch(self) -> None:
+        self._fetch = None
+        if self._overdue is not None:
+            self._overdue.cancel()
+
+    def _stop_retrying(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+        self._retry, self._passed = None, 0
+
+    def _let_go(self) -> None:
+        """Forget the object, and tell so, once: it may be wanted again before anybody ends this life."""
+        memory = self._memory
+        self._end_fetch()
+        memory.forget()
+        self._answer(memory.reads.take_all(), _UNREFERENCED)
+        self._ports.manager.tell(HolderDone(object=self._object, newest=memory.newest_told))
+        memory.references = None
+
+    # --- deadlines -------------------------------------------------------------------------------------
+
+    def _set_alarm(self) -> None:
+        """Have one timer for all deadlines; one that is too early sets another."""
+        now = self.clock.monotonic()
+        due = self._memory.next_due(now)
+        if due is None or (self._alarm is not None and self._alarm_at <= due):
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm, self._alarm_at = self.after(Seconds(max(0.0, due - now)), AlarmDue()), due
+
+    def _answer_overdue(self) -> None:
+        cached, now = self._memory.cached, self.clock.monotonic()
+        reason = cached.error or "the API server has not answered in time"
+        answer = cached.last_known(now, Setback(ReadVerdict.NOT_SYNCED, reason))
+        self._answer(self._memory.reads.take_overdue(now), answer)
+
+    # --- what it tells ---------------------------------------------------------------------------------
+
+    def _report(self) -> None:
+        """Tell the manager how the object is held, and what is another than it was told last."""
+        memory = self._memory
+        if memory.references is not None:
+            now, wall = self.clock.monotonic(), self.clock.wall()
+            self._ports.manager.tell(memory.news(self._object, self._mode.value, now, wall))
+            memory.note_told()
+
+    def _answer(self, reads: Iterable[ReadObject], answer: Answer) -> None:
+        for read in reads:
+            read.reply_to.tell(answer.to(read))
+            self._memory.usage.note_answer(read.mark, answer.verdict)

@@ -1,0 +1,246 @@
+"""What an agent has more when it belongs to a cluster: composition, like ``app``, of which it is a part.
+
+Imported only by an agent that joins: credentials come with the kubernetes client, whose import takes
+0.4 s and 40 MB that a standalone agent does without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from actors.events.event_poster import EVENT_POSTER, EventMemory, EventPoster, EventPosterMessage
+from actors.mirrors.mirror_keeper import (
+    MIRROR_KEEPER,
+    MirrorKeeper,
+    MirrorKeeperMessage,
+    MirrorMemory,
+    MirrorPorts,
+)
+from actors.node.lease_keeper import LEASE_KEEPER, LeaseKeeper, LeaseKeeperMessage, LeasePorts
+from actors.node.machine import LinuxMachine, Machine
+from actors.node.registrar import (
+    NODE_REGISTRAR,
+    NodeMemory,
+    NodePorts,
+    NodeRegistrar,
+    NodeRegistrarMessage,
+)
+from actors.node.rules import NodeRules
+from actors.pod_manager import POD_MANAGER
+from agent.object_tree import ApiPorts
+from kernel import Address, AnySpec, BaseActor, Port, SupervisorSpec, isolated
+from kube.access import Credentials
+from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules, CallsActorMessage
+from kube.credentials import InClusterCredentials, KubeconfigCredentials
+from kube.sending import HttpSender
+from kube.watches import WATCHES, Watches, WatchesOwnMessage, WatchMemory, WatchRules
+from messages.node import LoopsAre
+from messages.pod_manager import PodManagerMessage
+from messages.pods import SourceName
+from messages.sources import SourceMessage
+from server.cluster_state import ClusterPorts
+from settings.cluster_settings import ClusterSettings
+from settings.settings import Settings
+from settings.version import version
+from sources.apiserver.api_source import (
+    API_SOURCE,
+    ApiMemory,
+    ApiSource,
+    ApiSourceMessage,
+    ApiSourcePorts,
+)
+
+
+@dataclass(slots=True)
+class ClusterMemory:
+    """What outlives crashes of those who deal with the API server."""
+
+    calls: CallMemory = field(default_factory=CallMemory)
+    watches: WatchMemory = field(default_factory=WatchMemory)
+    node: NodeMemory = field(default_factory=NodeMemory)
+    pods: ApiMemory = field(default_factory=ApiMemory)
+    mirrors: MirrorMemory = field(default_factory=MirrorMemory)
+    events: EventMemory = field(default_factory=EventMemory)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rim:
+    """Where the agent ends: those who talk to the API server, and the machine that the Node stands for."""
+
+    calls: Callable[[CallMemory], BaseActor[CallsActorMessage]]
+    watches: Callable[[WatchMemory], BaseActor[WatchesOwnMessage]]
+    machine: Machine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ports:
+    """Everybody's address."""
+
+    pod_manager: Port[PodManagerMessage]
+    calls: Port[CallsActorMessage]
+    watches: Port[WatchesOwnMessage]
+    registrar: Port[NodeRegistrarMessage]
+    lease_keeper: Port[LeaseKeeperMessage]
+    events: Port[EventPosterMessage]
+    api_source: Port[ApiSourceMessage]
+    mirror_keeper: Port[MirrorKeeperMessage]
+
+    @classmethod
+    def found_by(cls, address: Address) -> _Ports:
+        return cls(
+            pod_manager=address(POD_MANAGER),
+            calls=address(API_CALLS),
+            watches=address(WATCHES),
+            registrar=address(NODE_REGISTRAR),
+            lease_keeper=address(LEASE_KEEPER),
+            events=address(EVENT_POSTER),
+            api_source=address(API_SOURCE),
+            mirror_keeper=address(MIRROR_KEEPER),
+        )
+
+
+class Joined:
+    """The actors of a cluster member, and who of them knows whom.
+
+    Each of them is isolated: whatever becomes of them, static pods start, change and go.
+    """
+
+    def __init__(
+        self, settings: Settings, cluster: ClusterSettings, address: Address, rim: Rim | None = None
+    ) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self._address = address
+        self._rim = rim or _real_rim(settings, cluster)
+        self._memory = ClusterMemory()
+
+    @cached_property
+    def _ports(self) -> _Ports:
+        # Not in the constructor: the system is made after the specs, and these are found in it.
+        return _Ports.found_by(self._address)
+
+    def specs(self) -> tuple[SupervisorSpec, ...]:
+        """Return who is there before the sources, and needs none of them."""
+        api_server = SupervisorSpec(
+            name="api-server",
+            children=(
+                isolated(API_CALLS, lambda: self._rim.calls(self._memory.calls)),
+                isolated(WATCHES, lambda: self._rim.watches(self._memory.watches)),
+            ),
+        )
+        node = SupervisorSpec(
+            name="node",
+            children=(
+                isolated(NODE_REGISTRAR, self._make_registrar),
+                isolated(LEASE_KEEPER, self._make_lease_keeper),
+                isolated(EVENT_POSTER, self._make_event_poster),
+            ),
+        )
+        return (api_server, node)
+
+    def source(self) -> AnySpec:
+        """Return the source of pods that the API server bound to this node."""
+        return isolated(API_SOURCE, self._make_api_source)
+
+    def mirror_keeper(
+        self, static_sources: Callable[[], Mapping[SourceName, Port[SourceMessage]]]
+    ) -> AnySpec:
+        """Return who shows the pods of ``static_sources`` in the cluster."""
+        return isolated(MIRROR_KEEPER, lambda: self._make_mirror_keeper(static_sources()))
+
+    def ports(self) -> ClusterPorts:
+        """Return whom the endpoints ask."""
+        to = self._ports
+        return ClusterPorts(
+            calls=to.calls, watches=to.watches, mirrors=to.mirror_keeper, events=to.events
+        )
+
+    def object_ports(self) -> ApiPorts:
+        """Return whom those who keep Secrets and ConfigMaps talk to."""
+        to = self._ports
+        return ApiPorts(calls=to.calls, watches=to.watches, node=to.registrar)
+
+    def note_failed_loops(self, names: frozenset[str]) -> None:
+        """Have the Node say which loops of the agent fail."""
+        self._ports.registrar.tell(LoopsAre(failed=tuple(sorted(names))))
+
+    def _make_registrar(self) -> NodeRegistrar:
+        settings, cluster = self._settings, self._cluster
+        rules = NodeRules(
+            name=settings.node_name,
+            version=version(),
+            labels=cluster.node_labels,
+            taints=cluster.taints,
+            register=cluster.register_node,
+            max_pods=settings.max_pods,
+            status_update_frequency=cluster.status_update_frequency,
+            status_report_frequency=cluster.status_report_frequency,
+        )
+        to = self._ports
+        ports = NodePorts(
+            calls=to.calls,
+            watches=to.watches,
+            me=to.registrar,
+        )
+        return NodeRegistrar(rules, ports, self._rim.machine, self._memory.node)
+
+    def _make_lease_keeper(self) -> LeaseKeeper:
+        to = self._ports
+        ports = LeasePorts(
+            calls=to.calls,
+            registrar=to.registrar,
+            me=to.lease_keeper,
+        )
+        return LeaseKeeper(self._settings.node_name, self._cluster.lease_duration, ports)
+
+    def _make_event_poster(self) -> EventPoster:
+        return EventPoster(self._ports.calls, self._settings.node_name, self._memory.events)
+
+    def _make_api_source(self) -> ApiSource:
+        to = self._ports
+        ports = ApiSourcePorts(
+            pod_manager=to.pod_manager,
+            watches=to.watches,
+            node=to.registrar,
+            me=to.api_source,
+        )
+        return ApiSource(self._settings.node_name, ports, self._memory.pods)
+
+    def _make_mirror_keeper(
+        self, static_sources: Mapping[SourceName, Port[SourceMessage]]
+    ) -> MirrorKeeper:
+        to = self._ports
+        ports = MirrorPorts(
+            calls=to.calls,
+            pod_manager=to.pod_manager,
+            node=to.registrar,
+            events=to.events,
+            sources=static_sources,
+            me=to.mirror_keeper,
+        )
+        return MirrorKeeper(self._settings.node_name, ports, self._memory.mirrors)
+
+
+def _real_rim(settings: Settings, cluster: ClusterSettings) -> Rim:
+    credentials = _credentials(cluster)
+    user_agent = f"actorlet/{version()}"
+    rules = CallRules(qps=cluster.qps, burst=cluster.burst)
+    sender = HttpSender(credentials, user_agent)  # one for all lives: it keeps the connections
+
+    def make_executor() -> Executor:
+        return ThreadPoolExecutor(max_workers=rules.in_flight, thread_name_prefix="api-call")
+
+    return Rim(
+        calls=lambda memory: ApiCalls(sender, make_executor, memory, rules),
+        watches=lambda memory: Watches(credentials, memory, WatchRules(user_agent=user_agent)),
+        machine=LinuxMachine(root_dir=settings.root_dir, node_ips=cluster.node_ips),
+    )
+
+
+def _credentials(cluster: ClusterSettings) -> Credentials:
+    if cluster.kubeconfig is None:
+        return InClusterCredentials()
+    return KubeconfigCredentials(cluster.kubeconfig)

@@ -1,0 +1,158 @@
+"""The log: constant event texts with values as fields, as text for terminals or as JSON lines.
+
+Goes to standard error, and nothing else of this process does: what libraries log or warn of, and what
+ends a thread, are events as well, so that every line can be parsed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+import structlog
+from structlog.dev import (
+    Column,
+    ConsoleRenderer,
+    KeyValueColumnFormatter,
+    LogLevelColumnFormatter,
+    plain_traceback,
+)
+from typing_extensions import override
+
+from agent.log_writer import LogWriter
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, Processor, WrappedLogger
+
+DEBUG_VERBOSITY: Final = 4
+"""From this ``--v`` on, debugging lines are shown, as in a kubelet."""
+
+_log = structlog.get_logger("log")
+
+
+def configure_logs(logging_format: str, verbosity: int, stream: TextIO | None) -> LogWriter:
+    """Have everything logged to ``stream`` from here on, as ``text`` or as ``json``.
+
+    Returns what is to be closed before the process ends, so that nothing is left unwritten. ``None`` is
+    a process without standard error: it logs to nowhere, since that descriptor may be anybody's by now.
+    """
+    level = logging.DEBUG if verbosity >= DEBUG_VERBOSITY else logging.INFO
+    descriptor = stream.fileno() if stream else os.open(os.devnull, os.O_WRONLY)
+    writer = LogWriter(descriptor, _log_lost)
+    structlog.configure(
+        processors=[
+            _with_logger_name,
+            *_rendering(logging_format, colors=os.isatty(descriptor)),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=lambda *names: _Line(writer, *names),
+        cache_logger_on_first_use=False,
+    )
+    logging.basicConfig(level=logging.WARNING, handlers=[_Forwarder()], force=True)
+    logging.captureWarnings(capture=True)
+    threading.excepthook = _log_end_of_thread
+    return writer
+
+
+class _Line:
+    """What structlog writes rendered events to, by the name of their level."""
+
+    def __init__(self, writer: LogWriter, name: str = "") -> None:
+        self.name = name
+        self._writer = writer
+
+    def msg(self, line: str) -> None:
+        self._writer.write(line)
+
+    debug = info = warning = error = critical = msg
+
+
+class _Forwarder(logging.Handler):
+    """Brings what libraries log by the standard library into the one log."""
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        log = structlog.get_logger(record.name)
+        emit = log.error if record.levelno >= logging.ERROR else log.warning
+        emit("library", text=record.getMessage(), exc_info=record.exc_info)
+
+
+def _rendering(logging_format: str, *, colors: bool) -> list[Processor]:
+    if logging_format == "json":
+        return [
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
+            structlog.processors.format_exc_info,
+            structlog.processors.EventRenamer("msg"),
+            _in_order,
+            structlog.processors.JSONRenderer(),
+        ]
+    return [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="%H:%M:%S.%f", utc=False),
+        _without_empty_fields,
+        _text(colors=colors),
+    ]
+
+
+def _text(*, colors: bool) -> Processor:
+    """Return what makes a line of an event: when, how bad, what, who, and then its fields."""
+    styles = ConsoleRenderer.get_default_column_styles(colors)
+    levels = ConsoleRenderer.get_default_level_styles(colors)
+
+    def plain(style: str, width: int = 0, *, frame: str = "") -> KeyValueColumnFormatter:
+        return KeyValueColumnFormatter(None, style, styles.reset, str, width, frame[:1], frame[1:])
+
+    fields = KeyValueColumnFormatter(styles.kv_key, styles.kv_value, styles.reset, _shown)
+    columns = [
+        Column("timestamp", plain(styles.timestamp)),
+        Column("level", LogLevelColumnFormatter(levels, styles.reset)),
+        Column("event", plain(styles.bright, 20)),
+        Column("logger", plain(styles.logger_name, frame="[]")),
+        Column("", fields),
+    ]
+    return ConsoleRenderer(columns=columns, sort_keys=False, exception_formatter=plain_traceback)
+
+
+def _with_logger_name(logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    name = getattr(logger, "name", "")
+    return {"logger": name, **event} if name else event
+
+
+def _in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Return the event with what every line has in front."""
+    first = ("ts", "level", "logger", "msg")
+    return {**{key: event[key] for key in first if key in event}, **event}
+
+
+def _without_empty_fields(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Return the event without fields that say nothing."""
+    return {key: value for key, value in event.items() if value not in (None, "", [], ())}
+
+
+def _shown(value: Any) -> str:
+    """Return ``value`` as it is when that is one plain word, else in JSON's quotes.
+
+    A file name with a line break, or with a terminal's control characters, must not write lines of
+    its own.
+    """
+    text = str(value)
+    is_plain = text.isprintable() and not any(letter in ' "=' for letter in text)
+    if is_plain and not isinstance(value, list | tuple | dict):
+        return text
+    return json.dumps(value, default=str, ensure_ascii=False)
+
+
+def _log_lost(lines: int) -> None:
+    _log.warning("log lines dropped", lines=lines)
+
+
+def _log_end_of_thread(args: threading.ExceptHookArgs) -> None:
+    if args.exc_value is None:
+        return
+    name = args.thread.name if args.thread else ""
+    error = (args.exc_type, args.exc_value, args.exc_traceback)
+    _log.error("thread failed", thread=name, exc_info=error)

@@ -1,0 +1,193 @@
+"""Who keeps Secrets and ConfigMaps: composition, like ``app``, of which it is a part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from actors.objects.api_holdings import Holders
+from actors.objects.local_objects import (
+    LOCAL_OBJECTS,
+    LocalMemory,
+    LocalObjects,
+    LocalObjectsMessage,
+    LocalObjectsRules,
+)
+from actors.objects.object_fetcher import (
+    FetcherMemory,
+    FetcherPorts,
+    FetchMode,
+    ObjectFetcher,
+    fetcher_key,
+)
+from actors.objects.object_manager import (
+    CONFIG_MAP_MANAGER,
+    OBJECT_HOLDERS,
+    SECRET_MANAGER,
+    ObjectManager,
+    ObjectManagerMemory,
+    ObjectManagerOwnMessage,
+    ObjectManagerPorts,
+)
+from actors.objects.object_watcher import (
+    ObjectWatcher,
+    WatcherMemory,
+    WatcherPorts,
+    WatcherRules,
+    idle_limit_for,
+    watcher_key,
+)
+from actors.pod_manager import POD_MANAGER
+from kernel import (
+    Address,
+    AnySpec,
+    ChildSpec,
+    DynamicSpec,
+    Key,
+    Port,
+    SupervisorSpec,
+    isolated,
+)
+from messages.api import CallApi
+from messages.holders import LocalHolderFact
+from messages.node import FollowNode
+from messages.objects import ObjectId, ObjectKind, ObjectManagerMessage
+from messages.sources import DescribeSource, Rescan
+from messages.watches import ListTarget, Unwatch, Watch
+from settings.cluster_settings import ChangeDetection
+from settings.settings import Settings
+
+MANAGERS: Mapping[ObjectKind, Key[ObjectManagerOwnMessage]] = {
+    ObjectKind.SECRET: SECRET_MANAGER,
+    ObjectKind.CONFIG_MAP: CONFIG_MAP_MANAGER,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiPorts:
+    """Whom holders and managers talk to about the API server."""
+
+    calls: Port[CallApi]
+    watches: Port[Watch | Unwatch | ListTarget]
+    node: Port[FollowNode]
+
+
+@dataclass(slots=True)
+class ObjectTreeMemory:
+    """What outlives crashes of those who keep objects."""
+
+    managers: Mapping[ObjectKind, ObjectManagerMemory] = field(
+        default_factory=lambda: {kind: ObjectManagerMemory() for kind in ObjectKind}
+    )
+    local: LocalMemory = field(default_factory=LocalMemory)
+
+
+class ObjectTree:
+    """The managers of Secrets and ConfigMaps, the holders of objects, and who of them knows whom.
+
+    ``api`` gives None to an agent that belongs to no cluster.
+    """
+
+    def __init__(
+        self, settings: Settings, address: Address, api: Callable[[], ApiPorts | None]
+    ) -> None:
+        self._settings = settings
+        self._address = address
+        self._api = api
+        self._memory = ObjectTreeMemory()
+        self._chance = Random()  # noqa: S311  # spreads restarts, guards nothing
+        self._rules = WatcherRules(idle_limit=idle_limit_for(settings.sync_frequency))
+
+    def specs(self) -> tuple[AnySpec, ...]:
+        """Return who is there before the sources tell of pods, and needs none of them."""
+        managers = tuple(isolated(key, self._manager_of(kind)) for kind, key in MANAGERS.items())
+        return (
+            DynamicSpec(key=OBJECT_HOLDERS),
+            SupervisorSpec(name="object-managers", children=managers),
+        )
+
+    def local_source(self) -> AnySpec | None:
+        """Return who reads the local files; None when nobody named a directory."""
+        if self._settings.local_objects_dir is None:
+            return None
+        return isolated(LOCAL_OBJECTS, self._make_local_objects)
+
+    def local_port(self) -> Port[Rescan | DescribeSource] | None:
+        """Return the address of who reads the local files, as people see it: as a source."""
+        if self._settings.local_objects_dir is None:
+            return None
+        return self._local
+
+    @property
+    def _local(self) -> Port[LocalObjectsMessage]:
+        return self._address(LOCAL_OBJECTS)
+
+    def ports(self) -> dict[ObjectKind, Port[ObjectManagerMessage]]:
+        """Return whom to ask about objects."""
+        return {kind: self._manager_port(kind) for kind in MANAGERS}
+
+    def _manager_of(self, kind: ObjectKind) -> Callable[[], ObjectManager]:
+        return lambda: self._make_manager(kind)
+
+    def _make_manager(self, kind: ObjectKind) -> ObjectManager:
+        api = self._api()
+        pod_manager = self._address(POD_MANAGER)
+        ports = ObjectManagerPorts(
+            pod_manager=pod_manager,
+            holders=self._address(OBJECT_HOLDERS),
+            local=self._local if self._settings.local_objects_dir else None,
+            node=api.node if api and self._detection is ChangeDetection.CACHE else None,
+            me=self._manager_port(kind),
+        )
+        holders = self._holders(api) if api else None
+        return ObjectManager(kind, ports, holders, self._memory.managers[kind], self._chance)
+
+    def _holders(self, api: ApiPorts) -> Holders:
+        return Holders(
+            make_spec=self._holder_of(api),
+            address=self._address,
+            tells_changes=self._detection is not ChangeDetection.GET,
+        )
+
+    @property
+    def _detection(self) -> ChangeDetection:
+        cluster = self._settings.cluster
+        return cluster.change_detection if cluster is not None else ChangeDetection.WATCH
+
+    def _holder_of(self, api: ApiPorts) -> Callable[[ObjectId], ChildSpec[Any]]:
+        match self._detection:
+            case ChangeDetection.WATCH:
+                return lambda wanted: self._watcher_spec(wanted, api)
+            case ChangeDetection.CACHE:
+                return lambda wanted: self._fetcher_spec(wanted, api, FetchMode.CACHE)
+            case ChangeDetection.GET:
+                return lambda wanted: self._fetcher_spec(wanted, api, FetchMode.GET)
+
+    def _watcher_spec(self, wanted: ObjectId, api: ApiPorts) -> ChildSpec[Any]:
+        key, memory = watcher_key(wanted), WatcherMemory(wanted)
+        me = self._address(key)
+        ports = WatcherPorts(watches=api.watches, manager=self._manager_port(wanted.kind), me=me)
+        return isolated(key, lambda: ObjectWatcher(ports, self._rules, memory))
+
+    def _fetcher_spec(self, wanted: ObjectId, api: ApiPorts, mode: FetchMode) -> ChildSpec[Any]:
+        memory = FetcherMemory()
+        ports = FetcherPorts(calls=api.calls, manager=self._manager_port(wanted.kind))
+        return isolated(fetcher_key(wanted), lambda: ObjectFetcher(wanted, mode, ports, memory))
+
+    def _manager_port(self, kind: ObjectKind) -> Port[ObjectManagerOwnMessage]:
+        return self._address(MANAGERS[kind])
+
+    def _make_local_objects(self) -> LocalObjects:
+        settings = self._settings
+        assert settings.local_objects_dir is not None  # noqa: S101  # else there is no such child
+        rules = LocalObjectsRules(
+            path=settings.local_objects_dir,
+            check_frequency=settings.file_check_frequency,
+            strict=settings.strict_manifests,
+        )
+        managers: dict[ObjectKind, Port[LocalHolderFact]] = {
+            kind: self._manager_port(kind) for kind in MANAGERS
+        }
+        return LocalObjects(rules, managers, self._memory.local)

@@ -1,0 +1,68 @@
+"""The agent's own directory: made at the start, tried and locked, so that nothing fails on it later."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from settings.errors import StartError
+
+_MODE: Final = 0o750  # state is not for everybody to read
+LOCK_FILE: Final = "actorlet.lock"
+
+
+@contextmanager
+def root_dir(path: Path) -> Iterator[None]:
+    """Make ``path`` if it is missing, write to it, and keep other agents out of it while in the context.
+
+    Raises ``StartError`` when one of these is refused. A directory that exists keeps its mode and owner.
+    The lock is the kernel's: it goes with the process, however that ends, and the file that it is on
+    stays, with the process ID of its last owner if the disk was not full.
+    """
+    _prepare(path)
+    descriptor = _open(path / LOCK_FILE)
+    try:
+        _lock(descriptor, path)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _prepare(path: Path) -> None:
+    try:
+        path.mkdir(mode=_MODE, parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+    except FileExistsError:
+        raise StartError(f"--root-dir {path} is not a directory") from None
+    except OSError as error:
+        raise StartError(f"cannot write to --root-dir {path}: {error.strerror}") from None
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    except OSError as error:
+        raise StartError(f"cannot open {path}: {error.strerror}") from None
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        owner = os.read(descriptor, 32).decode(errors="replace").strip()
+        who = f" (process {owner})" if owner.isdigit() else ""
+        raise StartError(
+            f"another agent{who} uses --root-dir {path}: stop it, or choose another directory"
+        ) from None
+    except OSError as error:
+        raise StartError(f"cannot lock {path / LOCK_FILE}: {error.strerror}") from None
+    with suppress(
+        OSError
+    ):  # only a hint, for the sentence above: a full disk is no reason to stay away
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())

@@ -1,0 +1,75 @@
+"""Signals, and everything else that the main thread waits for, on one wake-up descriptor.
+
+A signal handler that does more than that has deadlocked the agent: it runs in between any two
+instructions of the main thread, also while that holds a lock. So the handlers do nothing, and the
+interpreter writes the number of each signal to a socket that ``wait`` reads.
+"""
+
+from __future__ import annotations
+
+import select
+import signal
+import socket
+from contextlib import suppress
+from types import FrameType, TracebackType
+from typing import Final, Self
+
+from messages.units import Seconds
+
+HANDLED: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
+NUDGE: Final = 0
+_EXPECTED: Final = frozenset({NUDGE, *HANDLED})
+
+
+class Signals:
+    """Collects signals while its ``with`` block runs. For the main thread only.
+
+    Afterwards they are ignored: how the process ends is settled then, and a second Ctrl-C must not
+    turn that into a traceback.
+    """
+
+    def __init__(self) -> None:
+        self._reader, self._writer = socket.socketpair()
+        self._reader.settimeout(0.0)
+        self._writer.settimeout(0.0)
+        self._waiting: list[int] = []
+        self._descriptor_before = -1
+
+    def __enter__(self) -> Self:
+        # The descriptor first: a signal that comes in between is told to one handler or the other.
+        self._descriptor_before = signal.set_wakeup_fd(
+            self._writer.fileno(), warn_on_full_buffer=False
+        )
+        for number in HANDLED:
+            signal.signal(number, _leave_it)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for number in HANDLED:
+            signal.signal(number, signal.SIG_IGN)
+        signal.set_wakeup_fd(self._descriptor_before)
+        self._reader.close()
+        self._writer.close()
+
+    def nudge(self) -> None:
+        """Have ``wait`` return. Callable from any thread, also when it is too late."""
+        with suppress(OSError):
+            self._writer.send(bytes([NUDGE]))
+
+    def wait(self, at_most: Seconds | None) -> int | None:
+        """Return the next signal; ``NUDGE`` for a nudge, None if neither came within ``at_most``."""
+        if not self._waiting:
+            readable, _, _ = select.select([self._reader], [], [], at_most)
+            if readable:
+                # Numbers of signals that others handle are written there as well.
+                self._waiting += (n for n in self._reader.recv(4096) if n in _EXPECTED)
+        return self._waiting.pop(0) if self._waiting else None
+
+
+def _leave_it(_number: int, _frame: FrameType | None) -> None:
+    """Leave it to the wake-up descriptor."""

@@ -1,0 +1,249 @@
+"""The two actor types, with one contract. What differs is only whose thread runs them.
+
+Pykka's actor base is sealed here: its hooks are final, its registry and its proxies stay out, and
+what it calls an inbox is the mailbox of an address that survives the actor. The turn function is
+the kernel's own (``incarnation.py``), because Pykka's loop reports neither a failing ``on_start``
+nor a failing ``on_stop`` and lets a SystemExit in one actor stop all of them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Generic, NoReturn, TypeVar, final
+
+import pykka
+from pykka._envelope import Envelope as PykkaEnvelope
+from pykka.messages import ProxyCall, ProxyGetAttr, ProxySetAttr, _ActorStop
+from typing_extensions import override
+
+from kernel.clock import Clock
+from kernel.incarnation import Incarnation
+from kernel.ports import Port
+from kernel.timers import Timer
+from messages.units import Seconds
+
+M = TypeVar("M")
+
+
+class BaseActor(pykka.Actor, Generic[M]):
+    """What both actor types are: somebody with a mailbox, who handles one message at a time.
+
+    Subclasses implement ``receive``, and ``started`` and ``stopping`` where they have something to
+    do there. Constructors only store their arguments: everything below exists from ``started`` on.
+    """
+
+    _life: Incarnation
+    _kernel: KernelServices
+
+    def __init__(self) -> None:
+        # Pykka's own constructor makes a threading.Event (1.2 kB) and an inbox for each life; here
+        # both belong to the kernel, and ``bind`` fills in what Pykka's ActorRef looks at.
+        super(pykka.Actor, self).__init__()
+
+    @abstractmethod
+    def receive(self, message: M, /) -> None:
+        """Handle one message. What it raises ends this life; the supervisor decides about the next.
+
+        The message is then lost; those behind it wait for the next life.
+        """
+
+    def started(self) -> None:
+        """Prepare: acquire resources, set the first timer, ask others for their state.
+
+        Later siblings start after this returned. What it raises is a failed start.
+        """
+
+    def stopping(self) -> None:
+        """Say goodbye. Runs on ordered stops only: after a crash nothing of the state is trusted.
+
+        What must be released in any case belongs to ``resources``.
+        """
+
+    @property
+    def me(self) -> Port[M]:
+        """The port of this life, for messages to itself and for helper threads it starts.
+
+        Unlike the address, it ends with this life: what was told to it and is not handled by then,
+        and what is told to it later, are dead letters.
+        """
+        return LifePort(self._life)
+
+    @property
+    def name(self) -> str:
+        """The running name: the path of the address."""
+        return self._life.cell.key.path
+
+    @property
+    def incarnation(self) -> int:
+        """The number of this life: higher than that of any earlier one at this address."""
+        return self._life.number
+
+    @property
+    def clock(self) -> Clock:
+        """The time that counts here."""
+        return self._kernel.clock
+
+    @property
+    def resources(self) -> ExitStack:
+        """Closed whenever and however this life ends."""
+        if self._life.resources is None:
+            self._life.resources = ExitStack()
+        return self._life.resources
+
+    def after(self, delay: Seconds, message: M) -> Timer:
+        """Have ``message`` told to this life in ``delay`` seconds; return how to cancel that."""
+        return self._kernel.set_timer(self._life, delay, message)
+
+    @final
+    @override
+    def stop(self) -> None:
+        """End this life in order, before another message is handled: its work is done."""
+        self._life.stopped_itself = True
+        self._life.cell.request_stop(self._life)
+
+    @final
+    def bind(self, life: Incarnation, kernel: KernelServices) -> None:
+        """Join the actor to its life. Called by its supervisor, once, before anything runs."""
+        self._life = life
+        self._kernel = kernel
+        self.actor_urn = life.cell.key.path
+        self.actor_inbox = PykkaInbox(life)
+        self.actor_stopped = Liveness(life)  # type: ignore[assignment]  # a lighter Event
+        self._actor_ref = pykka.ActorRef(self)
+
+    @final
+    def unbind(self) -> None:
+        """Be nobody's actor any more: what refers to itself stays in memory until it is collected."""
+        del self._actor_ref
+
+    # Pykka's side, sealed. Its three extension methods are the seam that it offers to new actor
+    # types; everything else is out of reach for subclasses.
+
+    @final
+    @staticmethod
+    @override
+    def _create_actor_inbox() -> NoReturn:
+        raise TypeError("an actor's mailbox belongs to its address")
+
+    @final
+    @staticmethod
+    @override
+    def _create_future() -> pykka.Future[Any]:
+        return pykka.ThreadingFuture()
+
+    @final
+    @override
+    def _start_actor_loop(self) -> None:
+        self._life.executor.start(self._life)
+
+    @final
+    @classmethod
+    @override
+    def start(cls, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Refuse: actors are started by their supervisors, from a child spec."""
+        raise TypeError(f"{cls.__name__} is started by its supervisor, from a ChildSpec")
+
+    @final
+    @override
+    def on_start(self) -> None:
+        """Sealed: see ``started``."""
+
+    @final
+    @override
+    def on_stop(self) -> None:
+        """Sealed: see ``stopping``."""
+
+    @final
+    @override
+    def on_failure(
+        self,
+        exception_type: type[BaseException] | None,
+        exception_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Sealed: failures go to the supervisor."""
+
+    @final
+    @override
+    def on_receive(self, message: Any) -> None:
+        """Sealed: see ``receive``."""
+
+
+class Actor(BaseActor[M]):
+    """An actor with a thread of its own: it may block."""
+
+
+class PooledActor(BaseActor[M]):
+    """An actor that shares the pool's threads: it never blocks, and may exist ten thousand times."""
+
+
+class KernelServices:
+    """What the kernel does for a running actor; the system implements it."""
+
+    clock: Clock
+
+    def set_timer(self, life: Incarnation, delay: Seconds, message: object) -> Timer:
+        """Have ``message`` told to ``life`` in ``delay`` seconds."""
+        raise NotImplementedError
+
+
+class LifePort(Port[M]):
+    """The port of one life."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, life: Incarnation) -> None:
+        self._life = life
+
+    @override
+    def tell(self, message: M, /) -> None:
+        self._life.tell(message)
+
+
+class Liveness:
+    """The part of a threading.Event that Pykka's ActorRef asks."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, life: Incarnation) -> None:
+        self._life = life
+
+    def is_set(self) -> bool:
+        """Whether the actor has ended."""
+        return self._life.fenced
+
+
+class PykkaInbox:
+    """Where Pykka's ActorRef puts its envelopes: translated into the kernel's terms, or refused."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, life: Incarnation) -> None:
+        self._life = life
+
+    def put(self, envelope: PykkaEnvelope[Any], /) -> None:
+        """Take what ``ActorRef.tell``, ``ask`` and ``stop`` send."""
+        message, reply_to = envelope.message, envelope.reply_to
+        if isinstance(message, _ActorStop):
+            self._life.stopped_itself = True
+            self._life.cell.request_stop(self._life)
+            if reply_to is not None:
+                reply_to.set(None)
+        elif reply_to is not None:
+            # Pykka answers with what a handler returns, and ours return nothing.
+            error = TypeError("actors have no proxies, and are asked through their system")
+            reply_to.set_exception((TypeError, error, None))
+        elif isinstance(message, ProxyCall | ProxyGetAttr | ProxySetAttr):
+            raise TypeError("actors have no proxies: tell them messages")
+        else:
+            self._life.cell.tell(message)
+
+    def get(self) -> NoReturn:
+        """Refuse: only the kernel's turn takes from a mailbox."""
+        raise TypeError("only the kernel takes from a mailbox")
+
+    def empty(self) -> bool:
+        """Whether nothing waits."""
+        return self._life.cell.depth == 0

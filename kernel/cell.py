@@ -1,0 +1,239 @@
+"""The lasting side of an address: its mailbox, and whose turn it is.
+
+A cell exists before its first actor and after any crash. Its one lock guards the mailbox together
+with the two facts that decide whether somebody must be woken: is an incarnation up, and is it idle.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+
+import structlog
+from typing_extensions import override
+
+from kernel.current import current_incarnation
+from kernel.envelope import Envelope, ForLife, unwrapped
+from kernel.mailbox import CoalescingQueue, MessageQueue
+from kernel.ports import ActorDeadError, Key, Port
+from kernel.telemetry import Meter, Telemetry
+
+if TYPE_CHECKING:
+    from kernel.incarnation import Incarnation
+
+M = TypeVar("M")
+
+_log = structlog.get_logger("kernel")
+
+DOWN_LIMIT = 10_000
+"""Messages kept for a child that is down. One second of tells to a child in backoff has been
+126,000 messages; what exceeds the limit becomes dead letters."""
+
+
+class _Nothing:
+    """Answer of ``take``: the mailbox is empty, or a stop overtakes what is in it."""
+
+    __slots__ = ()
+
+
+EMPTY: Final = _Nothing()
+STOP: Final = _Nothing()
+
+
+class Cell(Port[M], Generic[M]):
+    """One address. It is its own port: ``tell`` is all that others see of it."""
+
+    __slots__ = (
+        "_busy",
+        "_closed",
+        "_lock",
+        "_queue",
+        "handled",
+        "incarnation",
+        "key",
+        "lives",
+        "meter",
+        "owner",
+        "telemetry",
+    )
+
+    def __init__(self, key: Key[M], telemetry: Telemetry) -> None:
+        self.key = key
+        self.telemetry = telemetry
+        self.meter: Meter = telemetry.meter(key.role)
+        self.handled = 0
+        self.lives = 0
+        """Number of the last incarnation; never reset while the process lives."""
+        self.incarnation: Incarnation | None = None
+        self._lock = threading.Lock()
+        self._queue: MessageQueue = _queue_for(key)
+        self._busy = False
+        """An incarnation is queued or running, and will look into the mailbox before it rests."""
+        self._closed = False
+        self._expected = 0
+        """Starts that were asked for and not begun: while there are any it is not forgotten."""
+        self.owner: object = None
+        """The supervisor whose child lives here."""
+
+    @override
+    def tell(self, message: M, /) -> None:
+        teller = current_incarnation()
+        if teller is not None and teller.fenced:
+            self._discard((message,), "told by an ended actor")
+            return
+        refusal = self.put(message)
+        if refusal:
+            self._discard((message,), refusal)
+
+    def put(self, item: object) -> str:
+        """Append ``item`` and wake who handles it. Return why it was refused, or nothing."""
+        with self._lock:
+            if self._closed:
+                return "address closed"
+            incarnation = self.incarnation
+            if isinstance(item, ForLife) and (
+                incarnation is None or incarnation.number != item.number
+            ):
+                return "told to an ended life"
+            if incarnation is None and len(self._queue) >= DOWN_LIMIT and not self._replaces(item):
+                return "mailbox of an actor that is down is full"
+            self._queue.append(item)
+            if incarnation is None or self._busy:
+                return ""
+            self._busy = True
+        incarnation.executor.wake(incarnation)
+        return ""
+
+    def _replaces(self, item: object) -> bool:
+        return isinstance(self._queue, CoalescingQueue) and item in self._queue
+
+    def put_envelope(self, envelope: Envelope) -> None:
+        """Append a question that somebody waits for, or fail it at once."""
+        refusal = self.put(envelope)
+        if refusal:
+            self._discard((envelope,), refusal)
+
+    def take(self, incarnation: Incarnation) -> object:
+        """Return the next item for ``incarnation``: STOP before all else, EMPTY when it may rest."""
+        with self._lock:
+            if self.incarnation is not incarnation:
+                return EMPTY
+            if incarnation.stop_requested:
+                return STOP
+            if self._queue:
+                item = self._queue.popleft()
+                return item.message if isinstance(item, ForLife) else item
+            self._busy = False
+            return EMPTY
+
+    def attach(self, incarnation: Incarnation) -> None:
+        """Make ``incarnation`` the one that handles the mailbox; it counts as woken.
+
+        Opens a closed address: a child that was gone may be started with its group again.
+        """
+        with self._lock:
+            self._closed = False
+            self.incarnation = incarnation
+            self._busy = True
+
+    def detach(self, incarnation: Incarnation, report: Callable[[], None] | None = None) -> bool:
+        """Fence ``incarnation`` off from the mailbox; return False when it was so already.
+
+        ``report`` is called in the same step: nobody sees the mailbox at rest before it.
+        """
+        with self._lock:
+            if incarnation.fenced:
+                return False
+            incarnation.fenced = True
+            is_idle = self.incarnation is incarnation and not self._busy
+            if self.incarnation is incarnation:
+                self.incarnation = None
+                self._busy = False
+            stale = self._take_out(incarnation.number)
+            if report is not None:
+                report()
+        self._discard(stale, "told to an ended life")
+        if is_idle:
+            # It rests, and would never learn that it is over and has resources to close.
+            incarnation.executor.wake(incarnation)
+        return True
+
+    def _take_out(self, number: int) -> list[object]:
+        """Return what waited for life ``number`` alone; the rest stays in order."""
+        stale: list[object] = []
+        for _ in range(len(self._queue)):
+            item = self._queue.popleft()
+            if isinstance(item, ForLife) and item.number == number:
+                stale.append(item)
+            else:
+                self._queue.append(item)
+        return stale
+
+    def request_stop(self, incarnation: Incarnation) -> None:
+        """Have ``incarnation`` stop before it handles another message."""
+        with self._lock:
+            incarnation.stop_requested = True
+            if self._busy or self.incarnation is not incarnation:
+                return
+            self._busy = True
+        incarnation.executor.wake(incarnation)
+
+    def expect(self, starts: int) -> None:
+        """Open, and count ``starts`` more, or fewer, that were asked for and not begun."""
+        with self._lock:
+            self._closed = False
+            self._expected += starts
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether a start was asked for and has not begun."""
+        return self._expected > 0
+
+    def close(self) -> None:
+        """Refuse everything from here on; what waits becomes dead letters and failed questions."""
+        with self._lock:
+            self._closed = True
+            left = [self._queue.popleft() for _ in range(len(self._queue))]
+        self._discard(left, "address closed")
+
+    def _discard(self, items: Iterable[object], why: str) -> None:
+        for item in items:
+            if isinstance(item, Envelope):
+                item.fail(ActorDeadError(f"{self.key.path}: {why}"))
+            else:
+                self.telemetry.dead_letter(self.key.path, unwrapped(item), why)
+
+    @property
+    def depth(self) -> int:
+        """How many messages wait."""
+        return len(self._queue)
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing waits that somebody could handle, and nobody is handling anything."""
+        with self._lock:
+            return self.incarnation is None or not self._busy
+
+
+def _queue_for(key: Key[Any]) -> MessageQueue:
+    if key.coalesce is None:
+        return deque()
+    name = cast("Callable[[object], Hashable | None]", key.coalesce)
+
+    def name_of(item: object) -> Hashable | None:
+        if isinstance(item, Envelope):
+            # Somebody waits for the answer: it may not be dropped.
+            return None
+        try:
+            own = name(unwrapped(item))
+            hash(own)
+        except Exception:  # noqa: BLE001  # whatever an actor's naming raises
+            # Whoever tells is not to blame, and telling never raises: nothing is dropped.
+            _log.exception("message could not be named", actor=key.path)
+            return None
+        # What ends with a life may replace nothing that outlives it.
+        return (ForLife, own) if isinstance(item, ForLife) and own is not None else own
+
+    return CoalescingQueue(name_of)

@@ -1,0 +1,255 @@
+"""A child as its supervisor sees it, and the child that is an actor.
+
+All of this runs on the control thread.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from kernel.actor import PooledActor
+from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
+from kernel.incarnation import Incarnation, Supervised
+from kernel.restarts import FailureStreak, RestartWindow
+from kernel.specs import AnySpec, ChildSpec, OnExhausted, Restart
+from kernel.timers import Timer
+from messages.units import Seconds
+
+if TYPE_CHECKING:
+    from kernel.system import ActorSystem
+
+
+class ChildState(StrEnum):
+    """Where a child is in its life."""
+
+    WAITING = "waiting"
+    """Its turn to start has not come."""
+    STARTING = "starting"
+    RUNNING = "running"
+    BACKOFF = "backoff"
+    """It failed, and will be started again."""
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    """It is over, and its supervisor leaves it so."""
+    FAILED = "failed"
+    """It failed too often; isolated, it is still tried again at the longest backoff."""
+
+
+ALIVE = frozenset({ChildState.STARTING, ChildState.RUNNING, ChildState.STOPPING})
+"""States in which something of the child may still run."""
+
+_HOOK_WHILE = {ChildState.STARTING: Hook.STARTED, ChildState.STOPPING: Hook.STOPPING}
+
+
+class ParentOfChildren(ABC):
+    """What a child reports to: a supervisor, or the system for the root."""
+
+    @abstractmethod
+    def child_started(self, child: Child) -> None:
+        """``child`` finished its start."""
+
+    @abstractmethod
+    def child_ended(self, child: Child, ended: Ended) -> None:
+        """``child`` is down, by itself or because it was stopped. Once per start."""
+
+
+class Child(ABC):
+    """One node of the tree, seen from above."""
+
+    def __init__(self, spec: AnySpec, system: ActorSystem, parent: ParentOfChildren) -> None:
+        self.name = spec.name
+        self.restart: Restart = spec.restart
+        self.on_exhausted: OnExhausted = spec.on_exhausted
+        self.shutdown: Seconds = spec.shutdown
+        self.type = "actor"
+        self.system = system
+        self.parent = parent
+        self.state = ChildState.WAITING
+        self.restarts = 0
+        self.last_error = ""
+        self.streak = FailureStreak()
+        self.window: RestartWindow | None = None
+        """Its own count of restarts, when it is isolated."""
+        self.retry: Timer | None = None
+
+    @property
+    def is_down(self) -> bool:
+        """Nothing of it runs."""
+        return self.state not in ALIVE
+
+    @abstractmethod
+    def start(self) -> None:
+        """Begin a life. ``child_started`` or ``child_ended`` follows, as an event of its own."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Stop it.
+
+        One that is up answers with ``child_ended``, never before this returns; one that is down
+        settles at once.
+        """
+
+    @abstractmethod
+    def abandon(self, why: str) -> None:
+        """Give up waiting for it: fence it off and count it as ended."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Close its addresses: it will not live again."""
+
+    def rest(self, state: ChildState) -> None:
+        """Settle in a state in which nothing of it runs or is about to."""
+        self.state = state
+        if self.retry is not None:
+            self.retry.cancel()
+            self.retry = None
+
+    def report_started(self) -> None:
+        """Tell the parent that it runs."""
+        self.state = ChildState.RUNNING
+        self.streak.started = self.system.clock.monotonic()
+        self.parent.child_started(self)
+
+    def report_ended(self, ended: Ended) -> None:
+        """Tell the parent that it is down, and everybody who counts endings."""
+        self.state = ChildState.STOPPED
+        self.last_error = ended.error or self.last_error
+        self.system.note_ending(ended)
+        self.parent.child_ended(self, ended)
+
+
+def all_stopped(children: Iterable[Child]) -> bool:
+    """Stop the last child that is up, if any; return whether none was. Exact reverse order."""
+    for child in reversed(tuple(children)):
+        if not child.is_down:
+            child.stop()
+            return False
+    return True
+
+
+class ActorChild(Child, Supervised):
+    """A child that is an actor: one incarnation at a time, with a deadline on start and stop."""
+
+    def __init__(self, spec: ChildSpec[Any], system: ActorSystem, parent: ParentOfChildren) -> None:
+        super().__init__(spec, system, parent)
+        self.spec = spec
+        self.cell = system.addresses.cell(spec.key)
+        self.cell.owner = parent
+        self._life: Incarnation | None = None
+        self._deadline: Timer | None = None
+
+    @override
+    def start(self) -> None:
+        self.state = ChildState.STARTING
+        self.cell.lives += 1
+        number = self.cell.lives
+        hook = Hook.FACTORY
+        try:
+            actor = self.spec.factory()
+            self.type = type(actor).__name__
+            pooled = isinstance(actor, PooledActor)
+            executor = self.system.executor_for(pooled=pooled)
+            life = Incarnation(actor, self.cell, number, executor, self)
+            actor.bind(life, self.system)
+            self._life = life
+            self.cell.attach(life)
+            self._arm(self.spec.start_deadline, "did not start")
+            hook = Hook.THREAD
+            actor._start_actor_loop()  # noqa: SLF001  # Pykka's seam for actor types
+        except BaseException as error:  # noqa: BLE001  # rule: every ending is one fact
+            self._fail(number, hook, one_line(error), with_traceback(error))
+
+    def _fail(self, number: int, hook: Hook, error: str, details: str = "") -> None:
+        """End a life that did not get as far as a turn."""
+        if self._life is not None:
+            self._life.fence()
+        ended = Ended(
+            name=self.name,
+            incarnation=number,
+            reason=EndReason.FAILED,
+            hook=hook,
+            error=error,
+            details=details,
+        )
+        self.system.control.post(partial(self._on_ended, number, ended))
+
+    def _arm(self, delay: Seconds, what: str) -> None:
+        self._disarm()
+        why = f"{what} within {delay:g} s"
+        self._deadline = self.system.control.set_timer(delay, partial(self.abandon, why))
+
+    def _disarm(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    @override
+    def stop(self) -> None:
+        if self.is_down:
+            self.rest(ChildState.STOPPED)
+        elif self.state is not ChildState.STOPPING:
+            self.state = ChildState.STOPPING
+            if self._life is None:
+                # Its factory failed, and the word of that is on its way.
+                return
+            self._arm(self.shutdown, "did not stop")
+            self.cell.request_stop(self._life)
+
+    @override
+    def abandon(self, why: str) -> None:
+        if self._life is not None:
+            self._abandon(self._life, why)
+
+    @override
+    def hang(self, incarnation: Incarnation, stack: str, limit: Seconds) -> None:
+        # Its pool thread was replaced already.
+        self._abandon(incarnation, f"a turn did not end within {limit:g} s", stack)
+
+    def _abandon(self, life: Incarnation, why: str, stack: str = "") -> None:
+        if not life.fence():
+            # Its own ending is already on its way.
+            return
+        self.system.note_abandoned(self.name, why, stack)
+        ended = Ended(
+            name=self.name,
+            incarnation=life.number,
+            reason=EndReason.FAILED,
+            hook=_HOOK_WHILE.get(self.state, Hook.RECEIVE),
+            error=why,
+            abandoned=True,
+        )
+        self._on_ended(life.number, ended)
+
+    @override
+    def forget(self) -> None:
+        self.cell.close()
+
+    @override
+    def incarnation_started(self, incarnation: Incarnation) -> None:
+        self.system.control.post(partial(self._on_started, incarnation.number))
+
+    @override
+    def incarnation_ended(self, incarnation: Incarnation, ended: Ended) -> None:
+        self.system.control.post(partial(self._on_ended, incarnation.number, ended))
+
+    def _on_started(self, number: int) -> None:
+        if self._is_present(number) and self.state is ChildState.STARTING:
+            self._disarm()
+            self.report_started()
+
+    def _on_ended(self, number: int, ended: Ended) -> None:
+        if not self._is_present(number):
+            return
+        self._life = None
+        self._disarm()
+        self.report_ended(ended)
+
+    def _is_present(self, number: int) -> bool:
+        # A late word of an abandoned life has an older number, or comes when its end is known.
+        return number == self.cell.lives and self.state in ALIVE

@@ -1,0 +1,196 @@
+"""Children that come and go while their supervisor runs: one per watched object, say.
+
+They are a crowd and no loops of the agent, each by itself: see ``loops``.
+
+A child that was asked for stays asked for until it is stopped or ends for good: it is started again
+with its supervisor, so nobody has to notice that the supervisor had failed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
+
+import structlog
+from typing_extensions import override
+
+from kernel.children import ActorChild, Child, ChildState, ParentOfChildren
+from kernel.current import current_incarnation
+from kernel.endings import Ended
+from kernel.loops import crowd_name, is_crowd_failing
+from kernel.ports import Port
+from kernel.specs import ChildSpec, DynamicSpec
+from kernel.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from kernel.system import ActorSystem
+
+_log = structlog.get_logger("kernel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartChild:
+    """Start a child. Repeats are harmless: one that is up, or on its way up, is left as it is.
+
+    One that is just stopping is started again once it has ended; what is told to its address
+    meanwhile is kept for the new life.
+    """
+
+    spec: ChildSpec[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopChild:
+    """Stop the child of this path and forget its address. Harmless when there is none."""
+
+    path: str
+
+
+DynamicMessage: TypeAlias = StartChild | StopChild
+
+
+class DynamicSupervisor(Supervisor):
+    """Owns children that others ask for. Starts them at once and side by side."""
+
+    def __init__(self, spec: DynamicSpec, system: ActorSystem, parent: ParentOfChildren) -> None:
+        super().__init__(spec, system, parent)
+        self._successors: dict[str, ChildSpec[Any]] = {}
+        """Children to start once the one of the same path, which is stopping, has ended."""
+        self._unwanted: set[str] = set()
+        self._failing: set[str] = set()
+        """Children that failed too often, and were not healthy since."""
+        self._left_to_stop: set[Child] | None = None
+        """Children that are up while all are being stopped; counted down, since looking through
+        ten thousand of them at each ending would take ten thousand times as long."""
+        self.is_gone = False
+        """It will not live again: nobody carries out what it is told."""
+
+    def handle(self, message: DynamicMessage) -> None:
+        """Carry out one message; on the control thread."""
+        self._guarded(self._handle, message)
+
+    def _handle(self, message: DynamicMessage) -> None:
+        match message:
+            case StartChild(spec=spec):
+                self._add(spec)
+                self.system.addresses.expect(spec.key, -1)
+            case StopChild(path=path):
+                self._remove(path)
+            case _:
+                assert_never(message)
+
+    def _add(self, spec: ChildSpec[Any]) -> None:
+        if spec.name in self._unwanted:
+            self._successors[spec.name] = spec
+            return
+        if spec.name in self.children:
+            return
+        if self.system.addresses.cell(spec.key).owner is not None:
+            _log.error("child refused: its name is taken", actor=spec.name, supervisor=self.name)
+            return
+        child = ActorChild(spec, self.system, self)
+        self.children[spec.name] = child
+        self._judge()
+        if self.state is ChildState.RUNNING:
+            child.start()
+
+    def _remove(self, path: str) -> None:
+        self._successors.pop(path, None)
+        child = self.children.get(path)
+        if child is None:
+            return
+        child.stop()
+        if child.is_down:
+            self.on_child_gone(child)
+        else:
+            self._unwanted.add(path)
+
+    @override
+    def on_child_gone(self, child: Child) -> None:
+        self._unwanted.discard(child.name)
+        self.children.pop(child.name, None)
+        self.note_failing(child, failed=False)
+        successor = self._successors.pop(child.name, None)
+        self.system.addresses.forget(child.name, is_wanted=successor is not None)
+        if successor is not None:
+            self._add(successor)
+
+    @override
+    def note_failing(self, child: Child, *, failed: bool) -> None:
+        if failed:
+            self._failing.add(child.name)
+        else:
+            self._failing.discard(child.name)
+        self._judge()
+
+    @override
+    def is_failing(self, child: Child) -> bool:
+        return child.name in self._failing
+
+    def _judge(self) -> None:
+        failing = is_crowd_failing(len(self._failing), len(self.children))
+        self.system.failed_loops.note(crowd_name(self.name), failed=failing)
+
+    @override
+    def is_unwanted(self, child: Child) -> bool:
+        return child.name in self._unwanted
+
+    @override
+    def _start_next(self) -> None:
+        # Once it runs nobody waits for anybody: each child starts when it is asked for.
+        if self.state is not ChildState.STARTING:
+            return
+        self.report_started()
+        for child in tuple(self.children.values()):
+            if child.state is ChildState.WAITING:
+                child.start()
+
+    @override
+    def start(self) -> None:
+        self._left_to_stop = None
+        self.is_gone = False
+        super().start()
+
+    @override
+    def forget(self) -> None:
+        self.is_gone = True
+        super().forget()
+
+    @override
+    def child_ended(self, child: Child, ended: Ended) -> None:
+        if self._left_to_stop is not None:
+            self._left_to_stop.discard(child)
+        super().child_ended(child, ended)
+
+    @override
+    def stop_children(self) -> bool:
+        if self._left_to_stop is None:
+            for child in self.children.values():
+                child.stop()
+            self._left_to_stop = {child for child in self.children.values() if not child.is_down}
+        return not self._left_to_stop
+
+
+class DynamicPort(Port[DynamicMessage]):
+    """The address of a dynamic supervisor: it lives on the control thread, not in a mailbox."""
+
+    __slots__ = ("_supervisor",)
+
+    def __init__(self, supervisor: DynamicSupervisor) -> None:
+        self._supervisor = supervisor
+
+    @override
+    def tell(self, message: DynamicMessage, /) -> None:
+        supervisor, teller = self._supervisor, current_incarnation()
+        system = supervisor.system
+        if teller is not None and teller.fenced:
+            system.telemetry.dead_letter(supervisor.name, message, "told by an ended actor")
+        elif supervisor.is_gone:
+            system.telemetry.dead_letter(supervisor.name, message, "address closed")
+        else:
+            if isinstance(message, StartChild):
+                # From here on, not from when it is handled: so what the same teller tells the
+                # child next is kept, even when one of the same path is just going.
+                system.addresses.expect(message.spec.key, 1)
+            system.control.post(partial(supervisor.handle, message))

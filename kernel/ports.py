@@ -1,0 +1,88 @@
+"""Addresses: how an actor is named, and the only thing that others may do with it.
+
+A ``Key`` names an actor before it exists and after it crashed; a ``Port`` is what everybody else
+holds of it, and can do nothing but ``tell``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Generic, Protocol, TypeVar
+
+from typing_extensions import override
+
+from messages.port import Port
+
+M = TypeVar("M")
+
+__all__ = [
+    "ActorCrashedError",
+    "ActorDeadError",
+    "Address",
+    "AskInsideActorError",
+    "AskTimeoutError",
+    "Key",
+    "Port",
+]
+
+
+class Key(Generic[M]):
+    """The path of an actor and the policy of its mailbox. Two keys of one path are equal.
+
+    The path begins with the actor's role: ``source/file``, ``pod-worker/default/web-0``. It is the
+    running name in logs, threads and endpoints; the role is the label of its metrics.
+    """
+
+    # No dataclass: one with slots that is frozen cannot be called as Key[M](...).
+    __slots__ = ("coalesce", "path")
+
+    def __init__(self, path: str, coalesce: Callable[[M], Hashable | None] | None = None) -> None:
+        """Name an actor.
+
+        ``coalesce`` names the messages of which only the newest matters: of two with one name that
+        wait, the older is dropped. It returns ``None`` for a message that must be handled whatever
+        comes after it.
+        """
+        self.path = path
+        self.coalesce = coalesce
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and self.path == other.path
+
+    @override
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+    @override
+    def __repr__(self) -> str:
+        return f"Key({self.path!r})"
+
+    @property
+    def role(self) -> str:
+        """The first part of the path."""
+        return self.path.partition("/")[0]
+
+
+class Address(Protocol):
+    """Finds the port of a key, whether or not its actor exists yet."""
+
+    def __call__(self, key: Key[M], /) -> Port[M]:
+        """Return the port of ``key``."""
+        ...
+
+
+class ActorDeadError(Exception):
+    """The actor that was asked is gone for good and will not answer."""
+
+
+class ActorCrashedError(Exception):
+    """The handler ended by something that must not travel to who asked, such as a SystemExit."""
+
+
+class AskInsideActorError(Exception):
+    """An actor tried to ask. Actors tell: an ask can deadlock and hides failures from supervisors."""
+
+
+class AskTimeoutError(Exception):
+    """The actor that was asked did not answer within the deadline."""

@@ -1,0 +1,324 @@
+"""Supervisors: who starts, stops and restarts children, by OTP's strategies.
+
+A state machine on the control thread. It never waits: starting, stopping and backing off are states
+that the children's reports and timers move on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec
+
+import structlog
+from typing_extensions import override
+
+from kernel.children import (
+    Child,
+    ChildState,
+    ParentOfChildren,
+    all_stopped,
+)
+from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
+from kernel.restarts import Again, RestartWindow, decide, lives_again
+from kernel.specs import DynamicSpec, OnExhausted, Restart, Strategy, SupervisorSpec
+from kernel.timers import Timer
+from messages.units import Seconds
+
+if TYPE_CHECKING:
+    from kernel.system import ActorSystem
+
+P = ParamSpec("P")
+_log = structlog.get_logger("kernel")
+
+
+class Supervisor(Child, ParentOfChildren):
+    """A child that has children. Starts them left to right and stops them right to left."""
+
+    def __init__(
+        self,
+        spec: SupervisorSpec | DynamicSpec,
+        system: ActorSystem,
+        parent: ParentOfChildren,
+    ) -> None:
+        super().__init__(spec, system, parent)
+        self.type = "supervisor"
+        self.strategy = spec.strategy if isinstance(spec, SupervisorSpec) else Strategy.ONE_FOR_ONE
+        self.intensity = spec.intensity
+        self.period = spec.period
+        self.backoff = spec.backoff
+        self.children: dict[str, Child] = {}
+        self._restarts = RestartWindow(spec.intensity, spec.period)
+        self._group: _Group | None = None
+        self._failure = ""
+        """Why it gives up; empty while it does not."""
+        self._deadline: Timer | None = None
+        self._lives = 0
+        self._is_finishing = False
+
+    # What its own supervisor asks of it.
+
+    @override
+    def start(self) -> None:
+        self.state = ChildState.STARTING
+        self._lives += 1
+        self._failure = ""
+        self._group = None
+        self._is_finishing = False
+        self._restarts = RestartWindow(self.intensity, self.period)
+        for child in self.children.values():
+            child.rest(ChildState.WAITING)
+        self._later(self._start_next)
+
+    @override
+    def stop(self) -> None:
+        if self.is_down:
+            self.rest(ChildState.STOPPED)
+        elif self.state is not ChildState.STOPPING:
+            self._guarded(self._wind_up)
+
+    @override
+    def abandon(self, why: str) -> None:
+        # Before its children go: it restarts none of them any more.
+        self._cease()
+        for child in reversed(tuple(self.children.values())):
+            if not child.is_down:
+                child.abandon(why)
+        self._later(self._stop_next)
+
+    @override
+    def forget(self) -> None:
+        for child in self.children.values():
+            child.forget()
+
+    # What its children report.
+
+    @override
+    def child_started(self, child: Child) -> None:
+        if self.is_failing(child):
+            action = partial(self._note_health, child, child.restarts)
+            self.system.control.set_timer(self.backoff.reset_after, action)
+        self._guarded(self._start_next)
+
+    def _note_health(self, child: Child, restarts: int) -> None:
+        if child.restarts == restarts and child.state is ChildState.RUNNING:
+            self.note_failing(child, failed=False)
+
+    def note_failing(self, child: Child, *, failed: bool) -> None:
+        """Note that ``child``, which is a loop, failed too often, or is well again."""
+        self.system.failed_loops.note(child.name, failed=failed)
+
+    def is_failing(self, child: Child) -> bool:
+        """Whether ``child`` counts as failed, even if it runs at this moment."""
+        return child.name in self.system.failed_loops
+
+    @override
+    def child_ended(self, child: Child, ended: Ended) -> None:
+        self._guarded(self._on_child_ended, child, ended)
+
+    def _on_child_ended(self, child: Child, ended: Ended) -> None:
+        is_unwanted = self.is_unwanted(child)
+        if is_unwanted:
+            self.on_child_gone(child)
+        if self.state is ChildState.STOPPING:
+            self._stop_next()
+        elif is_unwanted:
+            return
+        elif self._group is not None and self._group.is_stopping and child in self._members():
+            self._stop_group()
+        elif lives_again(child.restart, ended.reason):
+            self._restart(child, ended)
+        else:
+            child.rest(ChildState.STOPPED)
+            self.on_child_gone(child)
+            self._start_next()
+
+    def is_unwanted(self, child: Child) -> bool:  # noqa: ARG002  # asked of dynamic supervisors
+        """Whether ``child`` was told to stop for good."""
+        return False
+
+    def on_child_gone(self, child: Child) -> None:
+        """``child`` ended and will not live again, unless a group or the supervisor starts anew."""
+        self.note_failing(child, failed=False)
+        child.forget()
+
+    # Starting, in order.
+
+    def _start_next(self) -> None:
+        if self.state not in {ChildState.STARTING, ChildState.RUNNING} or self._group is not None:
+            return
+        for child in self.children.values():
+            if child.state is ChildState.WAITING:
+                child.start()
+                return
+            if child.state is ChildState.STARTING:
+                return
+        if self.state is ChildState.STARTING:
+            self.report_started()
+
+    # Restarting.
+
+    def _restart(self, child: Child, ended: Ended) -> None:
+        decision = decide(
+            self.system.clock.monotonic(),
+            self._window_of(child),
+            child.streak,
+            self.backoff,
+            child.on_exhausted,
+        )
+        if not isinstance(decision, Again):
+            self._give_up(f"{child.name} failed too often: {ended.error or ended.reason}")
+            return
+        child.state = ChildState.FAILED if decision.exhausted else ChildState.BACKOFF
+        child.restarts += 1
+        if decision.exhausted:
+            self.note_failing(child, failed=True)
+        self.system.note_restart(child.name, ended.reason, decision.delay)
+        if self.strategy is Strategy.ONE_FOR_ONE:
+            action = partial(self._guarded, self._retry, child)
+            child.retry = self.system.control.set_timer(decision.delay, action)
+            self._start_next()
+        else:
+            self._restart_group(child, decision.delay)
+
+    def _window_of(self, child: Child) -> RestartWindow:
+        if child.on_exhausted is OnExhausted.ESCALATE:
+            return self._restarts
+        if child.window is None:
+            child.window = RestartWindow(self.intensity, self.period)
+        return child.window
+
+    def _retry(self, child: Child) -> None:
+        child.retry = None
+        child.start()
+
+    # Restarting several: stop them in reverse, wait for the backoff, start them in order.
+
+    def _restart_group(self, child: Child, delay: Seconds) -> None:
+        is_all = self.strategy is Strategy.ONE_FOR_ALL
+        first = 0 if is_all else tuple(self.children).index(child.name)
+        if self._group is not None:
+            first = min(first, self._group.first)
+            self._group.timer.cancel()
+        timer = self.system.control.set_timer(delay, partial(self._guarded, self._group_due))
+        self._group = _Group(first, timer)
+        self._stop_group()
+
+    def _members(self) -> Sequence[Child]:
+        assert self._group is not None  # noqa: S101  # asked only while there is a group
+        return list(self.children.values())[self._group.first :]
+
+    def _stop_group(self) -> None:
+        assert self._group is not None  # noqa: S101  # asked only while there is a group
+        if not all_stopped(self._members()):
+            return
+        self._group.is_stopping = False
+        if self._group.is_due:
+            self._start_group()
+
+    def _group_due(self) -> None:
+        assert self._group is not None  # noqa: S101  # whoever drops it cancels its timer
+        self._group.is_due = True
+        if not self._group.is_stopping:
+            self._start_group()
+
+    def _start_group(self) -> None:
+        members = self._members()
+        self._group = None
+        for child in members:
+            if child.restart is not Restart.TEMPORARY:
+                child.rest(ChildState.WAITING)
+            elif child.state is not ChildState.WAITING:
+                self.on_child_gone(child)
+        self._start_next()
+
+    # Stopping.
+
+    def fail(self, why: str) -> None:
+        """Give up for a reason from outside."""
+        if self.state in {ChildState.STARTING, ChildState.RUNNING}:
+            self._guarded(self._give_up, why)
+
+    def _give_up(self, why: str) -> None:
+        self._cease()
+        self._failure = why
+        self.system.note_giving_up(self.name, why)
+        self._wind_up()
+
+    def _wind_up(self) -> None:
+        self._cease()
+        why = f"supervisor {self.name} did not stop within {self.shutdown:g} s"
+        action = partial(self._guarded, self.abandon, why)
+        self._deadline = self.system.control.set_timer(self.shutdown, action)
+        self._stop_next()
+
+    def _cease(self) -> None:
+        """Start and restart nothing from here on."""
+        self.state = ChildState.STOPPING
+        if self._group is not None:
+            self._group.timer.cancel()
+            self._group = None
+        for child in self.children.values():
+            if child.is_down:
+                child.rest(ChildState.STOPPED)
+
+    def _stop_next(self) -> None:
+        if self.state is ChildState.STOPPING and self.stop_children():
+            self._finish()
+
+    def stop_children(self) -> bool:
+        """Go on stopping the children; return whether all are down."""
+        return all_stopped(self.children.values())
+
+    def _finish(self) -> None:
+        if self._is_finishing:
+            return
+        self._is_finishing = True
+        if self._deadline is not None:
+            self._deadline.cancel()
+        reason = EndReason.FAILED if self._failure else EndReason.SHUTDOWN
+        ended = Ended(
+            name=self.name,
+            incarnation=self._lives,
+            reason=reason,
+            hook=Hook.CHILDREN if self._failure else None,
+            error=self._failure,
+        )
+        # As an event of its own: the parent may be in the middle of asking this one to stop.
+        self.system.control.post(partial(self.report_ended, ended))
+
+    # Its own exceptions take the same path as giving up.
+
+    def _later(self, event: Callable[[], None]) -> None:
+        self.system.control.post(partial(self._guarded, event))
+
+    def _guarded(self, event: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            event(*args, **kwargs)
+        except BaseException as error:  # noqa: BLE001  # rule: a supervisor's own failure is a failure
+            _log.error("supervisor failed", actor=self.name, exception=with_traceback(error))
+            self._collapse(one_line(error))
+
+    def _collapse(self, why: str) -> None:
+        """Give up; without order when an orderly stop is what failed."""
+        if self.state is not ChildState.STOPPING:
+            self._guarded(self._give_up, why)
+            return
+        self._failure = self._failure or why
+        for child in reversed(tuple(self.children.values())):
+            with suppress(BaseException):
+                child.abandon(why)
+        self._stop_next()
+
+
+class _Group:
+    """Children that are restarted together: those from index ``first`` on."""
+
+    __slots__ = ("first", "is_due", "is_stopping", "timer")
+
+    def __init__(self, first: int, timer: Timer) -> None:
+        self.first = first
+        self.timer = timer
+        self.is_stopping = True
+        self.is_due = False

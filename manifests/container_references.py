@@ -1,0 +1,47 @@
+"""Whether the containers exist whose resources a pod asks to be told.
+
+The API server takes a ``resourceFieldRef`` to a container that the pod does not have, and the pod
+then waits without end for a variable or a file that nobody can fill in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from manifests.fields import Place
+
+_CONTAINER_LISTS = ("initContainers", "containers")
+
+
+def warn_of_missing_containers(spec: Place) -> None:
+    """Warn of each ``containerName`` of ``spec`` that is the name of none of its containers."""
+    names = {container.get("name") for container in _containers(spec)}
+    for holder in _holders(spec):
+        if reference := holder.child("resourceFieldRef"):
+            # Without a name it is the container itself; in a volume that is refused elsewhere.
+            name = reference.get("containerName")
+            if name and name not in names:
+                reference.warn("is the name of no container of the pod", "containerName")
+
+
+def _containers(spec: Place) -> Iterator[Place]:
+    for name in _CONTAINER_LISTS:
+        yield from spec.each(name)
+
+
+def _holders(spec: Place) -> Iterator[Place]:
+    """Yield what can hold a ``resourceFieldRef``: variables and files of volumes."""
+    for container in _containers(spec):
+        for variable in container.each("env"):
+            if source := variable.child("valueFrom"):
+                yield source
+    for volume in spec.each("volumes"):
+        yield from _items(volume)
+        if projected := volume.child("projected"):
+            for source in projected.each("sources"):
+                yield from _items(source)
+
+
+def _items(holder: Place) -> Iterator[Place]:
+    if downward := holder.child("downwardAPI"):
+        yield from downward.each("items")

@@ -1,0 +1,67 @@
+"""Spans of time as Go writes them: ``20s``, ``1m30s``, ``1.5h``, ``300ms``, ``0``.
+
+Kubernetes' objects, configuration files and flags hold these. ``durationpy``, which the kubernetes client
+brings, reads days and years too and skips what it does not know between two units, so a file that a
+kubelet refuses would pass.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from messages.units import Seconds
+
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 10**3,
+    "\u00b5s": 10**3,  # micro sign
+    "\u03bcs": 10**3,  # Greek mu, which Go reads as well
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([a-z\u00b5\u03bc]+)")
+_LONGEST = 2**63 - 1
+"""Nanoseconds; Go counts them in 64 bits, which ends after 292 years."""
+
+
+def parse_duration(text: str) -> Seconds:
+    """Return the span that ``text`` names. Raises ``ValueError`` for what Go does not read either."""
+    negative = text.startswith("-")
+    unsigned = text[1:] if text.startswith(("-", "+")) else text
+    if unsigned == "0":
+        return Seconds(0.0)
+    nanoseconds = Decimal(0)
+    end = 0
+    for part in _PART.finditer(unsigned):
+        number, unit = part.groups()
+        if part.start() != end or unit not in _NANOSECONDS:
+            break
+        nanoseconds += Decimal(number) * _NANOSECONDS[unit]
+        end = part.end()
+    if end == 0 or end != len(unsigned) or nanoseconds > _LONGEST:
+        raise ValueError("should be a duration such as 20s, 1m30s or 300ms")
+    return Seconds(float(nanoseconds if not negative else -nanoseconds) / 10**9)
+
+
+def format_duration(span: Seconds) -> str:
+    """Return ``span`` as Go prints it: ``1m0s``, ``1.5s``, ``300ms``, ``0s``."""
+    nanoseconds = round(abs(span) * 10**9)
+    sign = "-" if span < 0 else ""
+    if nanoseconds < _NANOSECONDS["s"]:
+        return sign + _small(nanoseconds)
+    hours, rest = divmod(nanoseconds, _NANOSECONDS["h"])
+    minutes, rest = divmod(rest, _NANOSECONDS["m"])
+    leading = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{sign}{leading}{_decimal(rest, 's')}"
+
+
+def _small(nanoseconds: int) -> str:
+    unit = next((u for u in ("ms", "\u00b5s", "ns") if nanoseconds >= _NANOSECONDS[u]), "s")
+    return _decimal(nanoseconds, unit)
+
+
+def _decimal(nanoseconds: int, unit: str) -> str:
+    return f"{(Decimal(nanoseconds) / _NANOSECONDS[unit]).normalize():f}{unit}"

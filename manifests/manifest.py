@@ -1,0 +1,176 @@
+"""From the bytes of a manifest to a validated static pod, or to the reason why not.
+
+Reads top-down as the stages a manifest goes through: document, types and fields, defaults,
+identity, validation, references; each stage has modules of its own beside this one. Pure:
+the same bytes and rules give the same answer, and whatever the bytes are, there is an answer. The
+decisions are a kubelet's; where a kubelet says nothing, a warning does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from manifests.api_references import LOCAL, api_references
+from manifests.change_hooks import warn_of_change_hook
+from manifests.defaults import fill_defaults
+from manifests.document import Document, DocumentError
+from manifests.fields import Place
+from manifests.findings import Findings, quoted, reason
+from manifests.names import dns_label, dns_subdomain
+from manifests.reading import canonical_json, read_document
+from manifests.refusals import (
+    RefusalError,
+    sentences,
+    stop_on_problems,
+    stop_on_unknown_fields,
+)
+from manifests.schema import conform_pod
+from manifests.static_pods import (
+    DEFAULT_NAMESPACE,
+    make_static,
+    static_name,
+    validate_uid,
+    warn_of_node,
+    warn_of_priority,
+)
+from manifests.validate_pod import validate_pod
+from manifests.validate_volumes import refuse_unknown_volumes
+from messages.pods import CONFIG_MIRROR, Pod, SourceName
+from messages.sources import RejectReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestRules:
+    """What a manifest is judged by."""
+
+    node_name: str
+    """As the node is called; names get it in lower case."""
+    source: SourceName
+    """Which source reads it: pods of ``file`` tolerate every NoExecute taint, others do not."""
+    strict: bool = False
+    """Unknown fields are refused, not warned of."""
+    allow_references: bool = False
+    """Secrets and ConfigMaps may be referenced: local files answer for them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoded:
+    """A manifest that can be used: its pod, complete, and what its owner should know.
+
+    ``kubernetes.io/config.source`` and ``config.seen`` are not set: the merge of the sources does.
+    """
+
+    pod: Pod
+    warnings: tuple[str, ...]
+
+    @property
+    def described(self) -> Pod:
+        """What every usable file of a source has: the thing that it describes."""
+        return self.pod
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A manifest that cannot be used."""
+
+    code: RejectReason
+    reason: str
+    """One line with the path and line of the first few problems; no more than 1,000 characters."""
+    pod: str = ""
+    """``<namespace>/<name>`` of the pod, or other thing, that it would have; empty when that cannot be
+    told."""
+
+
+def decode_manifest(data: bytes, rules: ManifestRules) -> Decoded | Refused:
+    """Return the static pod that ``data`` describes, or why it describes none. Never raises."""
+    try:
+        document = read_document(data)
+    except DocumentError as error:
+        return Refused(code=error.code, reason=error.sentence)
+    return decode_document(document, rules)
+
+
+def decode_document(document: Document, rules: ManifestRules) -> Decoded | Refused:
+    """Return the static pod that a document describes, or why it describes none. Never raises."""
+    findings = Findings()
+    try:
+        _refuse_other_kinds(document.value, findings)
+        pod = _static_pod(document.value, rules, findings)
+    except DocumentError as error:
+        return Refused(code=error.code, reason=error.sentence)
+    except RefusalError as refusal:
+        return Refused(
+            code=refusal.code,
+            reason=reason(refusal.told, document.line),
+            pod=_claimed_name(document.value, rules),
+        )
+    return Decoded(pod=Pod.of(pod), warnings=sentences(findings, document))
+
+
+def _refuse_other_kinds(value: Any, findings: Findings) -> None:
+    if not isinstance(value, dict):
+        findings.problem((), "must be an object with apiVersion: v1 and kind: Pod")
+    elif (kind := value.get("kind")) in ("PodList", "List"):
+        findings.problem(("kind",), f"a file holds exactly one Pod, not a {kind}")
+    else:
+        for name, wanted in (("apiVersion", "v1"), ("kind", "Pod")):
+            if value.get(name) != wanted:
+                findings.problem((name,), f"must be {wanted}{_instead(value.get(name))}")
+    stop_on_problems(findings, RejectReason.NOT_A_POD)
+
+
+def _instead(value: Any) -> str:
+    return f", not {quoted(value)}" if value and isinstance(value, str) else ""
+
+
+def _static_pod(value: dict[str, Any], rules: ManifestRules, findings: Findings) -> dict[str, Any]:
+    """Return the complete pod; raises ``RefusalError`` at the first stage that finds problems."""
+    canonical = canonical_json(value)
+    pod = conform_pod(value, findings)
+    stop_on_problems(findings)
+    metadata = Place(pod.setdefault("metadata", {}), ("metadata",), findings)
+    spec = Place(pod.setdefault("spec", {}), ("spec",), findings)
+    _refuse_mirrors(metadata)
+    if rules.strict:
+        stop_on_unknown_fields(findings)
+    refuse_unknown_volumes(spec, findings)
+    # A name is needed before the node's is appended, which would make one of an empty one.
+    metadata.required("name")
+    stop_on_problems(findings)
+    fill_defaults(pod)
+    warn_of_node(spec, rules.node_name)
+    make_static(pod, canonical=canonical, node_name=rules.node_name, source=rules.source)
+    validate_pod(pod, findings)
+    validate_uid(metadata)
+    stop_on_problems(findings)
+    _refuse_references(spec, allowed=LOCAL if rules.allow_references else frozenset())
+    warn_of_priority(spec)
+    warn_of_change_hook(metadata, spec)
+    return pod
+
+
+def _refuse_mirrors(metadata: Place) -> None:
+    if CONFIG_MIRROR in metadata.get("annotations", {}):
+        text = "this is the mirror of a static pod, not a pod of its own"
+        metadata.wrong(text, "annotations", CONFIG_MIRROR)
+        stop_on_problems(metadata.findings, RejectReason.NOT_A_POD)
+
+
+def _refuse_references(spec: Place, *, allowed: frozenset[str]) -> None:
+    for resource, path in api_references(spec):
+        if resource not in allowed:
+            spec.findings.problem(path, f"static pods may not reference {resource}")
+            stop_on_problems(spec.findings, RejectReason.API_REFERENCE)
+
+
+def _claimed_name(value: Any, rules: ManifestRules) -> str:
+    """Return ``<namespace>/<name>`` where both are good names, else nothing."""
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(metadata, dict):
+        return ""
+    name, namespace = metadata.get("name"), metadata.get("namespace") or DEFAULT_NAMESPACE
+    if not isinstance(name, str) or not isinstance(namespace, str):
+        return ""
+    name = static_name(name, rules.node_name)
+    return "" if dns_subdomain(name) or dns_label(namespace) else f"{namespace}/{name}"

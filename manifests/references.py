@@ -1,0 +1,165 @@
+"""Which Secrets and ConfigMaps a pod names (rules R1 to R7), found by one walk over its JSON.
+
+The names are ones in the pod's own namespace. What a pod needs by detours is none of it (rule R4): the
+Secrets of its persistent volumes and service accounts, and tokens that are made for it. Lenient: fields
+of a wrong type name nothing. Whether an object of such a name can exist is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from messages.objects import ObjectKind
+from messages.pods import JsonObject
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Steps from the top of the pod's JSON: field names and list indices."""
+
+
+class Use(StrEnum):
+    """What a pod needs an object for."""
+
+    START = "start"
+    """Variables of a container, and files that it mounts by a path in their volume: they stay what they
+    were when it was started."""
+    VOLUME = "volume"
+    """Files of a volume, which change while the pod runs."""
+    MOUNT = "mount"
+    """Mounting a volume. None of its files has anything of it, and what is mounted stays so."""
+    PULL = "pull"
+    """Pulling images. A container that runs has no use for it any more."""
+
+
+class PodReference(NamedTuple):
+    """The field at ``path`` names an object."""
+
+    kind: ObjectKind
+    name: str
+    use: Use
+    path: Path
+
+
+_CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+
+_ENV_FROM = {"secretRef": ObjectKind.SECRET, "configMapRef": ObjectKind.CONFIG_MAP}
+_VALUE_FROM = {"secretKeyRef": ObjectKind.SECRET, "configMapKeyRef": ObjectKind.CONFIG_MAP}
+_PROJECTIONS = {"secret": ObjectKind.SECRET, "configMap": ObjectKind.CONFIG_MAP}
+
+_FILE_VOLUMES = {
+    "configMap": (ObjectKind.CONFIG_MAP, "name"),
+    "secret": (ObjectKind.SECRET, "secretName"),
+}
+"""Kinds of volume whose files are an object: what it is, and the field that names it."""
+
+_MOUNT_SECRETS = {
+    "azureFile": ("secretName",),
+    "cephfs": ("secretRef", "name"),
+    "cinder": ("secretRef", "name"),
+    "csi": ("nodePublishSecretRef", "name"),
+    "flexVolume": ("secretRef", "name"),
+    "iscsi": ("secretRef", "name"),
+    "rbd": ("secretRef", "name"),
+    "scaleIO": ("secretRef", "name"),
+    "storageos": ("secretRef", "name"),
+}
+"""Kinds of volume that are mounted with a Secret: the steps to the field that names it."""
+
+_VOLUME_KINDS = tuple(sorted({*_FILE_VOLUMES, *_MOUNT_SECRETS, "projected"}))
+"""Of a volume that is of several kinds, which no API server accepts, the first of these counts: the
+first in the alphabet (rule R7)."""
+
+
+class _Place(NamedTuple):
+    """A JSON object and where it stands. What is absent, or of a wrong type, is an empty one."""
+
+    value: JsonObject
+    path: Path
+
+    def child(self, name: str) -> _Place:
+        value = self.value.get(name)
+        return _Place(value if isinstance(value, Mapping) else {}, (*self.path, name))
+
+    def each(self, name: str) -> Iterator[_Place]:
+        values = self.value.get(name)
+        for index, value in enumerate(values if isinstance(values, list | tuple) else ()):
+            if isinstance(value, Mapping):
+                yield _Place(value, (*self.path, name, index))
+
+    def named(self, kind: ObjectKind, use: Use, field: str = "name") -> Iterator[PodReference]:
+        """Yield the reference in ``field``: an empty name is none."""
+        name = self.value.get(field)
+        if name and isinstance(name, str):
+            yield PodReference(kind, name, use, (*self.path, field))
+
+    def refer(self, fields: Mapping[str, ObjectKind], use: Use) -> Iterator[PodReference]:
+        """Yield the references that those of the ``fields`` hold which are there."""
+        for field, kind in fields.items():
+            if field in self.value:
+                yield from self.child(field).named(kind, use)
+
+
+def pod_references(document: JsonObject) -> Iterator[PodReference]:
+    """Yield every field of the pod's JSON that names a Secret or a ConfigMap. Never raises.
+
+    Always in one order: pull secrets; the containers that run first, the others, the ephemeral ones, each
+    with its ``envFrom`` before its ``env``; the volumes. An object that is named twice comes twice.
+    """
+    spec = _Place(document, ()).child("spec")
+    for secret in spec.each("imagePullSecrets"):
+        yield from secret.named(ObjectKind.SECRET, Use.PULL)
+    for containers in _CONTAINER_LISTS:
+        for container in spec.each(containers):
+            yield from _in_container(container)
+    parts = _mounted_in_parts(spec)
+    for volume in spec.each("volumes"):
+        files = Use.START if _name(volume) in parts else Use.VOLUME
+        yield from _in_volume(volume, files)
+
+
+def _mounted_in_parts(spec: _Place) -> frozenset[str]:
+    """Return the names of the volumes that containers mount, but none mounts as a whole.
+
+    A part is mounted when its container starts, and never changes under it; the volume itself does.
+    """
+    parts, wholes = set[str](), set[str]()
+    for containers in _CONTAINER_LISTS:
+        for container in spec.each(containers):
+            for mount in container.each("volumeMounts"):
+                is_part = mount.value.get("subPath") or mount.value.get("subPathExpr")
+                (parts if is_part else wholes).add(_name(mount))
+    return frozenset(parts - wholes - {""})
+
+
+def _name(place: _Place) -> str:
+    name = place.value.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _in_container(container: _Place) -> Iterator[PodReference]:
+    for origin in container.each("envFrom"):
+        yield from origin.refer(_ENV_FROM, Use.START)
+    for variable in container.each("env"):
+        yield from variable.child("valueFrom").refer(_VALUE_FROM, Use.START)
+
+
+def _in_volume(volume: _Place, files: Use) -> Iterator[PodReference]:
+    for kind in _VOLUME_KINDS:
+        if isinstance(volume.value.get(kind), Mapping):
+            return _in_source(kind, volume.child(kind), files)
+    return iter(())
+
+
+def _in_source(volume_kind: str, source: _Place, files: Use) -> Iterator[PodReference]:
+    if volume_kind == "projected":
+        for projection in source.each("sources"):
+            yield from projection.refer(_PROJECTIONS, files)
+    elif volume_kind in _FILE_VOLUMES:
+        kind, field = _FILE_VOLUMES[volume_kind]
+        yield from source.named(kind, files, field)
+    else:
+        *steps, field = _MOUNT_SECRETS[volume_kind]
+        for step in steps:
+            source = source.child(step)
+        yield from source.named(ObjectKind.SECRET, Use.MOUNT, field)

@@ -1,0 +1,40 @@
+"""How the judging of one document ends: with a refusal at some stage, or with warnings."""
+
+from __future__ import annotations
+
+from manifests.document import Document
+from manifests.findings import Findings, Told
+from messages.sources import RejectReason
+
+MAX_WARNINGS = 20
+"""Warnings of one manifest that are told one by one."""
+
+
+class RefusalError(Exception):
+    """Ends the judging of a document: what was found so far makes it unusable."""
+
+    def __init__(self, code: RejectReason, told: Told) -> None:
+        super().__init__(code)
+        self.code = code
+        self.told = told
+
+
+def stop_on_problems(findings: Findings, code: RejectReason = RejectReason.INVALID) -> None:
+    """Raise ``RefusalError`` with ``code`` if there are problems by now."""
+    if findings.problems.total:
+        raise RefusalError(code, findings.problems)
+
+
+def stop_on_unknown_fields(findings: Findings) -> None:
+    """Raise ``RefusalError`` if there are unknown fields: for those who asked to be strict."""
+    if findings.unknown.total:
+        raise RefusalError(RejectReason.UNKNOWN_FIELD, findings.unknown)
+
+
+def sentences(findings: Findings, document: Document) -> tuple[str, ...]:
+    """Return the first of the warnings as sentences, and how many more there are."""
+    everything = [*document.warnings, *findings.unknown.first, *findings.warnings.first]
+    total = len(document.warnings) + findings.unknown.total + findings.warnings.total
+    told = [finding.sentence(document.line) for finding in everything[:MAX_WARNINGS]]
+    more = total - len(told)
+    return (*told, f"and {more} more warnings") if more else tuple(told)

@@ -1,0 +1,124 @@
+"""What makes a pod of a manifest a static pod of one node: its names, UID and annotations.
+
+The UID is a digest of the user's own document and the node's name, of nothing else: neither
+defaults, nor the path of the file, nor the version of the agent change it, because a changed UID
+restarts the pod.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from manifests.fields import Place
+from manifests.findings import quoted
+from messages.pods import (
+    CONFIG_HASH,
+    CONFIG_SEEN,
+    CONFIG_SOURCE,
+    CONTENT_DIGEST,
+    FILE,
+    PodPhase,
+    SourceName,
+)
+
+Json = dict[str, Any]
+
+DEFAULT_NAMESPACE = "default"
+UID_LEN = 32
+"""Hex digits of a generated UID: 128 bits, as many as a UUID."""
+
+MAX_UID_BYTES = 255
+"""A UID names directories, so it is no longer than a file name may be."""
+
+_NO_EXECUTE: Json = {"operator": "Exists", "effect": "NoExecute"}
+
+_CRITICAL = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+
+
+def generated_uid(canonical: str, node_name: str) -> str:
+    """Return the UID of the pod that the document ``canonical`` describes on the node.
+
+    The digest is of a JSON array of both, so no document can pass for another one's node.
+    """
+    framed = f"[{canonical},{json.dumps(node_name, ensure_ascii=False)}]"
+    return hashlib.sha256(framed.encode()).hexdigest()[:UID_LEN]
+
+
+def content_digest(canonical: str) -> str:
+    """Return what changes whenever the document does, also where its UID is fixed."""
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def static_name(name: str, node_name: str) -> str:
+    """Return a name that is unique in the cluster (rule S7)."""
+    return f"{name}-{node_name.lower()}"
+
+
+def make_static(pod: Json, *, canonical: str, node_name: str, source: SourceName) -> None:
+    """Give ``pod``, in place, what a static pod of this node has (rules S6-S13)."""
+    metadata, spec = pod["metadata"], pod["spec"]
+    metadata["name"] = static_name(metadata["name"], node_name)
+    metadata["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
+    metadata["uid"] = metadata.get("uid") or generated_uid(canonical, node_name)
+    annotations = metadata.setdefault("annotations", {})
+    # Whoever merges the sources says where a pod comes from and since when (rule S14).
+    annotations.pop(CONFIG_SOURCE, None)
+    annotations.pop(CONFIG_SEEN, None)
+    annotations[CONFIG_HASH] = metadata["uid"]
+    annotations[CONTENT_DIGEST] = content_digest(canonical)
+    spec["nodeName"] = node_name
+    if source == FILE:
+        _tolerate_everything(spec)
+    pod.setdefault("status", {})["phase"] = PodPhase.PENDING.value
+
+
+def validate_uid(metadata: Place) -> None:
+    """Tell when the UID could not name a directory, which is what it is used for."""
+    uid: str = metadata.get("uid")
+    if "/" in uid or not uid.isprintable() or uid in {".", ".."}:
+        metadata.wrong("must have no '/' and no control characters", "uid")
+    if len(uid.encode()) > MAX_UID_BYTES:
+        metadata.wrong(f"must be no longer than {MAX_UID_BYTES} bytes", "uid")
+
+
+def warn_of_node(spec: Place, node_name: str) -> None:
+    """Warn when the manifest names another node: a static pod runs where its manifest is."""
+    named = spec.get("nodeName", "")
+    if named and named != node_name:
+        text = f"names another node, {quoted(named)}; the pod runs on {quoted(node_name)}"
+        spec.findings.warning((*spec.path, "nodeName"), text)
+
+
+def warn_of_priority(spec: Place) -> None:
+    """Warn of a priority that the API server will not accept in the pod's mirror (rule S19)."""
+    priority, name = spec.get("priority"), spec.get("priorityClassName", "")
+    if priority is None and not name:
+        return
+    if priority is None:
+        text = "is set without priority: the mirror of the pod may be refused"
+    elif not name:
+        text = "is set without priorityClassName: the mirror of the pod may be refused"
+    elif _CRITICAL.get(name) == priority:
+        return
+    else:
+        text = "is not the priority of this priorityClassName: the mirror of the pod may be refused"
+    field = "priorityClassName" if priority is None else "priority"
+    spec.findings.warning((*spec.path, field), text)
+
+
+def _tolerate_everything(spec: Json) -> None:
+    """Tolerate every NoExecute taint, once: a node's taints must not evict its own pods."""
+    tolerations: list[Json] = spec.setdefault("tolerations", [])
+    for index, toleration in enumerate(tolerations):
+        same = (
+            not toleration.get("key")
+            and not toleration.get("value")
+            and toleration.get("operator") == "Exists"
+            and toleration.get("effect") == "NoExecute"
+        )
+        if same:
+            tolerations[index] = dict(_NO_EXECUTE)
+            return
+    tolerations.append(dict(_NO_EXECUTE))

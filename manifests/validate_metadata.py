@@ -1,0 +1,49 @@
+"""What the API server would refuse in a pod's ``metadata``."""
+
+from __future__ import annotations
+
+from manifests.fields import Place
+from manifests.findings import quoted
+from manifests.names import dns_label, dns_subdomain, label_value, qualified_name
+
+MAX_ANNOTATION_BYTES = 256 * 1024
+"""Keys and values of all annotations together."""
+
+
+def validate_metadata(metadata: Place) -> None:
+    """Tell what is wrong with names, labels, annotations and owners."""
+    metadata.named("name", dns_subdomain)
+    metadata.named("namespace", dns_label)
+    metadata.obeys("generateName", _prefix)
+    metadata.within("generation", 0)
+    metadata.within("deletionGracePeriodSeconds", 0)
+    metadata.each_obeys("finalizers", qualified_name)
+    validate_labels(metadata, "labels")
+    _validate_annotations(metadata)
+    for owner in metadata.each("ownerReferences"):
+        owner.required("apiVersion", "kind", "name", "uid")
+
+
+def validate_labels(place: Place, name: str) -> None:
+    """Tell which keys and values of the map in the field ``name`` could be no label."""
+    for key, value in place.get(name, {}).items():
+        if complaint := qualified_name(key):
+            place.wrong(f"the key {complaint}", name, key)
+        if complaint := label_value(value):
+            place.wrong(complaint, name, key)
+
+
+def _validate_annotations(metadata: Place) -> None:
+    size = 0
+    for key, value in metadata.get("annotations", {}).items():
+        # Annotations may have upper-case prefixes, from before prefixes were DNS names.
+        if complaint := qualified_name(key.lower()):
+            metadata.wrong(f"the key {complaint}", "annotations", key)
+        size += len(key.encode()) + len(value.encode())
+    if size > MAX_ANNOTATION_BYTES:
+        metadata.wrong(f"must be no more than {MAX_ANNOTATION_BYTES} bytes in all", "annotations")
+
+
+def _prefix(text: str) -> str:
+    # What is generated follows the prefix, so it may end as no name may.
+    return dns_subdomain(f"{text}x") and f"must begin a DNS name, not {quoted(text)}"

@@ -1,0 +1,90 @@
+"""What the API server would refuse in probes, lifecycle hooks and their handlers."""
+
+from __future__ import annotations
+
+import re
+
+from manifests.fields import REQUIRED, Place
+from manifests.findings import quoted
+from manifests.names import header_name, port_name
+
+MAX_PORT = 65535
+
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_PROBE_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
+_HOOK_HANDLERS = ("exec", "httpGet", "tcpSocket", "sleep")
+_SIGNAL = re.compile(r"SIG[A-Z][A-Z0-9]*([+-][0-9]+)?")
+
+
+def validate_probes(container: Place) -> None:
+    """Tell what is wrong with the three probes of a container."""
+    for name in PROBES:
+        if probe := container.child(name):
+            _validate_probe(probe, name)
+
+
+def validate_lifecycle(lifecycle: Place, grace_period: int, os_name: str) -> None:
+    """Tell what is wrong with the hooks of a container and with its stop signal.
+
+    ``grace_period`` is the pod's, in seconds.
+    """
+    for name in ("postStart", "preStop"):
+        if hook := lifecycle.child(name):
+            _validate_handler(hook, _HOOK_HANDLERS)
+            if sleep := hook.child("sleep"):
+                sleep.within("seconds", 0, max(0, grace_period))
+    if lifecycle.has("stopSignal"):
+        if not _SIGNAL.fullmatch(lifecycle.get("stopSignal")):
+            lifecycle.wrong("must be the name of a signal, as SIGTERM", "stopSignal")
+        if not os_name:
+            lifecycle.wrong("needs spec.os.name", "stopSignal")
+
+
+def validate_port(place: Place, name: str = "port") -> None:
+    """Tell when the field ``name`` is neither the number nor the name of a port."""
+    port = place.get(name)
+    if port is None:
+        place.wrong(REQUIRED, name)
+    elif isinstance(port, int):
+        place.within(name, 1, MAX_PORT)
+    elif complaint := port_name(port):
+        place.wrong(complaint, name)
+
+
+def _validate_probe(probe: Place, name: str) -> None:
+    _validate_handler(probe, _PROBE_HANDLERS)
+    probe.within("initialDelaySeconds", 0)
+    for number in ("timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"):
+        probe.within(number, 1)
+    probe.within("terminationGracePeriodSeconds", 1)
+    if name == "readinessProbe":
+        if probe.has("terminationGracePeriodSeconds"):
+            text = "cannot be set for readiness: it ends nothing"
+            probe.wrong(text, "terminationGracePeriodSeconds")
+    elif probe.get("successThreshold") != 1:
+        probe.wrong("must be 1 for liveness and startup", "successThreshold")
+
+
+def _validate_handler(holder: Place, kinds: tuple[str, ...]) -> None:
+    kind = holder.only_one(kinds)
+    handler = holder.child(kind) if kind else None
+    if handler is None:
+        return
+    if kind == "exec":
+        handler.required("command")
+    elif kind == "httpGet":
+        _validate_http_get(handler)
+    elif kind == "tcpSocket":
+        validate_port(handler)
+    elif kind == "grpc":
+        handler.within("port", 1, MAX_PORT) if handler.has("port") else handler.wrong(
+            REQUIRED, "port"
+        )
+
+
+def _validate_http_get(action: Place) -> None:
+    validate_port(action)
+    if action.get("scheme") not in {"HTTP", "HTTPS"}:
+        action.wrong(f"must be HTTP or HTTPS, not {quoted(action.get('scheme'))}", "scheme")
+    for header in action.each("httpHeaders"):
+        header.named("name", header_name)

@@ -1,0 +1,114 @@
+"""What PodManager hears and tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from messages.changes import PodChange
+from messages.pods import FullName, Pod, PodUid, SourceName
+from messages.port import Port
+from messages.sources import SourceListed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodsAre:
+    """The served pods of one source, complete.
+
+    Told when a subscriber is new, for the first listing of each source in a life of PodManager, and for
+    the first that is not provisional.
+    A subscriber replaces what it knows of this source and of no other: absence means removal only
+    within a source that has listed. It keeps one pod for each UID: one that it knew of another
+    source is of this one from here on. After a crash of PodManager a pod that its source dropped is
+    still among them while another source, which has not listed yet, may tell it. May repeat.
+    """
+
+    source: SourceName
+    pods: tuple[Pod, ...]
+    is_provisional: bool = False
+    """The source has not seen yet what it lists from: nothing that cannot be undone may follow from
+    the absence of a pod that an earlier life of the agent knew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodsChanged:
+    """What one listing changed about the served pods; never empty.
+
+    Changes come in the order REMOVE, ADD, UPDATE, DELETE, RECONCILE, each UID at most once. A pod
+    names its source itself: one listing can reveal a pod of another source, or give a pod, by an
+    UPDATE, to another source that tells it too. Told once, and in order. The first listing of a source
+    has others' pods that went or changed hands told before its ``PodsAre``, and revealed ones after it.
+    """
+
+    source: SourceName
+    """Whose listing it was."""
+    changes: tuple[PodChange, ...]
+
+
+PodFact: TypeAlias = PodsAre | PodsChanged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscribe:
+    """Wants every ``PodFact`` from here on, preceded by a ``PodsAre`` for each source that listed.
+
+    A subscription outlives crashes on both sides. Repeats give the present state again; so that is
+    what a restarted subscriber does.
+    """
+
+    subscriber: Port[PodFact]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsubscribe:
+    """Wants no ``PodFact`` any more. Those that are under way may still arrive. May repeat."""
+
+    subscriber: Port[PodFact]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribePods:
+    """Asks for everything that PodManager knows. Answered by one ``PodsDescribed``."""
+
+    reply_to: Port[PodsDescribed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodsDescribed:
+    """Everything PodManager knows, at one moment."""
+
+    pods: tuple[Pod, ...]
+    """Static and API pods, shadowed ones too; no mirrors (rule P10)."""
+    mirrors: tuple[Pod, ...]
+    orphaned_mirrors: tuple[FullName, ...]
+    """Names that only mirrors have (rule P12)."""
+    mirror_to_static: Mapping[PodUid, PodUid]
+    """UID translations (rule P20)."""
+    shadowed: Mapping[PodUid, PodUid]
+    """Pods that are not served, and whom they wait behind."""
+    listed: frozenset[SourceName]
+    """Sources that have listed in this life of PodManager."""
+    static_pods: int
+    regular_pods: int
+    ephemeral_containers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribePod:
+    """Asks for the pod of a UID, or else of a full name. Answered by one ``PodDescribed``."""
+
+    reply_to: Port[PodDescribed]
+    uid: PodUid | None = None
+    full_name: FullName | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodDescribed:
+    """A pod, and the mirror pod that shows it; each None when there is none."""
+
+    pod: Pod | None
+    mirror: Pod | None
+
+
+PodManagerMessage: TypeAlias = SourceListed | Subscribe | Unsubscribe | DescribePods | DescribePod

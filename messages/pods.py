@@ -1,0 +1,114 @@
+"""Pods as values: what every room says when it says "pod".
+
+A ``Pod`` is a few derived fields over the decoded JSON. Nobody changes either: whoever wants another
+pod makes another document. Knows nothing of where a pod came from or what becomes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NewType, TypeAlias
+
+JsonObject: TypeAlias = Mapping[str, Any]
+"""A decoded JSON object. Shared between actors, so never written to after it was published."""
+
+PodUid = NewType("PodUid", str)
+"""``metadata.uid``: what makes a pod this pod. Static pods get theirs from their manifest."""
+
+FullName = NewType("FullName", str)
+"""``<name>_<namespace>``, the kubelet's key for "the same pod as a user sees it"."""
+
+SourceName = NewType("SourceName", str)
+"""Which source told of a pod: ``file``, ``http`` or ``api``; or of local objects."""
+
+FILE = SourceName("file")
+HTTP = SourceName("http")
+API = SourceName("api")
+LOCAL_FILES = SourceName("local-objects")
+
+CONFIG_SOURCE = "kubernetes.io/config.source"
+CONFIG_SEEN = "kubernetes.io/config.seen"
+CONFIG_HASH = "kubernetes.io/config.hash"
+CONFIG_MIRROR = "kubernetes.io/config.mirror"
+CONTENT_DIGEST = "actorlet/content-digest"
+"""Digest of a static pod's manifest: changes with the content even where the UID is fixed by the user."""
+
+
+class PodPhase(StrEnum):
+    """``status.phase``, by the API's words."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    UNKNOWN = "Unknown"
+
+
+TERMINAL_PHASES = frozenset({PodPhase.SUCCEEDED, PodPhase.FAILED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pod:
+    """One pod: its JSON, and the fields of it that indices and merges ask for all the time.
+
+    Two pods are equal when their documents are. The ``repr`` shows no content: environment values
+    and commands may hold what their owner would not want in a log.
+    """
+
+    document: JsonObject = field(repr=False, hash=False)
+    """The v1 Pod as decoded, with ``metadata`` and ``spec`` present."""
+    uid: PodUid
+    namespace: str = field(compare=False)
+    name: str = field(compare=False)
+    source: str = field(compare=False, default="")
+    """Value of ``kubernetes.io/config.source``; empty when the annotation is missing."""
+    is_mirror: bool = field(compare=False, default=False)
+    """Has the annotation ``kubernetes.io/config.mirror``, with any value, even an empty one."""
+    phase: str = field(compare=False, default="")
+    """``status.phase``, empty when there is none. A string, since a newer API may know more phases."""
+    is_deleting: bool = field(compare=False, default=False)
+    """``metadata.deletionTimestamp`` is set: graceful deletion has begun."""
+
+    @classmethod
+    def of(cls, document: JsonObject) -> Pod:
+        """Return the pod that ``document`` describes; missing fields count as empty."""
+        metadata = document.get("metadata") or {}
+        annotations = metadata.get("annotations") or {}
+        status = document.get("status") or {}
+        return cls(
+            document=document,
+            uid=PodUid(metadata.get("uid") or ""),
+            namespace=metadata.get("namespace") or "",
+            name=metadata.get("name") or "",
+            source=annotations.get(CONFIG_SOURCE, ""),
+            is_mirror=CONFIG_MIRROR in annotations,
+            phase=status.get("phase") or "",
+            is_deleting=bool(metadata.get("deletionTimestamp")),
+        )
+
+    @property
+    def full_name(self) -> FullName:
+        """``<name>_<namespace>``."""
+        return FullName(f"{self.name}_{self.namespace}")
+
+    @property
+    def display_name(self) -> str:
+        """``<namespace>/<name>``, as people and logs write it."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """The annotations, empty when there are none."""
+        return (self.document.get("metadata") or {}).get("annotations") or {}
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it comes from a source of this node's own: any named source but the API server."""
+        return self.source not in {"", API}
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether its phase is Succeeded or Failed: it runs nothing any more and needs nothing."""
+        return self.phase in TERMINAL_PHASES

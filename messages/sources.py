@@ -1,0 +1,160 @@
+"""What sources say: complete snapshots of pods, and a verdict for every manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from messages.pods import Pod, PodUid, SourceName
+from messages.port import Port
+from messages.units import Timestamp
+
+
+class Epoch(NamedTuple):
+    """Orders the snapshots of one source, also across restarts of the source actor.
+
+    ``incarnation`` counts the lives of the source actor and is never reset while the process lives;
+    ``sequence`` counts the snapshots of one life. Compared as a pair: the greater is the newer.
+    """
+
+    incarnation: int
+    sequence: int
+
+
+class Verdict(StrEnum):
+    """What became of one manifest."""
+
+    ACCEPTED = "accepted"
+    """Its pod is served as the manifest says."""
+    KEPT = "kept"
+    """The manifest cannot be used as it is; the pod of its last good content is still served."""
+    REJECTED = "rejected"
+    """The manifest cannot be used and has no good predecessor: it has no pod."""
+    SHADOWED = "shadowed"
+    """A good manifest, but another one owns its name or its UID: that one's pod is served."""
+    IGNORED = "ignored"
+    """Not a manifest by its name: a dotfile, or what an editor left behind."""
+
+
+class RejectReason(StrEnum):
+    """Why a manifest was refused, in one word for metrics; the sentence for people stands beside it."""
+
+    UNREADABLE = "unreadable"
+    """The file could not be read: permissions, an I/O error, a dangling link."""
+    NOT_A_FILE = "not_a_file"
+    """A directory, fifo, socket or device where a file belongs."""
+    TOO_LARGE = "too_large"
+    """10 MiB or more, or an alias bomb, or nested too deeply."""
+    EMPTY = "empty"
+    """No document at all."""
+    SYNTAX = "syntax"
+    """Not UTF-8, or neither YAML nor JSON."""
+    NOT_A_POD = "not_a_pod"
+    """A document of another kind or version, a PodList in a file, or a mirror pod."""
+    INVALID = "invalid"
+    """A pod that the API server would refuse."""
+    UNKNOWN_FIELD = "unknown_field"
+    """Unknown fields, where the agent was told to be strict about them."""
+    API_REFERENCE = "api_reference"
+    """A static pod that depends on an object of the API server."""
+    POISON = "poison"
+    """Taking it in has crashed the pod manager."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestVerdict:
+    """What became of one manifest, and why. ``path`` is the file's, or the URL and item's."""
+
+    path: str
+    verdict: Verdict
+    reason: str = ""
+    """A sentence for people; empty when the manifest was simply accepted."""
+    code: RejectReason | None = None
+    """Set for rejected and kept manifests."""
+    warnings: tuple[str, ...] = ()
+    pod: str = ""
+    """``<namespace>/<name>`` of the pod that it has, or would have; empty when that is unknown."""
+    uid: PodUid | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceListed:
+    """Everything that ``source`` wants to run, complete. Replaces whatever it listed before.
+
+    Repeats are harmless. Listings of one source coalesce: only the newest is handled. A pod that did
+    not change is the identical object in the next listing, so that a merge can skip it by identity.
+    """
+
+    source: SourceName
+    epoch: Epoch
+    pods: tuple[Pod, ...]
+    is_provisional: bool = False
+    """There was nothing to list from yet, which is taken as an empty listing: it holds up nobody, and
+    does not say that what an earlier life of the agent left behind is wanted no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPods:
+    """Asks a source to tell its present listing again; it does so once it has one. May repeat."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescan:
+    """Asks a source to look again at once instead of when its next look is due. May repeat."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodsJudged:
+    """PodManager's standing verdicts on the pods of one source, complete. Coalesced: newest wins.
+
+    A pod that is not named is served. Tells a source what it cannot know by itself: that a pod of
+    another source owns the name, or that a pod was put into quarantine.
+    """
+
+    source: SourceName
+    shadowed: Mapping[PodUid, str]
+    """Sentence for each pod that waits behind another claimant of its name."""
+    rejected: Mapping[PodUid, str]
+    """Sentence for each pod that is in quarantine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorsJudged:
+    """MirrorKeeper's standing word on the pods of one source, complete. Coalesced: newest wins.
+
+    The pods run: what is refused is only that the cluster shows them.
+    """
+
+    source: SourceName
+    refused: Mapping[PodUid, str]
+    """Sentence for each pod whose mirror the API server refuses."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeSource:
+    """Asks a source how it is. Answered by one ``SourceDescribed``."""
+
+    reply_to: Port[SourceDescribed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceDescribed:
+    """How a source is: the answer to ``DescribeSource``."""
+
+    name: SourceName
+    ready: bool
+    """It has listed at least once, be it provisionally."""
+    epoch: Epoch
+    last_listed: Timestamp | None
+    """When it last looked and could tell what it saw; None as long as it never could."""
+    rejected: Mapping[RejectReason, int]
+    """How many manifests were refused since the process began, by reason."""
+    error: str
+    """What keeps it from listing at present; empty when nothing does."""
+    manifests: tuple[ManifestVerdict, ...]
+
+
+SourceMessage: TypeAlias = ListPods | Rescan | PodsJudged | MirrorsJudged | DescribeSource
+"""What every source hears from others. Each has private messages beside these."""

@@ -1,0 +1,71 @@
+"""How the agent and its cluster get on, asked of the actors anew for each request."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from kernel import ActorSystem, Port, asking
+from messages.api import CallsDescribed, CallsMessage, DescribeCalls
+from messages.events import DescribeEvents, EventsDescribed, EventsMessage
+from messages.mirrors import DescribeMirrors, MirrorsDescribed
+from messages.units import Seconds
+from messages.watches import DescribeWatches, WatchesDescribed, WatchesMessage
+from server.answers import Unanswered, or_unanswered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterState:
+    """What those who deal with the API server say."""
+
+    calls: CallsDescribed | Unanswered
+    watches: WatchesDescribed | Unanswered
+    """Without those that are well."""
+    mirrors: MirrorsDescribed | Unanswered
+    events: EventsDescribed | Unanswered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterPorts:
+    """Whom to ask. There are none in a standalone agent."""
+
+    calls: Port[CallsMessage]
+    watches: Port[WatchesMessage]
+    mirrors: Port[DescribeMirrors]
+    events: Port[EventsMessage]
+
+    async def state(self, system: ActorSystem, within: Seconds) -> ClusterState:
+        """Return how everything is; who does not answer ``within`` so long is shown as that."""
+        calls, watches, mirrors, events = await asyncio.gather(
+            or_unanswered("api-calls", asking.ask(system, self.calls, _calls, within)),
+            or_unanswered("watches", asking.ask(system, self.watches, _failing_watches, within)),
+            or_unanswered("mirror-keeper", asking.ask(system, self.mirrors, _mirrors, within)),
+            or_unanswered("events", asking.ask(system, self.events, _events, within)),
+        )
+        return ClusterState(calls=calls, watches=watches, mirrors=mirrors, events=events)
+
+    async def described_watches(
+        self, system: ActorSystem, within: Seconds
+    ) -> WatchesDescribed | Unanswered:
+        """Return how each watch is."""
+        return await or_unanswered("watches", asking.ask(system, self.watches, _watches, within))
+
+
+def _calls(reply_to: Port[CallsDescribed]) -> DescribeCalls:
+    return DescribeCalls(reply_to=reply_to)
+
+
+def _watches(reply_to: Port[WatchesDescribed]) -> DescribeWatches:
+    return DescribeWatches(reply_to=reply_to)
+
+
+def _failing_watches(reply_to: Port[WatchesDescribed]) -> DescribeWatches:
+    return DescribeWatches(reply_to=reply_to, in_detail=False)
+
+
+def _mirrors(reply_to: Port[MirrorsDescribed]) -> DescribeMirrors:
+    return DescribeMirrors(reply_to=reply_to)
+
+
+def _events(reply_to: Port[EventsDescribed]) -> DescribeEvents:
+    return DescribeEvents(reply_to=reply_to)

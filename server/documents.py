@@ -1,0 +1,85 @@
+"""The JSON documents, with the field names of the outside contract. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from kernel import ActorDescription
+from messages.pod_manager import PodsDescribed
+from messages.pods import LOCAL_FILES, SourceName
+from messages.sources import ManifestVerdict, SourceDescribed
+from messages.units import Timestamp
+from server.answers import Unanswered
+
+
+def pod_list(described: PodsDescribed) -> dict[str, Any]:
+    """Return the v1 PodList of static and API pods, no mirrors, as a kubelet's ``/pods``."""
+    return {
+        "kind": "PodList",
+        "apiVersion": "v1",
+        "metadata": {},
+        "items": [pod.document for pod in described.pods],
+    }
+
+
+def sources(described: Iterable[SourceDescribed | Unanswered]) -> dict[str, Any]:
+    """Return what ``/sourcez`` answers: each source, and a verdict for each manifest."""
+    return {"sources": [_source(source) for source in described]}
+
+
+def _source(source: SourceDescribed | Unanswered) -> dict[str, Any]:
+    if isinstance(source, Unanswered):
+        return {
+            "name": source.name,
+            "ready": False,
+            "epoch": None,
+            "lastListed": None,
+            "error": source.reason,
+            "manifests": [],
+        }
+    return {
+        "name": source.name,
+        "ready": source.ready,
+        "epoch": list(source.epoch),
+        "lastListed": None if source.last_listed is None else rfc3339(source.last_listed),
+        "error": source.error,
+        "manifests": [_manifest(verdict, source.name) for verdict in source.manifests],
+    }
+
+
+def _manifest(verdict: ManifestVerdict, source: SourceName) -> dict[str, Any]:
+    return {
+        "path": verdict.path,
+        "verdict": verdict.verdict.value,
+        "reason": verdict.reason,
+        "warnings": list(verdict.warnings),
+        "object" if source == LOCAL_FILES else "pod": verdict.pod,
+        "uid": verdict.uid,
+    }
+
+
+def actors(tree: Iterable[ActorDescription]) -> dict[str, Any]:
+    """Return what ``/actorz`` answers: the tree, parents before their children."""
+    return {
+        "actors": [
+            {
+                "name": actor.name,
+                "parent": actor.parent,
+                "type": actor.type,
+                "state": actor.state,
+                "restarts": actor.restarts,
+                "mailbox": actor.mailbox,
+                "handled": actor.handled,
+                "lastError": actor.last_error,
+            }
+            for actor in tree
+        ]
+    }
+
+
+def rfc3339(moment: Timestamp) -> str:
+    """Return a moment as Kubernetes writes it, to the millisecond."""
+    text = datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")

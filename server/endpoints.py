@@ -1,0 +1,226 @@
+"""Which path answers what. Each request asks the actors anew: there is nothing in between to go stale."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import structlog
+from aiohttp import web
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from server import documents, health, metrics
+from server.answers import Unanswered
+from server.event_streams import EventStreams
+from server.object_pages import watchz
+from server.serving import KEPT
+from server.state import Surroundings
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+T = TypeVar("T")
+
+_log = structlog.get_logger("http-server")
+
+
+class Endpoints:
+    """The handlers, for one agent."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._of = surroundings
+        self._streams = EventStreams(surroundings)
+
+    def health_application(self) -> web.Application:
+        """Return what the healthz port serves."""
+        return _application(self._health_routes())
+
+    def application(self) -> web.Application:
+        """Return what the read-only port serves."""
+        routes = {
+            "/": self.index,
+            "/pods": self.pods,
+            "/metrics": self.metrics,
+            "/configz": self.configz,
+            "/sourcez": self.sourcez,
+            "/actorz": self.actorz,
+            "/watchz": self.watchz,
+            "/events": self._streams.stream,
+        }
+        application = _application(self._health_routes() | routes)
+        application[KEPT] = self._streams.connections
+        application.on_shutdown.append(self._streams.close)
+        if self._of.chaos:
+            application.router.add_post("/debug/actors/{name:.+}/crash", self.crash)
+        return application
+
+    def _health_routes(self) -> dict[str, Handler]:
+        return {
+            "/healthz": self.healthz,
+            "/livez": self.livez,
+            "/healthz/ping": self.ping,
+            "/readyz": self.readyz,
+            "/readyz/{source}": self.readyz_of_source,
+        }
+
+    async def index(self, request: web.Request) -> web.Response:
+        """List the paths there are."""
+        resources = request.app.router.resources()
+        return web.json_response({"paths": sorted({each.canonical for each in resources})})
+
+    async def ping(self, _request: web.Request) -> web.Response:
+        """Say that somebody is there."""
+        return web.Response(text="ok")
+
+    async def healthz(self, request: web.Request) -> web.Response:
+        """Say whether the agent's loops are well."""
+        return await self._health(request, "healthz")
+
+    async def livez(self, request: web.Request) -> web.Response:
+        """Say the same by its newer name."""
+        return await self._health(request, "livez")
+
+    async def _health(self, request: web.Request, name: str) -> web.Response:
+        answer, tree = await asyncio.gather(self._of.sign_of_life(), self._of.summary())
+        checks = [health.answers("pod-manager", answer), health.answers("tree", tree)]
+        shown = []
+        if not isinstance(tree, Unanswered):
+            checks += health.loops(tree)
+            shown = health.members(tree)
+        ok = all(check.ok for check in checks)
+        return _report(request, checks + shown, name, ok=ok)
+
+    async def readyz(self, request: web.Request) -> web.Response:
+        """Say whether any source has listed, and how each is."""
+        checks = health.readiness(await self._of.all_sources(), self._of.system.clock.wall())
+        ok = health.is_ready(checks)
+        if not _is_one_word(request, ok=ok):
+            # The API server is shown, and makes nobody unready: static pods do without it.
+            cluster = await self._of.cluster_state()
+            checks += [health.api_server(cluster)] if cluster else []
+        return _report(request, checks, "readyz", ok=ok)
+
+    async def readyz_of_source(self, request: web.Request) -> web.Response:
+        """Say whether one source has listed."""
+        asked = request.match_info["source"]
+        name = next((source for source in self._of.sources if source == asked), None)
+        if name is None:
+            raise web.HTTPNotFound(text="there is no such source")
+        checks = health.readiness([await self._of.source(name)], self._of.system.clock.wall())
+        return _report(request, checks, "readyz", ok=all(check.ok for check in checks))
+
+    async def pods(self, _request: web.Request) -> web.Response:
+        """Return the pods that this node should have."""
+        return web.json_response(documents.pod_list(_answered(await self._of.pods())))
+
+    async def configz(self, _request: web.Request) -> web.Response:
+        """Return the configuration in effect."""
+        return web.json_response(self._of.configuration)
+
+    async def sourcez(self, _request: web.Request) -> web.Response:
+        """Return what became of every manifest."""
+        return web.json_response(documents.sources(await self._of.all_sources()))
+
+    async def actorz(self, _request: web.Request) -> web.Response:
+        """Return the tree of actors."""
+        return web.json_response(documents.actors(_answered(await self._of.tree())))
+
+    async def watchz(self, _request: web.Request) -> web.Response:
+        """Return how each Secret and ConfigMap is held."""
+        kinds, watches = await asyncio.gather(
+            self._of.all_objects(in_detail=True), self._of.watches()
+        )
+        now = self._of.system.clock.wall()
+        pieces = watchz([_answered(kind) for kind in kinds], watches, now)
+        return web.json_response(text=await _joined(pieces))
+
+    async def metrics(self, _request: web.Request) -> web.Response:
+        """Return the metrics; those of somebody who does not answer are missing."""
+        pods, sources, tree, cluster, objects, feed = await asyncio.gather(
+            self._of.pods(),
+            self._of.all_sources(),
+            self._of.summary(),
+            self._of.cluster_state(),
+            self._of.all_objects(in_detail=False),
+            self._of.feed_state(),
+        )
+        telemetry = self._of.system.telemetry
+        measured = metrics.Measured(
+            node_name=self._of.node_name,
+            pods=pods,
+            sources=sources,
+            tree=tree,
+            roles=telemetry.statistics(),
+            dead_letters=telemetry.dead_letters(),
+            cluster=cluster,
+            objects=objects,
+            feed=feed,
+        )
+        return web.Response(
+            body=metrics.exposition(measured), headers={"Content-Type": CONTENT_TYPE_LATEST}
+        )
+
+    async def crash(self, request: web.Request) -> web.Response:
+        """Make an actor fail."""
+        if "Origin" in request.headers:
+            # Sent by browsers: a page that somebody visits must not crash the agent of this machine.
+            raise web.HTTPForbidden(text="not from a browser")
+        name = request.match_info["name"]
+        if not _answered(await self._of.crash(name)):
+            raise web.HTTPNotFound(text="there is no such actor")
+        return web.json_response({"crashed": name}, status=202)
+
+
+def _application(routes: Mapping[str, Handler]) -> web.Application:
+    application = web.Application(middlewares=[_errors_as_json])
+    for path, handler in routes.items():
+        application.router.add_get(path, handler)
+    return application
+
+
+def _answered(answer: T | Unanswered) -> T:
+    if isinstance(answer, Unanswered):
+        raise web.HTTPServiceUnavailable(text=f"{answer.name}: {answer.reason}")
+    return answer
+
+
+def _report(
+    request: web.Request, checks: list[health.Check], name: str, *, ok: bool
+) -> web.Response:
+    if _is_one_word(request, ok=ok):
+        return web.Response(text="ok")
+    return web.Response(text=health.report(checks, name, ok=ok), status=200 if ok else 500)
+
+
+def _is_one_word(request: web.Request, *, ok: bool) -> bool:
+    """Whether nobody wants to know more than that all is well."""
+    return ok and "verbose" not in request.query
+
+
+async def _joined(pieces: Iterable[str]) -> str:
+    """Return the whole text, made with time for others between two pieces."""
+    text: list[str] = []
+    for piece in pieces:
+        text.append(piece)
+        await asyncio.sleep(0)
+    return "".join(text)
+
+
+@web.middleware
+async def _errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer failures in the shape of everything else, and never with a traceback."""
+    try:
+        return await handler(request)
+    except web.HTTPException as error:
+        allow = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}
+        return _error(error.status, error.text or error.reason, allow)
+    except Exception:  # noqa: BLE001  # a bug in here: the tree is well, so nobody is restarted for it
+        _log.exception("request failed", path=request.path)
+        return _error(500, "internal error, see the log", {})
+
+
+def _error(status: int, text: str, headers: Mapping[str, str]) -> web.Response:
+    body: dict[str, Any] = {"error": text, "code": status}
+    return web.Response(
+        text=json.dumps(body), status=status, content_type="application/json", headers=headers
+    )

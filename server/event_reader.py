@@ -1,0 +1,116 @@
+"""One reader of ``/events``: what it was told and has not been sent yet.
+
+The feed tells on its own thread and never waits; the loop takes on its. Both sides count bytes, each
+only its own, so that no lock is needed. A queue is a piece of the one stream that all readers are told,
+and shares its bytes: however many are slow, they hold little more than one of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from typing_extensions import override
+
+from actors.events.event_lines import comment
+from messages.event_feed import DetachReader, Told
+from messages.port import Port
+from messages.units import Seconds
+
+MOST_WAITING: Final = 4 * 2**20
+"""Bytes, about 20,000 events: so many may come at once when all of a large node changes. Who has more
+in front of it when the next come does not keep up."""
+CHUNK: Final = 2**16
+"""Bytes to send at once, a little more or less."""
+
+ALIVE: Final = comment("nothing to tell")
+SLOW: Final = comment(
+    "dropped: you do not keep up with what happens; ask for what there is, and come back"
+)
+
+
+class EventReader(Port[Told]):
+    """A queue between the feed and one connection, of the loop that makes it.
+
+    Ends once: by ``end``, or when it is told more than it may hold. Whoever takes from it hears of that
+    by ``ended``.
+    """
+
+    def __init__(self, feed: Port[DetachReader], keep_alive: Seconds) -> None:
+        self._feed = feed
+        self._keep_alive = keep_alive
+        self._loop = asyncio.get_running_loop()
+        self._queue: deque[bytes] = deque()
+        self._told_bytes = 0
+        self._taken_bytes = 0
+        self._something = asyncio.Event()
+        self._is_waking = False
+        self._is_over = False
+        self.ended: asyncio.Future[bytes] = self._loop.create_future()
+        """The last words, once it is over."""
+
+    @override
+    def tell(self, message: Told, /) -> None:
+        """Keep what happened until the loop takes it. Runs on the feed's thread."""
+        if self._is_over:
+            # The feed crashed over hearing so, or has not come to it yet.
+            self._feed.tell(DetachReader(reader=self))
+        elif self._told_bytes - self._taken_bytes > MOST_WAITING:
+            self._is_over = True
+            self._feed.tell(DetachReader(reader=self, was_slow=True))
+            self._call_loop(lambda: self._finish(SLOW))
+        else:
+            self._queue.append(message.text)
+            self._told_bytes += len(message.text)
+            self._wake()
+
+    async def take(self) -> bytes:
+        """Return what was told since, or a comment when that is nothing for so long; empty at the end."""
+        while not (chunk := self._next_chunk()) and not self.ended.done():
+            try:
+                async with asyncio.timeout(self._keep_alive):
+                    await self._something.wait()
+            except TimeoutError:
+                return ALIVE
+        return chunk
+
+    def end(self, last_words: bytes) -> None:
+        """Want nothing more. May repeat."""
+        self._is_over = True
+        self._feed.tell(DetachReader(reader=self))
+        self._finish(last_words)
+
+    def _next_chunk(self) -> bytes:
+        chunk: list[bytes] = []
+        size = 0
+        while self._queue and size < CHUNK:
+            chunk.append(self._queue.popleft())
+            size += len(chunk[-1])
+        self._taken_bytes += size
+        if not self._queue:
+            self._something.clear()
+        return b"".join(chunk)
+
+    def _wake(self) -> None:
+        # Once for whatever is told until the loop comes to it.
+        if not self._is_waking:
+            self._is_waking = True
+            self._call_loop(self._woken)
+
+    def _woken(self) -> None:
+        self._is_waking = False  # before it looks: what is told from here on wakes it again
+        self._something.set()
+
+    def _finish(self, last_words: bytes) -> None:
+        self._queue.clear()
+        self._something.set()
+        if not self.ended.done():
+            self.ended.set_result(last_words)
+
+    def _call_loop(self, what: Callable[[], None]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(what)
+        except RuntimeError:  # the loop is closed, and with it the connection
+            self._is_over = True

@@ -1,0 +1,169 @@
+"""Health, in the words of Kubernetes' own health endpoints: ``[+]name ok``, ``[-]name failed: ...``. Pure.
+
+*Healthy* is about the agent's loops: the tree answers, PodManager answers, and no actor failed so
+often that it is only tried at long intervals. Those that come and go, one for each Secret say, are one
+loop together, which fails when most of them do: nobody restarts the agent for one bad object. *Ready*
+is about sources, each by itself: one that is dead makes nobody else unready.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kernel import ActorDescription, CrowdSummary, TreeSummary
+from messages.api import CallsDescribed
+from messages.pods import LOCAL_FILES
+from messages.sources import SourceDescribed
+from messages.units import Timestamp
+from messages.watches import WatchDescribed
+from server.answers import Unanswered
+from server.cluster_state import ClusterState
+
+_SOURCE = "source/"
+
+_MOST_ERRORS = 5
+"""That are shown. Thousands of watches fail for a few reasons, of which each is shown once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that is well or not."""
+
+    name: str
+    ok: bool
+    text: str = ""
+
+
+def answers(name: str, answer: object) -> Check:
+    """Return a check for whether somebody who was asked did answer."""
+    reason = answer.reason if isinstance(answer, Unanswered) else ""
+    return Check(name=f"{name}/answers", ok=not reason, text=reason)
+
+
+def loops(tree: TreeSummary) -> list[Check]:
+    """Return a check for each loop. One that is being restarted is well: that is what restarts are for."""
+    return [
+        *(_actor(actor) for actor in tree.loops),
+        *(_crowd(crowd) for crowd in tree.crowds if crowd.states),
+    ]
+
+
+def members(tree: TreeSummary) -> list[Check]:
+    """Return a check for some who come and go and do not run: to be shown, they make nobody unwell."""
+    return [_actor(actor) for crowd in tree.crowds for actor in crowd.not_running]
+
+
+def _actor(actor: ActorDescription) -> Check:
+    return Check(name=actor.name, ok=actor.state != "failed", text=_text(actor))
+
+
+def _crowd(crowd: CrowdSummary) -> Check:
+    counts = (f"{count:,} {state}" for state, count in crowd.states.items())
+    return Check(name=crowd.name, ok=not crowd.is_failing, text=", ".join(counts))
+
+
+def _text(actor: ActorDescription) -> str:
+    if actor.state == "running":
+        return ""
+    return f"{actor.state}: {actor.last_error}" if actor.last_error else actor.state
+
+
+def readiness(sources: Iterable[SourceDescribed | Unanswered], now: Timestamp) -> list[Check]:
+    """Return a check for each source: has it listed, and how long ago did it look."""
+    return [_readiness(source, now) for source in sources]
+
+
+def _readiness(source: SourceDescribed | Unanswered, now: Timestamp) -> Check:
+    name = _SOURCE + source.name
+    if isinstance(source, Unanswered):
+        return Check(name=name, ok=False, text=source.reason)
+    if source.last_listed is not None:
+        seen = f"seen {max(0.0, now - source.last_listed):.1f} s ago"
+    else:
+        seen = "" if source.ready else "not seen yet"
+    text = ", ".join(filter(None, (seen, source.error)))
+    return Check(name=name, ok=source.ready, text=text)
+
+
+def api_server(state: ClusterState) -> Check:
+    """Return a check for how we get on with the API server: which it is, as whom, and what is wrong.
+
+    Credentials that cannot be read again are said, and nothing fails for it while the last are good.
+    """
+    errors = _grouped(_errors(state))
+    shown, left = errors[:_MOST_ERRORS], len(errors) - _MOST_ERRORS
+    shown += [f"and {left:,} more reasons"] if left > 0 else []
+    if not isinstance(state.calls, Unanswered):
+        shown = shown or _whom(state.calls)
+        trouble = state.calls.credentials_trouble
+        if trouble and not any(trouble in text for text in shown):
+            shown.append(f"credentials cannot be read again: {trouble}")
+    return Check(name="api-server", ok=not errors, text="; ".join(shown))
+
+
+def _whom(calls: CallsDescribed) -> list[str]:
+    return [f"{calls.server} as {calls.user}"] if calls.server else []
+
+
+def _errors(state: ClusterState) -> Iterator[tuple[str, str]]:
+    """Give each thing that is wrong: by what it is grouped, and its sentence."""
+    for silent in (state.calls, state.watches):
+        if isinstance(silent, Unanswered):
+            yield silent.reason, silent.reason
+    if not isinstance(state.calls, Unanswered):
+        yield from ((_reason_of_call(trouble), trouble) for trouble in state.calls.troubles)
+    if not isinstance(state.watches, Unanswered):
+        failing = (watch for watch in state.watches.watches if watch.error)
+        yield from ((_reason_of_watch(watch), watch.error) for watch in failing)
+
+
+def _reason_of_call(trouble: str) -> str:
+    """Return why calls fail. What is forbidden is of each kind of call by itself."""
+    reason = _reason(trouble)
+    return trouble if reason.startswith("forbidden") else reason
+
+
+def _reason_of_watch(watch: WatchDescribed) -> str:
+    """Return why a watch fails, without the name of what it is of: that is another one for each object."""
+    name = watch.target.field_selector.rpartition("=")[2]
+    return _reason(watch.error).replace(f'"{name}"', "")
+
+
+def _reason(sentence: str) -> str:
+    """Return the part behind ``cannot <what> at <server> as <user>: ``, as ``ApiFailure`` has it."""
+    return sentence.partition(": ")[2] or sentence
+
+
+def _grouped(errors: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the first sentence of each group, with how many more there are."""
+    first: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for reason, sentence in errors:
+        first.setdefault(reason, sentence)
+        counts[reason] += 1
+    return [
+        f"{sentence} (and {counts[reason] - 1:,} more)" if counts[reason] > 1 else sentence
+        for reason, sentence in first.items()
+    ]
+
+
+def is_ready(checks: Sequence[Check]) -> bool:
+    """Return whether the agent serves anything: a source has listed, or there is none to wait for.
+
+    Local objects are nothing by themselves: they count where there is no source of pods.
+    """
+    of_pods = [check for check in checks if check.name != _SOURCE + LOCAL_FILES]
+    return not checks or any(check.ok for check in of_pods or checks)
+
+
+def report(checks: Iterable[Check], name: str, *, ok: bool) -> str:
+    """Return the text of a ``?verbose`` answer, or of one that is not well."""
+    lines = [f"[{'+' if check.ok else '-'}]{check.name} {_verdict(check)}" for check in checks]
+    return "\n".join([*lines, f"{name} check {'passed' if ok else 'failed'}", ""])
+
+
+def _verdict(check: Check) -> str:
+    word = "ok" if check.ok else "failed"
+    return f"{word}: {check.text}" if check.text else word

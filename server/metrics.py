@@ -1,0 +1,217 @@
+"""Metrics, made at the moment they are asked for, from what the actors say of themselves. Pure.
+
+Nothing is counted along the way: a gauge that is derived from the state cannot drift from it. Names
+are the kubelet's where it has one, and begin with ``actorlet_`` where it has none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+from prometheus_client.core import HistogramMetricFamily, Metric
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
+from typing_extensions import override
+
+from kernel import SECONDS_BUCKETS, RoleStatistics, TreeSummary
+from messages.event_feed import FeedDescribed
+from messages.objects import ObjectsDescribed
+from messages.pod_manager import PodsDescribed
+from messages.pods import Pod
+from messages.sources import SourceDescribed, Verdict
+from server.answers import Unanswered
+from server.cluster_metrics import cluster_metrics
+from server.cluster_state import ClusterState
+from server.families import counter, gauge
+from server.object_metrics import feed_metrics, object_metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Everything that metrics are made of."""
+
+    node_name: str
+    pods: PodsDescribed | Unanswered
+    sources: Sequence[SourceDescribed | Unanswered]
+    tree: TreeSummary | Unanswered
+    roles: tuple[RoleStatistics, ...]
+    dead_letters: Mapping[tuple[str, str], int]
+    objects: Sequence[ObjectsDescribed | Unanswered]
+    feed: FeedDescribed | Unanswered
+    cluster: ClusterState | None = None
+    """None for a standalone agent."""
+
+
+class _Once(Collector):
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = tuple(families)
+
+    @override
+    def collect(self) -> Iterable[Metric]:
+        return self._families
+
+
+def exposition(measured: Measured) -> bytes:
+    """Return the metrics in Prometheus' text format, those of the process included."""
+    registry = CollectorRegistry()
+    registry.register(
+        _Once(
+            [
+                *_node(measured.node_name),
+                *_pods(measured.pods),
+                *_sources(measured.sources),
+                *_tree(measured.tree),
+                *_roles(measured.roles),
+                *_dead_letters(measured.dead_letters),
+                *object_metrics(measured.objects),
+                *feed_metrics(measured.feed),
+                *(cluster_metrics(measured.cluster) if measured.cluster else ()),
+            ]
+        )
+    )
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    GCCollector(registry=registry)
+    return generate_latest(registry)
+
+
+def _node(name: str) -> Iterable[Metric]:
+    yield gauge("kubelet_node_name", "The node's name. Always 1.", ("node",), {(name,): 1})
+
+
+def _pods(pods: PodsDescribed | Unanswered) -> Iterable[Metric]:
+    if isinstance(pods, Unanswered):
+        return
+    active = [pod for pod in pods.pods if not pod.is_terminal]
+    # The kubelet's label values: "true" for static pods and nothing for the others.
+    desired = {("",): pods.regular_pods, ("true",): pods.static_pods}
+    yield gauge("kubelet_desired_pods", "Pods that this node should have.", ("static",), desired)
+    yield gauge(
+        "kubelet_active_pods", "Of these, pods not yet terminal.", ("static",), _by_static(active)
+    )
+    yield gauge("kubelet_mirror_pods", "Mirror pods known.", (), {(): len(pods.mirrors)})
+    yield gauge(
+        "kubelet_managed_ephemeral_containers",
+        "Ephemeral containers of the pods that this node should have.",
+        (),
+        {(): pods.ephemeral_containers},
+    )
+    yield gauge(
+        "actorlet_shadowed_pods",
+        "Pods that wait behind another of their name or UID.",
+        (),
+        {(): len(pods.shadowed)},
+    )
+
+
+def _by_static(pods: Iterable[Pod]) -> dict[tuple[str, ...], float]:
+    counted = Counter("true" if pod.is_static else "" for pod in pods)
+    return {(static,): counted[static] for static in ("", "true")}
+
+
+def _sources(sources: Iterable[SourceDescribed | Unanswered]) -> Iterable[Metric]:
+    described = [source for source in sources if isinstance(source, SourceDescribed)]
+    ready = {source.name for source in described if source.ready}
+    yield gauge(
+        "actorlet_source_ready",
+        "1 when the source has listed.",
+        ("source",),
+        {(source.name,): float(source.name in ready) for source in sources},
+    )
+    yield gauge(
+        "actorlet_source_last_listed_timestamp_seconds",
+        "When the source could last tell what it saw.",
+        ("source",),
+        {
+            (source.name,): source.last_listed
+            for source in described
+            if source.last_listed is not None
+        },
+    )
+    verdicts = {
+        (source.name, verdict.value): float(
+            sum(manifest.verdict is verdict for manifest in source.manifests)
+        )
+        for source in described
+        for verdict in Verdict
+    }
+    yield gauge(
+        "actorlet_manifest_verdicts",
+        "Manifests by what became of them.",
+        ("source", "verdict"),
+        verdicts,
+    )
+    rejected = {
+        (source.name, reason.value): float(count)
+        for source in described
+        for reason, count in source.rejected.items()
+    }
+    yield counter(
+        "actorlet_manifest_rejected",
+        "Refusals of manifests, kept ones included.",
+        ("source", "reason"),
+        rejected,
+    )
+
+
+def _tree(tree: TreeSummary | Unanswered) -> Iterable[Metric]:
+    if isinstance(tree, Unanswered):
+        return
+    waiting: Counter[tuple[str, ...]] = Counter()
+    states: Counter[tuple[str, ...]] = Counter()
+    for actor in tree.loops:
+        role = _role(actor.name)
+        waiting[role,] += actor.mailbox
+        states[role, actor.state] += 1
+    for crowd in tree.crowds:
+        # Their names begin with their supervisor's.
+        role = _role(crowd.supervisor)
+        waiting[role,] += crowd.mailbox
+        states.update({(role, state): count for state, count in crowd.states.items()})
+    yield gauge("actorlet_actors", "Actors by role and state.", ("actor", "state"), states)
+    yield gauge("actorlet_mailbox_depth", "Messages that wait.", ("actor",), waiting)
+
+
+def _role(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def _roles(roles: Sequence[RoleStatistics]) -> Iterable[Metric]:
+    yield counter(
+        "actorlet_messages_handled",
+        "Messages handled.",
+        ("actor",),
+        {(role.role,): role.handled for role in roles},
+    )
+    restarts = {
+        (role.role, reason): float(count)
+        for role in roles
+        for reason, count in role.restarts.items()
+    }
+    yield counter(
+        "actorlet_actor_restarts",
+        "Restarts by what ended the life before.",
+        ("actor", "reason"),
+        restarts,
+    )
+    yield _seconds(roles)
+
+
+def _dead_letters(counts: Mapping[tuple[str, str], int]) -> Iterable[Metric]:
+    dead = {key: float(count) for key, count in counts.items()}
+    yield counter("actorlet_dead_letters", "Messages that nobody read.", ("actor", "reason"), dead)
+
+
+def _seconds(roles: Iterable[RoleStatistics]) -> HistogramMetricFamily:
+    family = HistogramMetricFamily(
+        "actorlet_message_seconds", "Time to handle one message.", labels=("actor",)
+    )
+    bounds = [*(f"{bound:g}" for bound in SECONDS_BUCKETS), "+Inf"]
+    for role in roles:
+        buckets = list(zip(bounds, accumulate(role.buckets), strict=True))
+        family.add_metric((role.role,), buckets, sum_value=role.seconds)
+    return family

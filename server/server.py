@@ -1,0 +1,75 @@
+"""The actor that listens. The sockets are not its own: they outlive it, so that no crash loses a port."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from typing_extensions import override
+
+from kernel import Actor, Key
+from server.endpoints import Endpoints
+from server.serving import Serving
+from server.state import Surroundings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingEnded:
+    """The loop ended by itself."""
+
+    error: str
+
+
+HttpServerMessage: TypeAlias = ServingEnded
+
+HTTP_SERVER: Key[HttpServerMessage] = Key("http-server")
+
+
+class ServingError(Exception):
+    """The endpoints could not be served, or not any longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listeners:
+    """Listening sockets, bound before any actor started; empty where a port is off."""
+
+    read_only: Sequence[socket.socket]
+    healthz: Sequence[socket.socket]
+
+
+class HttpServer(Actor[HttpServerMessage]):
+    """Serves the endpoints on sockets that it is given.
+
+    Owns: an asyncio loop on a thread of its own, and what runs there; nothing while both ports are off.
+    Hears: ``ServingEnded`` from that thread.
+    Tells: the event feed when a reader ends; its handlers ask everybody else, as somebody from outside.
+    Fails when: the loop cannot start, or ends by itself.
+
+    While it is restarted the kernel queues new connections on the sockets, and they are answered
+    by its next life. A connection that it has accepted, and not answered when it fails, is cut.
+    """
+
+    def __init__(self, surroundings: Surroundings, listeners: Listeners) -> None:
+        self._surroundings = surroundings
+        self._listeners = listeners
+
+    @override
+    def started(self) -> None:
+        endpoints = Endpoints(self._surroundings)
+        served = [
+            (endpoints.application, self._listeners.read_only),
+            (endpoints.health_application, self._listeners.healthz),
+        ]
+        if not any(sockets for _, sockets in served):
+            return
+        me = self.me
+        serving = Serving(ended=lambda error: me.tell(ServingEnded(error=error)))
+        self.resources.callback(serving.close)
+        for application, sockets in served:
+            serving.open(application(), sockets)
+
+    @override
+    def receive(self, message: HttpServerMessage, /) -> None:
+        raise ServingError(message.error)

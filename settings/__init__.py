@@ -1,0 +1,1 @@
+"""What the agent is told: flags and configuration files, settled into one value."""

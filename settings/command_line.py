@@ -1,0 +1,66 @@
+"""What was typed, before any file is read.
+
+Flags that stand for a field of the configuration file are told by that field's path, so that
+``settings.settings`` lays them over the file without knowing any of them by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from settings.errors import UsageError
+from settings.flags import COMMAND, DEFAULT_ROOT_DIR, FLAGS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandLine:
+    """The flags as they were given; ``None``, ``False`` or empty for those that were not."""
+
+    config: Path | None = None
+    config_dir: Path | None = None
+    root_dir: Path = DEFAULT_ROOT_DIR
+    hostname_override: str = ""
+    kubeconfig: Path | None = None
+    in_cluster: bool = False
+    standalone: bool = False
+    node_labels: Mapping[str, str] = field(default_factory=dict)
+    node_ip: tuple[str, ...] = ()
+    manifest_url_ca_file: Path | None = None
+    local_objects_dir: Path | None = None
+    strict_manifests: bool = False
+    clear_on_missing_path: bool = False
+    allow_non_loopback: bool = False
+    enable_chaos: bool = False
+    fields: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Values for fields of the configuration file by their paths, such as ``logging.format``."""
+    unserved: tuple[str, ...] = ()
+    """Flags of a kubelet that stand for no field and have no effect here."""
+
+
+_OWN = frozenset(CommandLine.__dataclass_fields__)
+
+
+def parse(arguments: Sequence[str]) -> CommandLine:
+    """Return what ``arguments``, without the program's name, say.
+
+    Raises ``UsageError`` for what is mistyped, and ``SystemExit`` once help or version were printed.
+    """
+    try:
+        values = COMMAND.make_context("run.py", list(arguments)).params
+    except click.exceptions.Exit as done:
+        raise SystemExit(done.exit_code) from None
+    except click.ClickException as error:
+        raise UsageError(f"{error.format_message().rstrip('.')} (--help lists the flags)") from None
+    given = [(flag, values[flag.key]) for flag in FLAGS if values[flag.key] is not None]
+    return CommandLine(
+        **{flag.key: value for flag, value in given if flag.key in _OWN},
+        fields={flag.field: value for flag, value in given if flag.field},
+        unserved=tuple(
+            flag.opts[0] for flag, _ in given if not flag.field and flag.key not in _OWN
+        ),
+    )

@@ -1,0 +1,130 @@
+"""Reads KubeletConfiguration files, and the drop-ins that are merged over them.
+
+Every file is checked by itself, so that a mistake is told with its file, line and field. What comes
+out is JSON with only the fields that were set: who merges it with what is for others to say.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from manifests.document import Document, DocumentError
+from manifests.findings import quoted, shown
+from manifests.reading import read_document
+from messages.pods import JsonObject
+from settings.configuration_types import Part
+from settings.errors import StartError, UsageError
+from settings.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
+
+_DROP_IN_SUFFIX = ".conf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigurationFile:
+    """One file as it was read."""
+
+    given: JsonObject
+    """The fields that it sets, as JSON. A relative ``staticPodPath`` is made absolute."""
+    warnings: tuple[str, ...] = ()
+    """What its owner should know of it, a sentence each."""
+
+
+def read_configuration(path: Path) -> ConfigurationFile:
+    """Return what the file at ``path`` sets.
+
+    Raises ``StartError`` when it cannot be read, which may be over soon, ``UsageError`` when it is wrong.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise StartError(f"cannot read the configuration file {path}: {error.strerror}") from None
+    try:
+        return _decoded(data, path.absolute().parent)
+    except (ValueError, DocumentError) as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def read_drop_ins(folder: Path) -> Iterator[ConfigurationFile]:
+    """Yield what each ``*.conf`` below ``folder`` sets, in the order of their names.
+
+    Sub-folders are walked into where their name sorts, and everything else is left alone, as kubelets
+    do. Raises ``StartError`` when the folder or a file cannot be read, ``UsageError`` when one is wrong.
+    """
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        raise StartError(f"cannot read the drop-in folder {folder}: {error.strerror}") from None
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from read_drop_ins(Path(entry))
+        elif entry.name.endswith(_DROP_IN_SUFFIX):
+            yield read_configuration(Path(entry))
+
+
+def merged(base: JsonObject, over: JsonObject) -> dict[str, Any]:
+    """Return ``base`` with ``over`` on top: objects are merged field by field, all else is replaced."""
+    result = dict(base)
+    for key, value in over.items():
+        old = result.get(key)
+        both_objects = isinstance(value, Mapping) and isinstance(old, Mapping)
+        result[key] = merged(old or {}, value) if both_objects else value
+    return result
+
+
+def _decoded(data: bytes, folder: Path) -> ConfigurationFile:
+    document = read_document(data)
+    _check_kind(document.value)
+    try:
+        given = KubeletConfiguration.model_validate(document.value).given()
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False, include_context=False)
+        raise ValueError("; ".join(_complaints(details, document))) from None
+    if given.get("staticPodPath"):
+        # Relative paths in a kubelet's file start where the file is, wherever the agent was started.
+        given["staticPodPath"] = str(folder / given["staticPodPath"])
+    warnings = tuple(finding.sentence(document.line) for finding in document.warnings)
+    return ConfigurationFile(given=given, warnings=warnings)
+
+
+def _check_kind(document: object) -> None:
+    if not isinstance(document, dict):
+        raise ValueError(f"not a {KIND}: not an object with fields")  # noqa: TRY004 - told like all else
+    for field, wanted in (("kind", KIND), ("apiVersion", API_VERSION)):
+        found = document.get(field)
+        if found != wanted:
+            text = quoted(found) if isinstance(found, str) else "missing"
+            raise ValueError(f"not a {KIND}: {field} is {text}, it should be {wanted}")
+
+
+def _complaints(errors: Iterable[ErrorDetails], document: Document) -> list[str]:
+    """Return what is wrong with which fields, in the order of their lines, without any value."""
+    found = sorted((document.line(error["loc"]), _complaint(error)) for error in errors)
+    return [f"line {line}: {text}" if line else text for line, text in found]
+
+
+def _complaint(error: ErrorDetails) -> str:
+    if error["type"] == "extra_forbidden":
+        return f"unknown field {shown(error['loc'])}{_suggestion(str(error['loc'][-1]))}"
+    message = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return f"{shown(error['loc'])} {message}"
+
+
+def _suggestion(name: str) -> str:
+    close = difflib.get_close_matches(name, _field_names(KubeletConfiguration), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _field_names(part: type[Part]) -> set[str]:
+    names = {field.alias or name for name, field in part.model_fields.items()}
+    for field in part.model_fields.values():
+        if isinstance(field.default, Part):
+            names |= _field_names(type(field.default))
+    return names

@@ -1,0 +1,83 @@
+"""What fields of a configuration file are made of: numbers in their ranges, durations, addresses, objects.
+
+Types are strict, as a kubelet's decoder is: a number is no string. The messages say what belongs
+there and never what was found, since a header's value may be a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    model_validator,
+)
+
+from messages.units import Seconds
+from settings.addresses import ip_address
+from settings.durations import checked_frequency, format_duration, parse_duration
+
+
+def _duration(value: object) -> float:
+    return parse_duration(value if isinstance(value, str) else "")
+
+
+def _flush_frequency(value: object) -> float:
+    # The one field that Kubernetes also reads as a number, of nanoseconds.
+    return value / 10**9 if type(value) is int else _duration(value)
+
+
+def _quantity(value: object) -> object:
+    return str(value) if type(value) in {int, float} else value
+
+
+_AS_GO = PlainSerializer(lambda span: format_duration(Seconds(span)), return_type=str)
+Duration: TypeAlias = Annotated[float, BeforeValidator(_duration), _AS_GO]
+Frequency: TypeAlias = Annotated[Duration, AfterValidator(checked_frequency)]
+FlushFrequency: TypeAlias = Annotated[float, BeforeValidator(_flush_frequency), _AS_GO]
+Quantity: TypeAlias = Annotated[str, BeforeValidator(_quantity)]
+IpAddress: TypeAlias = Annotated[str, AfterValidator(ip_address)]
+Int32: TypeAlias = Annotated[int, Field(ge=-(2**31), lt=2**31)]
+Int64: TypeAlias = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+UInt32: TypeAlias = Annotated[int, Field(ge=0, lt=2**32)]
+Port: TypeAlias = Annotated[int, Field(ge=0, le=65535)]
+
+
+class Part(BaseModel):
+    """An object of the file: strict types, no unknown fields, null means unset."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_unset(cls, value: object) -> object:
+        if isinstance(value, dict):
+            return {key: item for key, item in value.items() if item is not None}
+        return value
+
+    def given(self) -> dict[str, Any]:
+        """Return what the file says, as JSON: the fields that it sets and no others."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    def changed(self, path: str = "") -> Iterator[str]:
+        """Yield the path of every field that is set to something else than its default.
+
+        Zero durations and empty values mean the default to a kubelet; kubeadm writes plenty of them.
+        """
+        for name in sorted(self.model_fields_set):
+            field = type(self).model_fields[name]
+            value = getattr(self, name)
+            if isinstance(value, Part):
+                yield from value.changed(f"{path}{field.alias or name}.")
+            elif value != field.default and not _means_default(value):
+                yield path + (field.alias or name)
+
+
+def _means_default(value: object) -> bool:
+    return value in ("", [], {}) or (isinstance(value, float) and value == 0.0)

@@ -1,0 +1,75 @@
+"""Settles the settings of a cluster member: flags over the configuration over defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from messages.pods import JsonObject
+from messages.units import Seconds
+from settings.cluster_settings import ChangeDetection, ClusterSettings
+from settings.command_line import CommandLine
+from settings.errors import UsageError
+from settings.kubelet_configuration import KubeletConfiguration
+from settings.node_flags import check_labels, check_taints
+
+SERVED_IN_A_CLUSTER = frozenset({
+    "registerNode",
+    "registerWithTaints",
+    "maxPods",
+    "syncFrequency",
+    "configMapAndSecretChangeDetectionStrategy",
+    "kubeAPIQPS",
+    "kubeAPIBurst",
+    "nodeStatusUpdateFrequency",
+    "nodeStatusReportFrequency",
+    "nodeLeaseDurationSeconds",
+})  # fmt: skip
+"""Fields of the configuration file that have an effect once there is a cluster."""
+FLAGS_OF_A_CLUSTER = ("--node-labels", "--node-ip")
+"""Flags without a field of which the same is true."""
+
+T = TypeVar("T")
+
+
+def cluster_settings_of(
+    line: CommandLine, configuration: KubeletConfiguration
+) -> ClusterSettings | None:
+    """Return how to be a node of a cluster; None for a standalone agent. Raises ``UsageError``."""
+    if not line.kubeconfig and not line.in_cluster:
+        return None
+    looks = configuration.nodeStatusUpdateFrequency or 10.0
+    reports = configuration.nodeStatusReportFrequency or 300.0
+    detection = configuration.configMapAndSecretChangeDetectionStrategy
+    given = configuration.model_fields_set
+    if "nodeStatusUpdateFrequency" in given and "nodeStatusReportFrequency" not in given:
+        reports = looks  # rule N2
+    return ClusterSettings(
+        kubeconfig=line.kubeconfig,
+        register_node=configuration.registerNode,
+        node_labels=_checked("--node-labels", line.node_labels, check_labels),
+        taints=_checked("registerWithTaints", _taints(configuration), check_taints),
+        node_ips=line.node_ip,
+        qps=configuration.kubeAPIQPS or 50,
+        burst=configuration.kubeAPIBurst or 100,
+        status_update_frequency=Seconds(looks),
+        status_report_frequency=Seconds(reports),
+        lease_duration=Seconds(float(configuration.nodeLeaseDurationSeconds or 40)),
+        change_detection=ChangeDetection(detection or ChangeDetection.WATCH),
+    )
+
+
+def _taints(configuration: KubeletConfiguration) -> tuple[JsonObject, ...]:
+    taints = [taint.model_dump() for taint in configuration.registerWithTaints]
+    return tuple(
+        {name: taint[name] for name in ("key", "value", "effect") if taint[name] or name != "value"}
+        for taint in taints
+    )
+
+
+def _checked(flag: str, value: T, check: Callable[[T], None]) -> T:
+    try:
+        check(value)
+    except ValueError as error:
+        raise UsageError(f"{flag} {error}") from None
+    return value

@@ -1,0 +1,83 @@
+"""What ``--node-labels`` and ``--register-with-taints`` may say. Pure.
+
+A Node that registers itself may only give itself some of Kubernetes' own labels: NodeRestriction
+refuses the rest, with the whole registration. So they are refused where they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from manifests.names import label_value, qualified_name
+from messages.pods import JsonObject
+
+KUBELET_LABELS: Final = frozenset({
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "kubernetes.io/arch",
+    "beta.kubernetes.io/os",
+    "beta.kubernetes.io/arch",
+    "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/instance-type",
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+})  # fmt: skip
+"""Labels of Kubernetes' domains that a node may give itself, by the documentation of NodeRestriction."""
+
+KUBELET_DOMAINS: Final = ("kubelet.kubernetes.io", "node.kubernetes.io")
+"""Any label of these domains, and of those below them, is a node's own affair too."""
+
+KUBERNETES_DOMAINS: Final = ("kubernetes.io", "k8s.io")
+EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def check_labels(labels: Mapping[str, str]) -> None:
+    """Raise ``ValueError``, with the end of a sentence, when a node may not give itself ``labels``."""
+    for key, value in labels.items():
+        wrong = qualified_name(key) or label_value(value)
+        if wrong:
+            raise ValueError(f"has the label {key[:64]!r}, whose name or value {wrong}")
+    refused = refused_labels(labels)
+    if refused:
+        raise ValueError(
+            f"has {', '.join(key[:64] for key in refused)}: of the labels of kubernetes.io and k8s.io a"
+            f" node may give itself only those of {' and '.join(KUBELET_DOMAINS)} and"
+            f" {', '.join(sorted(KUBELET_LABELS))}"
+        )
+
+
+def refused_labels(keys: Iterable[str]) -> tuple[str, ...]:
+    """Return those that a node may not give itself, in order."""
+    return tuple(sorted(key for key in keys if _is_refused(key)))
+
+
+def check_taints(taints: Sequence[JsonObject]) -> None:
+    """Raise ``ValueError``, with the end of a sentence, when a Node cannot have ``taints``."""
+    seen: set[tuple[str, str]] = set()
+    for taint in taints:
+        key, value, effect = taint["key"], taint.get("value", ""), taint["effect"]
+        wrong = qualified_name(key) or label_value(value)
+        if wrong:
+            raise ValueError(f"has the taint {key[:64]!r}, whose key or value {wrong}")
+        if effect not in EFFECTS:
+            raise ValueError(
+                f"has the taint {key!r} with the effect {effect[:64]!r}, which should be "
+                f"{', '.join(EFFECTS[:-1])} or {EFFECTS[-1]}"
+            )
+        if (key, effect) in seen:
+            raise ValueError(f"has the taint {key!r} twice with the effect {effect}")
+        seen.add((key, effect))
+
+
+def _is_refused(key: str) -> bool:
+    domain, slash, _ = key.partition("/")
+    if not slash or not _is_within(domain, KUBERNETES_DOMAINS):
+        return False
+    return key not in KUBELET_LABELS and not _is_within(domain, KUBELET_DOMAINS)
+
+
+def _is_within(domain: str, domains: Iterable[str]) -> bool:
+    return any(domain == each or domain.endswith(f".{each}") for each in domains)

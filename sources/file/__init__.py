@@ -1,0 +1,1 @@
+"""Files as a source: manifests in a directory, or a single one."""

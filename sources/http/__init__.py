@@ -1,0 +1,1 @@
+"""A URL as a source: one manifest, or a list of them."""

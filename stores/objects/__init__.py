@@ -1,0 +1,1 @@
+"""What is remembered of Secrets and ConfigMaps, and of the pods that reference them."""

@@ -1,0 +1,136 @@
+"""What a fetcher remembers, what it tells of that, and when it asks though nobody reads.
+
+An object that somebody follows is asked for once per time to live, so that its changes are heard of. Each
+fetcher does so at a phase of its own, drawn when it is made: thousands of objects, which are referenced
+or followed from one moment on, are asked for one after another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import random
+from typing import Final
+
+from messages.holders import NO_MARK, HolderIs, Mark, ReferencesAre
+from messages.objects import ObjectDescribed, ObjectId, ObjectState, ObjectValue
+from messages.units import Seconds, Timestamp
+from stores.objects.cached_object import CachedObject, change_between
+from stores.objects.usage import Usage
+from stores.objects.waiting_reads import WaitingReads
+
+UNREAD_EVERY: Final = Seconds(60.0)
+"""How often a followed object is asked for when the time to live is none at all."""
+UNREAD_AT_LEAST_EVERY: Final = Seconds(24 * 3600.0)
+"""However long the time to live is."""
+_SPREAD: Final = 0.2
+"""By this part of it the time between two requests is shorter for some objects than for others."""
+
+
+@dataclass(slots=True)
+class FetcherMemory:
+    """What outlives a life of a fetcher. Times are those of a monotonic clock."""
+
+    has_lived: bool = False
+    """There was a life before the present one."""
+    references: int | None = None
+    """None until they are told, which may be after the first read: the newest word comes last. 0 as
+    long as it was not told that the object was let go."""
+    newest_told: Mark = NO_MARK
+    """As it was told with them."""
+    newest: Mark = NO_MARK
+    """Of all references that were heard of."""
+    newest_since: Seconds = Seconds(0.0)
+    followed_every: Seconds | None = None
+    """How often it is asked for though nobody reads; None when nobody follows it."""
+    followed_since: Seconds = Seconds(0.0)
+    asked_at: Seconds | None = None
+    """When the request began that was answered last."""
+    cached: CachedObject = field(default_factory=CachedObject)
+    told: ObjectValue | None = None
+    """The version that the manager was told of."""
+    is_told: bool = False
+    """It was told of one, or that there is none."""
+    usage: Usage = field(default_factory=Usage)
+    """Of what the manager was told of."""
+    reads: WaitingReads = field(default_factory=WaitingReads)
+    phase: float = field(default_factory=random)
+    """From 0 to 1."""
+
+    def note_mark(self, mark: Mark, now: Seconds) -> bool:
+        """Take in the mark of a reference; return whether it is a new one."""
+        if mark <= self.newest:
+            return False
+        self.newest, self.newest_since = mark, now
+        return True
+
+    def note_followers(self, told: ReferencesAre, now: Seconds) -> None:
+        """Take in whether anybody follows the object, and how often it is asked for then."""
+        every = min(told.time_to_live or UNREAD_EVERY, UNREAD_AT_LEAST_EVERY)
+        followed_every = every if told.is_followed and told.references else None
+        if followed_every != self.followed_every:
+            self.followed_every, self.followed_since = followed_every, now
+
+    def due_unread(self) -> Seconds | None:
+        """Return when it is asked for though nobody reads; None if never.
+
+        At the latest one time to live after the last request, and after somebody began to follow.
+        """
+        every = self.followed_every
+        if every is None:
+            return None
+        first = Seconds(self.followed_since + every * self.phase)
+        if self.asked_at is None:
+            return first
+        return max(first, Seconds(self.asked_at + every * (1.0 - _SPREAD * self.phase)))
+
+    def is_due_unread(self, now: Seconds) -> bool:
+        """Return whether those who follow it wait for an answer."""
+        due = self.due_unread()
+        return due is not None and due <= now
+
+    def next_due(self, now: Seconds) -> Seconds | None:
+        """Return when a read has waited long enough, or the object gets due unread."""
+        due = None if self.is_due_unread(now) else self.due_unread()
+        return min(
+            (each for each in (self.reads.next_due(), due) if each is not None), default=None
+        )
+
+    def forget(self) -> None:
+        """Forget the object, and what was told of it: nobody needs it any more."""
+        self.cached, self.told, self.is_told = CachedObject(), None, False
+        self.followed_every = self.asked_at = None
+        self.usage = Usage()
+
+    # --- what the manager is told ----------------------------------------------------------------------
+
+    def news(self, wanted: ObjectId, state: ObjectState, now: Seconds, wall: Timestamp) -> HolderIs:
+        """Return how ``wanted`` is held, and what is another than was told last."""
+        changed, concerns, cached = None, NO_MARK, self.cached
+        if cached.is_known:
+            changed = change_between(wanted, self.told, cached.value)
+        if changed is not None and self.is_told:
+            concerns = self.usage.concerned(self.told, cached.value)
+        described = self._described(wanted, state, now, wall)
+        return HolderIs(described=described, changed=changed, concerns=concerns)
+
+    def note_told(self) -> None:
+        """Remember that the ``news`` were told: a crash before that repeats them, and loses nothing."""
+        if self.cached.is_known:
+            self.told, self.is_told = self.cached.value, True
+
+    def _described(
+        self, wanted: ObjectId, state: ObjectState, now: Seconds, wall: Timestamp
+    ) -> ObjectDescribed:
+        cached = self.cached
+        is_absent = cached.is_known and cached.value is None and not cached.broken
+        known_at = Timestamp(wall - (now - cached.as_of))
+        return ObjectDescribed(
+            object=wanted,
+            state=ObjectState.ABSENT if is_absent else state,
+            references=self.references or 0,
+            uid=cached.value.uid if cached.value else "",
+            resource_version=cached.value.resource_version if cached.value else "",
+            current_until=known_at if cached.is_known else None,
+            is_known=cached.is_known,
+            error=cached.error,
+        )

@@ -1,0 +1,303 @@
+"""Who references which Secrets, or which ConfigMaps: sets of pods for each object, never counters.
+
+A pod is held by the source that lists it, and by whoever registered it, each on its own: it references
+what either of them says. The book names the objects that an entry touched; what follows from that is
+decided once a whole batch is in it, so that an object which one pod drops and another takes up is
+never without references in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
+from typing import Final, NamedTuple
+
+from manifests.hooks import ON_OBJECT_CHANGE, ChangeHook, ChangeHookError, change_hook
+from manifests.references import Use, pod_references
+from messages.changes import Op, PodChange
+from messages.holders import EVERY_MARK, NO_MARK, Mark
+from messages.objects import ObjectId, ObjectKind, Origin
+from messages.pods import Pod, PodUid, SourceName
+
+_NO_USE: Final = frozenset[Use]()
+
+
+class PodNeeds(NamedTuple):
+    """One version of a pod, and nothing of it but what it needs of one kind of objects."""
+
+    uid: PodUid
+    name: str
+    """``<namespace>/<name>``."""
+    namespace: str
+    origin: Origin
+    references: Mapping[ObjectId, frozenset[Use]]
+    """Each object once, and all that the pod needs it for."""
+    hook: ChangeHook | None
+    """What to do about a change."""
+    hook_error: str
+    """Why its annotation cannot be read: for people, empty when it can."""
+    is_ending: bool
+    """It ran to its end, or its graceful deletion has begun."""
+
+    def object(self, kind: ObjectKind, name: str) -> ObjectId:
+        """Return what the pod means by ``name``."""
+        return ObjectId(kind=kind, namespace=self.namespace, name=name, origin=self.origin)
+
+    def has_hook_for(self, wanted: ObjectId) -> bool:
+        """Return whether it wants something done about changes of an object that it references."""
+        return self.hook is not None and self.hook.concerns(self.references[wanted])
+
+    @property
+    def is_hooked(self) -> bool:
+        """Whether it wants something done about changes of any."""
+        return any(map(self.has_hook_for, self.references))
+
+
+class PodReferences(NamedTuple):
+    """The pods that reference one object."""
+
+    pods: int
+    newest: Mark
+    wants_changes: bool
+    """At least one of them has something to be done about a change."""
+
+
+class Booked(NamedTuple):
+    """What an entry into the book did."""
+
+    touched: Collection[ObjectId]
+    """Objects whose references may be others than before."""
+    unreadable: Collection[PodNeeds]
+    """Pods whose annotation about changes cannot be read, and that had not said so before."""
+    hooked: Collection[PodNeeds]
+    """Pods that want something done about changes, and had not wanted anything before."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A pod, and who holds it."""
+
+    listed: PodNeeds | None = None
+    source: SourceName | None = None
+    """That of ``listed``."""
+    registered: PodNeeds | None = None
+
+    def needs(self) -> PodNeeds | None:
+        """Return what both holds together need. What a source says of the pod itself is newer."""
+        if self.listed is None or self.registered is None:
+            return self.listed or self.registered
+        references = dict(self.listed.references)
+        for wanted, uses in self.registered.references.items():
+            references[wanted] = _both(references.get(wanted, _NO_USE), uses)
+        return self.listed._replace(references=references)
+
+
+@dataclass(slots=True)
+class BookMemory:
+    """What is in a book, and outlives it."""
+
+    pods: dict[PodUid, _Entry] = field(default_factory=dict)
+    objects: dict[ObjectId, dict[PodUid, Mark]] = field(default_factory=dict)
+    """Never without pods; those of one object in the order of their marks."""
+    mark: Mark = NO_MARK
+    """The highest that was ever given."""
+
+
+class ReferenceBook:
+    """The references to objects of one kind. Bounded by the pods that are held."""
+
+    def __init__(self, kind: ObjectKind, memory: BookMemory) -> None:
+        self._kind = kind
+        self._memory = memory
+
+    # --- entries ---------------------------------------------------------------------------------------
+
+    def replace(self, source: SourceName, pods: Iterable[Pod]) -> Booked:
+        """Have ``source`` list ``pods`` and no others. One that another source listed is its own then."""
+        listed = {pod.uid: pod for pod in pods}
+        gone = [
+            uid
+            for uid, entry in self._memory.pods.items()
+            if entry.source == source and uid not in listed
+        ]
+        return _together(
+            chain(
+                [self._list(source, pod) for pod in listed.values()],
+                [self._unlist(uid) for uid in gone],
+            )
+        )
+
+    def apply(self, changes: Iterable[PodChange]) -> Booked:
+        """Note what changed about listed pods. A pod names its source itself."""
+        return _together(
+            [
+                self._unlist(change.pod.uid)
+                if change.op is Op.REMOVE
+                else self._list(SourceName(change.pod.source), change.pod)
+                for change in changes
+            ]
+        )
+
+    def register(self, pod: Pod) -> Booked:
+        """Hold ``pod`` until it is unregistered, in place of what it was registered with before."""
+        entry = self._entry(pod.uid)
+        before, entry.registered = entry.needs(), _needs(pod, self._kind)
+        return self._settle(pod.uid, before)
+
+    def unregister(self, uid: PodUid) -> Booked:
+        """Take back ``register``. Harmless for a pod that is not registered."""
+        entry = self._entry(uid)
+        before, entry.registered = entry.needs(), None
+        return self._settle(uid, before)
+
+    # --- questions -------------------------------------------------------------------------------------
+
+    def get(self, uid: PodUid) -> PodNeeds | None:
+        """Return what a pod needs; None when nobody holds it."""
+        entry = self._memory.pods.get(uid)
+        return entry.needs() if entry else None
+
+    def mark(self, uid: PodUid, wanted: ObjectId) -> Mark | None:
+        """Return the mark of a pod's reference; None when it does not reference the object."""
+        return self._memory.objects.get(wanted, {}).get(uid)
+
+    def objects(self) -> Collection[ObjectId]:
+        """Return the objects that any pod references, the longest known first."""
+        return self._memory.objects.keys()
+
+    def references(self, wanted: ObjectId) -> PodReferences:
+        """Return who references an object."""
+        marks = self._memory.objects.get(wanted)
+        if not marks:
+            return PodReferences(0, NO_MARK, wants_changes=False)
+        wants_changes = any(True for _ in self.hooked_pods(wanted))
+        return PodReferences(len(marks), next(reversed(marks.values())), wants_changes)
+
+    def hooked_pods(self, wanted: ObjectId, up_to: Mark = EVERY_MARK) -> Iterator[PodNeeds]:
+        """Yield the pods that want something done about changes, the first to reference it first.
+
+        None of them has come to reference it after the mark ``up_to``.
+        """
+        for uid, mark in self._memory.objects.get(wanted, {}).items():
+            needs = self._memory.pods[uid].needs()
+            if mark <= up_to and needs is not None and needs.has_hook_for(wanted):
+                yield needs
+
+    def counts(self) -> Iterator[tuple[ObjectId, int]]:
+        """Yield each object with the number of pods that reference it, the longest known first."""
+        for wanted, marks in self._memory.objects.items():
+            yield wanted, len(marks)
+
+    def pods(self) -> int:
+        """Return how many pods reference anything."""
+        return len({uid for marks in self._memory.objects.values() for uid in marks})
+
+    # --- bookkeeping -----------------------------------------------------------------------------------
+
+    def _entry(self, uid: PodUid) -> _Entry:
+        return self._memory.pods.setdefault(uid, _Entry())
+
+    def _list(self, source: SourceName, pod: Pod) -> Booked:
+        entry = self._entry(pod.uid)
+        before, entry.listed = entry.needs(), _needs(pod, self._kind)
+        entry.source = source
+        return self._settle(pod.uid, before)
+
+    def _unlist(self, uid: PodUid) -> Booked:
+        entry = self._entry(uid)
+        before, entry.listed = entry.needs(), None
+        entry.source = None
+        return self._settle(uid, before)
+
+    def _settle(self, uid: PodUid, before: PodNeeds | None) -> Booked:
+        """Bring the objects in line with what the pod ``uid`` needs by now."""
+        after = self._memory.pods[uid].needs()
+        if after is None:
+            del self._memory.pods[uid]
+        if after == before:
+            return Booked((), (), ())
+        old = before.references if before else {}
+        new = after.references if after else {}
+        for wanted in new:
+            if wanted not in old:
+                self._memory.mark = Mark(self._memory.mark + 1)
+                self._memory.objects.setdefault(wanted, {})[uid] = self._memory.mark
+        for wanted in old:
+            if wanted not in new:
+                self._release(wanted, uid)
+        touched = {**old, **new}.keys()
+        return Booked(touched, _newly_unreadable(before, after), _newly_hooked(before, after))
+
+    def _release(self, wanted: ObjectId, uid: PodUid) -> None:
+        marks = self._memory.objects[wanted]
+        del marks[uid]
+        if not marks:
+            del self._memory.objects[wanted]
+
+
+def _needs(pod: Pod, kind: ObjectKind) -> PodNeeds:
+    """Return what ``pod`` needs: a mirror and a pod that ran to its end need nothing."""
+    origin = Origin.LOCAL if pod.is_static else Origin.API
+    hook, hook_error = _hook(pod)
+    needs = PodNeeds(
+        uid=pod.uid,
+        name=pod.display_name,
+        namespace=pod.namespace,
+        origin=origin,
+        references={},
+        hook=hook,
+        hook_error=hook_error,
+        is_ending=pod.is_terminal or pod.is_deleting,
+    )
+    if pod.is_mirror or pod.is_terminal:
+        return needs
+    references: dict[ObjectId, frozenset[Use]] = {}
+    for reference in pod_references(pod.document):
+        if reference.kind is kind:
+            wanted = needs.object(kind, reference.name)
+            references[wanted] = _both(references.get(wanted, _NO_USE), _only(reference.use))
+    return needs._replace(references=references)
+
+
+@cache
+def _only(use: Use) -> frozenset[Use]:
+    return frozenset({use})
+
+
+@cache
+def _both(some: frozenset[Use], others: frozenset[Use]) -> frozenset[Use]:
+    """Return both together. Thousands of references are for the same, and share what says so."""
+    return some | others
+
+
+def _hook(pod: Pod) -> tuple[ChangeHook | None, str]:
+    try:
+        return change_hook(pod.annotations.get(ON_OBJECT_CHANGE, "")), ""
+    except ChangeHookError as error:
+        return None, str(error)
+
+
+def _newly_unreadable(before: PodNeeds | None, after: PodNeeds | None) -> tuple[PodNeeds, ...]:
+    if after is None or not after.hook_error or not after.references:
+        return ()
+    is_known = before is not None and before.references and before.hook_error == after.hook_error
+    return () if is_known else (after,)
+
+
+def _newly_hooked(before: PodNeeds | None, after: PodNeeds | None) -> tuple[PodNeeds, ...]:
+    if after is None or not after.is_hooked:
+        return ()
+    return () if before is not None and before.is_hooked else (after,)
+
+
+def _together(entries: Iterable[Booked]) -> Booked:
+    touched: dict[ObjectId, None] = {}
+    unreadable: list[PodNeeds] = []
+    hooked: list[PodNeeds] = []
+    for entry in entries:
+        touched |= dict.fromkeys(entry.touched)
+        unreadable += entry.unreadable
+        hooked += entry.hooked
+    return Booked(touched.keys(), unreadable, hooked)

@@ -1,0 +1,322 @@
+"""One watched object: when it is listed, watched, let alone and let go, and what its readers are answered.
+
+Pure decisions about a record that outlives its actor: messages are taken in, ``settle`` brings everything
+in line with them, and what has to be told stands in ``outgoing`` until it was told. So a life that begins
+after a crash needs to know nothing but the record. Time is handed in; one moment, ``due``, is waited for.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from manifests.values import is_older
+from messages.api import ApiFailure
+from messages.holders import NO_MARK, HolderDone, HolderIs, Mark, ReadObject, ReferencesAre
+from messages.objects import ObjectState
+from messages.units import Seconds
+from messages.watches import (
+    ObjectsAre,
+    TargetListed,
+    WatchEvent,
+    WatchFact,
+    WatchFailed,
+    WatchRecovered,
+)
+from stores.objects.object_knowledge import Moment, ObjectKnowledge
+from stores.objects.watched_reads import answer_to, grace_ends, is_refused, is_ripe
+from stores.objects.watcher_memory import (
+    Answer,
+    AskList,
+    Inform,
+    StartWatch,
+    StopWatch,
+    Waiting,
+    WatcherMemory,
+    WatcherRules,
+    is_reached,
+)
+
+
+class WatchedObject:
+    """See the module. Each message is taken in by one call; ``settle`` follows, and draws conclusions."""
+
+    __slots__ = ("_memory", "_rules")
+
+    def __init__(self, memory: WatcherMemory, rules: WatcherRules) -> None:
+        self._memory = memory
+        self._rules = rules
+
+    @property
+    def _knowledge(self) -> ObjectKnowledge:
+        return self._memory.knowledge
+
+    @property
+    def complaint(self) -> str:
+        """What the API server told that cannot be used; empty when all can."""
+        return self._knowledge.flaw or self._knowledge.remark
+
+    # What is heard.
+
+    def revive(self, now: Moment) -> None:
+        """Begin a new life: what ended the last one was perhaps an answer, or a change."""
+        memory = self._memory
+        memory.asked = None
+        if memory.is_watching:
+            self._watch()
+        self.settle(now)
+
+    def take_references(self, wanted: ReferencesAre, now: Moment) -> None:
+        """Note who needs the object. The manager hears how it is held, whether or not that changed."""
+        memory = self._memory
+        is_new = wanted.newest > memory.newest
+        if is_new or memory.references == 0 or memory.is_followed:
+            memory.last_used = now.at
+        if is_new:
+            memory.newest, memory.newest_at = wanted.newest, now.at
+        memory.references, memory.is_followed = wanted.references, wanted.is_followed
+        memory.letting_go = None if wanted.references else wanted.newest
+        memory.told = None
+
+    def take_read(self, read: ReadObject, now: Moment) -> None:
+        """Note a read. It counts as use, whatever it is answered."""
+        self._memory.reads.append(Waiting(read, Seconds(now.at + read.within)))
+        self._memory.last_used = now.at
+
+    def take_watched(self, fact: WatchFact, now: Moment) -> None:
+        """Take in what the watch tells. What was under way when it was stopped is true all the same."""
+        memory = self._memory
+        if memory.state is ObjectState.STOPPED:
+            return
+        match fact:
+            case ObjectsAre():
+                self._take_list(fact, now)
+            case WatchEvent():
+                self._knowledge.take_event(fact, now)
+            case WatchFailed():
+                self._take_failure(fact, now)
+            case WatchRecovered():
+                memory.fail(None)
+                memory.late = 0
+            case _:
+                assert_never(fact)
+
+    def _take_failure(self, failed: WatchFailed, now: Moment) -> None:
+        memory = self._memory
+        memory.fail(failed.failure if memory.is_watching else None)
+        if memory.is_watching and failed.since is not None:
+            self._knowledge.doubt(now.earlier(failed.since))
+
+    def take_listed(self, answer: TargetListed, now: Moment) -> None:
+        """Take in the list that is under way; any other is an answer that came too late."""
+        memory = self._memory
+        if answer.mark != memory.asked:
+            return
+        memory.asked = None
+        if isinstance(answer.outcome, ApiFailure):
+            failure = answer.outcome
+            self._note_failed_list(failure.sentence, now, failure.retry_after or Seconds(0.0))
+            return
+        memory.lists_failed, memory.list_error = 0, ""
+        version = answer.outcome.resource_version
+        if is_older(version, memory.asked_over):
+            # The API server went back in time: etcd was restored, and a watch would go on in silence.
+            self._watch()
+            return
+        memory.proven = max(memory.proven, Mark(answer.mark))
+        if not is_older(version, self._knowledge.seen):
+            self._knowledge.take_list(answer.outcome, now)
+
+    def _take_list(self, listed: ObjectsAre, now: Moment) -> None:
+        memory = self._memory
+        is_watching = memory.is_watching
+        if is_older(listed.resource_version, self._knowledge.seen) and (
+            listed.mark < memory.proven or not is_watching
+        ):
+            # Either asked for before the list that proved the mark, or etcd was restored.
+            if is_watching:
+                self._watch()
+            return
+        self._knowledge.take_list(listed, now)
+        memory.proven = max(memory.proven, Mark(listed.mark))
+        # Nobody asked for a new list, so the keeper may have crashed, and the other list be lost.
+        memory.asked = None
+        if is_watching:
+            memory.state = ObjectState.SYNCED
+            self._plan_another(now)
+
+    def _plan_another(self, now: Moment) -> None:
+        """Have a watch that listed be asked for anew if it is not open in time."""
+        memory = self._memory
+        if memory.failure is None:
+            memory.late, memory.late_at = 0, None
+        else:
+            patience = self._rules.open_within.delay(memory.late + 1)
+            memory.late_at = Seconds(now.at + patience)
+
+    # What follows from it.
+
+    def settle(self, now: Moment) -> None:
+        """Bring watch, list, readers and manager in line with what is known and wanted."""
+        memory = self._memory
+        if not memory.references:
+            self._let_go()
+        elif not memory.can_exist:
+            self._note_impossible()
+        if memory.is_vouched:
+            self._knowledge.trust()
+        self._answer(now)
+        if memory.references:
+            self._hold(now)
+            self._ask(now)
+        if not memory.is_vouched:
+            self._knowledge.doubt(now)
+        if self._knowledge.is_known:
+            self._knowledge.usage.note(memory.proven)
+        self._inform()
+
+    def give_up(self, now: Moment) -> None:
+        """Answer every read with what is known, and leave no watch: there may be nobody for either.
+
+        The record says what was watched, so that a next life begins with watching it again.
+        """
+        memory = self._memory
+        memory.reads = [each._replace(due=now.at) for each in memory.reads]
+        self._answer(now)
+        if memory.is_watching:
+            memory.outgoing.append(StopWatch())
+            self._knowledge.doubt(now)
+
+    def due(self, now: Moment) -> Seconds | None:
+        """Return the next moment at which ``settle`` has something to do even if nothing is heard."""
+        memory = self._memory
+        moments = [each.due for each in memory.reads]
+        if memory.reads and memory.is_forbidden and not is_refused(memory, self._rules, now):
+            moments.append(grace_ends(memory, self._rules))
+        if memory.state is ObjectState.SYNCED and not memory.is_followed and not memory.reads:
+            moments.append(Seconds(memory.last_used + self._rules.idle_limit))
+        if memory.late_at is not None:
+            moments.append(memory.late_at)
+        if memory.newest > memory.proven:
+            if memory.asked is not None:
+                moments.append(Seconds(memory.asked_at + self._rules.answer_within))
+            elif self._may_ask:
+                moments.append(memory.retry_at)
+        return min(moments, default=None)
+
+    def _let_go(self) -> None:
+        memory = self._memory
+        if memory.state is ObjectState.STOPPED:
+            return
+        self._unwatch(ObjectState.STOPPED)
+        # Who comes next begins with nothing (rule W1).
+        memory.forget()
+
+    def _note_impossible(self) -> None:
+        """Know without asking: the API server has no object of such a name, and takes none."""
+        memory = self._memory
+        memory.state, memory.proven = ObjectState.IMMUTABLE, memory.newest
+        memory.knowledge.is_known = True
+
+    def _hold(self, now: Moment) -> None:
+        memory, is_idle = self._memory, self._is_idle(now)
+        match memory.state:
+            case ObjectState.STOPPED:
+                self._watch()
+            case ObjectState.IDLE if not is_idle:
+                self._watch()
+            case ObjectState.IMMUTABLE if not memory.is_immutable:
+                self._watch()
+            case ObjectState.SYNCED if self._knowledge.is_immutable:
+                self._unwatch(ObjectState.IMMUTABLE)
+            case ObjectState.SYNCED if is_idle and not memory.reads:
+                self._unwatch(ObjectState.IDLE)
+            case ObjectState.SYNCED if self._is_late(now):
+                memory.late += 1
+                self._watch()
+            case _:
+                pass
+
+    def _watch(self) -> None:
+        memory = self._memory
+        memory.state = ObjectState.INITIALISING
+        memory.fail(None)
+        self._start_watch()
+
+    def _start_watch(self) -> None:
+        self._memory.watch_mark = self._memory.newest
+        self._memory.outgoing.append(StartWatch(self._memory.newest))
+
+    def _unwatch(self, state: ObjectState) -> None:
+        self._memory.state = state
+        self._memory.fail(None)
+        self._memory.outgoing.append(StopWatch())
+
+    def _is_late(self, now: Moment) -> bool:
+        late_at = self._memory.late_at
+        return late_at is not None and is_reached(late_at, now)
+
+    def _ask(self, now: Moment) -> None:
+        """Have the newest mark be proven, by one list at a time."""
+        memory = self._memory
+        if memory.newest <= memory.proven:
+            memory.lists_failed, memory.list_error = 0, ""
+            return
+        if memory.asked is not None and is_reached(
+            memory.asked_at + self._rules.answer_within, now
+        ):
+            memory.asked = None
+            self._note_failed_list("a list was never answered", now)
+        if memory.failure is not None and memory.newest > memory.watch_mark:
+            # A list is part of it, and it is tried at once where it makes sense to.
+            self._start_watch()
+        elif self._may_ask and is_reached(memory.retry_at, now):
+            memory.asked, memory.asked_at = memory.newest, now.at
+            memory.asked_over = self._knowledge.seen
+            memory.outgoing.append(AskList(memory.newest))
+
+    @property
+    def _may_ask(self) -> bool:
+        memory = self._memory
+        is_held = memory.state in {ObjectState.SYNCED, ObjectState.IMMUTABLE}
+        return is_held and memory.failure is None and memory.asked is None
+
+    def _note_failed_list(self, sentence: str, now: Moment, wish: Seconds = Seconds(0.0)) -> None:
+        memory, rules = self._memory, self._rules
+        memory.lists_failed += 1
+        memory.list_error = sentence
+        delay = max(rules.retry.delay(memory.lists_failed), min(wish, rules.longest_wish))
+        memory.retry_at = Seconds(now.at + delay)
+
+    def _is_idle(self, now: Moment) -> bool:
+        limit = self._memory.last_used + self._rules.idle_limit
+        return not self._memory.is_followed and is_reached(limit, now)
+
+    def _answer(self, now: Moment) -> None:
+        memory, rules = self._memory, self._rules
+        if not memory.reads:
+            return
+        waiting = []
+        for each in memory.reads:
+            if is_ripe(each, memory, rules, now):
+                answer = answer_to(each.read, memory, rules, now)
+                self._knowledge.usage.note_answer(each.read.mark, answer.verdict)
+                memory.outgoing.append(Answer(each.read.reply_to, answer))
+            else:
+                waiting.append(each)
+        memory.reads = waiting
+
+    def _inform(self) -> None:
+        memory, untold = self._memory, self._knowledge.untold
+        described = memory.described
+        if memory.newest != NO_MARK and (untold or described != memory.told):
+            for changed, concerns in untold:
+                news = HolderIs(described=described, changed=changed, concerns=concerns)
+                memory.outgoing.append(Inform(news))
+            if not untold:
+                memory.outgoing.append(Inform(HolderIs(described=described)))
+            untold.clear()
+            memory.told = described
+        if memory.letting_go is not None:
+            done = HolderDone(object=memory.object, newest=memory.letting_go)
+            memory.outgoing.append(Inform(done))
+            memory.letting_go = None

@@ -1,0 +1,120 @@
+"""Who claimed which pod and which name first, for as long as the process lives.
+
+Two sources may tell one UID (the same manifest in a directory and at a URL), and several pods may
+claim one full name. The oldest claim holds; the others wait behind it. A pod index alone forgets
+these ages when its actor crashes, and listings come back in any order; so the ages are kept here,
+apart from the pods, and outlive the actor.
+
+An age belongs to a UID at its place, a full name and whether it is a mirror there, and lasts as long
+as any source goes on telling it: a pod whose manifest moves from one source to another keeps its
+name. One that changes its place starts anew, so that no edit can push a running pod off its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import count
+from operator import attrgetter
+from typing import NamedTuple
+
+from messages.pods import FullName, Pod, PodUid, SourceName
+
+
+class Age(NamedTuple):
+    """Orders claims: the smaller is the older. No two claims have equal ages."""
+
+    since: int
+    """When any source began to tell this UID at this place."""
+    told: int
+    """When this source did."""
+
+
+class Claim(NamedTuple):
+    """One source's word that a UID is at a place."""
+
+    source: SourceName
+    full_name: FullName
+    is_mirror: bool
+    age: Age
+
+
+_AGE = attrgetter("age")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Who held each UID and each name by the claims on record when this was made."""
+
+    uid_holders: Mapping[PodUid, SourceName]
+    name_holders: Mapping[FullName, SourceName]
+
+    def awaited(self, pod: Pod, listed: Collection[SourceName]) -> SourceName | None:
+        """Return the source that must list before ``pod`` may be served; ``None`` when none must.
+
+        It holds the pod's UID or name, and has not listed since the restart, so nobody knows yet
+        whether it still does. Serving ``pod`` before would start it, only to stop it again.
+        """
+        holders = [self.uid_holders.get(pod.uid)]
+        if not pod.is_mirror:
+            holders.append(self.name_holders.get(pod.full_name))
+        for source in holders:
+            if source is not None and source != pod.source and source not in listed:
+                return source
+        return None
+
+
+class Claims:
+    """The claims of all sources. Bounded by what the sources list, if ``retain`` is called."""
+
+    def __init__(self) -> None:
+        self._ticks = count()
+        self._claims: dict[PodUid, tuple[Claim, ...]] = {}
+
+    def stake(self, pod: Pod) -> Age:
+        """Return the age of ``pod``'s claim. The claim is recorded unless it is on record."""
+        source, full_name = SourceName(pod.source), pod.full_name
+        claims = self._claims.get(pod.uid, ())
+        there = [c for c in claims if c.full_name == full_name and c.is_mirror == pod.is_mirror]
+        for claim in there:
+            if claim.source == source:
+                return claim.age
+        told = next(self._ticks)
+        age = Age(min((claim.age.since for claim in there), default=told), told)
+        others = (claim for claim in claims if claim.source != source)
+        self._claims[pod.uid] = (*others, Claim(source, full_name, pod.is_mirror, age))
+        return age
+
+    def release(self, source: SourceName, uid: PodUid) -> None:
+        """Forget the claim of ``source`` on ``uid``, if there is one."""
+        left = tuple(claim for claim in self._claims.get(uid, ()) if claim.source != source)
+        if left:
+            self._claims[uid] = left
+        else:
+            self._claims.pop(uid, None)
+
+    def retain(self, source: SourceName, uids: AbstractSet[PodUid]) -> None:
+        """Forget every claim of ``source`` but those on ``uids``.
+
+        Called with the first listing of a source after a restart, before its pods are indexed: what
+        went meanwhile holds nothing any more. Later removals release their own claims.
+        """
+        for uid in self._claims.keys() - uids:
+            self.release(source, uid)
+
+    def standing(self) -> Standing:
+        """Return who holds what by the claims on record. To be taken anew after every ``retain``."""
+        uid_holders = {uid: min(claims, key=_AGE) for uid, claims in self._claims.items()}
+        return Standing(
+            {uid: claim.source for uid, claim in uid_holders.items()},
+            _name_holders(uid_holders.values()),
+        )
+
+
+def _name_holders(claims: Iterable[Claim]) -> dict[FullName, SourceName]:
+    holders: dict[FullName, SourceName] = {}
+    for claim in sorted(claims, key=_AGE):
+        if not claim.is_mirror:
+            holders.setdefault(claim.full_name, claim.source)
+    return holders

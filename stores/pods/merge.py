@@ -1,0 +1,168 @@
+"""The next snapshot of a source against its last: which pods came, changed and went (rules C).
+
+Each source is merged by itself and knows nothing of the others (rule C1). Pure: the memory of a
+source is a value, and a merge returns the next one, so a merge that fails leaves nothing half done.
+Documents are shared, never written to: a kept pod is the told one under new annotations.
+
+What is kept is always the whole pod as it was told last, with ``config.source`` and ``config.seen``
+of this node's own; ``resourceVersion``, owners and finalizers stay current by that (fixes K12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from operator import is_
+from typing import NamedTuple, TypeAlias
+
+from messages.changes import Op, PodChange
+from messages.pods import CONFIG_SEEN, CONFIG_SOURCE, Pod, PodUid, SourceName
+from messages.units import Timestamp
+from stores.pods.pod_comparison import difference
+
+_NANO = 1_000_000_000
+
+SeenAt: TypeAlias = Callable[[PodUid], Timestamp]
+"""When this source first told of a UID: ``FirstSeen.seen_at`` with the source and the time filled in."""
+
+
+class DropReason(StrEnum):
+    """Why a listed pod is not taken in, as a sentence for people."""
+
+    NO_UID = "it has no UID"
+    UID_TAKEN = "an earlier pod of the same listing has its UID"
+    NAME_TAKEN = "an earlier pod of the same listing has its namespace and name"
+
+
+class Dropped(NamedTuple):
+    """A listed pod that is not taken in, and claims neither its UID nor its name."""
+
+    pod: Pod
+    reason: DropReason
+
+
+class Kept(NamedTuple):
+    """One pod of a source."""
+
+    told: Pod
+    """The very object that the source told: the next merge skips it by identity."""
+    pod: Pod
+    """What the node goes by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceMemory:
+    """What a source listed last, and what was made of it. Starts as a source that never listed."""
+
+    source: SourceName
+    listed: tuple[Pod, ...] | None = None
+    kept: Mapping[PodUid, Kept] = field(default_factory=dict)
+    """In the order of the listing."""
+    dropped: tuple[Dropped, ...] = ()
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has listed: from then on absence from it means removal.
+
+        Each source is ready by itself, so that one that never lists blocks no other (fixes K27).
+        """
+        return self.listed is not None
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """Every kept pod, in the order of the listing."""
+        return tuple(kept.pod for kept in self.kept.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """What one listing did."""
+
+    memory: SourceMemory
+    """To be passed to the next merge; the identical object when nothing changed at all."""
+    changes: tuple[PodChange, ...]
+    """In the order of ``Op``; removals as in the old listing, the rest as in the new one."""
+    refreshed: tuple[Pod, ...]
+    """Kept pods that differ from what was kept before in ways that no change tells of."""
+    first: bool
+    """The source had not listed before. In place of the kubelet's empty ADD (rule C14)."""
+
+
+def merge(memory: SourceMemory, listed: tuple[Pod, ...], seen_at: SeenAt) -> Merged:
+    """Return what the listing changes, and the memory of it.
+
+    An object that was told before costs next to nothing; so does a listing of nothing else.
+    """
+    if memory.listed is not None and _same_objects(memory.listed, listed):
+        return Merged(memory=memory, changes=(), refreshed=(), first=False)
+    admitted, dropped = _admitted(listed)
+    gone = [kept.pod for uid, kept in memory.kept.items() if uid not in admitted]
+    batch: dict[Op, list[Pod]] = {Op.REMOVE: gone}
+    refreshed: list[Pod] = []
+    kept: dict[PodUid, Kept] = {}
+    for uid, told in admitted.items():
+        before = memory.kept.get(uid)
+        if before is not None and before.told is told:
+            kept[uid] = before
+            continue
+        op, kept[uid] = _step(before, told, _stamped(told, memory.source, seen_at(uid)))
+        if op is not None:
+            batch.setdefault(op, []).append(kept[uid].pod)
+        elif before is not None and kept[uid].pod is not before.pod:
+            refreshed.append(kept[uid].pod)
+    return Merged(
+        memory=SourceMemory(source=memory.source, listed=listed, kept=kept, dropped=dropped),
+        changes=tuple(PodChange(op=op, pod=pod) for op in Op for pod in batch.get(op, ())),
+        refreshed=tuple(refreshed),
+        first=not memory.ready,
+    )
+
+
+def _same_objects(old: tuple[Pod, ...], new: tuple[Pod, ...]) -> bool:
+    return old is new or (len(old) == len(new) and all(map(is_, old, new)))
+
+
+def _admitted(listed: tuple[Pod, ...]) -> tuple[dict[PodUid, Pod], tuple[Dropped, ...]]:
+    """Return the pods to take in, and the others: the first of each UID and name wins (rule C6)."""
+    admitted: dict[PodUid, Pod] = {}
+    names: set[tuple[str, str]] = set()
+    dropped: list[Dropped] = []
+    for pod in listed:
+        name = (pod.namespace, pod.name)
+        if not pod.uid:
+            dropped.append(Dropped(pod, DropReason.NO_UID))
+        elif pod.uid in admitted:
+            dropped.append(Dropped(pod, DropReason.UID_TAKEN))
+        elif name in names:
+            dropped.append(Dropped(pod, DropReason.NAME_TAKEN))
+        else:
+            admitted[pod.uid] = pod
+            names.add(name)
+    return admitted, tuple(dropped)
+
+
+def _step(before: Kept | None, told: Pod, stamped: Pod) -> tuple[Op | None, Kept]:
+    """Return what to call the change to one pod, if anything, and what is kept of it."""
+    if before is None:
+        return Op.ADD, Kept(told, stamped)
+    op = difference(before.pod, stamped)
+    if op is None and before.pod == stamped:
+        return None, Kept(told, before.pod)
+    return op, Kept(told, stamped)
+
+
+def _stamped(pod: Pod, source: SourceName, seen: Timestamp) -> Pod:
+    """Return ``pod`` with this node's annotations in place of its own (rules C7 and C8)."""
+    metadata = pod.document.get("metadata") or {}
+    annotations = {**pod.annotations, CONFIG_SOURCE: source, CONFIG_SEEN: _rfc3339(seen)}
+    return Pod.of({**pod.document, "metadata": {**metadata, "annotations": annotations}})
+
+
+def _rfc3339(moment: Timestamp) -> str:
+    # The fraction by itself: a float has too few digits for a date's worth of nanoseconds.
+    whole, fraction = divmod(moment, 1)
+    seconds, nanoseconds = divmod(int(whole) * _NANO + round(fraction * _NANO), _NANO)
+    # isoformat, since strftime costs as much as the rest of a merge step.
+    return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:-6]}.{nanoseconds:09d}Z"

@@ -1,0 +1,313 @@
+"""Every pod the node knows, by UID, by name, and with its mirror.
+
+Knows nothing of where pods come from or what is done with them; owned by one actor, so it has no
+lock. Pods are shared and immutable. The maps behind it hold what the sources told and nothing that
+can be derived: UID translations and the choice among several mirrors are made when they are asked
+for, so they cannot go stale (quirks Q2 and Q4).
+
+Of several pods that claim one name, all are known by UID and listed, and the oldest answers by name
+until its source removes it, terminal or terminating as it may be; the others are shadowed by it. Of
+several sources that tell one UID, the oldest claim is the pod, and the others are shadowed too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import NamedTuple
+
+from messages.pods import (
+    CONFIG_HASH,
+    CONFIG_MIRROR,
+    FullName,
+    JsonObject,
+    Pod,
+    PodUid,
+    SourceName,
+)
+from stores.pods.claimants import Claimants, Shadow
+from stores.pods.claims import Claims
+
+CRITICAL_PRIORITY = 2_000_000_000
+"""Kubernetes' ``system-cluster-critical``; priorities above what users may define are critical."""
+
+
+class Turnover(NamedTuple):
+    """What one change did to the served pods: those that hold both their UID and their name.
+
+    A pod in neither was served before and after, or neither time. Where the change removed a served
+    pod and nothing is hidden, another source tells the same UID, and its version is served on.
+    """
+
+    revealed: tuple[Pod, ...]
+    """Pods that are served from here on, the added one among them."""
+    hidden: tuple[Pod, ...]
+    """Pods that are served no longer, as they were, the removed one among them."""
+
+
+class PodAndMirror(NamedTuple):
+    """A pod and the mirror pod that shows it."""
+
+    pod: Pod | None
+    mirror: Pod | None
+    was_mirror: bool
+    """The question was about the mirror."""
+
+
+class PodsAndMirrors(NamedTuple):
+    """Everything known at one moment."""
+
+    pods: tuple[Pod, ...]
+    mirrors: tuple[Pod, ...]
+    orphaned_mirror_names: tuple[FullName, ...]
+
+
+class UidTranslations(NamedTuple):
+    """Between the UIDs of static pods and those of the mirror pods that show them."""
+
+    static_to_mirror: dict[PodUid, PodUid | None]
+    """Every static pod; ``None`` for one without a mirror."""
+    mirror_to_static: dict[PodUid, PodUid]
+    """Every mirror pod whose name a pod holds. Orphaned mirrors are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodCounts:
+    """How many there are. Shadowed pods count: they are known and listed."""
+
+    static_pods: int
+    regular_pods: int
+    mirror_pods: int
+    ephemeral_containers: int
+    """Of the pods that are no mirrors."""
+
+
+def is_mirror_pod_of(mirror: Pod, pod: Pod) -> bool:
+    """Return whether ``mirror`` shows exactly this version of ``pod`` (rule P21)."""
+    return (
+        mirror.is_mirror
+        and mirror.full_name == pod.full_name
+        and mirror.annotations[CONFIG_MIRROR] == pod.annotations.get(CONFIG_HASH, "")
+    )
+
+
+def is_critical(pod: Pod) -> bool:
+    """Return whether the node must not do without it: static, mirror or of critical priority."""
+    priority = _spec(pod).get("priority") or 0
+    return pod.is_static or pod.is_mirror or priority >= CRITICAL_PRIORITY
+
+
+def _place(pod: Pod) -> tuple[str, str, bool]:
+    return pod.namespace, pod.name, pod.is_mirror
+
+
+def _spec(pod: Pod) -> JsonObject:
+    return pod.document.get("spec") or {}
+
+
+class PodIndex:
+    """The pods and mirror pods of all sources. ``claims`` says who was first, across restarts."""
+
+    def __init__(self, claims: Claims | None = None) -> None:
+        self._claims = Claims() if claims is None else claims
+        self._clear()
+
+    def _clear(self) -> None:
+        self._by_uid = Claimants[PodUid](identity=attrgetter("source"))
+        # Whoever holds its UID is in one of these, and in that family's names: never in both (Q5).
+        self._pods: dict[PodUid, Pod] = {}
+        self._mirrors: dict[PodUid, Pod] = {}
+        self._pod_names = Claimants[FullName](identity=attrgetter("uid"))
+        self._mirror_names = Claimants[FullName](identity=attrgetter("uid"))
+        # Kept up to date rather than counted when asked: gauges are set after every batch.
+        self._static_pods = 0
+        self._ephemeral_containers = 0
+
+    def add(self, pod: Pod) -> Turnover:
+        """Index ``pod`` in place of what its source told under its UID before, of any name or kind."""
+        before = self._by_uid.oldest(pod.uid)
+        self._by_uid.put(pod.uid, pod, self._claims.stake(pod))
+        return self._settle(before, self._by_uid.oldest(pod.uid))
+
+    update = add
+
+    def remove(self, pod: Pod) -> Turnover:
+        """Forget what the source of ``pod`` told under its UID; only these two fields are read."""
+        before = self._by_uid.oldest(pod.uid)
+        self._by_uid.drop(pod.uid, pod)
+        self._claims.release(SourceName(pod.source), pod.uid)
+        return self._settle(before, self._by_uid.oldest(pod.uid))
+
+    def set_all(self, pods: Iterable[Pod]) -> None:
+        """Replace everything by ``pods``. Who is in both keeps its age, hence its name."""
+        pods = tuple(pods)
+        staying = {(pod.uid, pod.source) for pod in pods}
+        for uid in self._by_uid:
+            for pod in self._by_uid.all(uid):
+                if (uid, pod.source) not in staying:
+                    self._claims.release(SourceName(pod.source), uid)
+        self._clear()
+        for pod in pods:
+            self.add(pod)
+
+    def holder(self, uid: PodUid) -> Pod | None:
+        """Return who holds ``uid``, a pod or a mirror pod: of several sources' the oldest claim."""
+        return self._by_uid.oldest(uid)
+
+    def get_by_uid(self, uid: PodUid) -> Pod | None:
+        """Return the pod of this UID; mirror pods are not found (rule P13)."""
+        return self._pods.get(uid)
+
+    def get_by_full_name(self, full_name: FullName) -> Pod | None:
+        """Return the holder of the name: its oldest claimant that is no mirror."""
+        return self._pod_names.oldest(full_name)
+
+    def get_by_name(self, namespace: str, name: str) -> Pod | None:
+        """Return the holder of the name, as ``get_by_full_name`` does."""
+        return self.get_by_full_name(FullName(f"{name}_{namespace}"))
+
+    def mirror_of(self, pod: Pod) -> Pod | None:
+        """Return the mirror of the pod's name, whether or not ``pod`` is known (rule P16).
+
+        ``None`` for a shadowed pod: the mirror shows the one that holds the name. Of several mirrors
+        one that shows the holder as it is comes first, then any other that is not being deleted,
+        then the oldest.
+        """
+        holder = self.get_by_full_name(pod.full_name)
+        if holder is not None and holder.uid != pod.uid and pod.uid in self._pods:
+            return None
+        return min(
+            self._mirror_names.all(pod.full_name),
+            key=lambda mirror: (
+                mirror.is_deleting,
+                holder is None or not is_mirror_pod_of(mirror, holder),
+            ),
+            default=None,
+        )
+
+    def pod_of_mirror(self, mirror: Pod) -> Pod | None:
+        """Return the pod that holds the mirror's name; its UID does not matter (rule P15)."""
+        return self.get_by_full_name(mirror.full_name)
+
+    def pod_and_mirror(self, pod: Pod) -> PodAndMirror:
+        """Return ``pod``, the very object, beside its counterpart, whichever of both it is."""
+        if pod.is_mirror:
+            return PodAndMirror(self.pod_of_mirror(pod), pod, was_mirror=True)
+        return PodAndMirror(pod, self.mirror_of(pod), was_mirror=False)
+
+    def pods(self) -> tuple[Pod, ...]:
+        """Return every pod that is no mirror, shadowed ones too."""
+        return tuple(self._pods.values())
+
+    def pods_and_mirrors(self) -> PodsAndMirrors:
+        """Return all pods, all mirrors, and the names of mirrors without a pod."""
+        return PodsAndMirrors(
+            self.pods(), tuple(self._mirrors.values()), self.orphaned_mirror_names()
+        )
+
+    def orphaned_mirror_names(self) -> tuple[FullName, ...]:
+        """Return the names that only mirrors have."""
+        return tuple(name for name in self._mirror_names if name not in self._pod_names)
+
+    def translate_uid(self, uid: PodUid) -> PodUid:
+        """Return the UID of the pod that a mirror's UID stands for; any other UID is returned as is.
+
+        So is an orphaned mirror's: its pod is gone, and a dead UID would lead nowhere.
+        """
+        mirror = self._mirrors.get(uid)
+        pod = None if mirror is None else self.pod_of_mirror(mirror)
+        return uid if pod is None else pod.uid
+
+    def uid_translations(self) -> UidTranslations:
+        """Return the translations of all static pods and all mirrors that have a pod (rule P20)."""
+        static_to_mirror = {
+            pod.uid: None if mirror is None else mirror.uid
+            for pod, mirror in self._static_and_mirror()
+        }
+        mirror_to_static = {
+            uid: pod.uid
+            for uid, mirror in self._mirrors.items()
+            if (pod := self.pod_of_mirror(mirror)) is not None
+        }
+        return UidTranslations(static_to_mirror, mirror_to_static)
+
+    def static_to_mirror(self) -> dict[PodUid, Pod | None]:
+        """Return every static pod's UID and its mirror, ``None`` when it has none (rule P18)."""
+        return {pod.uid: mirror for pod, mirror in self._static_and_mirror()}
+
+    def shadow_of(self, pod: Pod) -> Pod | None:
+        """Return whom ``pod`` waits behind: the holder of its UID, or of its name, if another's.
+
+        ``None`` for a pod that is served, for a mirror that holds its UID, and for an unknown pod.
+        """
+        claimants = self._by_uid.all(pod.uid)
+        if pod.source not in {claimant.source for claimant in claimants}:
+            return None
+        known = claimants[0]
+        if known.source != pod.source:
+            return known
+        holder = known if known.is_mirror else self.get_by_full_name(known.full_name)
+        return None if holder is known else holder
+
+    def shadowed(self) -> tuple[Shadow, ...]:
+        """Return every pod that waits behind another for its UID or its name, and behind whom."""
+        return (*self._by_uid.shadows(), *self._pod_names.shadows())
+
+    def counts(self) -> PodCounts:
+        """Return how many pods there are of each kind, at no cost."""
+        return PodCounts(
+            static_pods=self._static_pods,
+            regular_pods=len(self._pods) - self._static_pods,
+            mirror_pods=len(self._mirrors),
+            ephemeral_containers=self._ephemeral_containers,
+        )
+
+    def _static_and_mirror(self) -> Iterable[tuple[Pod, Pod | None]]:
+        return ((pod, self.mirror_of(pod)) for pod in self._pods.values() if pod.is_static)
+
+    def _settle(self, before: Pod | None, after: Pod | None) -> Turnover:
+        """Bring names and counts in line with a UID's new holder, and return what that did."""
+        if before is after:
+            return Turnover((), ())
+        moved = before is None or after is None or _place(before) != _place(after)
+        names = [pod.full_name for pod in (before, after) if pod is not None] if moved else []
+        served_before = self._holders(names)
+        if before is not None:
+            self._tally(before, -1)
+            if moved:
+                self._leave(before)
+        if after is not None:
+            self._tally(after, 1)
+            self._enter(after)
+        served_after = self._holders(names)
+        return Turnover(
+            tuple(pod for uid, pod in served_after.items() if uid not in served_before),
+            tuple(pod for uid, pod in served_before.items() if uid not in served_after),
+        )
+
+    def _holders(self, names: Iterable[FullName]) -> dict[PodUid, Pod]:
+        holders = (self.get_by_full_name(name) for name in names)
+        return {pod.uid: pod for pod in holders if pod is not None}
+
+    def _enter(self, pod: Pod) -> None:
+        family, names = self._family(pod)
+        family[pod.uid] = pod
+        names.put(pod.full_name, pod, self._by_uid.age(pod.uid))
+
+    def _leave(self, pod: Pod) -> None:
+        family, names = self._family(pod)
+        del family[pod.uid]
+        names.drop(pod.full_name, pod)
+
+    def _family(self, pod: Pod) -> tuple[dict[PodUid, Pod], Claimants[FullName]]:
+        if pod.is_mirror:
+            return self._mirrors, self._mirror_names
+        return self._pods, self._pod_names
+
+    def _tally(self, pod: Pod, sign: int) -> None:
+        # Always with the stored pod, never with the one passed in, so that nothing drifts (Q7).
+        if not pod.is_mirror:
+            self._static_pods += sign * pod.is_static
+            ephemeral = _spec(pod).get("ephemeralContainers") or ()
+            self._ephemeral_containers += sign * len(ephemeral)
