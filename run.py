@@ -20,7 +20,7 @@ def main(arguments: Sequence[str]) -> int:
 
     try:
         line = parse(arguments)
-        from settings.load_settings import load_settings  # noqa: PLC0415
+        from settings.load import load_settings  # noqa: PLC0415
 
         settings = load_settings(line)
         from agent import app  # noqa: PLC0415

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import structlog
 
-from actors.events.event_feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
+from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.listeners import listen
 from agent.logs import configure_logs
@@ -37,13 +37,13 @@ from messages.pod_manager import DescribePod, PodDescribed
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName
 from messages.sources import DescribeSource, Rescan, SourceMessage
 from messages.units import Seconds
-from server.server import HTTP_SERVER, HttpServer, Listeners
+from server.http_server import HTTP_SERVER, HttpServer, Listeners
 from server.state import Surroundings
 from settings.cluster_settings import ClusterSettings
 from settings.settings import Settings, effective_configuration
-from sources.apiserver.api_source import API_SOURCE
-from sources.file.file_source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
-from sources.http.http_source import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules
+from sources.apiserver.source import API_SOURCE
+from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules
 
 if TYPE_CHECKING:
     from agent.joined import Joined, Rim
@@ -167,7 +167,7 @@ class Agent:
         return FileSource(rules, self._pod_manager, self._file_memory)
 
     def _make_http_source(self) -> HttpSource:
-        from sources.http.http_fetch import HttpFetcher  # noqa: PLC0415  # 8 MB that few agents need
+        from sources.http.fetch import HttpFetcher  # noqa: PLC0415  # 8 MB that few agents need
 
         settings = self._settings
         rules = HttpSourceRules(

@@ -11,8 +11,8 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from actors.events.event_poster import EVENT_POSTER, EventMemory, EventPoster, EventPosterMessage
-from actors.mirrors.mirror_keeper import (
+from actors.events.poster import EVENT_POSTER, EventMemory, EventPoster, EventPosterMessage
+from actors.mirrors.keeper import (
     MIRROR_KEEPER,
     MirrorKeeper,
     MirrorKeeperMessage,
@@ -45,7 +45,7 @@ from server.cluster_state import ClusterPorts
 from settings.cluster_settings import ClusterSettings
 from settings.settings import Settings
 from settings.version import version
-from sources.apiserver.api_source import (
+from sources.apiserver.source import (
     API_SOURCE,
     ApiMemory,
     ApiSource,

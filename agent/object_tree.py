@@ -8,6 +8,13 @@ from random import Random
 from typing import Any
 
 from actors.objects.api_holdings import Holders
+from actors.objects.fetcher import (
+    FetcherMemory,
+    FetcherPorts,
+    FetchMode,
+    ObjectFetcher,
+    fetcher_key,
+)
 from actors.objects.local_objects import (
     LOCAL_OBJECTS,
     LocalMemory,
@@ -15,14 +22,7 @@ from actors.objects.local_objects import (
     LocalObjectsMessage,
     LocalObjectsRules,
 )
-from actors.objects.object_fetcher import (
-    FetcherMemory,
-    FetcherPorts,
-    FetchMode,
-    ObjectFetcher,
-    fetcher_key,
-)
-from actors.objects.object_manager import (
+from actors.objects.manager import (
     CONFIG_MAP_MANAGER,
     OBJECT_HOLDERS,
     SECRET_MANAGER,
@@ -31,7 +31,7 @@ from actors.objects.object_manager import (
     ObjectManagerOwnMessage,
     ObjectManagerPorts,
 )
-from actors.objects.object_watcher import (
+from actors.objects.watcher import (
     ObjectWatcher,
     WatcherMemory,
     WatcherPorts,

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from benchmarks import processes
 from benchmarks.pods import manifest
-from tests.support.ports import free_ports
+from tests.support.wire.ports import free_ports
 
 ROOT = Path(__file__).parents[1]
 

@@ -20,9 +20,9 @@ from benchmarks.agent import wait_until
 from benchmarks.sidekick import Sidekick
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
-from tests.support.api_users import ADMIN, token_of
-from tests.support.cluster import Cluster
-from tests.support.cluster_processes import assets
+from tests.support.apiserver.users import ADMIN, token_of
+from tests.support.cluster.cluster import Cluster
+from tests.support.cluster.processes import assets
 
 NAMESPACE: Final = "default"
 _SECRETS: Final = f"/api/v1/namespaces/{NAMESPACE}/secrets"

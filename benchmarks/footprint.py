@@ -11,12 +11,12 @@ from benchmarks.agent import Agent, pause
 from benchmarks.apart import apart, behave_like_the_agent
 from benchmarks.pods import manifest
 from benchmarks.row import WORST, Peer, Row, Target, spread, tail
+from files.directory import Listed, look
+from files.judging import judge
+from files.state import FileState
 from manifests.manifest import Decoded, ManifestRules, Refused, decode_manifest
 from messages.pods import FILE, Pod
 from messages.units import Timestamp
-from sources.file.file_state import FileState
-from sources.file.file_verdicts import judge
-from sources.file.manifest_directory import Listed, look
 
 _MB = 1e6
 _NAMES = [f"pod-{number}" for number in range(10)]

@@ -18,8 +18,8 @@ from typing import Self
 from benchmarks.agent import ROOT, Agent, pause, wait_until
 from benchmarks.clusters import running_cluster
 from benchmarks.row import P99, WORST, Peer, Row, spread, tail
-from tests.support.api_users import ADMIN
-from tests.support.cluster import Cluster
+from tests.support.apiserver.users import ADMIN
+from tests.support.cluster.cluster import Cluster
 
 NODE = "node1"
 MANY = 1000

@@ -25,7 +25,7 @@ from benchmarks.processes import cpu_seconds
 from benchmarks.row import Peer, Row, Target
 from benchmarks.storms import CUT
 from benchmarks.watching import agent_of, informers_of, node_of, wait_synced
-from tests.support.cluster import Cluster
+from tests.support.cluster.cluster import Cluster
 
 
 class Refused(NamedTuple):

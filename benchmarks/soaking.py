@@ -41,8 +41,8 @@ from messages.objects import (
 )
 from messages.pods import Pod, PodUid
 from messages.units import Seconds
-from tests.support.api_client import ApiClient
-from tests.support.api_users import ADMIN
+from tests.support.apiserver.client import ApiClient
+from tests.support.apiserver.users import ADMIN
 
 PODS = 400
 SECRETS = 300

@@ -33,7 +33,7 @@ from benchmarks.watching import (
     node_of,
     wait_synced,
 )
-from tests.support.cluster import Cluster
+from tests.support.cluster.cluster import Cluster
 
 CUT = "cut"
 HOW_MANY = "how many"

@@ -8,14 +8,14 @@ from typing import Any, Self
 from typing_extensions import override
 
 from actors.objects.api_holdings import Holders
-from actors.objects.object_manager import (
+from actors.objects.manager import (
     OBJECT_HOLDERS,
     SECRET_MANAGER,
     ObjectManager,
     ObjectManagerMemory,
     ObjectManagerPorts,
 )
-from actors.objects.object_watcher import (
+from actors.objects.watcher import (
     ObjectWatcher,
     WatcherMemory,
     WatcherPorts,

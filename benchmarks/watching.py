@@ -30,9 +30,9 @@ from benchmarks.following import Follower
 from benchmarks.informers import HOW, WHEN
 from benchmarks.row import MEDIAN, P99, Peer, Row, Target, percentile
 from benchmarks.sidekick import Sidekick
-from tests.support.api_users import ADMIN
-from tests.support.cluster import Cluster
-from tests.support.joined_agent import OWN_STREAMS
+from tests.support.agent.joined_agent import OWN_STREAMS
+from tests.support.apiserver.users import ADMIN
+from tests.support.cluster.cluster import Cluster
 
 SIZES = (200, 1_000, 5_000)
 QUICK_SIZES = (100,)

@@ -11,14 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from manifests.api_references import LOCAL, api_references
-from manifests.change_hooks import warn_of_change_hook
-from manifests.defaults import fill_defaults
-from manifests.document import Document, DocumentError
+from manifests.defaults.pod import fill_defaults
 from manifests.fields import Place
 from manifests.findings import Findings, quoted, reason
 from manifests.names import dns_label, dns_subdomain
-from manifests.reading import canonical_json, read_document
+from manifests.reading.decoding import canonical_json, read_document
+from manifests.reading.document import Document, DocumentError
+from manifests.references.static_pods import LOCAL, api_references
 from manifests.refusals import (
     RefusalError,
     sentences,
@@ -34,8 +33,9 @@ from manifests.static_pods import (
     warn_of_node,
     warn_of_priority,
 )
-from manifests.validate_pod import validate_pod
-from manifests.validate_volumes import refuse_unknown_volumes
+from manifests.validation.change_hooks import warn_of_change_hook
+from manifests.validation.pod import validate_pod
+from manifests.validation.volumes import refuse_unknown_volumes
 from messages.pods import CONFIG_MIRROR, Pod, SourceName
 from messages.sources import RejectReason
 

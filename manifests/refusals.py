@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from manifests.document import Document
 from manifests.findings import Findings, Told
+from manifests.reading.document import Document
 from messages.sources import RejectReason
 
 MAX_WARNINGS = 20

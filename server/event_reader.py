@@ -14,7 +14,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from actors.events.event_lines import comment
+from actors.events.lines import comment
 from messages.event_feed import DetachReader, Told
 from messages.port import Port
 from messages.units import Seconds

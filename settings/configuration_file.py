@@ -16,9 +16,9 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from manifests.document import Document, DocumentError
 from manifests.findings import quoted, shown
-from manifests.reading import read_document
+from manifests.reading.decoding import read_document
+from manifests.reading.document import Document, DocumentError
 from messages.pods import JsonObject
 from settings.configuration_types import Part
 from settings.errors import StartError, UsageError

@@ -1,6 +1,6 @@
 """The KubeletConfiguration file format, v1beta1: every field that a kubelet up to 1.36 knows, and its type.
 
-Only the format: which fields the agent obeys is for ``settings.load_settings`` to say. The defaults
+Only the format: which fields the agent obeys is for ``settings.load`` to say. The defaults
 are a kubelet's, three apart. Of a field that is not served the default has one use: setting it
 changes nothing, so nobody needs to be warned.
 """

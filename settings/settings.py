@@ -1,6 +1,6 @@
 """What the agent was told to do, in one value: defaults, configuration files and flags are settled here.
 
-A field is called as in the KubeletConfiguration where there is one. ``settings.load_settings`` makes
+A field is called as in the KubeletConfiguration where there is one. ``settings.load`` makes
 this value; everybody else only reads it.
 """
 

@@ -17,9 +17,9 @@ from structlog.testing import capture_logs
 
 from kernel import Runtime, Steps, Threads
 from tests.support.canary import LOOKOUT
-from tests.support.players import Gate, Lines, OwnThreadPlayer, PooledPlayer, Troupe
+from tests.support.kernel.players import Gate, Lines, OwnThreadPlayer, PooledPlayer, Troupe
 
-pytest_plugins = ["tests.support.cluster_fixtures"]
+pytest_plugins = ["tests.support.cluster.fixtures"]
 
 THREADS_END_WITHIN = 3.0
 """Seconds for threads that are ending anyway. Only a test that leaves some waits this long."""

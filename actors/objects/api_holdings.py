@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from actors.objects.object_holdings import Holdings, answer
+from actors.objects.holdings import Holdings, answer
 from kernel import ChildSpec, DynamicMessage, Key, Port, StartChild, StopChild, Timer
 from messages.holders import HolderIs, HolderMessage, Mark, ReadObject, ReferencesAre
 from messages.objects import ObjectId, ReadVerdict

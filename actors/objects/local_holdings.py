@@ -15,9 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from actors.objects.local_object_manifest import LocalObject, display_name
+from files.state import FileRecord, FileState
 from manifests.manifest import Refused
-from manifests.values import fingerprint
+from manifests.objects.local_object import LocalObject, display_name
+from manifests.objects.values import fingerprint
+from manifests.verdicts.judged import printable
 from messages.holders import NO_MARK, HolderIs, LocalObjectsListed, Mark, ReadObject
 from messages.objects import (
     ObjectChanged,
@@ -31,8 +33,6 @@ from messages.objects import (
 )
 from messages.sources import Verdict
 from messages.units import Seconds, Timestamp
-from sources.file.file_state import FileRecord, FileState
-from sources.verdicts import printable
 from stores.objects.answers import answer_of
 from stores.objects.changes import object_change
 

@@ -2,7 +2,7 @@
 
 What static pods reference is answered from here, and never from the API server, so that they have it
 without any control plane, and before there is one. Files are looked at and judged as manifests of pods
-are (``watched_files``); what is held of them, and what is told of that, is decided in ``local_holdings``.
+are (``files.watched_files``); what is held of them, and what is told of that, is decided in ``local_holdings``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from typing_extensions import override
 
+from actors.objects.local_admission import admit
 from actors.objects.local_holdings import (
     Holding,
     Outage,
@@ -26,9 +27,13 @@ from actors.objects.local_holdings import (
     news,
     unanswered,
 )
-from actors.objects.local_object_manifest import LocalObject, admit, decode_object
+from files.directory_watch import DirectoryWatch, KeepWatch
+from files.kept_watch import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
+from files.watched_files import FilesMemory, FilesRules, WatchedFiles
 from kernel import Actor, Key, Port
-from manifests.values import fingerprint
+from manifests.objects.local_object import LocalObject, decode_object
+from manifests.objects.values import fingerprint
+from manifests.verdicts.board import VerdictBoard
 from messages.holders import (
     HolderIs,
     ListLocalObjects,
@@ -43,10 +48,6 @@ from messages.objects import ObjectId, ObjectKind, ReadVerdict
 from messages.pods import LOCAL_FILES
 from messages.sources import DescribeSource, Epoch, Rescan
 from messages.units import Seconds
-from sources.file.directory_watch import DirectoryWatch, KeepWatch
-from sources.file.kept_watch import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
-from sources.file.watched_files import FilesMemory, FilesRules, WatchedFiles
-from sources.verdict_board import VerdictBoard
 from stores.objects.usage import JointUsage
 
 MAX_GONE: Final = 1000

@@ -6,7 +6,7 @@ there was a step at all is for those to say who hold the versions.
 
 from __future__ import annotations
 
-from manifests.values import changed_keys
+from manifests.objects.values import changed_keys
 from messages.objects import Change, ObjectChanged, ObjectId, ObjectValue
 
 

@@ -14,8 +14,8 @@ from functools import cache
 from itertools import chain
 from typing import Final, NamedTuple
 
-from manifests.hooks import ON_OBJECT_CHANGE, ChangeHook, ChangeHookError, change_hook
-from manifests.references import Use, pod_references
+from manifests.change_hooks import ON_OBJECT_CHANGE, ChangeHook, ChangeHookError, change_hook
+from manifests.references.pods import Use, pod_references
 from messages.changes import Op, PodChange
 from messages.holders import EVERY_MARK, NO_MARK, Mark
 from messages.objects import ObjectId, ObjectKind, Origin

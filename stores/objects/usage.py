@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from manifests.values import fingerprint
+from manifests.objects.values import fingerprint
 from messages.holders import NO_MARK, Mark
 from messages.objects import ObjectId, ObjectKind, ObjectValue, ReadVerdict
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from manifests.values import is_older
+from manifests.objects.values import is_older
 from messages.api import ApiFailure
 from messages.holders import NO_MARK, HolderDone, HolderIs, Mark, ReadObject, ReferencesAre
 from messages.objects import ObjectState
@@ -22,7 +22,7 @@ from messages.watches import (
     WatchFailed,
     WatchRecovered,
 )
-from stores.objects.object_knowledge import Moment, ObjectKnowledge
+from stores.objects.knowledge import Moment, ObjectKnowledge
 from stores.objects.watched_reads import answer_to, grace_ends, is_refused, is_ripe
 from stores.objects.watcher_memory import (
     Answer,

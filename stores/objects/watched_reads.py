@@ -12,7 +12,7 @@ from messages.holders import ReadObject
 from messages.objects import ObjectRead, ReadVerdict
 from messages.units import Seconds
 from stores.objects.answers import answer_of
-from stores.objects.object_knowledge import Moment
+from stores.objects.knowledge import Moment
 from stores.objects.watcher_memory import Waiting, WatcherMemory, WatcherRules, is_reached
 
 _WITH_AGE: Final = frozenset({ReadVerdict.STALE, ReadVerdict.NOT_FOUND})

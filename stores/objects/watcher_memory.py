@@ -11,7 +11,7 @@ from messages.holders import NO_MARK, HolderFact, Mark, ReadObject
 from messages.objects import ObjectDescribed, ObjectId, ObjectRead, ObjectState
 from messages.units import Seconds
 from stores.objects.cached_object import FORBIDDEN_GRACE
-from stores.objects.object_knowledge import Moment, ObjectKnowledge
+from stores.objects.knowledge import Moment, ObjectKnowledge
 from stores.objects.places import can_exist
 
 NO_SUCH_NAME: Final = "no object can have this name"

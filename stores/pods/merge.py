@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 from messages.changes import Op, PodChange
 from messages.pods import CONFIG_SEEN, CONFIG_SOURCE, Pod, PodUid, SourceName
 from messages.units import Timestamp
-from stores.pods.pod_comparison import difference
+from stores.pods.comparison import difference
 
 _NANO = 1_000_000_000
 

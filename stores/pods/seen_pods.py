@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 
 from messages.changes import Op, PodChange
 from messages.pods import Pod, PodUid, SourceName
-from stores.pods.pod_comparison import difference
+from stores.pods.comparison import difference
 
 
 class SeenPods:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_process import eventually
-from tests.support.cluster import Cluster
-from tests.support.joined_agent import JoinedAgent, Onlooker, member
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker, member
+from tests.support.agent.process import eventually
+from tests.support.cluster.cluster import Cluster
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import trustme
 
-from tests.support.agent_process import eventually
-from tests.support.api_users import NODE, token_of
-from tests.support.cluster import Cluster
-from tests.support.joined_agent import PLENTY, JoinedAgent, Onlooker
-from tests.support.ports import free_ports
+from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.process import eventually
+from tests.support.apiserver.users import NODE, token_of
+from tests.support.cluster.cluster import Cluster
+from tests.support.wire.ports import free_ports
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

@@ -18,8 +18,8 @@ from messages.pods import (
     CONTENT_DIGEST,
     JsonObject,
 )
-from tests.support.agent_process import eventually
-from tests.support.joined_agent import NODE_NAME, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import NODE_NAME, JoinedAgent, Onlooker
+from tests.support.agent.process import eventually
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

@@ -10,9 +10,7 @@ import time
 import pytest
 
 from messages.pods import JsonObject
-from tests.support.agent_process import eventually
-from tests.support.cluster import Cluster
-from tests.support.joined_agent import (
+from tests.support.agent.joined_agent import (
     LEASE_SECONDS,
     NODE_NAME,
     PLENTY,
@@ -20,6 +18,8 @@ from tests.support.joined_agent import (
     Onlooker,
     condition,
 )
+from tests.support.agent.process import eventually
+from tests.support.cluster.cluster import Cluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

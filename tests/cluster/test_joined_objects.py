@@ -13,12 +13,9 @@ import pytest
 
 from messages.api import ApiRequest, Patch, Verb
 from messages.pods import JsonObject
-from tests.support.agent_process import eventually
-from tests.support.api_status import StatusError
-from tests.support.api_subjects import pod
-from tests.support.event_stream import EventLog
-from tests.support.joined_agent import OWN_STREAMS, JoinedAgent, Onlooker
-from tests.support.joined_objects import (
+from tests.support.agent.event_stream import EventLog
+from tests.support.agent.joined_agent import OWN_STREAMS, JoinedAgent, Onlooker
+from tests.support.agent.joined_objects import (
     add_all,
     config_map,
     eavesdropping,
@@ -35,6 +32,9 @@ from tests.support.joined_objects import (
     watchers,
     wipe_objects,
 )
+from tests.support.agent.process import eventually
+from tests.support.apiserver.status import StatusError
+from tests.support.apiserver.subjects import pod
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

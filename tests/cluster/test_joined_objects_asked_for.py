@@ -11,13 +11,8 @@ from pathlib import Path
 import pytest
 
 from actors.mirrors.verdicts import REFERENCES
-from tests.support.agent_process import eventually
-from tests.support.api_client import ApiClient
-from tests.support.api_subjects import get, refusal
-from tests.support.api_users import NODE
-from tests.support.cluster import Cluster
-from tests.support.joined_agent import PLENTY, JoinedAgent, Onlooker
-from tests.support.joined_objects import (
+from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_objects import (
     eavesdropping,
     edit,
     is_synced,
@@ -30,6 +25,11 @@ from tests.support.joined_objects import (
     watchers,
     wipe_objects,
 )
+from tests.support.agent.process import eventually
+from tests.support.apiserver.client import ApiClient
+from tests.support.apiserver.subjects import get, refusal
+from tests.support.apiserver.users import NODE
+from tests.support.cluster.cluster import Cluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from pyreqwest.exceptions import PyreqwestError
 
-from tests.support.agent_process import eventually
-from tests.support.cluster import Cluster
-from tests.support.event_stream import EventLog
-from tests.support.joined_agent import JoinedAgent, Onlooker
-from tests.support.joined_crowd import SYNCED_WITHIN, Crowd, Meter
-from tests.support.joined_objects import (
+from tests.support.agent.event_stream import EventLog
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker
+from tests.support.agent.joined_crowd import SYNCED_WITHIN, Crowd, Meter
+from tests.support.agent.joined_objects import (
     add_all,
     eavesdropping,
     edit,
@@ -24,6 +22,8 @@ from tests.support.joined_objects import (
     secret,
     wipe_objects,
 )
+from tests.support.agent.process import eventually
+from tests.support.cluster.cluster import Cluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

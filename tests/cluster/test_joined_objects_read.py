@@ -13,10 +13,8 @@ import pytest
 from messages.objects import ObjectRead, ReadVerdict
 from messages.pods import JsonObject
 from stores.objects.node_ttl import NODE_TTL
-from tests.support.agent_process import eventually
-from tests.support.cluster import Cluster
-from tests.support.joined_agent import NODE_NAME, Onlooker
-from tests.support.joined_objects import (
+from tests.support.agent.joined_agent import NODE_NAME, Onlooker
+from tests.support.agent.joined_objects import (
     edit,
     is_seen_in,
     make_anew,
@@ -27,7 +25,9 @@ from tests.support.joined_objects import (
     value,
     wipe_objects,
 )
-from tests.support.joined_values import Insider, insider
+from tests.support.agent.joined_values import Insider, insider
+from tests.support.agent.process import eventually
+from tests.support.cluster.cluster import Cluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 from pyreqwest.exceptions import PyreqwestError
 
-from tests.support.agent_process import eventually
-from tests.support.api_subjects import pod
-from tests.support.cluster import Cluster
-from tests.support.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
-from tests.support.ports import free_ports
+from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
+from tests.support.agent.process import eventually
+from tests.support.apiserver.subjects import pod
+from tests.support.cluster.cluster import Cluster
+from tests.support.wire.ports import free_ports
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

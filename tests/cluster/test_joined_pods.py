@@ -6,9 +6,9 @@ import pytest
 
 from messages.api import ApiRequest, Verb
 from messages.pods import CONFIG_SEEN, CONFIG_SOURCE
-from tests.support.agent_process import eventually
-from tests.support.api_subjects import pod
-from tests.support.joined_agent import JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import JoinedAgent, Onlooker
+from tests.support.agent.process import eventually
+from tests.support.apiserver.subjects import pod
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

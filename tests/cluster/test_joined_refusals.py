@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from messages.pods import JsonObject
-from tests.support.agent_process import eventually, manifest
-from tests.support.api_subjects import pod
-from tests.support.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.process import eventually, manifest
+from tests.support.apiserver.subjects import pod
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

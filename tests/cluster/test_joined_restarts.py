@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from messages.pods import CONFIG_MIRROR
-from tests.support.agent_process import eventually
-from tests.support.api_client import ApiClient
-from tests.support.api_subjects import PODS, create, owner, pod
-from tests.support.api_users import NODE
-from tests.support.cluster import Cluster
-from tests.support.joined_agent import NODE_NAME, PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import NODE_NAME, PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.process import eventually
+from tests.support.apiserver.client import ApiClient
+from tests.support.apiserver.subjects import PODS, create, owner, pod
+from tests.support.apiserver.users import NODE
+from tests.support.cluster.cluster import Cluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

@@ -15,11 +15,11 @@ import pytest
 
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
-from tests.support.api_status import StatusError
-from tests.support.api_subjects import PODS
-from tests.support.cluster import Cluster
-from tests.support.manifest_text import decoded, edited
-from tests.unit.test_manifest_validation import BAD, DOUBTFUL, FINE
+from tests.support.apiserver.status import StatusError
+from tests.support.apiserver.subjects import PODS
+from tests.support.cluster.cluster import Cluster
+from tests.support.manifests.manifest_text import decoded, edited
+from tests.unit.manifests.test_validation import BAD, DOUBTFUL, FINE
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

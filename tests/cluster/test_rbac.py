@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from messages.pods import JsonObject
-from tests.support.agent_process import ROOT, eventually
-from tests.support.api_status import StatusError
-from tests.support.api_subjects import pod
-from tests.support.cluster import Cluster
-from tests.support.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
-from tests.support.joined_objects import secret, wipe_objects
+from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
+from tests.support.agent.joined_objects import secret, wipe_objects
+from tests.support.agent.process import ROOT, eventually
+from tests.support.apiserver.status import StatusError
+from tests.support.apiserver.subjects import pod
+from tests.support.cluster.cluster import Cluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

@@ -7,10 +7,10 @@ import json
 import pytest
 from pyreqwest.exceptions import PyreqwestError
 
-from tests.support.api_client import ApiClient
-from tests.support.api_subjects import NODES, delete, node_object
-from tests.support.api_users import NODE
-from tests.support.cluster import Cluster
+from tests.support.apiserver.client import ApiClient
+from tests.support.apiserver.subjects import NODES, delete, node_object
+from tests.support.apiserver.users import NODE
+from tests.support.cluster.cluster import Cluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

@@ -10,8 +10,8 @@ from pykka.messages import _ActorStop
 
 from kernel import Actor, BaseActor, PooledActor, Restart, Runtime, SupervisorSpec, Threads
 from messages.units import Seconds
-from tests.support.players import Do, Player, Say, Troupe, crash, key
-from tests.support.stage import Stage, stage
+from tests.support.kernel.players import Do, Player, Say, Troupe, crash, key
+from tests.support.kernel.stage import Stage, stage
 
 WEB, LOG = key("web"), key("log")
 

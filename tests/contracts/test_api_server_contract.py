@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from messages.pods import JsonObject
-from tests.support.api_subjects import (
+from tests.support.apiserver.subjects import (
     EVENTS,
     LEASES,
     NODES,

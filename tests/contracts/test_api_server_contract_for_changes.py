@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from messages.pods import CONFIG_MIRROR, JsonObject
-from tests.support.api_subjects import (
+from tests.support.apiserver.subjects import (
     NODES,
     PODS,
     Subject,

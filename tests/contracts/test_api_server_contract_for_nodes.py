@@ -11,7 +11,7 @@ import pytest
 
 from messages.api import ApiRequest
 from messages.pods import CONFIG_MIRROR, JsonObject
-from tests.support.api_subjects import (
+from tests.support.apiserver.subjects import (
     EVENTS,
     LEASES,
     NODES,

@@ -11,8 +11,8 @@ import pytest
 
 from kube.streams.lines import is_too_new
 from messages.pods import JsonObject
-from tests.support.api_status import StatusError
-from tests.support.api_subjects import (
+from tests.support.apiserver.status import StatusError
+from tests.support.apiserver.subjects import (
     EVENTS,
     NODES,
     PODS,
@@ -25,7 +25,7 @@ from tests.support.api_subjects import (
     pod,
     real,
 )
-from tests.support.cluster import Cluster
+from tests.support.cluster.cluster import Cluster
 
 WEB = f"{PODS}/web"
 ON_N1 = "spec.nodeName=n1"

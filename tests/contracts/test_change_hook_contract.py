@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from manifests.hooks import ON_OBJECT_CHANGE
+from manifests.change_hooks import ON_OBJECT_CHANGE
 from messages.objects import ChangeDecided, ObjectFact, ObjectKind, ReadVerdict
 from messages.pods import JsonObject, Pod
-from tests.support.object_stores import ObjectWorld, Store, object_world
-from tests.support.probe import Probe
+from tests.support.kernel.probe import Probe
+from tests.support.objects.stores import ObjectWorld, Store, object_world
 
 IMMUTABLE: JsonObject = {
     "apiVersion": "v1",

@@ -10,7 +10,7 @@ import pytest
 
 from kernel import Clock, SystemClock
 from messages.units import Seconds
-from tests.support.clock import ManualClock
+from tests.support.kernel.clock import ManualClock
 
 
 @dataclass

@@ -25,8 +25,8 @@ from messages.objects import (
 from messages.pods import API, FILE
 from tests.support.builders import edited, make_mirror
 from tests.support.canary import CANARY, hidden
-from tests.support.object_stores import ObjectWorld, Store, object_world
-from tests.support.probe import Probe
+from tests.support.kernel.probe import Probe
+from tests.support.objects.stores import ObjectWorld, Store, object_world
 
 STORES = list(Store)
 

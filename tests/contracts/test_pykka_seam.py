@@ -15,9 +15,9 @@ from typing_extensions import override
 
 from kernel import Actor, EndReason, PooledActor, Runtime, SupervisorSpec
 from kernel import envelope as kernel_envelope
-from tests.support.players import Do, Player, Repeat, Say, Troupe, key
-from tests.support.probe import Probe
-from tests.support.stage import Stage, stage
+from tests.support.kernel.players import Do, Player, Repeat, Say, Troupe, key
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import Stage, stage
 
 WEB, LOG = key("web"), key("log")
 

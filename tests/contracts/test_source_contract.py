@@ -28,24 +28,24 @@ from messages.sources import (
     Verdict,
 )
 from messages.units import Seconds
-from sources.apiserver.api_source import (
+from sources.apiserver.source import (
     API_SOURCE,
     ApiMemory,
     ApiSource,
     ApiSourceMessage,
     ApiSourcePorts,
 )
-from sources.file.file_source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
-from sources.http.http_source import HTTP_SOURCE
+from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.http.source import HTTP_SOURCE
+from tests.support.apiserver.fake_api import FakeApi
 from tests.support.builders import make_pod
-from tests.support.clock import EPOCH
-from tests.support.fake_api import FakeApi
-from tests.support.file_source_stage import pod_text
-from tests.support.http_source_stage import http_source_stage, list_body, pod_item
-from tests.support.probe import Probe
-from tests.support.sources import FAKE_SOURCE, FakeMemory, FakeSource
-from tests.support.stage import Stage, stage
-from tests.support.watchtower import Watchtower
+from tests.support.files.watchtower import Watchtower
+from tests.support.kernel.clock import EPOCH
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import Stage, stage
+from tests.support.sources.file_source_stage import pod_text
+from tests.support.sources.http_source_stage import http_source_stage, list_body, pod_item
+from tests.support.sources.memory_source import FAKE_SOURCE, FakeMemory, FakeSource
 
 Provide: TypeAlias = Callable[[list[str]], None]
 """Makes there be exactly these pods, as the world outside of the source sees them."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sources.file.directory_watch import DirectoryWatch, KeepWatch
-from tests.support.probe import Probe
-from tests.support.watchtower import Watchtower
+from files.directory_watch import DirectoryWatch, KeepWatch
+from tests.support.files.watchtower import Watchtower
+from tests.support.kernel.probe import Probe
 
 
 class Watcher:

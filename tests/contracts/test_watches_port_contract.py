@@ -25,12 +25,12 @@ from messages.watches import (
     WatchRecovered,
     WatchTarget,
 )
-from tests.support.api_store import ApiStore
-from tests.support.calls_wire import GivenCredentials
-from tests.support.fake_api import FakeApi
-from tests.support.fake_api_server import FakeApiServer
-from tests.support.probe import Probe
-from tests.support.watch_stage import quick_rules, watch_stage
+from tests.support.apiserver.fake_api import FakeApi
+from tests.support.apiserver.fake_api_server import FakeApiServer
+from tests.support.apiserver.store import ApiStore
+from tests.support.kernel.probe import Probe
+from tests.support.kube.calls_wire import GivenCredentials
+from tests.support.kube.watch_stage import quick_rules, watch_stage
 
 WEB = WatchTarget(path="/api/v1/namespaces/default/secrets", field_selector="metadata.name=web")
 SECRET: JsonObject = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "web"}}

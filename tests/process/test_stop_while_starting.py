@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 import pytest
 
-from tests.support.agent_process import ROOT, eventually, manifest
-from tests.support.http_client import PATIENCE
-from tests.support.ports import free_ports
+from tests.support.agent.process import ROOT, eventually, manifest
+from tests.support.wire.client import PATIENCE
+from tests.support.wire.ports import free_ports
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_process import AgentProcess, eventually, manifest
-from tests.support.http1_server import http1_server, reply
-from tests.support.ports import free_ports
+from tests.support.agent.process import AgentProcess, eventually, manifest
+from tests.support.wire.http1_server import http1_server, reply
+from tests.support.wire.ports import free_ports
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
 

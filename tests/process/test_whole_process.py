@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_process import ROOT, AgentProcess, eventually, manifest
-from tests.support.http_client import PATIENCE
+from tests.support.agent.process import ROOT, AgentProcess, eventually, manifest
+from tests.support.wire.client import PATIENCE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
 
@@ -182,7 +182,7 @@ def insist(process: subprocess.Popen[str]) -> None:
 def test_something_that_hangs_does_not_keep_the_process(
     deadline: str, go_on: Callable[[subprocess.Popen[str]], object], why: str
 ) -> None:
-    command = [sys.executable, "-m", "tests.support.stuck_agent", deadline]
+    command = [sys.executable, "-m", "tests.support.agent.stuck_agent", deadline]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert "started" in process.stderr.readline()

@@ -8,11 +8,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from files.directory import Entry, Listed
 from manifests.manifest import Decoded
 from messages.pods import Pod
 from messages.sources import ManifestVerdict, Verdict
-from sources.file.manifest_directory import Entry, Listed
-from tests.support.manifest_files import FIFO, Desk, decode, manifest
+from tests.support.files.manifest_files import FIFO, Desk, decode, manifest
 
 FILES = st.sampled_from(["a", "b", "c", "d"])
 GOOD = st.builds(

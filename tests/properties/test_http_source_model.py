@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from messages.pods import Pod
 from messages.sources import Verdict
-from tests.support.http_source_stage import (
+from tests.support.sources.http_source_stage import (
     HttpSourceStage,
     bad_item,
     http_source_stage,

@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from manifests.manifest import Decoded, Refused, decode_manifest
-from tests.support.manifest_text import RULES
+from tests.support.manifests.manifest_text import RULES
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "manifests"
 TEXTS = [path.read_bytes() for path in sorted(FIXTURES.glob("*/*"))]

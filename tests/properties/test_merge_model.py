@@ -15,7 +15,7 @@ from messages.pods import CONFIG_SEEN, CONFIG_SOURCE, FILE, Pod, PodUid
 from messages.units import Timestamp
 from stores.pods.merge import Merged
 from tests.support.builders import edited, make_pod
-from tests.support.merging_source import MergingSource
+from tests.support.pods.merging_source import MergingSource
 
 UIDS = ("", "u1", "u2", "u3", "u4")
 

@@ -29,8 +29,8 @@ from messages.objects import (
 from messages.pods import Pod
 from tests.support.builders import edited
 from tests.support.canary import LOOKOUT, hidden, revealed
-from tests.support.object_administrators import NAMESPACE
-from tests.support.object_stores import Store, object_world
+from tests.support.objects.administrators import NAMESPACE
+from tests.support.objects.stores import Store, object_world
 
 FIXED = "fixed"
 """A Secret that is always there, and immutable."""

@@ -12,9 +12,9 @@ from messages.changes import Op, PodChange
 from messages.pod_manager import PodFact, PodsAre, PodsChanged
 from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
 from messages.units import Timestamp
-from stores.pods.pod_ledger import LedgerMemory, PodLedger, Taken
+from stores.pods.ledger import LedgerMemory, PodLedger, Taken
 from tests.support.builders import make_pod
-from tests.support.pod_picture import PodPicture
+from tests.support.pods.pod_picture import PodPicture
 
 SOURCES = (FILE, HTTP, API)
 SHARED = {"shared-1": "a", "shared-2": "b"}

@@ -11,7 +11,7 @@ from messages.holders import NO_MARK, Mark
 from messages.objects import ObjectId, ObjectKind, Origin
 from messages.pods import API, FILE, HTTP, Pod, PodUid, SourceName
 from stores.objects.reference_book import Booked, BookMemory, PodReferences, ReferenceBook
-from tests.support.manager_players import needing
+from tests.support.objects.manager_players import needing
 
 SOURCES = (API, FILE, HTTP)
 NAMES = ("s1", "s2", "s3")

@@ -21,7 +21,7 @@ from kernel import (
     SupervisorSpec,
 )
 from messages.units import Seconds
-from tests.support.players import (
+from tests.support.kernel.players import (
     STOP_YOURSELF,
     OwnThreadPlayer,
     PooledPlayer,
@@ -30,7 +30,7 @@ from tests.support.players import (
     crash,
     key,
 )
-from tests.support.stage import Stage
+from tests.support.kernel.stage import Stage
 
 QUICK = Backoff(initial=Seconds(0.1), cap=Seconds(0.4), jitter=Seconds(0.0))
 PERIOD = 4.5

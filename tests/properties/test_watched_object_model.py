@@ -30,7 +30,7 @@ from messages.objects import (
 )
 from messages.pods import PodUid
 from messages.units import Seconds, Timestamp
-from stores.objects.object_knowledge import Moment
+from stores.objects.knowledge import Moment
 from stores.objects.watched_object import WatchedObject
 from stores.objects.watcher_memory import (
     Answer,
@@ -43,9 +43,9 @@ from stores.objects.watcher_memory import (
     WatcherRules,
 )
 from tests.support.canary import revealed
-from tests.support.probe import Probe
-from tests.support.watched_world import AWAY, Keeper, Listing, Server
-from tests.support.watcher_stage import WANTED
+from tests.support.kernel.probe import Probe
+from tests.support.objects.watcher_stage import WANTED
+from tests.support.worlds.watched import AWAY, Keeper, Listing, Server
 
 RULES = WatcherRules(
     idle_limit=Seconds(60.0),

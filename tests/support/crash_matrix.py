@@ -37,7 +37,7 @@ from kernel import (
     SupervisorSpec,
 )
 from kernel.envelope import Crash
-from tests.support.stage import Stage
+from tests.support.kernel.stage import Stage
 
 M = TypeVar("M")
 W = TypeVar("W", bound="World")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_process import eventually, manifest
-from tests.support.served import Served, served_agent
+from tests.support.agent.process import eventually, manifest
+from tests.support.agent.served import Served, served_agent
 
 HEALTH_PATHS = ["/healthz", "/livez", "/healthz/ping", "/readyz", "/readyz/file"]
 OTHER_PATHS = ["/", "/pods", "/metrics", "/configz", "/sourcez", "/actorz", "/watchz"]

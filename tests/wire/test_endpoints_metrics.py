@@ -9,9 +9,9 @@ import pytest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.support.agent_process import eventually, manifest
-from tests.support.http_client import NotYet
-from tests.support.served import Served, served_agent
+from tests.support.agent.process import eventually, manifest
+from tests.support.agent.served import Served, served_agent
+from tests.support.wire.client import NotYet
 
 NAMES = {
     "kubelet_node_name": "gauge",

@@ -14,9 +14,9 @@ import pytest
 
 from kernel import ActorDescription
 from server.serving import MOST_CONNECTIONS
-from tests.support.agent_process import eventually, manifest
-from tests.support.http_client import PATIENCE
-from tests.support.served import Served, served_agent, served_tree
+from tests.support.agent.process import eventually, manifest
+from tests.support.agent.served import Served, served_agent, served_tree
+from tests.support.wire.client import PATIENCE
 
 HELLO = b"GET /healthz/ping HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n"
 

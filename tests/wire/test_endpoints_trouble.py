@@ -32,9 +32,9 @@ from messages.pods import FILE, HTTP
 from messages.sources import DescribeSource, Epoch, SourceDescribed, SourceMessage
 from messages.units import Timestamp
 from messages.watches import DescribeWatches, WatchesDescribed
-from tests.support.agent_process import eventually
-from tests.support.players import Gate, Say
-from tests.support.served import IMPATIENT, SOON, Around, Served, served_tree
+from tests.support.agent.process import eventually
+from tests.support.agent.served import IMPATIENT, SOON, Around, Served, served_tree
+from tests.support.kernel.players import Gate, Say
 
 
 class Source(PooledActor[SourceMessage]):

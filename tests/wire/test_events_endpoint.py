@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 from typing_extensions import override
 
-from actors.events.event_feed import EVENT_FEED
+from actors.events.feed import EVENT_FEED
 from messages.changes import Op, PodChange
 from messages.event_feed import AttachReader, Told
 from messages.objects import (
@@ -34,13 +34,13 @@ from server.event_reader import MOST_WAITING
 from server.event_streams import MOST_READERS
 from server.serving import MOST_CONNECTIONS
 from server.state import Patience
-from tests.support.agent_process import eventually
+from tests.support.agent.process import eventually
+from tests.support.agent.served import IMPATIENT, Around, Served, served_agent, served_tree
 from tests.support.builders import make_pod
 from tests.support.canary import CANARY, hidden
-from tests.support.http_client import PATIENCE, EventStream, NotYet, event_stream
-from tests.support.players import Gate
-from tests.support.probe import Probe
-from tests.support.served import IMPATIENT, Around, Served, served_agent, served_tree
+from tests.support.kernel.players import Gate
+from tests.support.kernel.probe import Probe
+from tests.support.wire.client import PATIENCE, EventStream, NotYet, event_stream
 
 ADDED: Final = PodsChanged(source=FILE, changes=(PodChange(op=Op.ADD, pod=make_pod("web")),))
 

@@ -16,7 +16,7 @@ import pytest
 import trustme
 
 from kernel import ChildSpec, Port, SupervisorSpec
-from manifests.document import MAX_BYTES
+from manifests.reading.document import MAX_BYTES
 from messages.sources import (
     DescribeSource,
     RejectReason,
@@ -26,13 +26,13 @@ from messages.sources import (
 )
 from messages.units import Seconds
 from settings.version import version
-from sources.http.http_answers import Body, FetchError, Unmodified, Validators
-from sources.http.http_fetch import HttpFetcher
-from sources.http.http_source import HTTP_SOURCE, HttpMemory, HttpSource
-from tests.support.http1_server import Http1Server, Seen, Send, http1_server, redirect, reply
-from tests.support.http_source_stage import http_rules, list_body, pod_body, pod_item
-from tests.support.probe import Probe
-from tests.support.stage import live_stage
+from sources.http.answers import Body, FetchError, Unmodified, Validators
+from sources.http.fetch import HttpFetcher
+from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import live_stage
+from tests.support.sources.http_source_stage import http_rules, list_body, pod_body, pod_item
+from tests.support.wire.http1_server import Http1Server, Seen, Send, http1_server, redirect, reply
 
 SECRET = "hunter2"
 Headers: TypeAlias = Mapping[str, tuple[str, ...]]

@@ -24,7 +24,9 @@ from messages.api import (
     Retry,
     Verb,
 )
-from tests.support.calls_wire import (
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import live_stage
+from tests.support.kube.calls_wire import (
     AGENT,
     POD,
     WEB,
@@ -37,11 +39,9 @@ from tests.support.calls_wire import (
     send,
     senders,
 )
-from tests.support.http2_server import Exchange, Http2Server
-from tests.support.kubeconfigs import CANARY, TOKEN
-from tests.support.probe import Probe
-from tests.support.proxy import Http1, serving
-from tests.support.stage import live_stage
+from tests.support.kube.kubeconfigs import CANARY, TOKEN
+from tests.support.wire.http2_server import Exchange, Http2Server
+from tests.support.wire.proxy import Http1, serving
 
 
 @pytest.fixture

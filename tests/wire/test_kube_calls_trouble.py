@@ -26,7 +26,7 @@ from messages.api import (
     Verb,
 )
 from messages.units import Seconds
-from tests.support.calls_wire import (
+from tests.support.kube.calls_wire import (
     AGENT,
     POD,
     WEB,
@@ -39,9 +39,9 @@ from tests.support.calls_wire import (
     send,
     senders,
 )
-from tests.support.http2_server import Exchange, Handler, Http2Server
-from tests.support.kubeconfigs import CANARY
-from tests.support.proxy import ConnectProxy, Http1, serving
+from tests.support.kube.kubeconfigs import CANARY
+from tests.support.wire.http2_server import Exchange, Handler, Http2Server
+from tests.support.wire.proxy import ConnectProxy, Http1, serving
 
 
 @pytest.fixture

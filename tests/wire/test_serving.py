@@ -10,12 +10,12 @@ from http.client import RemoteDisconnected
 import pytest
 from aiohttp import web
 
-from server.server import HTTP_SERVER, ServingEnded
+from server.http_server import HTTP_SERVER, ServingEnded
 from server.serving import Serving
-from tests.support.agent_process import eventually
-from tests.support.http_client import PATIENCE, fetch
-from tests.support.probe import Probe
-from tests.support.served import served_tree
+from tests.support.agent.process import eventually
+from tests.support.agent.served import served_tree
+from tests.support.kernel.probe import Probe
+from tests.support.wire.client import PATIENCE, fetch
 
 
 @pytest.fixture

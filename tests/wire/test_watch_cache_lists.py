@@ -11,8 +11,7 @@ from kube.watches import WATCHES
 from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import ObjectsAre
-from tests.support.http2_server import Exchange, Http2Server
-from tests.support.watch_stage import (
+from tests.support.kube.watch_stage import (
     PODS,
     Answer,
     Script,
@@ -28,6 +27,7 @@ from tests.support.watch_stage import (
     stream,
     watch_stage,
 )
+from tests.support.wire.http2_server import Exchange, Http2Server
 
 ON_N1 = {"fieldSelector": "spec.nodeName=n1"}
 NEW = {**ON_N1, "resourceVersion": "0"}

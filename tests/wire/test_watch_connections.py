@@ -22,10 +22,9 @@ from kube.watches import WATCHES
 from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import WatchFact, WatchRecovered, WatchTarget
-from tests.support.calls_wire import GivenCredentials, access_to
-from tests.support.http2_server import Exchange, Http2Server
-from tests.support.probe import Probe
-from tests.support.watch_stage import (
+from tests.support.kernel.probe import Probe
+from tests.support.kube.calls_wire import GivenCredentials, access_to
+from tests.support.kube.watch_stage import (
     Feed,
     Script,
     Tokens,
@@ -41,6 +40,7 @@ from tests.support.watch_stage import (
     stream,
     watch_stage,
 )
+from tests.support.wire.http2_server import Exchange, Http2Server
 
 WEB = secret_target("web")
 NOWHERE = "https://127.0.0.1:1"

@@ -13,9 +13,8 @@ from kube.watches import WATCHES
 from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import ObjectsAre, WatchEvent, WatchFact, WatchFailed, WatchRecovered
-from tests.support.http2_server import Exchange, Http2Server
-from tests.support.probe import Probe
-from tests.support.watch_stage import (
+from tests.support.kernel.probe import Probe
+from tests.support.kube.watch_stage import (
     Answer,
     Held,
     Script,
@@ -33,6 +32,7 @@ from tests.support.watch_stage import (
     stream,
     watch_stage,
 )
+from tests.support.wire.http2_server import Exchange, Http2Server
 
 Logs: TypeAlias = list[MutableMapping[str, Any]]
 

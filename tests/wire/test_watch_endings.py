@@ -9,9 +9,8 @@ from typing_extensions import override
 
 from messages.units import Seconds
 from messages.watches import WatchFact, WatchRecovered, WatchTarget
-from tests.support.http2_server import Exchange, Http2Server
-from tests.support.probe import Probe
-from tests.support.watch_stage import (
+from tests.support.kernel.probe import Probe
+from tests.support.kube.watch_stage import (
     Feed,
     Held,
     Script,
@@ -23,6 +22,7 @@ from tests.support.watch_stage import (
     stream,
     watch_stage,
 )
+from tests.support.wire.http2_server import Exchange, Http2Server
 
 WEB = secret_target("web")
 EMPTY = listing(secret_list("10"))

@@ -12,8 +12,7 @@ from kube.watches import WATCHES
 from messages.api import ApiFailure, FailureKind
 from messages.units import Seconds
 from messages.watches import ObjectsAre, TargetListed
-from tests.support.http2_server import Exchange, Http2Server
-from tests.support.watch_stage import (
+from tests.support.kube.watch_stage import (
     Answer,
     Feed,
     Held,
@@ -30,6 +29,7 @@ from tests.support.watch_stage import (
     stream,
     watch_stage,
 )
+from tests.support.wire.http2_server import Exchange, Http2Server
 
 WEB = secret_target("web")
 EMPTY = listing(secret_list("10"))

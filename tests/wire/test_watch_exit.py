@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.http2_server import Http2Server
-from tests.support.watch_stage import Script, listing, secret_list, stream
+from tests.support.kube.watch_stage import Script, listing, secret_list, stream
+from tests.support.wire.http2_server import Http2Server
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,7 +20,7 @@ def test_a_process_that_closes_its_watches_exits_with_0(attempt: int, tmp_path: 
     authority = tmp_path / "ca.pem"
     with Http2Server(Script([listing(secret_list("10"))], [stream()])) as server:
         authority.write_bytes(server.ca_pem)
-        command = [sys.executable, "-m", "tests.support.watch_and_exit"]
+        command = [sys.executable, "-m", "tests.support.kube.watch_and_exit"]
         ended = subprocess.run(
             [*command, server.url, str(authority), str(5 + attempt)],
             cwd=ROOT,

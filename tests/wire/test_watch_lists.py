@@ -10,8 +10,7 @@ import pytest
 from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import WatchTarget
-from tests.support.http2_server import Exchange, Http2Server
-from tests.support.watch_stage import (
+from tests.support.kube.watch_stage import (
     PODS,
     Answer,
     Script,
@@ -25,6 +24,7 @@ from tests.support.watch_stage import (
     stream,
     watch_stage,
 )
+from tests.support.wire.http2_server import Exchange, Http2Server
 
 WEB = secret_target("web")
 

@@ -9,8 +9,7 @@ import pykka
 
 from kube.watches import WATCHES
 from messages.watches import ObjectsAre, WatchFailed, WatchRecovered, WatchTarget
-from tests.support.http2_server import Exchange, Http2Server
-from tests.support.watch_stage import (
+from tests.support.kube.watch_stage import (
     Script,
     Tokens,
     listing,
@@ -20,6 +19,7 @@ from tests.support.watch_stage import (
     stream,
     watch_stage,
 )
+from tests.support.wire.http2_server import Exchange, Http2Server
 
 Logs: TypeAlias = list[MutableMapping[str, Any]]
 

@@ -11,8 +11,7 @@ from kube.access import Access, CredentialsError
 from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import ObjectsAre, WatchRecovered
-from tests.support.http2_server import Exchange, Http2Server
-from tests.support.watch_stage import (
+from tests.support.kube.watch_stage import (
     Answer,
     Script,
     Tokens,
@@ -28,6 +27,7 @@ from tests.support.watch_stage import (
     stream,
     watch_stage,
 )
+from tests.support.wire.http2_server import Exchange, Http2Server
 
 WEB = secret_target("web")
 EMPTY = listing(secret_list("10"))

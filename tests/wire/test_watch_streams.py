@@ -9,8 +9,7 @@ import pytest
 from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import ObjectOp, ObjectsAre, WatchEvent, WatchRecovered
-from tests.support.http2_server import Exchange, Http2Server
-from tests.support.watch_stage import (
+from tests.support.kube.watch_stage import (
     Script,
     Tokens,
     bookmark,
@@ -24,6 +23,7 @@ from tests.support.watch_stage import (
     stream,
     watch_stage,
 )
+from tests.support.wire.http2_server import Exchange, Http2Server
 
 WEB = secret_target("web")
 

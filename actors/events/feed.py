@@ -1,0 +1,186 @@
+"""EventFeed: tells whoever reads ``/events`` what happens to pods and objects, while it happens.
+
+It puts each fact into words once and hands the same bytes to every reader. It knows no sockets: a
+reader is a port that takes what it is told and never makes the feed wait. Without readers it follows
+nothing, since what somebody follows is watched for his sake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import assert_never
+
+from typing_extensions import override
+
+from actors.events.lines import comment, object_event, pod_event
+from kernel import Key, PooledActor, Port
+from messages.changes import PodChange
+from messages.event_feed import (
+    AttachReader,
+    DescribeFeed,
+    DetachReader,
+    EventFeedMessage,
+    FeedDescribed,
+    ReaderAttached,
+    Told,
+)
+from messages.objects import (
+    ChangeDecided,
+    FollowObjects,
+    ObjectChanged,
+    ObjectFact,
+    UnfollowObjects,
+)
+from messages.pod_manager import (
+    DescribePods,
+    PodFact,
+    PodsAre,
+    PodsChanged,
+    PodsDescribed,
+    Subscribe,
+    Unsubscribe,
+)
+from messages.units import Seconds
+from stores.pods.seen_pods import SeenPods
+
+RESTARTED = comment("the event feed was restarted: a change of an object may be missing here")
+
+UNDER_WAY = Seconds(30.0)
+"""For so long facts may still come after somebody was told to stop. Then the word was lost."""
+
+
+EVENT_FEED = Key[EventFeedMessage]("event-feed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedPorts:
+    """Whom EventFeed talks to."""
+
+    pod_manager: Port[Subscribe | Unsubscribe | DescribePods]
+    managers: Sequence[Port[FollowObjects | UnfollowObjects]]
+    """Of Secrets and of ConfigMaps."""
+    me: Port[PodFact | PodsDescribed | ObjectFact]
+    """Its own address, which outlives it: what it subscribes with."""
+
+
+@dataclass(slots=True)
+class FeedMemory:
+    """What outlives a life of EventFeed."""
+
+    readers: dict[Port[Told], None] = field(default_factory=dict)
+    dropped: int = 0
+    is_following: bool = False
+    """Somebody may take it for a subscriber."""
+    told_to_stop: Seconds = Seconds(-inf)
+    """When those whom it followed were told so last, by the monotonic clock."""
+    seen: SeenPods = field(default_factory=SeenPods)
+    """So that what happens to pods while it is down can be told afterwards."""
+
+
+class EventFeed(PooledActor[EventFeedMessage]):
+    """Tells every reader what happens to pods and objects.
+
+    Owns: the readers, and what they have been told of pods.
+    Hears: ``AttachReader``, ``DetachReader``, ``DescribeFeed``, ``PodFact``, ``PodsDescribed``,
+    ``ObjectFact``.
+    Tells: readers ``Told``; PodManager ``Subscribe``, ``DescribePods`` and ``Unsubscribe``, the managers of
+    objects ``FollowObjects`` and ``UnfollowObjects``, with the first reader and after the last.
+    Fails when: it has a bug. Readers stay attached; they are told that it was restarted.
+
+    Order: what one manager tells, in its order. The pods that there are when the first reader comes
+    are no events: those of the sources that had listed by then. What a source lists later is, and what
+    changed while PodManager or the feed was down. A change of an object that the feed crashed on is lost.
+    What comes without readers is dropped.
+    """
+
+    def __init__(self, ports: FeedPorts, memory: FeedMemory) -> None:
+        self._ports = ports
+        self._memory = memory
+
+    @override
+    def started(self) -> None:
+        if self._memory.readers:
+            self._follow()
+            self._tell(RESTARTED)
+        elif self._memory.is_following:
+            self._unfollow()
+
+    @override
+    def receive(self, message: EventFeedMessage, /) -> None:
+        match message:
+            case AttachReader(reader=reader, reply_to=reply_to):
+                self._attach(reader)
+                reply_to.tell(ReaderAttached())
+            case DetachReader():
+                self._detach(message)
+            case DescribeFeed(reply_to=reply_to):
+                memory = self._memory
+                reply_to.tell(FeedDescribed(readers=len(memory.readers), dropped=memory.dropped))
+            case PodsDescribed(listed=listed):
+                if self._memory.readers:
+                    self._memory.seen.note_all(listed)
+            case PodsAre() | PodsChanged() | ObjectChanged() | ChangeDecided():
+                self._take(message)
+            case _:
+                assert_never(message)
+
+    def _attach(self, reader: Port[Told]) -> None:
+        is_first = not self._memory.readers
+        self._memory.readers[reader] = None
+        if is_first:
+            self._follow()
+
+    def _detach(self, message: DetachReader) -> None:
+        memory = self._memory
+        if message.reader not in memory.readers:
+            return
+        del memory.readers[message.reader]
+        memory.dropped += message.was_slow
+        if not memory.readers:
+            memory.seen.forget()
+            self._unfollow()
+
+    def _take(self, fact: PodFact | ObjectFact) -> None:
+        if not self._memory.readers:
+            self._note_stray()
+            return
+        match fact:
+            case PodsAre(source=source, pods=pods):
+                self._tell_pods(self._memory.seen.replace(source, pods))
+            case PodsChanged(changes=changes):
+                self._tell_pods(self._memory.seen.apply(changes))
+            case _:
+                self._tell(object_event(fact))
+
+    def _tell_pods(self, changes: Sequence[PodChange]) -> None:
+        if changes:
+            self._tell(b"".join(map(pod_event, changes)))
+
+    def _tell(self, text: bytes) -> None:
+        told = Told(text=text)
+        for reader in self._memory.readers:
+            reader.tell(told)
+
+    def _note_stray(self) -> None:
+        """Drop a fact that nobody reads. Whoever tells it still may have crashed over being told to stop."""
+        if self.clock.monotonic() >= self._memory.told_to_stop + UNDER_WAY:
+            self._unfollow()
+
+    def _follow(self) -> None:
+        ports = self._ports
+        self._memory.is_following = True
+        ports.pod_manager.tell(Subscribe(subscriber=ports.me))
+        # Comes after the present listings, and so tells them from those that come later.
+        ports.pod_manager.tell(DescribePods(reply_to=ports.me))
+        for manager in ports.managers:
+            manager.tell(FollowObjects(subscriber=ports.me))
+
+    def _unfollow(self) -> None:
+        ports = self._ports
+        ports.pod_manager.tell(Unsubscribe(subscriber=ports.me))
+        for manager in ports.managers:
+            manager.tell(UnfollowObjects(subscriber=ports.me))
+        self._memory.told_to_stop = self.clock.monotonic()
+        self._memory.is_following = False

@@ -1,0 +1,170 @@
+"""EventPoster: has events posted at the API server, without anybody waiting for it.
+
+What equal and similar events become is decided in ``event_series.py``; this file is the actor around
+it. It sends one request at a time and gives up rather than pile up: events are for people to read, and
+nothing depends on one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TypeAlias, assert_never
+
+import structlog
+from typing_extensions import override
+
+from actors.events.series import Correlator, Series, posting
+from actors.outages import NOT_ASKED
+from actors.unanswered import ANSWER_WITHIN, unanswered
+from kernel import Backoff, Key, PooledActor, Port, Timer
+from messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Verb
+from messages.events import DescribeEvents, EventsDescribed, EventsMessage, PostEvent
+from messages.pods import JsonObject
+from messages.units import Seconds
+
+QUEUE_LEN = 1000
+"""Series that may wait to be told of; the oldest goes first."""
+
+MAX_ATTEMPTS = 12
+BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(30.0), jitter=Seconds(0.5))
+"""Twelve attempts take about four minutes."""
+
+_TRANSIENT = NOT_ASKED | {FailureKind.CONFLICT}
+"""What a later attempt may overcome."""
+
+_log = structlog.get_logger("events")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseOver:
+    """Time to try again."""
+
+
+EventPosterMessage: TypeAlias = EventsMessage | ApiAnswered | PauseOver
+
+EVENT_POSTER = Key[EventPosterMessage]("events")
+
+
+@dataclass(slots=True)
+class EventMemory:
+    """What outlives a life of EventPoster: what it counts."""
+
+    posted: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    serial: int
+    series: Series
+    verb: Verb
+    count: int
+    overdue: Timer
+
+
+class EventPoster(PooledActor[EventPosterMessage]):
+    """Posts events, some time soon or never.
+
+    Owns: the memory of recent events, and those that wait.
+    Hears: ``PostEvent``, ``DescribeEvents``, ``ApiAnswered``; its own timers.
+    Tells: ``CallApi``.
+    Fails when: it has a bug; what waited is lost then.
+
+    Order: a series is told of when its first event's turn comes; events that join it meanwhile are
+    told with it. One request is in flight. An event that cannot be posted is dropped and counted.
+    """
+
+    def __init__(self, calls: Port[CallApi], node_name: str, memory: EventMemory) -> None:
+        self._calls = calls
+        self._node_name = node_name
+        self._memory = memory
+        self._correlator = Correlator()
+        self._waiting: dict[Series, None] = {}
+        self._sent: _Sent | None = None
+        self._pause: Timer | None = None
+        self._serial = 0
+        self._refused: set[FailureKind] = set()
+        """What has been logged."""
+
+    @override
+    def receive(self, message: EventPosterMessage, /) -> None:
+        match message:
+            case PostEvent():
+                self._take(message)
+            case DescribeEvents(reply_to=reply_to):
+                dropped = dict(self._memory.dropped)
+                reply_to.tell(EventsDescribed(posted=self._memory.posted, dropped=dropped))
+            case ApiAnswered(ref=ref, outcome=outcome):
+                self._take_answer(ref, outcome)
+            case PauseOver():
+                self._pause = None
+            case _:
+                assert_never(message)
+        self._send_next()
+
+    def _take(self, post: PostEvent) -> None:
+        series = self._correlator.series_of(post, self.clock.wall())
+        if series is None:
+            self._memory.dropped["spam"] += 1
+            return
+        self._waiting.setdefault(series)
+        if len(self._waiting) > QUEUE_LEN:
+            under_way = self._sent and self._sent.series
+            self._drop(next(s for s in self._waiting if s is not under_way), "queue_full")
+
+    def _send_next(self) -> None:
+        if self._sent is not None or self._pause is not None or not self._waiting:
+            return
+        series = next(iter(self._waiting))
+        request = posting(series, self._node_name)
+        self._serial += 1
+        call = CallApi(request=request, reply_to=self.me, ref=self._serial)
+        overdue = self.after(ANSWER_WITHIN, unanswered(call, ANSWER_WITHIN))
+        self._sent = _Sent(self._serial, series, request.verb, series.count, overdue)
+        self._calls.tell(call)
+
+    def _take_answer(self, ref: Hashable, outcome: JsonObject | ApiFailure) -> None:
+        sent = self._sent
+        if sent is None or sent.serial != ref:
+            return  # it had been given up
+        self._sent = None
+        sent.overdue.cancel()
+        if not isinstance(outcome, ApiFailure):
+            self._note_success(sent)
+        elif outcome.kind in _TRANSIENT:
+            self._note_outage(sent.series, outcome)
+        elif outcome.kind is FailureKind.ALREADY_EXISTS and sent.verb is Verb.CREATE:
+            sent.series.is_known = True  # an earlier attempt went through, and its answer was lost
+        elif outcome.kind is FailureKind.NOT_FOUND and sent.verb is Verb.PATCH:
+            self._correlator.rename(sent.series)  # it has expired there
+        else:
+            self._note_refusal(sent.series, outcome)
+
+    def _note_success(self, sent: _Sent) -> None:
+        series = sent.series
+        self._memory.posted += sent.count - series.posted
+        series.is_known, series.posted, series.attempts = True, sent.count, 0
+        if series.is_told:
+            self._waiting.pop(series, None)
+
+    def _note_outage(self, series: Series, failure: ApiFailure) -> None:
+        series.attempts += 1
+        delay = max(BACKOFF.delay(series.attempts), failure.retry_after or Seconds(0.0))
+        self._pause = self.after(delay, PauseOver())
+        if series.attempts == MAX_ATTEMPTS:
+            series.attempts = 0
+            self._drop(series, "given_up")
+
+    def _note_refusal(self, series: Series, failure: ApiFailure) -> None:
+        if failure.kind not in self._refused:
+            self._refused.add(failure.kind)
+            _log.warning("an event was refused", reason=failure.kind, error=failure.sentence)
+        self._drop(series, "refused")
+
+    def _drop(self, series: Series, why: str) -> None:
+        """Forget what the API server does not know of ``series``."""
+        self._memory.dropped[why] += series.count - series.posted
+        series.count = series.posted
+        self._waiting.pop(series, None)

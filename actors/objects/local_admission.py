@@ -1,0 +1,47 @@
+"""What is taken from the file of a local object, beside what its content says.
+
+Pure. Decides by who else may read or write the file, and by what the object was before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from files.directory import Entry
+from manifests.findings import quoted
+from manifests.manifest import Refused
+from manifests.objects.local_object import LocalObject
+from manifests.objects.values import changed_keys
+from messages.objects import ObjectKind, ObjectValue
+from messages.sources import RejectReason
+
+
+def admit(
+    entry: Entry, described: LocalObject, before: LocalObject | None
+) -> LocalObject | Refused:
+    """Return what is taken from a file whose content can be used, or why it is not.
+
+    Others may neither read nor write the file of a Secret. An object that says it is immutable stays as
+    it is until its file goes (or another one takes its place in the order of names).
+    """
+    refusal = ""
+    if described.object.kind is ObjectKind.SECRET and entry.is_open_to_others:
+        refusal = "every user of this machine can read or write this Secret: chmod o-rwx the file"
+    elif before is not None and before.object == described.object and before.value.immutable:
+        refusal = _tampering(before.value, described.value)
+    if refusal:
+        name = described.display_name
+        return Refused(code=RejectReason.INVALID, reason=refusal, pod=name)
+    written = entry.signature.modified_ns if entry.signature is not None else 0
+    return described if described.written else replace(described, written=written)
+
+
+def _tampering(before: ObjectValue, after: ObjectValue) -> str:
+    """Return why ``after`` cannot follow the immutable ``before``; empty if it can."""
+    changed = [quoted(key) for key in changed_keys(before, after)]
+    changed += ["immutable"] if not after.immutable else []
+    changed += ["type"] if before.type != after.type else []
+    if not changed:
+        return ""
+    what = f"{', '.join(changed[:3])}{' and others' if len(changed) > 3 else ''}"
+    return f"it is immutable, and {what} changed: remove the file first, then write it anew"

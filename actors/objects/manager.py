@@ -1,0 +1,315 @@
+"""ObjectManager: who needs which Secrets, or which ConfigMaps, and who hears of their changes.
+
+It knows references, marks and versions, and no value: those are with the holders, who answer reads
+straight to who asked. Who references what is in ``stores.objects.reference_book``, what pods want done
+about a change in ``change_decisions`` beside it, the dealings with holders in ``api_holdings``. A Secret
+and a ConfigMap manager are two instances, which know nothing of each other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final, TypeAlias, assert_never
+
+import structlog
+from typing_extensions import override
+
+from actors.objects.api_holdings import (
+    ApiHoldings,
+    Holders,
+    HoldingsMemory,
+    HoldingsTimer,
+    ReadsOverdue,
+    StoppedHoldersEnded,
+)
+from actors.objects.holdings import Holdings, LocalHoldings, LocalHoldingsMemory, NoHoldings
+from kernel import DynamicMessage, Key, PooledActor, Port
+from manifests.change_hooks import ON_OBJECT_CHANGE
+from messages.holders import (
+    HolderBegan,
+    HolderDone,
+    HolderFact,
+    HolderIs,
+    LocalHolderFact,
+    LocalHolderMessage,
+    LocalObjectsListed,
+    ReferencesAre,
+)
+from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
+from messages.objects import (
+    Change,
+    ChangeAction,
+    DescribeObjects,
+    FollowObjects,
+    GetObject,
+    ObjectFact,
+    ObjectId,
+    ObjectKind,
+    ObjectManagerMessage,
+    ObjectRead,
+    ObjectsDescribed,
+    Origin,
+    ReadVerdict,
+    RegisterPod,
+    UnfollowObjects,
+    UnregisterPod,
+)
+from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
+from messages.units import Seconds
+from stores.objects.change_decisions import decisions
+from stores.objects.followers import FollowerMemory, ObjectFollowers
+from stores.objects.node_ttl import DEFAULT_TTL, node_ttl
+from stores.objects.reads import read_of
+from stores.objects.reference_book import Booked, BookMemory, PodNeeds, ReferenceBook
+
+ObjectManagerOwnMessage: TypeAlias = (
+    ObjectManagerMessage | HolderFact | LocalHolderFact | NodeFact | HoldingsTimer
+)
+
+SECRET_MANAGER = Key[ObjectManagerOwnMessage]("secret-manager")
+CONFIG_MAP_MANAGER = Key[ObjectManagerOwnMessage]("configmap-manager")
+
+OBJECT_HOLDERS = Key[DynamicMessage]("objects")
+"""The supervisor of the holders of both."""
+
+_NO_FILES = NoHoldings(
+    "static pods read files of --local-objects-dir, and this node has none", ReadVerdict.NOT_FOUND
+)
+_NO_API_SERVER = NoHoldings("this node belongs to no API server", ReadVerdict.NOT_SYNCED)
+
+_UNREADABLE_HOOK: Final = "annotation cannot be read, so changes do nothing"
+_UNTOLD_CHANGES: Final = "annotation has no effect: strategy Get hears of no changes"
+
+_log = structlog.get_logger("objects")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectManagerPorts:
+    """Whom a manager talks to."""
+
+    pod_manager: Port[Subscribe]
+    holders: Port[DynamicMessage]
+    """The supervisor of holders."""
+    local: Port[LocalHolderMessage] | None
+    """The holder of all local objects of the kind; None when there are no such files."""
+    node: Port[FollowNode] | None
+    """Who knows for how long fetched objects are current; None when nobody needs to."""
+    me: Port[PodFact | NodeFact]
+    """Its own address, which outlives it: what it subscribes with."""
+
+
+@dataclass(slots=True)
+class ObjectManagerMemory:
+    """What outlives a life of a manager, so that its holders and its subscribers notice nothing."""
+
+    book: BookMemory = field(default_factory=BookMemory)
+    holdings: HoldingsMemory = field(default_factory=HoldingsMemory)
+    local: LocalHoldingsMemory = field(default_factory=LocalHoldingsMemory)
+    followers: FollowerMemory = field(default_factory=dict)
+    outbox: list[HolderIs] = field(default_factory=list)
+    """News whose change is being told."""
+    changes: Counter[Change] = field(default_factory=Counter)
+    decisions: Counter[ChangeAction] = field(default_factory=Counter)
+    reads: int = 0
+    time_to_live: Seconds = DEFAULT_TTL
+    """As the Node says it."""
+
+
+class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
+    """Keeps each object held that a pod references, and tells whoever follows it what changes.
+
+    Owns: who references what, who follows what, the lives of the holders. No value.
+    Hears: ``PodFact``, ``RegisterPod``, ``UnregisterPod``, ``GetObject``, ``FollowObjects``,
+    ``UnfollowObjects``, ``DescribeObjects``; ``HolderFact`` of holders, ``LocalHolderFact``; ``NodeFact``;
+    its own timer.
+    Tells: PodManager ``Subscribe``, the Node's keeper ``FollowNode`` and the holder of local objects
+    ``ListLocalObjects`` when it starts, and ``LocalReferencesAre``; the holders' supervisor ``StartChild``
+    and ``StopChild``; holders ``ReferencesAre`` and ``ReadObject``; subscribers ``ObjectFact``.
+    Fails when: it has a bug. The next life goes on with the references, holders and subscribers of the
+    last, asks for the pods anew and repeats what it may not have finished telling.
+
+    A pod references what any source lists it with or it was registered with, until it runs to its end,
+    goes or is unregistered; an object of the API server, or a local one if the pod is static. A batch of
+    changes is one step: what is dropped and taken up in it stays held. ``ReferencesAre`` is told when it
+    is another than before. Reads are passed on, and only answered here when there is nobody to ask. Of
+    an annotation about changes that will do nothing there is one warning in the log.
+
+    Subscribers hear a change of an object, then what each pod wants done about it. Those of all objects
+    hear of referenced ones only, those of one object of it in any case. A change that a holder repeats
+    is told once, one that a crash of the manager interrupts may be told twice.
+    """
+
+    def __init__(
+        self,
+        kind: ObjectKind,
+        ports: ObjectManagerPorts,
+        holders: Holders | None,
+        memory: ObjectManagerMemory,
+        chance: Random,
+    ) -> None:
+        self._kind = kind
+        self._ports = ports
+        self._memory = memory
+        self._chance = chance
+        self._book = ReferenceBook(kind, memory.book)
+        self._followers = ObjectFollowers(memory.followers)
+        self._api: Holdings = _NO_API_SERVER
+        if holders is not None:
+            self._api = ApiHoldings(holders, ports.holders, self.after, self._now, memory.holdings)
+        self._tells_changes = holders is None or holders.tells_changes
+        self._local: Holdings = _NO_FILES
+        if ports.local is not None:
+            self._local = LocalHoldings(ports.local, self._book.objects(), memory.local)
+
+    @override
+    def started(self) -> None:
+        self._api.adopt()
+        self._local.adopt()
+        self._inform({*self._book.objects(), *self._memory.holdings.holdings})
+        interrupted, self._memory.outbox = self._memory.outbox, []
+        for news in interrupted:
+            self._holdings(news.described.object).note(news)
+            self._tell_change(news)
+        self._ports.pod_manager.tell(Subscribe(subscriber=self._ports.me))
+        if self._ports.node is not None:
+            self._ports.node.tell(FollowNode(subscriber=self._ports.me))
+
+    @override
+    def receive(self, message: ObjectManagerOwnMessage, /) -> None:
+        match message:
+            case PodsAre() | PodsChanged() | RegisterPod() | UnregisterPod():
+                self._note_pods(message)
+            case GetObject():
+                self._read(message)
+            case FollowObjects(object=wanted) | UnfollowObjects(object=wanted):
+                if self._followers.note(message):
+                    self._inform(self._book.objects() if wanted is None else (wanted,))
+            case DescribeObjects(reply_to=reply_to, in_detail=in_detail):
+                reply_to.tell(self._described(in_detail=in_detail))
+            case NodeIs() | NodeIsGone():
+                self._note_node(message)
+            case _:
+                self._note_holder(message)
+
+    def _now(self) -> Seconds:
+        return self.clock.monotonic()
+
+    # --- who needs what --------------------------------------------------------------------------------
+
+    def _note_pods(self, message: PodFact | RegisterPod | UnregisterPod) -> None:
+        booked = self._enter(message)
+        for pod in booked.unreadable:
+            self._warn(_UNREADABLE_HOOK, pod, reason=pod.hook_error)
+        for pod in booked.hooked:
+            if pod.origin is Origin.API and not self._tells_changes:
+                self._warn(_UNTOLD_CHANGES, pod)
+        self._inform(booked.touched)
+
+    def _warn(self, event: str, pod: PodNeeds, **fields: str) -> None:
+        _log.warning(event, annotation=ON_OBJECT_CHANGE, pod=pod.name, kind=self._kind, **fields)
+
+    def _enter(self, message: PodFact | RegisterPod | UnregisterPod) -> Booked:
+        match message:
+            case PodsAre(source=source, pods=pods):
+                return self._book.replace(source, pods)
+            case PodsChanged(changes=changes):
+                return self._book.apply(changes)
+            case RegisterPod(pod=pod):
+                return self._book.register(pod)
+            case UnregisterPod(pod=uid):
+                return self._book.unregister(uid)
+
+    def _note_node(self, fact: NodeFact) -> None:
+        """Have the holders know for how long what they fetch is current."""
+        time_to_live = node_ttl(fact.document) if isinstance(fact, NodeIs) else DEFAULT_TTL
+        if time_to_live != self._memory.time_to_live:
+            self._memory.time_to_live = time_to_live
+            self._inform(self._book.objects())
+
+    def _inform(self, objects: Collection[ObjectId]) -> None:
+        """Have the holders of ``objects`` know who needs them."""
+        for wanted in objects:
+            self._holdings(wanted).needed(wanted, self._references(wanted))
+
+    def _references(self, wanted: ObjectId) -> ReferencesAre:
+        references = self._book.references(wanted)
+        is_followed = self._followers.are_there(wanted) or references.wants_changes
+        return ReferencesAre(
+            references=references.pods,
+            newest=references.newest,
+            is_followed=is_followed,
+            time_to_live=self._memory.time_to_live,
+        )
+
+    def _holdings(self, wanted: ObjectId) -> Holdings:
+        return self._local if wanted.origin is Origin.LOCAL else self._api
+
+    # --- reading ---------------------------------------------------------------------------------------
+
+    def _read(self, question: GetObject) -> None:
+        self._memory.reads += 1
+        read = read_of(question, self._kind, self._book, self._memory.time_to_live)
+        if isinstance(read, ObjectRead):
+            question.reply_to.tell(read)
+        else:
+            self._holdings(read.object).read(read)
+
+    # --- what becomes of objects -----------------------------------------------------------------------
+
+    def _note_holder(self, message: HolderFact | LocalHolderFact | HoldingsTimer) -> None:
+        match message:
+            case HolderIs(described=described, changed=changed):
+                self._memory.outbox.append(message)
+                before = self._holdings(described.object).note(message)
+                if before is None or changed != before.changed:
+                    self._tell_change(message)
+                self._memory.outbox.clear()
+            case LocalObjectsListed():
+                self._local.note_listed(message)
+            case HolderDone(object=wanted, newest=newest):
+                self._api.done(wanted, newest, self._references(wanted))
+            case HolderBegan(object=wanted):
+                self._api.repeat(wanted)
+            case StoppedHoldersEnded():
+                self._api.forget_ended()
+            case ReadsOverdue():
+                self._api.answer_overdue()
+            case _:
+                assert_never(message)
+
+    def _tell_change(self, news: HolderIs) -> None:
+        changed = news.changed
+        if changed is None:
+            return
+        is_referenced = changed.object in self._book.objects()
+        followers = self._followers.get(changed.object, is_referenced=is_referenced)
+        if not is_referenced and not followers:
+            return
+        pods = self._book.hooked_pods(changed.object, news.concerns)
+        decided = tuple(decisions(changed, pods, self._chance))
+        self._memory.changes[changed.change] += 1
+        self._memory.decisions.update(decision.action for decision in decided)
+        facts: tuple[ObjectFact, ...] = (changed, *decided)
+        for fact in facts:
+            for follower in followers:
+                follower.tell(fact)
+
+    # --- how it all is ---------------------------------------------------------------------------------
+
+    def _described(self, *, in_detail: bool) -> ObjectsDescribed:
+        book, memory = self._book, self._memory
+        counts = tuple(book.counts())
+        described = (self._holdings(wanted).described(wanted, pods) for wanted, pods in counts)
+        return ObjectsDescribed(
+            kind=self._kind,
+            objects=tuple(described) if in_detail else (),
+            states=Counter(self._holdings(wanted).state(wanted) for wanted, _ in counts),
+            references=sum(pods for _, pods in counts),
+            pods=book.pods(),
+            changes=dict(memory.changes),
+            decisions=dict(memory.decisions),
+            reads=memory.reads,
+        )

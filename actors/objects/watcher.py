@@ -1,0 +1,197 @@
+"""ObjectWatcher: follows one Secret or ConfigMap of the API server, and answers who reads it.
+
+The holder of an object under the strategy Watch; there may be thousands. What it decides is in
+``stores.objects.watched_object``; this file is the actor around it: whom it tells, and the one timer that
+it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+import structlog
+from typing_extensions import override
+
+from kernel import Key, PooledActor, Port, Timer
+from messages.holders import (
+    HolderBegan,
+    HolderFact,
+    HolderMessage,
+    ReadObject,
+    ReferencesAre,
+)
+from messages.objects import ObjectId
+from messages.units import Seconds
+from messages.watches import (
+    ListTarget,
+    ObjectsAre,
+    TargetListed,
+    Unwatch,
+    Watch,
+    WatchEvent,
+    WatchFact,
+    WatchFailed,
+    WatchRecovered,
+)
+from stores.objects.knowledge import Moment
+from stores.objects.places import holder_path, object_target
+from stores.objects.watched_object import WatchedObject
+from stores.objects.watcher_memory import (
+    Answer,
+    AskList,
+    Effect,
+    Inform,
+    StartWatch,
+    StopWatch,
+    WatcherMemory,
+    WatcherRules,
+    idle_limit_for,
+)
+
+__all__ = [
+    "ObjectWatcher",
+    "ObjectWatcherMessage",
+    "WatcherMemory",
+    "WatcherPorts",
+    "WatcherRules",
+    "idle_limit_for",
+    "watcher_key",
+]
+
+_log = structlog.get_logger("objects")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettleDue:
+    """A deadline has come: of a read, of a list, or of idleness."""
+
+
+ObjectWatcherMessage: TypeAlias = HolderMessage | WatchFact | TargetListed | SettleDue
+
+
+def watcher_key(wanted: ObjectId) -> Key[ObjectWatcherMessage]:
+    """Return the address of the watcher of an object."""
+    return Key[ObjectWatcherMessage](holder_path(wanted), coalesce=_name_of_newest)
+
+
+def _name_of_newest(message: ObjectWatcherMessage) -> Hashable | None:
+    return ReferencesAre if isinstance(message, ReferencesAre) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatcherPorts:
+    """Whom a watcher talks to."""
+
+    watches: Port[Watch | Unwatch | ListTarget]
+    manager: Port[HolderFact]
+    me: Port[WatchFact | TargetListed]
+    """Its own address, which others keep while it is restarted."""
+
+
+class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
+    """Keeps one object of the API server current as long as pods reference it, and answers its reads.
+
+    Owns: what is known of the object, the reads that wait, and whether it is watched.
+    Hears: ``ReferencesAre`` (coalesced), ``ReadObject``; ``WatchFact``, ``TargetListed``; its own timer.
+    Tells: the keeper of watches ``Watch``, ``Unwatch`` and ``ListTarget``; who reads ``ObjectRead``; its
+    manager ``HolderIs`` whenever it is held in another way or has changed and in answer to each
+    ``ReferencesAre``, and ``HolderDone`` in answer to each that says that nobody references it.
+    Fails when: there is a bug. Whatever the API server tells that cannot be used is said, and the last
+    good version kept.
+
+    Reads: each is answered once, within its ``within``. Current (FOUND, or NOT_FOUND without an age) means
+    that a list that was asked for at the read's mark or later has come, and that the watch stands or the
+    object is immutable. A read waits for such a list, and for nothing else: what was proven before is
+    answered at once, as STALE with its age while the watch fails, is begun anew or rests, or while the
+    present version is broken. A 403 counts once the newest reference is older than a few seconds.
+    Watching: a first list comes however slow it is. What nobody reads for the idle limit rests, and is
+    watched again when it is read, newly referenced or followed; what is followed never rests. An
+    immutable object is not watched; each new mark lists it once, as it does for one that is watched.
+    When it is stopped it answers every read with what is known, and leaves no watch.
+    Order: changes are told in the order of their versions, and may skip some; a list of the watch counts
+    whatever its version is. Repetition: in a crash nothing is lost but the message it was about, which a
+    new list makes up for; what was being told is told again.
+    """
+
+    def __init__(self, ports: WatcherPorts, rules: WatcherRules, memory: WatcherMemory) -> None:
+        self._ports = ports
+        self._memory = memory
+        self._watched = WatchedObject(memory, rules)
+        self._target = object_target(memory.object)
+        self._timer: Timer | None = None
+        self._timer_at = Seconds(0.0)
+
+    @override
+    def started(self) -> None:
+        if self._memory.has_lived:
+            self._ports.manager.tell(HolderBegan(object=self._memory.object))
+        self._memory.has_lived = True
+        now = self._now()
+        self._watched.revive(now)
+        self._carry_out(now)
+
+    @override
+    def receive(self, message: ObjectWatcherMessage, /) -> None:
+        now, watched = self._now(), self._watched
+        complaint = watched.complaint
+        match message:
+            case ReferencesAre():
+                watched.take_references(message, now)
+            case ReadObject():
+                watched.take_read(message, now)
+            case ObjectsAre() | WatchEvent() | WatchFailed() | WatchRecovered():
+                watched.take_watched(message, now)
+            case TargetListed():
+                watched.take_listed(message, now)
+            case SettleDue():
+                self._timer = None
+            case _:
+                assert_never(message)
+        watched.settle(now)
+        if watched.complaint not in {"", complaint}:
+            _log.warning("cannot be used", actor=self.name, reason=watched.complaint)
+        self._carry_out(now)
+
+    @override
+    def stopping(self) -> None:
+        now = self._now()
+        self._watched.give_up(now)
+        self._carry_out(now)
+
+    def _now(self) -> Moment:
+        return Moment(self.clock.monotonic(), self.clock.wall())
+
+    def _carry_out(self, now: Moment) -> None:
+        outgoing = self._memory.outgoing
+        while outgoing:
+            self._tell(outgoing[0])
+            del outgoing[0]
+        self._set_timer(now)
+
+    def _tell(self, effect: Effect) -> None:
+        me, target, watches = self._ports.me, self._target, self._ports.watches
+        match effect:
+            case StartWatch(mark=mark):
+                watches.tell(Watch(target=target, subscriber=me, mark=mark))
+            case StopWatch():
+                watches.tell(Unwatch(target=target, subscriber=me))
+            case AskList(mark=mark):
+                watches.tell(ListTarget(target=target, reply_to=me, mark=mark))
+            case Answer(reply_to=reply_to, answer=answer):
+                reply_to.tell(answer)
+            case Inform(fact=fact):
+                self._ports.manager.tell(fact)
+            case _:
+                assert_never(effect)
+
+    def _set_timer(self, now: Moment) -> None:
+        """Have a timer that fires no later than the next deadline; one that is too early sets another."""
+        due = self._watched.due(now)
+        if due is None or (self._timer is not None and self._timer_at <= due):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self.after(Seconds(max(0.0, due - now.at)), SettleDue())
+        self._timer_at = due

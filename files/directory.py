@@ -1,0 +1,289 @@
+"""Looking at a manifest path: what is there, as values. Decides nothing and remembers nothing.
+
+``look`` reads a directory of manifests, or a single one, and says for each name what was found: bytes,
+a problem, or a name that is no manifest's. It never raises for what it finds and never waits: nothing
+but regular files is opened, and those so that a fifo swapped in at the last moment cannot block.
+
+A look at files that did not change costs one ``stat`` each, and returns the *identical* entries of the
+look before, so that whoever compares two listings can compare by identity.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass, field
+from fnmatch import translate
+from operator import is_
+from pathlib import Path
+from re import compile as compiled
+from typing import Final, TypeAlias
+
+from files.signature import Signature
+from messages.sources import RejectReason
+from messages.units import Timestamp
+
+SIZE_LIMIT: Final = 10 * 1024 * 1024
+"""Bytes. A manifest has to be smaller: exactly this many are too many already, as in a kubelet."""
+
+LEFTOVERS: Final = (
+    "*~",
+    "*.bak",
+    "*.swp",
+    "*.swo",
+    "*.orig",
+    "*.old",
+    "*.save",
+    "*.tmp",
+    "*.rej",
+    "#*#",
+)
+"""Names of what editors and patch tools leave beside a manifest."""
+
+_LEFTOVER: Final = compiled("|".join(translate(pattern) for pattern in LEFTOVERS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """The bytes of a regular file. The ``repr`` does not show them: they may hold a password."""
+
+    data: bytes = field(repr=False)
+    torn: bool = False
+    """The file was written to while it was read: part of it may be missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """There is something of this name, and why it cannot be read as a file."""
+
+    code: RejectReason
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignored:
+    """Not a manifest, by its name. The file was not touched."""
+
+    reason: str
+
+
+Found: TypeAlias = Content | Problem | Ignored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One name in a manifest directory, and what was found there."""
+
+    name: str
+    path: Path
+    found: Found
+    signature: Signature | None = None
+    """None for an ignored name. Of the link itself if it leads nowhere."""
+    final: bool = field(default=False, compare=False, repr=False)
+    """Whether the same signature in a later look proves the same content."""
+
+    @property
+    def is_open_to_others(self) -> bool:
+        """Whether anybody on this machine may read or write it."""
+        return self.signature is not None and self.signature.is_open_to_others
+
+    def says_the_same_as(self, other: Entry) -> bool:
+        """Whether both are the same to whoever judges them, whatever their names and times."""
+        return self.found == other.found and self.is_open_to_others == other.is_open_to_others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """What the path holds, sorted by the bytes of the names: the order in which a kubelet reads."""
+
+    entries: tuple[Entry, ...]
+    single: bool = False
+    """The path is a manifest itself, not a directory of them."""
+    device: int | None = field(default=None, compare=False)
+    """The file system that the directory is on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unlistable:
+    """The path as a whole could not be looked at, so nothing is known about its manifests."""
+
+    reason: str
+    missing: bool
+    """There is nothing at this path, as opposed to something that cannot be read."""
+
+
+Listing: TypeAlias = Listed | Unlistable
+
+
+def look(path: Path, *, now: Timestamp, previous: Listed | None = None) -> Listing:
+    """Return what is at ``path`` at ``now``, a directory of manifests or a single one; never raises.
+
+    Entries of ``previous`` that are still true are returned as the identical objects, and
+    ``previous`` itself if all are. Sub-directories are not entered (rules F3, F6).
+
+    A single file is read whatever its name: somebody who writes it into the configuration means it.
+    Once it was there, its absence from a directory that is still there is its removal.
+    """
+    try:
+        listed = _listed(path, now, previous)
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            return Unlistable(reason=f"cannot be read: {_sentence(error)}", missing=False)
+        if previous is None or not previous.single or not path.parent.is_dir():
+            return Unlistable(reason="does not exist", missing=True)
+        listed = Listed(entries=(), single=True)
+    if (
+        isinstance(listed, Listed)
+        and previous is not None
+        and previous.single == listed.single
+        and _are_identical(previous.entries, listed.entries)
+    ):
+        return previous
+    return listed
+
+
+def _listed(path: Path, now: Timestamp, previous: Listed | None) -> Listing:
+    status = path.stat()
+    mode, device = status.st_mode, status.st_dev
+    single = stat.S_ISREG(mode)
+    if not single and not stat.S_ISDIR(mode):
+        reason = f"is a {_kind(mode)}, neither a directory nor a file"
+        return Unlistable(reason=reason, missing=False)
+    comparable = previous is not None and previous.single == single
+    known = {entry.name: entry for entry in previous.entries} if previous and comparable else {}
+    if single:
+        entries = [_read(path.name, path, now, known.get(path.name))]
+    else:
+        entries = [_entry(name, path, now, known.get(name)) for name in _names(path)]
+    if known and not entries and previous is not None and previous.device != device:
+        # What was mounted here is gone, and what is left is the empty mount point.
+        return Unlistable(reason="is empty, and on another file system than before", missing=True)
+    return Listed(entries=tuple(filter(None, entries)), single=single, device=device)
+
+
+def is_ignored(name: str) -> bool:
+    """Whether ``name`` is a dotfile (rule F6) or an editor's leftover.
+
+    ``..data`` and the dated directories of a mounted ConfigMap are dotfiles: what such a mount shows
+    to its users are the links beside them.
+    """
+    return name.startswith(".") or _LEFTOVER.match(name) is not None
+
+
+def _names(directory: Path) -> list[str]:
+    return sorted(os.listdir(directory), key=os.fsencode)  # noqa: PTH208 - names, not paths
+
+
+def _entry(name: str, directory: Path, now: Timestamp, known: Entry | None) -> Entry | None:
+    if known is not None:
+        return known if isinstance(known.found, Ignored) else _read(name, known.path, now, known)
+    if not is_ignored(name):
+        return _read(name, directory / name, now, None)
+    reason = "a dotfile" if name.startswith(".") else "what an editor or a patch leaves behind"
+    return Entry(name=name, path=directory / name, found=Ignored(reason=reason))
+
+
+def _read(name: str, path: Path, now: Timestamp, known: Entry | None) -> Entry | None:
+    """Return the entry for ``path``, ``known`` itself if that is still true; None if it is gone."""
+    found: Found
+    try:
+        signature = Signature.of(status := path.stat())
+        if known is not None and known.final and known.signature == signature:
+            return known
+        if not stat.S_ISREG(status.st_mode):
+            # Not even opened: that would wake a fifo's writer, or rewind a tape.
+            found = _not_a_file(status.st_mode)
+        else:
+            found, signature = _content(path)
+    except OSError as error:
+        unread = _unread(path, error)
+        if unread is None:
+            return None
+        found, signature = unread
+    if known is not None and known.found == found:
+        found = known.found  # the identical bytes, although they were read again
+    final = signature.is_final(now) and not isinstance(found, Problem)
+    entry = Entry(name=name, path=path, found=found, signature=signature, final=final)
+    return known if known == entry and known.final == final else entry
+
+
+def _content(path: Path) -> tuple[Found, Signature]:
+    """Return what the file at ``path`` holds, with a signature that is no older than that.
+
+    A signature taken before the read could belong to the state before a write, with a modification
+    time that looks long settled, beside bytes from the middle of that write.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    try:
+        status = os.fstat(descriptor)
+        before = Signature.of(status)
+        if not stat.S_ISREG(status.st_mode):
+            return _not_a_file(status.st_mode), before
+        if before.size >= SIZE_LIMIT:
+            return _too_large(), before
+        data = _bytes_of(descriptor)
+        after = Signature.of(os.fstat(descriptor))
+    finally:
+        os.close(descriptor)
+    return _found_between(before, data, after), after
+
+
+def _found_between(before: Signature, data: bytes, after: Signature) -> Found:
+    if len(data) >= SIZE_LIMIT:  # it has grown, or its file system tells no sizes
+        return _too_large()
+    return Content(data=data, torn=before != after)
+
+
+def _bytes_of(descriptor: int) -> bytes:
+    """Return the content of the file, but never more than ``SIZE_LIMIT`` bytes."""
+    chunks: list[bytes] = []
+    left = SIZE_LIMIT
+    # 64 KiB holds nearly every manifest, so that it takes one read and one for the end of the file.
+    while chunk := os.read(descriptor, min(left, 64 * 1024)):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks)
+
+
+def _unread(path: Path, error: OSError) -> tuple[Problem, Signature] | None:
+    """Return why ``path`` could not be read; None if it vanished since it was listed (rule F7)."""
+    try:
+        signature = Signature.of(status := path.lstat())
+    except OSError:
+        return None
+    leads_nowhere = stat.S_ISLNK(status.st_mode) and error.errno == errno.ENOENT
+    reason = (
+        "is a link to something that does not exist"
+        if leads_nowhere
+        else f"cannot be read: {_sentence(error)}"
+    )
+    return Problem(code=RejectReason.UNREADABLE, reason=reason), signature
+
+
+def _not_a_file(mode: int) -> Problem:
+    return Problem(code=RejectReason.NOT_A_FILE, reason=f"is a {_kind(mode)}, not a file")
+
+
+def _too_large() -> Problem:
+    return Problem(code=RejectReason.TOO_LARGE, reason="has 10 MiB or more")
+
+
+def _kind(mode: int) -> str:
+    kinds = {
+        stat.S_IFDIR: "directory",
+        stat.S_IFIFO: "fifo",
+        stat.S_IFSOCK: "socket",
+        stat.S_IFCHR: "device",
+        stat.S_IFBLK: "device",
+    }
+    return kinds.get(stat.S_IFMT(mode), "special file")
+
+
+def _sentence(error: OSError) -> str:
+    """Return the system's words for ``error``, without the path: the reader of a verdict has that."""
+    return os.strerror(error.errno) if error.errno is not None else type(error).__name__
+
+
+def _are_identical(some: tuple[Entry, ...], others: tuple[Entry, ...]) -> bool:
+    return len(some) == len(others) and all(map(is_, some, others))

@@ -1,0 +1,283 @@
+"""What becomes of each file of a manifest directory: what it describes, pods or others, and a verdict.
+
+``judge`` is pure: the listing, the time and the way to decode are handed in. It knows files by name,
+as a user does, and remembers for each the last content that could be used; a file that exists and was
+good once is never without its thing (K4, K5), except behind a stronger claim to the same.
+
+What is still moving is left as it was. A file that is half written may well be valid YAML, and a pod
+with half its containers is worse than one that comes 50 ms later (``settling`` has the times).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from operator import is_
+from typing import Generic
+
+from files.directory import Entry, Ignored, Listed, Listing, Problem, Unlistable
+from files.settling import GRACE, PATIENCE, QUIET, ROUNDING, unrest
+from files.state import Admit, Decode, FileRecord, FileState, T, Usable, admit_all
+from manifests.manifest import Refused
+from manifests.verdicts.claims import Claimant, LostTo, lost_claims
+from manifests.verdicts.judged import printable
+from messages.pods import PodUid
+from messages.sources import ManifestVerdict, Verdict
+from messages.units import Seconds, Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement(Generic[T]):
+    """What one look came to."""
+
+    state: FileState[T]
+    error: str = ""
+    """Why the manifest path could not be listed; empty if it could."""
+    look_again_in: Seconds | None = None
+    """When something that is moving may have settled; None if nothing is."""
+
+    @property
+    def served(self) -> tuple[T, ...] | None:
+        """What to serve, ordered by namespace and name; None while nothing can be told yet.
+
+        The identical tuple as before if nothing changed, and identical things where they did not.
+        """
+        return self.state.served
+
+    @property
+    def verdicts(self) -> tuple[ManifestVerdict, ...]:
+        """One for each file, in name order, except new ones that are still being written."""
+        return self.state.verdicts
+
+
+def judge(
+    state: FileState[T],
+    listing: Listing,
+    decode: Decode[T],
+    *,
+    now: Timestamp,
+    admit: Admit[T] = admit_all,
+    clear_on_missing: bool = False,
+) -> Judgement[T]:
+    """Return what becomes of ``state`` when the manifest path looks like ``listing`` at ``now``.
+
+    A path that cannot be listed changes nothing, except that a missing one is taken as empty if it was
+    never listed before (scenario 1: a source is not held up by a directory that is not there yet) or
+    if ``clear_on_missing`` asks for a kubelet's way (rule F4). Unasked, that is provisional.
+
+    A single file that cannot be used is listed like a directory with one bad file: a verdict and no
+    pods. A kubelet holds back the whole listing instead (F10), and with it, for as long as the file
+    stays bad, everything that waits for the source to be ready (K27).
+    """
+    error = "does not exist" if listing == Listed(entries=(), single=True) else ""
+    is_provisional = False
+    if isinstance(listing, Unlistable):
+        error = listing.reason
+        if not listing.missing or not (state.never_listed or clear_on_missing):
+            return Judgement(state=replace(state, moving={}, gone={}), error=error)
+        error += ", taken as empty"
+        listing, is_provisional = Listed(entries=()), not clear_on_missing
+    settled = state.served is not None and not state.moving and not state.gone
+    same = listing.entries is state.entries and is_provisional == state.is_provisional
+    if settled and same:
+        return Judgement(state=state, error=error)
+    look = _Look(state, decode, admit, now, is_provisional=is_provisional)
+    return look.judgement(listing, error)
+
+
+class _Look(Generic[T]):
+    """One judgement in the making: the records that it will leave, and what has to be awaited."""
+
+    def __init__(
+        self,
+        state: FileState[T],
+        decode: Decode[T],
+        admit: Admit[T],
+        now: Timestamp,
+        *,
+        is_provisional: bool,
+    ) -> None:
+        self._state = state
+        self._decode = decode
+        self._admit = admit
+        self._now = now
+        self._is_provisional = is_provisional
+        self._records: dict[str, FileRecord[T]] = {}
+        self._moving: dict[str, Timestamp] = {}
+        self._gone: dict[str, Timestamp] = {}
+        self._waits: list[Seconds] = []
+        goods = (record.good for record in state.records.values())
+        self._known = {good: good for good in goods if good is not None}
+
+    def judgement(self, listing: Listed, error: str) -> Judgement[T]:
+        present = {entry.name for entry in listing.entries}
+        vanished = {
+            name: record for name, record in self._state.records.items() if name not in present
+        }
+        moved = {_inode(record.entry): record for record in vanished.values()}
+        for entry in listing.entries:
+            old = self._state.records.get(entry.name)
+            if old is None:
+                # The same inode with the same content, or the same problem, was only renamed. The
+                # inode alone proves nothing: a new file often gets that of one just deleted.
+                old = moved.get(_inode(entry))
+                old = old if old is not None and old.entry.found == entry.found else None
+            self._consider(entry, old)
+        self._part_with(vanished)
+        return Judgement(
+            state=self._next_state(listing),
+            error=error,
+            look_again_in=Seconds(min(self._waits) + ROUNDING) if self._waits else None,
+        )
+
+    def _consider(self, entry: Entry, old: FileRecord[T] | None) -> None:
+        if old is not None and old.entry.says_the_same_as(entry):
+            unchanged = old.entry is entry
+            self._records[entry.name] = old if unchanged else replace(old, entry=entry)
+            return
+        wait = self._unrest(entry, QUIET)
+        if not wait:
+            record = self._record(entry, old)
+            is_bad = isinstance(record.outcome, Refused)
+            wait = self._doubt(entry, old) if is_bad else Seconds(0.0)
+            if not wait:
+                self._records[entry.name] = record
+                return
+        if old is not None:
+            self._records[entry.name] = old
+        self._moving[entry.name] = self._state.moving.get(entry.name, self._now)
+        self._waits.append(wait)
+
+    def _doubt(self, entry: Entry, old: FileRecord[T] | None) -> Seconds:
+        """Return for how long not to believe that ``entry`` is broken; 0 if it is.
+
+        Of a known file the time of modification is not enough: opened for writing it is empty a few
+        microseconds before it gets a new time (measured on ext4), and looks long settled meanwhile.
+        """
+        wait = self._unrest(entry, GRACE)
+        noticed_for = self._now - self._state.moving.get(entry.name, self._now)
+        if old is None or not 0 <= noticed_for < GRACE:
+            return wait
+        return Seconds(max(wait, GRACE - noticed_for))
+
+    def _unrest(self, entry: Entry, quiet: Seconds) -> Seconds:
+        """Return for how long to leave ``entry`` as it was; 0 if it is settled, or never will be."""
+        since = self._state.moving.get(entry.name, self._now)
+        impatient = not 0 <= self._now - since < PATIENCE
+        return Seconds(0.0) if impatient else unrest(entry, quiet, self._now)
+
+    def _record(self, entry: Entry, old: FileRecord[T] | None) -> FileRecord[T]:
+        """Return what ``entry`` comes to, after what was known of this file."""
+        before = old.good if old is not None else None
+        outcome, good = self._outcome(entry, before)
+        if good is not None:
+            return FileRecord(entry=entry, outcome=outcome, good=good)
+        since = old.broken_since if old is not None else None
+        return FileRecord(
+            entry=entry,
+            outcome=outcome,
+            good=before,
+            broken_since=self._now if since is None else since,
+        )
+
+    def _outcome(
+        self, entry: Entry, before: T | None
+    ) -> tuple[Usable[T] | Refused | Ignored, T | None]:
+        match entry.found:
+            case Ignored() as ignored:
+                return ignored, None
+            case Problem(code=code, reason=reason):
+                return Refused(code=code, reason=reason), None
+            case content:
+                outcome = self._decode(content.data)
+        if isinstance(outcome, Refused):
+            return outcome, None
+        # An equal thing is the identical one: a comment was edited, or the file was copied.
+        known = self._known.get(outcome.described, outcome.described)
+        admitted = self._admit(entry, known, before)
+        if isinstance(admitted, Refused):
+            return admitted, None
+        self._known[admitted] = admitted
+        return outcome, admitted
+
+    def _part_with(self, vanished: Mapping[str, FileRecord[T]]) -> None:
+        """Keep what vanished for a moment, unless another file has its thing: it may be right back."""
+        if not vanished:
+            return
+        goods = [record.good for record in self._records.values() if record.good is not None]
+        claimed = {good.display_name for good in goods} | {good.uid for good in goods}
+        for name, record in vanished.items():
+            since = self._state.gone.get(name, self._now)
+            missing_for = self._now - since
+            if record.good is None or not 0 <= missing_for < QUIET:
+                continue
+            if record.good.display_name in claimed or record.good.uid in claimed:
+                continue
+            self._records[name] = record
+            self._gone[name] = since
+            self._waits.append(Seconds(QUIET - missing_for))
+
+    def _next_state(self, listing: Listed) -> FileState[T]:
+        records = {name: self._records[name] for name in sorted(self._records, key=os.fsencode)}
+        claims = {name: record.good for name, record in records.items() if record.good is not None}
+        # The last in name order wins, as in a kubelet (F12).
+        lost = lost_claims((name, claims[name]) for name in reversed(claims))
+        # Whoever misses a thing in the first listing takes it for removed.
+        is_complete = not self._waits or not self._state.never_listed
+        things = (thing for name, thing in claims.items() if name not in lost)
+        return FileState(
+            records=records,
+            moving=self._moving,
+            gone=self._gone,
+            entries=listing.entries,
+            served=self._served(things) if is_complete else self._state.served,
+            is_provisional=self._is_provisional if is_complete else self._state.is_provisional,
+            verdicts=tuple(_verdict(record, lost.get(name)) for name, record in records.items()),
+        )
+
+    def _served(self, things: Iterable[T]) -> tuple[T, ...]:
+        before = self._state.served
+        # Not in the order of the files: renaming one changes nothing.
+        served = tuple(sorted(things, key=_place))
+        if before is not None and len(before) == len(served) and all(map(is_, before, served)):
+            return before
+        return served
+
+
+def _place(thing: Claimant) -> tuple[str, str, str]:
+    return thing.namespace, thing.name, thing.display_name
+
+
+def _inode(entry: Entry) -> tuple[int, int] | None:
+    return None if entry.signature is None else entry.signature[:2]
+
+
+def _verdict(record: FileRecord[T], lost: LostTo | None) -> ManifestVerdict:
+    path = printable(record.entry.path)
+    outcome, good = record.outcome, record.good
+    if isinstance(outcome, Ignored):
+        return ManifestVerdict(path=path, verdict=Verdict.IGNORED, reason=outcome.reason)
+    shadow = (
+        f"{printable(lost.winner)} has {lost.over} and comes later in name order" if lost else ""
+    )
+    uid = PodUid(good.uid) if good is not None else None
+    if isinstance(outcome, Refused):
+        # Broken and outclaimed too: nothing of it is served, and the breakage is what to mend.
+        unserved = f"{outcome.reason}; its last good content is not served: {shadow}"
+        return ManifestVerdict(
+            path=path,
+            verdict=Verdict.KEPT if good is not None and not lost else Verdict.REJECTED,
+            reason=unserved if lost else outcome.reason,
+            code=outcome.code,
+            pod=good.display_name if good is not None else outcome.pod,
+            uid=uid,
+        )
+    return ManifestVerdict(
+        path=path,
+        verdict=Verdict.SHADOWED if lost else Verdict.ACCEPTED,
+        reason=shadow,
+        warnings=outcome.warnings,
+        pod=outcome.described.display_name,
+        uid=uid,
+    )

@@ -1,0 +1,117 @@
+"""Keeping a manifest path watched, whatever becomes of it and of the watch."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias
+
+from structlog.typing import FilteringBoundLogger
+
+from files.directory_watch import KeepWatch
+from files.watched_paths import watched_paths
+from kernel import Clock, Port, Timer
+from messages.units import Seconds
+
+FIRST_RETRY: Final = Seconds(1.0)
+LONGEST_RETRY: Final = Seconds(20.0)
+"""A watch that cannot be had is asked for again after 1, 2, 4, ... s, at most 20 s (rule F20). Until
+then the scans notice everything, only later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesNoticed:
+    """Something in the watched directories changed. Coalesced; may come for nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchLost:
+    """Watching ended by itself, or could not begin."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchDue:
+    """It is time to try watching again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookDue:
+    """It is time to look: a scan is due, or something that was moving may have settled."""
+
+
+FilesMessage: TypeAlias = FilesNoticed | LookDue | WatchLost | WatchDue
+"""What an actor that looks at files hears from itself."""
+
+
+class FilesHost(Protocol):
+    """An actor that hears ``FilesMessage``, in one life of it."""
+
+    @property
+    def me(self) -> Port[FilesMessage]:
+        """Its port."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """The time that counts for it."""
+        ...
+
+    @property
+    def resources(self) -> ExitStack:
+        """Closed when its life ends."""
+        ...
+
+    def after(self, delay: Seconds, message: FilesMessage) -> Timer:
+        """Have it told ``message`` in ``delay`` seconds."""
+        ...
+
+
+class KeptWatch:
+    """The watch on ``path``: tells its host what is noticed, for as long as the host lives."""
+
+    def __init__(
+        self, path: Path, host: FilesHost, keep_watch: KeepWatch, log: FilteringBoundLogger
+    ) -> None:
+        self._path = path
+        self._host = host
+        self._keep_watch = keep_watch
+        self._log = log
+        self._watched: object = None
+        self._watched_since = Seconds(0.0)
+        self._watch = host.resources.enter_context(ExitStack())
+        self._retry_after = FIRST_RETRY
+
+    def renew(self) -> None:
+        """Watch the directories that matter at present; does nothing while they are the same."""
+        wanted = watched_paths(self._path)
+        if wanted == self._watched:
+            return
+        self._watch.close()
+        self._watched = wanted
+        self._watched_since = self._host.clock.monotonic()
+        me = self._host.me
+        watch = self._keep_watch(
+            wanted,
+            lambda: me.tell(FilesNoticed()),
+            lambda reason: me.tell(WatchLost(reason=reason)),
+        )
+        self._watch.callback(watch.close)
+
+    def forget(self) -> None:
+        """Have ``renew`` watch anew, in any case."""
+        self._watched = None
+
+    def lose(self, reason: str) -> None:
+        """Give the watch up, and have ``WatchDue`` told when to try again."""
+        self._watch.close()
+        if self._host.clock.monotonic() - self._watched_since > LONGEST_RETRY:
+            self._retry_after = FIRST_RETRY  # it was a good one: this is another trouble
+        delay = self._retry_after
+        self._retry_after = Seconds(min(LONGEST_RETRY, delay * 2))
+        # Once, not with every attempt: the scans go on meanwhile, and little is missed.
+        log = self._log.warning if delay == FIRST_RETRY else self._log.debug
+        log("cannot watch for changes, scanning only", reason=reason, retry=delay)
+        self._host.after(delay, WatchDue())

@@ -1,0 +1,1 @@
+"""What the API server fills in where a pod says nothing."""

@@ -1,0 +1,149 @@
+"""Fills in what the API would fill in: the v1 defaults of a Pod (rule S3).
+
+Works in place on a copy that conforms to the schema. Volumes have a module of their own. Empty text
+and zero count as absent where they do in Kubernetes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from manifests.defaults.images import image_pull_policy
+from manifests.defaults.volumes import default_field_ref, default_volume
+from manifests.quantity import amount
+
+Json = dict[str, Any]
+
+CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+
+_SPEC = {
+    "restartPolicy": "Always",
+    "dnsPolicy": "ClusterFirst",
+    "schedulerName": "default-scheduler",
+}
+_SHARED_RESOURCES = frozenset({"cpu", "memory"})
+"""What the containers of a pod can share out among themselves."""
+
+_PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+
+
+def fill_defaults(pod: Json) -> None:
+    """Add the default of every field of ``pod`` that has one and is not set."""
+    spec = pod.setdefault("spec", {})
+    for name, value in _SPEC.items():
+        _fill(spec, name, value)
+    spec.setdefault("terminationGracePeriodSeconds", 30)
+    spec.setdefault("enableServiceLinks", True)
+    spec.setdefault("securityContext", {})
+    # One account, two names: either is read, both are written.
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if account:
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
+    for volume in spec.get("volumes", ()):
+        default_volume(volume)
+    for container in containers(spec):
+        _default_container(container)
+    if spec.get("hostNetwork"):
+        _default_host_ports(spec)
+    if "resources" in spec:
+        _default_pod_requests(spec)
+
+
+def containers(spec: Json) -> Iterator[Json]:
+    """Yield the containers of all three lists."""
+    for name in CONTAINER_LISTS:
+        yield from spec.get(name, ())
+
+
+def _fill(target: Json, name: str, value: Any) -> None:
+    if not target.get(name):
+        target[name] = value
+
+
+def _default_container(container: Json) -> None:
+    _fill(container, "imagePullPolicy", image_pull_policy(container.get("image", "")))
+    _fill(container, "terminationMessagePath", "/dev/termination-log")
+    _fill(container, "terminationMessagePolicy", "File")
+    resources = container.setdefault("resources", {})
+    if resources.get("limits"):
+        resources["requests"] = {**resources["limits"], **resources.get("requests", {})}
+    for port in container.get("ports", ()):
+        _fill(port, "protocol", "TCP")
+    for variable in container.get("env", ()):
+        default_field_ref(variable.get("valueFrom", {}))
+    for name in _PROBES:
+        if name in container:
+            _default_probe(container[name])
+    for handler in container.get("lifecycle", {}).values():
+        if isinstance(handler, dict):
+            _default_http_get(handler)
+
+
+def _default_probe(probe: Json) -> None:
+    for name, value in _PROBE.items():
+        _fill(probe, name, value)
+    if "grpc" in probe:
+        probe["grpc"].setdefault("service", "")
+    _default_http_get(probe)
+
+
+def _default_http_get(handler: Json) -> None:
+    if "httpGet" in handler:
+        _fill(handler["httpGet"], "path", "/")
+        _fill(handler["httpGet"], "scheme", "HTTP")
+
+
+def _default_host_ports(spec: Json) -> None:
+    """On the host's network every port of a container is a port of the host."""
+    for name in ("containers", "initContainers"):
+        for container in spec.get(name, ()):
+            for port in container.get("ports", ()):
+                if "containerPort" in port:
+                    _fill(port, "hostPort", port["containerPort"])
+
+
+def _default_pod_requests(spec: Json) -> None:
+    """Let a pod with limits request what its containers do together, else as much as the limit."""
+    resources = spec["resources"]
+    if not resources.get("limits"):
+        return
+    together = {
+        name: _as_quantity(total)
+        for name, total in _container_requests(spec).items()
+        if name in _SHARED_RESOURCES
+    }
+    resources["requests"] = {**resources["limits"], **together, **resources.get("requests", {})}
+
+
+def _container_requests(spec: Json) -> dict[str, Fraction]:
+    """Return how much of each resource the containers request together.
+
+    Init containers run one after another, before the rest; sidecars among them run beside it all.
+    """
+    beside: dict[str, Fraction] = defaultdict(Fraction)
+    highest: dict[str, Fraction] = {}
+    for container in spec.get("initContainers", ()):
+        sidecar = container.get("restartPolicy") == "Always"
+        for name, value in _requests(container).items():
+            highest[name] = max(highest.get(name, Fraction(0)), beside[name] + value)
+            beside[name] += value if sidecar else 0
+    for container in spec.get("containers", ()):
+        for name, value in _requests(container).items():
+            beside[name] += value
+    return {name: max(total, highest.get(name, total)) for name, total in beside.items()}
+
+
+def _requests(container: Json) -> dict[str, Fraction]:
+    given = container["resources"].get("requests", {})
+    return {name: amount(text) for name, text in given.items()}
+
+
+def _as_quantity(total: Fraction) -> str:
+    if total.denominator == 1:
+        return str(total.numerator)
+    return f"{math.ceil(total * 1000)}m"

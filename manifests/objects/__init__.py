@@ -1,0 +1,1 @@
+"""What the document of a Secret or ConfigMap means."""

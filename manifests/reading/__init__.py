@@ -1,0 +1,1 @@
+"""From bytes to one document, by the rules by which Kubernetes reads YAML and JSON."""

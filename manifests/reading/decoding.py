@@ -1,0 +1,170 @@
+"""From bytes to one document: UTF-8, then JSON when it looks like JSON, else YAML.
+
+What begins with ``{`` is only tried as JSON, so that a slip in it is told as a slip in JSON (rule
+S1), although most of JSON is YAML too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from manifests.findings import Finding, one_line
+from manifests.reading.document import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_WEIGHT,
+    Document,
+    DocumentError,
+    Located,
+    text_weight,
+    too_deep,
+    too_heavy,
+)
+from manifests.reading.yaml11 import read_yaml
+from manifests.reading.yaml_scalars import integer, whole
+from messages.sources import RejectReason
+
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+def read_document(data: bytes) -> Document:
+    """Return the first document of ``data``; raises ``DocumentError`` when there is none to use."""
+    if len(data) >= MAX_BYTES:
+        raise DocumentError(RejectReason.TOO_LARGE, "10 MiB or more")
+    try:
+        text = data.decode().removeprefix(_BYTE_ORDER_MARK)
+    except UnicodeDecodeError as error:
+        raise DocumentError(RejectReason.SYNTAX, _not_utf8(data, error.start)) from error
+    if text.lstrip().startswith("{"):
+        return _read_json(text)
+    return read_yaml(text)
+
+
+def canonical_json(value: Any) -> str:
+    """Return ``value`` as JSON with sorted keys and no spaces: equal for equal documents.
+
+    Raises ``DocumentError`` for text with half a surrogate pair: it has no UTF-8.
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        sentence = "a string holds half a surrogate pair, which is no character"
+        raise DocumentError(RejectReason.SYNTAX, sentence) from error
+    return text
+
+
+def _not_utf8(data: bytes, position: int) -> str:
+    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+        return "not UTF-8: it looks like UTF-16, save it as UTF-8"
+    line = data.count(b"\n", 0, position) + 1
+    return f"line {line}: not UTF-8"
+
+
+class _Hooks:
+    """What Python's parser calls for objects and numbers: refuses what Kubernetes would refuse."""
+
+    def __init__(self) -> None:
+        self.repeats = False
+        """Some object has a key twice."""
+        self._numbers = 0
+
+    def object_of(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Return the object; the last of equal keys wins."""
+        value = dict(pairs)
+        self.repeats = self.repeats or len(value) < len(pairs)
+        return value
+
+    def whole_number(self, digits: str) -> int | float:
+        """Return an integer, or a float where 64 bits are too few."""
+        return self._counted(integer(digits))
+
+    def any_number(self, literal: str) -> int | float:
+        """Return a number with a point or an exponent."""
+        return self._counted(whole(float(literal)))
+
+    def constant(self, name: str) -> Any:
+        """Refuse what Python reads as a number although JSON does not know it."""
+        raise DocumentError(RejectReason.SYNTAX, f"not JSON: {name} is no number")
+
+    def _counted(self, number: float) -> int | float:
+        # Gives up early: to call this for each of five million numbers takes long.
+        self._numbers += 1
+        if self._numbers > MAX_WEIGHT:
+            raise too_heavy()
+        if not math.isfinite(number):
+            raise DocumentError(RejectReason.SYNTAX, "not JSON: a number is too large")
+        return number
+
+
+def _read_json(text: str) -> Document:
+    _refuse_deep_json(text)
+    hooks = _Hooks()
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=hooks.object_of,
+            parse_int=hooks.whole_number,
+            parse_float=hooks.any_number,
+            parse_constant=hooks.constant,
+        )
+    except json.JSONDecodeError as error:
+        sentence = one_line(f"line {error.lineno}: not JSON, which it begins like: {error.msg}")
+        raise DocumentError(RejectReason.SYNTAX, sentence) from error
+    _refuse_heavy(value)
+    return Document(value, lambda: _located(text), _repeated_keys(text) if hooks.repeats else [])
+
+
+def _refuse_deep_json(text: str) -> None:
+    """Raise when brackets are nested too deeply: Python's parser recurses. Or when there are many."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
+    depth = opened = 0
+    for token in _STRING_OR_BRACKET.finditer(text):
+        if token[0] in "[{":
+            depth += 1
+            opened += 1
+            if opened > MAX_WEIGHT:
+                raise too_heavy()
+            if depth > MAX_DEPTH:
+                raise too_deep()
+        elif token[0] in "]}":
+            depth -= 1
+
+
+def _refuse_heavy(value: Any) -> None:
+    """Raise when there are more values than a manifest may have."""
+    weight = 0
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        weight += text_weight(one) if isinstance(one, str) else 1
+        if isinstance(one, dict):
+            waiting += one.values()
+            weight += sum(map(text_weight, one))
+        elif isinstance(one, list):
+            waiting += one
+        if weight + len(waiting) > MAX_WEIGHT:
+            raise too_heavy()
+
+
+def _located(text: str) -> Located | None:
+    """Return where things stand in JSON: it is read again as YAML, which keeps lines.
+
+    Only when somebody asks for a line. ``None`` for the little of JSON that is no YAML.
+    """
+    try:
+        return read_yaml(text).locate()
+    except DocumentError:
+        return None
+
+
+def _repeated_keys(text: str) -> list[Finding]:
+    try:
+        return read_yaml(text).warnings
+    except DocumentError:
+        return [Finding((), "a key stands twice in one object; the last one counts")]

@@ -1,0 +1,1 @@
+"""Which objects of the API server a pod names."""

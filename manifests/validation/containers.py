@@ -1,0 +1,126 @@
+"""What the API server would refuse in containers and init containers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from manifests.fields import REQUIRED, Place, told_twice
+from manifests.names import dns_label, ip_address, port_name
+from manifests.validation.environment import validate_environment
+from manifests.validation.mounts import validate_mounts
+from manifests.validation.probes import MAX_PORT, PROBES, validate_lifecycle, validate_probes
+from manifests.validation.resources import validate_container_resources
+from manifests.validation.security import validate_container_security
+from manifests.validation.volumes import PULL_POLICIES
+
+_PROTOCOLS = ("TCP", "UDP", "SCTP")
+_RESTART_POLICIES = ("Always", "OnFailure", "Never")
+_MAX_RESTART_RULES = 20
+
+
+def validate_containers(spec: Place) -> None:
+    """Tell what is wrong with the containers of a pod."""
+    spec.required("containers")
+    for index, _ in enumerate(spec.get("ephemeralContainers", ())):
+        text = "ephemeral containers can only be added to a pod that runs"
+        spec.wrong(text, "ephemeralContainers", index)
+    normal, first = list(spec.each("containers")), list(spec.each("initContainers"))
+    volumes = {volume.get("name"): volume for volume in spec.get("volumes", ())}
+    claims = frozenset(claim.get("name") for claim in spec.get("resourceClaims", ()))
+    for container in (*normal, *first):
+        _validate_container(container, spec, volumes)
+        if resources := container.child("resources"):
+            validate_container_resources(resources, claims)
+    for container in first:
+        _validate_init_container(container)
+        _refuse_port_conflicts([container])
+    _refuse_port_conflicts(normal)
+    told_twice((*normal, *first), "name", "is the name of more than one container")
+
+
+def _validate_container(container: Place, spec: Place, volumes: Mapping[str, Any]) -> None:
+    container.named("name", dns_label)
+    container.required("image")
+    image: str = container.get("image", "")
+    if image != image.strip():
+        container.wrong("must not begin or end with a space", "image")
+    container.one_of("imagePullPolicy", PULL_POLICIES)
+    container.one_of("terminationMessagePolicy", ("File", "FallbackToLogsOnError"))
+    _validate_ports(container, on_host=bool(spec.get("hostNetwork")))
+    validate_environment(container, volumes)
+    validate_mounts(container, volumes)
+    validate_probes(container)
+    if lifecycle := container.child("lifecycle"):
+        os_name = spec.get("os", {}).get("name", "")
+        validate_lifecycle(lifecycle, spec.get("terminationGracePeriodSeconds", 0), os_name)
+    if context := container.child("securityContext"):
+        validate_container_security(context, spec)
+    _validate_resize(container, spec)
+    _validate_restart(container)
+
+
+def _validate_init_container(container: Place) -> None:
+    """One that runs to its end has nothing to probe; a sidecar is as any other."""
+    if container.get("restartPolicy") == "Always":
+        return
+    for name in (*PROBES, "lifecycle"):
+        if container.has(name):
+            text = "init containers have this only with restartPolicy: Always"
+            container.wrong(text, name)
+
+
+def _validate_ports(container: Place, *, on_host: bool) -> None:
+    ports = list(container.each("ports"))
+    for port in ports:
+        port.obeys("name", port_name)
+        if port.get("containerPort"):
+            port.within("containerPort", 1, MAX_PORT)
+        else:
+            text = f"must be between 1 and {MAX_PORT}, not 0"
+            port.wrong(text if port.has("containerPort") else REQUIRED, "containerPort")
+        if port.get("hostPort"):
+            port.within("hostPort", 1, MAX_PORT)
+            if on_host and port.get("hostPort") != port.get("containerPort"):
+                port.wrong("must be the containerPort on the host's network", "hostPort")
+        port.one_of("protocol", _PROTOCOLS)
+        if port.get("hostIP") and ip_address(port.get("hostIP")):
+            port.warn("is no IP address", "hostIP")
+    told_twice(ports, "name", "is the name of more than one port")
+
+
+def _refuse_port_conflicts(containers: list[Place]) -> None:
+    taken = set()
+    for container in containers:
+        for port in container.each("ports"):
+            key = (port.get("hostIP", ""), port.get("hostPort"), port.get("protocol"))
+            if port.get("hostPort") and key in taken:
+                port.wrong("is taken by another port of the pod", "hostPort")
+            taken.add(key)
+
+
+def _validate_resize(container: Place, spec: Place) -> None:
+    policies = list(container.each("resizePolicy"))
+    for policy in policies:
+        if policy.required("resourceName"):
+            policy.one_of("resourceName", ("cpu", "memory"))
+        if policy.required("restartPolicy"):
+            policy.one_of("restartPolicy", ("NotRequired", "RestartContainer"))
+        if spec.get("restartPolicy") == "Never" and policy.get("restartPolicy") != "NotRequired":
+            policy.wrong("must be NotRequired when the pod never restarts", "restartPolicy")
+    told_twice(policies, "resourceName", "has more than one policy")
+
+
+def _validate_restart(container: Place) -> None:
+    container.one_of("restartPolicy", _RESTART_POLICIES)
+    rules = list(container.each("restartPolicyRules"))
+    if rules and not container.has("restartPolicy"):
+        container.wrong("needs a restartPolicy beside it", "restartPolicyRules")
+    if len(rules) > _MAX_RESTART_RULES:
+        container.wrong(f"must be no more than {_MAX_RESTART_RULES}", "restartPolicyRules")
+    for rule in rules:
+        if rule.required("action"):
+            rule.one_of("action", ("Restart", "RestartAllContainers"))
+        if rule.required("exitCodes") and (codes := rule.child("exitCodes")):
+            codes.required("operator", "values")
+            codes.one_of("operator", ("In", "NotIn"))

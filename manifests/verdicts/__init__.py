@@ -1,0 +1,1 @@
+"""What people see of each manifest: verdicts, when they are news, and whose claim wins."""

@@ -1,0 +1,97 @@
+"""What people see of one source's manifests: its own verdicts, and what others say of their pods.
+
+Belongs into the memory of a source, because none of it may be forgotten by a crash: neither what
+others said, which they do not repeat, nor what was counted and logged, which must not happen twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from manifests.verdicts.judged import changes, judged_too, with_mirrors
+from messages.pods import SourceName
+from messages.sources import (
+    ManifestVerdict,
+    MirrorsJudged,
+    PodsJudged,
+    RejectReason,
+    Verdict,
+)
+
+
+@dataclass(slots=True)
+class VerdictBoard:
+    """The standing verdicts of ``source`` as they are shown, logged and counted."""
+
+    source: SourceName
+    subject: str = "pod"
+    """What the log calls what a manifest describes."""
+    rejected: Counter[RejectReason] = field(default_factory=Counter)
+    """Refusals since the process began."""
+    _judged: PodsJudged | None = None
+    """PodManager's newest word."""
+    _mirrors: MirrorsJudged | None = None
+    """MirrorKeeper's newest word."""
+    _logged: tuple[ManifestVerdict, ...] = ()
+    """As they are in the log already."""
+
+    def hear(self, word: PodsJudged | MirrorsJudged) -> None:
+        """Remember what somebody else says of the pods; it replaces what they said before."""
+        if isinstance(word, PodsJudged):
+            self._judged = word
+        else:
+            self._mirrors = word
+
+    def shown(self, own: Iterable[ManifestVerdict]) -> tuple[ManifestVerdict, ...]:
+        """Return the source's ``own`` verdicts with what others say of the same pods."""
+        verdicts = tuple(own)
+        if self._judged is not None:
+            verdicts = judged_too(verdicts, self._judged)
+        if self._mirrors is not None:
+            verdicts = with_mirrors(verdicts, self._mirrors)
+        return verdicts
+
+    def log(self, own: Iterable[ManifestVerdict], trouble: str) -> None:
+        """Log each verdict that is another than when it was logged last, and count refusals.
+
+        ``trouble`` is the log's constant text for a manifest that was refused.
+        """
+        verdicts = self.shown(own)
+        if verdicts == self._logged:
+            return
+        # Another warning beside the same refusal is news, but no other refusal.
+        for verdict in changes(_bare(self._logged), _bare(verdicts)):
+            if verdict.code is not None:
+                self.rejected[verdict.code] += 1
+        log = structlog.get_logger(f"source/{self.source}")
+        for verdict in changes(self._logged, verdicts):
+            _log_verdict(log, verdict, trouble, self.subject)
+        self._logged = verdicts
+
+
+def _bare(verdicts: Iterable[ManifestVerdict]) -> tuple[ManifestVerdict, ...]:
+    return tuple(replace(verdict, warnings=()) for verdict in verdicts)
+
+
+def _log_verdict(
+    log: structlog.typing.FilteringBoundLogger,
+    verdict: ManifestVerdict,
+    trouble: str,
+    subject: str,
+) -> None:
+    unusable = verdict.verdict in {Verdict.REJECTED, Verdict.KEPT, Verdict.SHADOWED}
+    write = log.warning if unusable or verdict.warnings else log.info
+    if verdict.verdict is Verdict.IGNORED:
+        write = log.debug  # an editor makes and removes such files at every save
+    write(
+        trouble if verdict.code else "manifest",
+        path=verdict.path,
+        verdict=verdict.verdict.value,
+        reason=verdict.reason,
+        warnings=list(verdict.warnings),
+        **{subject: verdict.pod},
+    )

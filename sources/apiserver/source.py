@@ -1,0 +1,245 @@
+"""The API server source: the pods that are bound to this node.
+
+The actor around ``api_pods``. It follows a watch that somebody else keeps, so it neither waits for the
+network nor knows of connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, assert_never
+
+import structlog
+from typing_extensions import override
+
+from kernel import Key, PooledActor, Port
+from manifests.verdicts.board import VerdictBoard
+from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
+from messages.pods import API, Pod
+from messages.sources import (
+    DescribeSource,
+    ListPods,
+    ManifestVerdict,
+    MirrorsJudged,
+    PodsJudged,
+    RejectReason,
+    Rescan,
+    SourceDescribed,
+    SourceListed,
+    SourceMessage,
+    Verdict,
+)
+from messages.units import Timestamp
+from messages.watches import (
+    ObjectsAre,
+    Watch,
+    WatchEvent,
+    WatchFact,
+    WatchFailed,
+    WatchRecovered,
+    WatchTarget,
+)
+from sources.apiserver.pods import ApiPods
+from sources.listings import Listings
+
+WAITS_FOR_NODE: Final = "waits until the Node is known"
+
+_log = structlog.get_logger("source/api")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TellDue:
+    """Everything that was waiting when this was told is taken in: time for a snapshot."""
+
+
+ApiSourceMessage: TypeAlias = SourceMessage | WatchFact | NodeFact | TellDue
+
+
+def _name_of(message: ApiSourceMessage) -> Hashable | None:
+    coalesced = ListPods | Rescan | PodsJudged | MirrorsJudged | NodeIs | NodeIsGone
+    return type(message).__name__ if isinstance(message, coalesced) else None
+
+
+API_SOURCE = Key[ApiSourceMessage]("source/api", coalesce=_name_of)
+
+
+def pods_of(node_name: str) -> WatchTarget:
+    """Return what to follow for the pods that are bound to ``node_name`` (rule A1)."""
+    return WatchTarget(path="/api/v1/pods", field_selector=f"spec.nodeName={node_name}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiSourcePorts:
+    """Whom the API server source talks to."""
+
+    pod_manager: Port[SourceListed]
+    watches: Port[Watch]
+    node: Port[FollowNode]
+    me: Port[WatchFact | NodeFact]
+    """Its own address, which others keep while it is restarted."""
+
+
+@dataclass(slots=True)
+class ApiMemory:
+    """What outlives a life of the API server source."""
+
+    pods: ApiPods = field(default_factory=ApiPods)
+    listed: bool = False
+    """The API server has listed in this process."""
+    last_good: Timestamp | None = None
+    """When something was last known to be current, while the watch fails."""
+    error: str = WAITS_FOR_NODE
+    board: VerdictBoard = field(default_factory=lambda: VerdictBoard(API))
+
+
+class ApiSource(PooledActor[ApiSourceMessage]):
+    """Tells PodManager which pods the API server bound to this node, mirrors among them (rule A8).
+
+    Owns: the set of these pods.
+    Hears: ``WatchFact`` of them, ``NodeFact``, ``Rescan``, ``ListPods``, ``PodsJudged``,
+    ``MirrorsJudged``, ``DescribeSource``; ``TellDue`` from itself.
+    Tells: the Node's registrar ``FollowNode``; the keeper of watches ``Watch`` once there is a Node, so
+    that nothing is decided about pods of a Node that nobody has seen (rule A2); PodManager
+    ``SourceListed`` when the pods are others than those told last, once in each life at least, at its
+    start if they are known by then, and for each ``ListPods``.
+    Fails when: there is a bug. What the API server tells that is no pod is left out, with a complaint.
+
+    Order: each listing is complete, with a higher epoch than the one before. Repetition: a listing may
+    repeat; unchanged pods are then the identical objects. Events that wait together make one listing:
+    a burst of 10,000 costs as many listings as there were pauses in it. While the API server is away
+    the last listing stands, however long that takes (rule A6).
+    """
+
+    def __init__(self, node_name: str, ports: ApiSourcePorts, memory: ApiMemory) -> None:
+        self._target = pods_of(node_name)
+        self._ports = ports
+        self._memory = memory
+        self._is_following = False
+        self._tell_is_due = False
+        self._is_failing = False
+        """Heard in this life, since the end of a failure may have been lost with an earlier one."""
+
+    @override
+    def started(self) -> None:
+        self._listings = Listings(API, self._ports.pod_manager, self.incarnation)
+        self._ports.node.tell(FollowNode(subscriber=self._ports.me))
+        if self._memory.listed:
+            self._plan_to_tell()  # an earlier life may have crashed before it told what it took in
+
+    @override
+    def receive(self, message: ApiSourceMessage, /) -> None:
+        match message:
+            case ObjectsAre() | WatchEvent() | WatchFailed() | WatchRecovered():
+                self._take(message)
+            case NodeIs() | NodeIsGone():
+                # Once there was a Node, the watch shows what becomes of its pods.
+                if isinstance(message, NodeIs) and not self._is_following:
+                    self._watch()
+            case TellDue():
+                self._tell_is_due = False
+                self._listings.tell_if_new(self._pods())
+            case ListPods() | Rescan() | PodsJudged() | MirrorsJudged() | DescribeSource():
+                self._serve(message)
+            case _:
+                assert_never(message)
+
+    def _serve(self, message: SourceMessage) -> None:
+        match message:
+            case ListPods():
+                self._listings.tell(self._pods())
+            case Rescan():
+                if self._is_following:
+                    self._watch()
+            case PodsJudged() | MirrorsJudged():
+                # In the log are only those that are not served; PodManager logs all others.
+                self._memory.board.hear(message)
+                verdicts = self._memory.board.shown(self._accepted())
+                unserved = [each for each in verdicts if each.verdict is not Verdict.ACCEPTED]
+                self._memory.board.log(unserved, "pod not served")
+            case DescribeSource(reply_to=reply_to):
+                reply_to.tell(self._described())
+            case _:
+                assert_never(message)
+
+    def _watch(self) -> None:
+        self._is_following = True
+        if self._memory.error == WAITS_FOR_NODE:
+            self._memory.error = ""
+        self._ports.watches.tell(Watch(target=self._target, subscriber=self._ports.me))
+
+    def _take(self, fact: WatchFact) -> None:
+        match fact:
+            case ObjectsAre(objects=objects):
+                self._complain(self._memory.pods.replace(objects))
+                self._memory.listed = True
+                self._note_listed()
+                self._plan_to_tell()
+            case WatchEvent(op=op, object=document):
+                self._complain(self._memory.pods.change(op, document))
+                self._plan_to_tell()
+            case WatchFailed(failure=failure):
+                self._is_failing = True
+                if self._memory.last_good is None:
+                    self._memory.last_good = self.clock.wall()
+                self._memory.error = failure.sentence
+            case WatchRecovered():
+                self._note_well()
+            case _:
+                assert_never(fact)
+
+    def _plan_to_tell(self) -> None:
+        # Behind everything that waits by now, so that it is all in one snapshot.
+        if not self._tell_is_due:
+            self._tell_is_due = True
+            self.me.tell(TellDue())
+
+    def _pods(self) -> tuple[Pod, ...] | None:
+        return self._memory.pods.snapshot() if self._memory.listed else None
+
+    def _note_listed(self) -> None:
+        if self._is_failing:
+            # Current at this moment; whether it stays so shows when the watch is open.
+            self._memory.last_good = self.clock.wall()
+        else:
+            self._note_well()
+
+    def _note_well(self) -> None:
+        self._is_failing = False
+        self._memory.error = ""
+        self._memory.last_good = None
+
+    # What people see.
+
+    def _complain(self, complaints: Iterable[str]) -> None:
+        for complaint in complaints:
+            self._memory.board.rejected[RejectReason.NOT_A_POD] += 1
+            _log.warning("left out", reason=complaint)
+
+    def _accepted(self) -> Iterable[ManifestVerdict]:
+        # Mirrors are no manifests: they show one.
+        return (_accepted(pod) for pod in self._memory.pods.snapshot() if not pod.is_mirror)
+
+    def _described(self) -> SourceDescribed:
+        memory = self._memory
+        last_listed = None
+        if memory.listed:
+            last_listed = self.clock.wall() if memory.last_good is None else memory.last_good
+        return SourceDescribed(
+            name=API,
+            ready=memory.listed,
+            epoch=self._listings.epoch,
+            last_listed=last_listed,
+            rejected=dict(memory.board.rejected),
+            error=memory.error,
+            manifests=memory.board.shown(self._accepted()),
+        )
+
+
+def _accepted(pod: Pod) -> ManifestVerdict:
+    return ManifestVerdict(
+        path=f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}",
+        verdict=Verdict.ACCEPTED,
+        pod=pod.display_name,
+        uid=pod.uid,
+    )

@@ -1,0 +1,117 @@
+"""The file source: pods from a directory of manifests, or from a single one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias, assert_never
+
+from typing_extensions import override
+
+from files.directory_watch import DirectoryWatch, KeepWatch
+from files.kept_watch import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
+from files.watched_files import FilesMemory, FilesRules, WatchedFiles
+from kernel import Actor, Key, Port
+from manifests.manifest import ManifestRules, decode_manifest
+from manifests.verdicts.board import VerdictBoard
+from messages.pods import FILE, Pod
+from messages.sources import (
+    DescribeSource,
+    ListPods,
+    MirrorsJudged,
+    PodsJudged,
+    Rescan,
+    SourceListed,
+    SourceMessage,
+)
+from messages.units import Seconds
+from sources.listings import Listings
+
+FileSourceMessage: TypeAlias = SourceMessage | FilesMessage
+
+
+def _name_of(message: FileSourceMessage) -> Hashable | None:
+    # Of everything but questions and lost watches one is as good as many.
+    return None if isinstance(message, DescribeSource | WatchLost) else type(message).__name__
+
+
+FILE_SOURCE = Key[FileSourceMessage]("source/file", coalesce=_name_of)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSourceRules:
+    """What the file source was told to do."""
+
+    path: Path
+    """A directory of manifests, or one manifest. Need not exist."""
+    check_frequency: Seconds
+    """Time between two scans."""
+    clear_on_missing: bool
+    """A path that is missing has no pods, even if it had some, as in a kubelet."""
+    manifests: ManifestRules
+
+
+@dataclass(slots=True, kw_only=True)
+class FileMemory(FilesMemory[Pod]):
+    """What outlives a life of the file source."""
+
+    board: VerdictBoard = field(default_factory=lambda: VerdictBoard(FILE))
+
+
+class FileSource(Actor[FileSourceMessage]):
+    """Looks at the manifest path when something changes there, and at every scan.
+
+    Owns: the verdicts on its files, the watch, the time of the next look. Has a thread of its own,
+    since reading files may block.
+    Hears: ``FilesNoticed`` and ``WatchLost`` from its watch, ``LookDue`` and ``WatchDue`` from its
+    timers, ``Rescan``, ``ListPods``, ``PodsJudged``, ``MirrorsJudged``, ``DescribeSource``.
+    Tells: PodManager ``SourceListed`` when the pods are others than those told last, for the first
+    look of each life, and for each ``ListPods``; provisionally as long as the path never was there.
+    Fails when: there is a bug. Whatever is in the directory is a verdict.
+
+    Order: one look after the other, each listing complete, with a higher epoch than the one before.
+    Repetition: a listing may repeat; unchanged pods are then the identical objects.
+    """
+
+    def __init__(
+        self,
+        rules: FileSourceRules,
+        pod_manager: Port[SourceListed],
+        memory: FileMemory,
+        keep_watch: KeepWatch = DirectoryWatch,
+    ) -> None:
+        self._rules = rules
+        self._keep_watch = keep_watch
+        self._pod_manager = pod_manager
+        self._memory = memory
+
+    @override
+    def started(self) -> None:
+        rules = FilesRules(
+            path=self._rules.path,
+            check_frequency=self._rules.check_frequency,
+            decode=partial(decode_manifest, rules=self._rules.manifests),
+            clear_on_missing=self._rules.clear_on_missing,
+        )
+        self._files = WatchedFiles(self, rules, self._memory, self._keep_watch)
+        self._listings = Listings(FILE, self._pod_manager, self.incarnation)
+
+    @override
+    def receive(self, message: FileSourceMessage, /) -> None:
+        match message:
+            case FilesNoticed() | LookDue() | Rescan() | WatchLost() | WatchDue():
+                self._files.hear(message)
+                state = self._memory.state
+                self._listings.tell_if_new(state.served, is_provisional=state.is_provisional)
+            case ListPods():
+                state = self._memory.state
+                self._listings.tell(state.served, is_provisional=state.is_provisional)
+            case PodsJudged() | MirrorsJudged():
+                self._memory.board.hear(message)
+                self._files.log_verdicts()
+            case DescribeSource(reply_to=reply_to):
+                reply_to.tell(self._files.described(self._listings.epoch))
+            case _:
+                assert_never(message)

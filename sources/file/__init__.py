@@ -1,1 +1,0 @@
-"""Files as a source: manifests in a directory, or a single one."""

@@ -1,0 +1,302 @@
+"""The HTTP source: pods from a URL that is asked again and again.
+
+The actor around two pieces that know nothing of actors: ``fetch`` asks, ``verdicts`` decides.
+Asking blocks for up to ten seconds, so it happens on one helper thread and comes back as a message:
+meanwhile the source answers questions, and stops at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeAlias, assert_never
+
+import structlog
+from typing_extensions import override
+
+from kernel import Actor, Key, Port, Timer
+from manifests.manifest import ManifestRules, Refused, decode_document
+from manifests.verdicts.board import VerdictBoard
+from messages.pods import HTTP
+from messages.sources import (
+    DescribeSource,
+    ListPods,
+    MirrorsJudged,
+    PodsJudged,
+    RejectReason,
+    Rescan,
+    SourceDescribed,
+    SourceListed,
+    SourceMessage,
+)
+from messages.units import Seconds, Timestamp
+from settings.urls import masked_url
+from sources.http.answers import (
+    Body,
+    Fetcher,
+    FetchError,
+    MakeFetcher,
+    Unmodified,
+    Validators,
+)
+from sources.http.verdicts import HttpState, confirm, judge, refuse
+from sources.listings import Listings
+
+WARNINGS: Final = 3
+"""Polls that fail for one reason and are warned of, until one is good; further ones are for debugging
+(rule H10)."""
+MOST_REASONS: Final = 20
+"""Of a server that fails in ever new ways, only so many ways are warned of."""
+
+_log = structlog.get_logger("source/http")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollDue:
+    """It is time to ask the URL. Coalesced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """The URL was asked, and answered. Ends the one request that is under way."""
+
+    answer: Body | Unmodified
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchFailed:
+    """The URL was asked, and there is no answer that can be used. Ends the request likewise."""
+
+    reason: str
+    code: RejectReason | None = None
+    """Set when the answer was such that it can never be a manifest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchCrashed:
+    """Asking failed as it never should: there is a bug."""
+
+    error: str
+
+
+HttpSourceMessage: TypeAlias = SourceMessage | PollDue | Fetched | FetchFailed | FetchCrashed
+
+
+def _name_of(message: HttpSourceMessage) -> Hashable | None:
+    if isinstance(message, DescribeSource | Fetched | FetchFailed | FetchCrashed):
+        return None
+    return type(message).__name__
+
+
+HTTP_SOURCE = Key[HttpSourceMessage]("source/http", coalesce=_name_of)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSourceRules:
+    """What the HTTP source was told to do. The ``repr`` shows neither URL nor headers."""
+
+    url: str = field(repr=False)
+    """Where to ask. May hold a password, or a token in its query."""
+    headers: Mapping[str, tuple[str, ...]] = field(repr=False)
+    """Headers of each request, with all their values. Often a token."""
+    check_frequency: Seconds
+    """Time between the beginnings of two requests."""
+    ca_file: Path | None
+    """PEM of authorities to trust beside the system's."""
+    manifests: ManifestRules
+
+
+@dataclass(slots=True)
+class HttpMemory:
+    """What outlives a life of the HTTP source.
+
+    Above all the last good body's pods: a URL that is down when the source crashes must not cost them.
+    """
+
+    state: HttpState = field(default_factory=HttpState)
+    validators: Validators | None = None
+    """Of the last good body."""
+    board: VerdictBoard = field(default_factory=lambda: VerdictBoard(HTTP))
+    last_listed: Timestamp | None = None
+    trouble: str = ""
+    """Why the last poll failed; empty if it did not."""
+    failures: Counter[str] = field(default_factory=Counter)
+    """Polls that failed since the last good one, by their reason: each is warned of a few times."""
+
+
+class FetchCrashedError(Exception):
+    """Asking the URL failed as it never should."""
+
+
+def one_thread() -> Executor:
+    """Return an executor with one thread, which there is from its first use on."""
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="http-fetch")
+
+
+class HttpSource(Actor[HttpSourceMessage]):
+    """Asks the URL when it starts, at every check, and when it is told to.
+
+    Owns: the verdicts on what the URL answers, the request under way, the time of the next one.
+    Hears: ``PollDue`` from its timer, ``Fetched``, ``FetchFailed`` and ``FetchCrashed`` from its helper
+    thread, ``Rescan``, ``ListPods``, ``PodsJudged``, ``MirrorsJudged``, ``DescribeSource``.
+    Tells: PodManager ``SourceListed`` when the pods are others than those told last, after the first
+    poll of each life if any pods are known, and for each ``ListPods``.
+    Fails when: there is a bug. Whatever the URL answers, or does not, is a verdict or an error.
+
+    Order: one request after the other; one asked for meanwhile begins when it is over. Each listing is
+    complete, with a higher epoch than the one before. What an earlier life asked for is not heard.
+    Repetition: a listing may repeat; unchanged pods are then the identical objects.
+    """
+
+    def __init__(
+        self,
+        rules: HttpSourceRules,
+        pod_manager: Port[SourceListed],
+        memory: HttpMemory,
+        make_fetcher: MakeFetcher,
+        make_executor: Callable[[], Executor] = one_thread,
+    ) -> None:
+        self._rules = rules
+        self._pod_manager = pod_manager
+        self._memory = memory
+        self._make_fetcher = make_fetcher
+        self._make_executor = make_executor
+        self._url = masked_url(rules.url)
+        self._decode = partial(decode_document, rules=rules.manifests)
+        self._is_asking = False
+        self._ask_again = False
+        self._next_poll: Timer | None = None
+
+    @override
+    def started(self) -> None:
+        rules = self._rules
+        self._executor = self._make_executor()
+        # Not waited for: a thread in the middle of a request ends as soon as that is broken off.
+        self.resources.callback(self._executor.shutdown, wait=False, cancel_futures=True)
+        self._fetcher: Fetcher = self._make_fetcher(rules.url, rules.headers, rules.ca_file)
+        self.resources.callback(self._fetcher.close)
+        self._listings = Listings(HTTP, self._pod_manager, self.incarnation)
+        self.me.tell(PollDue())
+
+    @override
+    def receive(self, message: HttpSourceMessage, /) -> None:
+        match message:
+            case PollDue() | Rescan():
+                self._poll()
+            case Fetched(answer=answer):
+                self._take(answer)
+                self._finish_poll("")
+            case FetchFailed(reason=reason, code=code):
+                self._refuse(reason, code)
+                self._finish_poll(reason)
+            case FetchCrashed(error=error):
+                raise FetchCrashedError(error)
+            case ListPods():
+                self._listings.tell(self._memory.state.pods)
+            case PodsJudged() | MirrorsJudged():
+                self._memory.board.hear(message)
+                self._log_verdicts()
+            case DescribeSource(reply_to=reply_to):
+                reply_to.tell(self._described())
+            case _:
+                assert_never(message)
+
+    # Asking.
+
+    def _poll(self) -> None:
+        if self._is_asking:
+            self._ask_again = True
+            return
+        self._is_asking, self._ask_again = True, False
+        if self._next_poll is not None:
+            self._next_poll.cancel()
+        self._next_poll = self.after(self._rules.check_frequency, PollDue())
+        asking = self._executor.submit(_fetch, self._fetcher, self._memory.validators)
+        asking.add_done_callback(partial(_report, self.me))
+
+    def _finish_poll(self, failure: str) -> None:
+        self._is_asking = False
+        self._note_trouble(failure or self._memory.state.error)
+        self._log_verdicts()
+        self._listings.tell_if_new(self._memory.state.pods)
+        if self._ask_again:
+            self._poll()
+
+    # What the answer means.
+
+    def _take(self, answer: Body | Unmodified) -> None:
+        memory = self._memory
+        if isinstance(answer, Unmodified):
+            memory.state = confirm(memory.state)
+        else:
+            memory.state = judge(memory.state, answer.data, self._decode, self._url)
+        if memory.state.error:
+            return
+        memory.last_listed = self.clock.wall()
+        if isinstance(answer, Body):
+            # Only of what was taken (K2): else a server would be asked whether it is still as bad.
+            memory.validators = answer.validators
+
+    def _refuse(self, reason: str, code: RejectReason | None) -> None:
+        if code is not None:
+            refused = Refused(code=code, reason=reason)
+            self._memory.state = refuse(self._memory.state, refused, self._url)
+
+    # What people see.
+
+    def _log_verdicts(self) -> None:
+        self._memory.board.log(self._memory.state.verdicts, "Could not process manifest")
+
+    def _note_trouble(self, trouble: str) -> None:
+        memory = self._memory
+        recovered, memory.trouble = bool(memory.trouble) and not trouble, trouble
+        if recovered:
+            memory.failures.clear()
+            _log.info("manifest URL can be read again", url=self._url)
+        elif trouble:
+            times = memory.failures[trouble] + 1
+            is_counted = times > 1 or len(memory.failures) < MOST_REASONS
+            if is_counted:  # of no more: there may be a new one at every poll
+                memory.failures[trouble] = times
+            is_news = is_counted and times <= WARNINGS
+            log = _log.warning if is_news else _log.debug
+            log(
+                "Failed to read pods from URL",
+                url=self._url,
+                reason=trouble,
+                kept=len(memory.state.pods or ()),
+                further="for debugging only" if times == WARNINGS else "",
+            )
+
+    def _described(self) -> SourceDescribed:
+        memory = self._memory
+        return SourceDescribed(
+            name=HTTP,
+            ready=memory.state.pods is not None,
+            epoch=self._listings.epoch,
+            last_listed=memory.last_listed,
+            rejected=dict(memory.board.rejected),
+            error=memory.trouble and f"{self._url}: {memory.trouble}",
+            manifests=memory.board.shown(memory.state.verdicts),
+        )
+
+
+def _fetch(fetcher: Fetcher, known: Validators | None) -> Fetched | FetchFailed:
+    """Return the answer as a message. Runs on the helper thread."""
+    try:
+        return Fetched(answer=fetcher.fetch(known))
+    except FetchError as error:
+        return FetchFailed(reason=error.sentence, code=error.code)
+
+
+def _report(source: Port[HttpSourceMessage], asking: Future[Fetched | FetchFailed]) -> None:
+    """Tell the source what came of its request, unless it has stopped."""
+    if asking.cancelled():
+        return
+    bug = asking.exception()
+    # Its text stays out: it may show the URL.
+    source.tell(asking.result() if bug is None else FetchCrashed(error=type(bug).__name__))

@@ -1,0 +1,172 @@
+"""The pods of all sources, and which of them are served: what PodManager owns, without the actor.
+
+A pod is *served* when it holds both its UID and its name, and nobody older has yet to say whether it
+still does. Served pods are what the rest of the agent is told of; the others are known and listed,
+and wait. ``take`` brings in one listing and says what it changed about the served pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from messages.changes import Op, PodChange
+from messages.pods import Pod, PodUid, SourceName
+from messages.units import Timestamp
+from stores.pods.claims import Claims, Standing
+from stores.pods.comparison import difference
+from stores.pods.first_seen import FirstSeen
+from stores.pods.index import PodIndex
+from stores.pods.merge import SourceMemory, merge
+
+_ORDER = {op: place for place, op in enumerate(Op)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What one listing did."""
+
+    first: bool
+    """The source had not listed before in this life."""
+    listed: tuple[PodChange, ...]
+    """What changed within the source, whether or not its pods are served."""
+    served: tuple[PodChange, ...]
+    """What changed about the served pods of any source, against what was told of them last."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerMemory:
+    """What outlives a ledger. Everything else in it is rebuilt by the listings."""
+
+    claims: Claims = field(default_factory=Claims)
+    seen: FirstSeen = field(default_factory=FirstSeen)
+    heard: set[SourceName] = field(default_factory=set)
+    """The sources that ever listed: only they can have claims on record."""
+    served: dict[PodUid, Pod] = field(default_factory=dict)
+    """The served pods, as everybody was told of them last."""
+
+
+class PodLedger:
+    """Takes listings in, one after the other."""
+
+    def __init__(self, memory: LedgerMemory) -> None:
+        self.index = PodIndex(memory.claims)
+        self._claims = memory.claims
+        self._seen = memory.seen
+        self._heard = memory.heard
+        self._awaited = set(memory.heard)
+        """Sources that have listed in an earlier life and not yet in this one."""
+        self._sources: dict[SourceName, SourceMemory] = {}
+        self._standing: Standing = self._claims.standing()
+        self._served = memory.served
+        self._held: set[PodUid] = set()
+        """Pods that nothing new is said of until a source has listed, as it had before the restart."""
+
+    @property
+    def listed(self) -> frozenset[SourceName]:
+        """The sources that have listed."""
+        return frozenset(self._sources)
+
+    def served(self, source: SourceName) -> tuple[Pod, ...]:
+        """Return the served pods of one source."""
+        return tuple(pod for pod in self._served.values() if pod.source == source)
+
+    def take(self, source: SourceName, pods: tuple[Pod, ...], now: Timestamp) -> Taken:
+        """Bring in a listing of ``source`` and return what it changed."""
+        memory = self._sources.get(source, SourceMemory(source=source))
+        merged = merge(memory, pods, lambda uid: self._seen.seen_at(source, uid, now))
+        self._sources[source] = merged.memory
+        ops: dict[PodUid, Op | None] = {}
+        if merged.first:
+            # Before its pods are indexed: what went while nobody looked holds no name any more.
+            self._claims.retain(source, merged.memory.kept.keys())
+            self._heard.add(source)
+            self._awaited.discard(source)
+            ops |= dict.fromkeys((*self._served, *self._held))
+        for change in merged.changes:
+            is_removal = change.op is Op.REMOVE
+            turnover = (self.index.remove if is_removal else self.index.add)(change.pod)
+            for pod in (*turnover.revealed, *turnover.hidden):
+                ops.setdefault(pod.uid)
+            # What was held back is to be compared with what was served all the while.
+            ops[change.pod.uid] = None if change.pod.uid in self._held else change.op
+        for pod in merged.refreshed:
+            self._refresh(pod)
+        if merged.first or (self._awaited and _may_free_names(merged.changes)):
+            # The next in line for a name may belong to a source that has yet to list.
+            self._standing = self._claims.standing()
+        self._seen.retain(source, merged.memory.kept.keys())
+        return Taken(first=merged.first, listed=merged.changes, served=tuple(self._changes(ops)))
+
+    def waiting(self, source: SourceName) -> dict[PodUid, str]:
+        """Return the pods of ``source`` that are not served, and why, as a sentence."""
+        reasons = {
+            pod.uid: f"{holder.display_name} of source {holder.source} was there first"
+            for pod, holder in self.index.shadowed()
+            if pod.source == source
+        }
+        memory = self._sources.get(source, SourceMemory(source=source))
+        for pod, reason in memory.dropped:
+            # Of two pods with one UID the other may well be served.
+            if pod.uid not in memory.kept:
+                reasons[pod.uid] = str(reason)
+        for uid in self._held:
+            held = self.index.holder(uid)
+            if held is not None and held.source == source:
+                awaited = self._standing.awaited(held, self._sources)
+                reasons[uid] = f"its name was held by source {awaited}, which has not listed yet"
+        return reasons
+
+    def _refresh(self, pod: Pod) -> None:
+        self.index.add(pod)
+        served = self._served.get(pod.uid)
+        if served is not None and served.source == pod.source:
+            self._served[pod.uid] = pod
+
+    def _changes(self, ops: dict[PodUid, Op | None]) -> Iterable[PodChange]:
+        """Return how the served pods differ from before, in the order of ``Op``."""
+        changes = []
+        for uid, listed_op in ops.items():
+            before, after = self._served.get(uid), self._to_serve(uid)
+            op = _op(before, after, listed_op)
+            if after is not None:
+                self._served[uid] = after
+            else:
+                self._served.pop(uid, None)
+            pod = after or before
+            if op is not None and pod is not None:
+                changes.append(PodChange(op=op, pod=pod))
+        return sorted(changes, key=lambda change: _ORDER[change.op])
+
+    def _to_serve(self, uid: PodUid) -> Pod | None:
+        self._held.discard(uid)
+        known, pod = self._served.get(uid), self.index.holder(uid)
+        if known is not None and self._standing.uid_holders.get(uid) in self._awaited:
+            # Whoever told it first may tell it still: until that is known, it is as it was.
+            self._held.add(uid)
+            return known
+        if pod is None or self.index.shadow_of(pod) is not None:
+            return None
+        if self._standing.awaited(pod, self._sources) is not None:
+            self._held.add(uid)
+            return None
+        return pod
+
+
+def _may_free_names(changes: Iterable[PodChange]) -> bool:
+    # A manifest that fixes its UID can be edited to have another name.
+    return any(change.op in {Op.REMOVE, Op.UPDATE, Op.DELETE} for change in changes)
+
+
+def _op(before: Pod | None, after: Pod | None, listed: Op | None) -> Op | None:
+    """Return what to call the step from ``before`` to ``after``, both as served."""
+    if before is None:
+        return None if after is None else Op.ADD
+    if after is None:
+        return Op.REMOVE
+    if before is after:
+        return None  # what changed is another source's version, which waits behind this one
+    if before.source != after.source:
+        # Another source tells the same UID: it is the same pod, and only its keeper is another.
+        return difference(before, after) or Op.UPDATE
+    return listed or difference(before, after)

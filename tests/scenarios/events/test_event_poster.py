@@ -1,0 +1,268 @@
+"""EventPoster between those who have something to say and the API server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import Any
+
+import pykka
+import pytest
+
+from actors.events.poster import EVENT_POSTER, EventMemory, EventPoster
+from actors.outages import NOT_ASKED
+from kernel import ChildSpec, Port, Steps, SupervisorSpec
+from messages.api import FailureKind, Verb
+from messages.events import (
+    DescribeEvents,
+    EventsDescribed,
+    EventType,
+    ObjectReference,
+    PostEvent,
+)
+from messages.pods import JsonObject
+from tests.support.apiserver.fake_api import ALWAYS, FakeApi, asks
+from tests.support.kernel.stage import Stage
+
+NODE = ObjectReference(kind="Node", name="n1", uid="n1")
+POD = ObjectReference(kind="Pod", name="web", namespace="shop", uid="u1")
+
+
+def event(
+    message: str = "no", regarding: ObjectReference = NODE, reason: str = "Refused"
+) -> PostEvent:
+    return PostEvent(regarding=regarding, type=EventType.WARNING, reason=reason, message=message)
+
+
+class EventStage:
+    def __init__(self) -> None:
+        self.api = FakeApi()
+        self.store = self.api.store
+        self.store.add({"kind": "Namespace", "metadata": {"name": "shop"}})
+        self.memory = EventMemory()
+        spec = ChildSpec(key=EVENT_POSTER, factory=self._make_poster)
+        self.play = Stage(SupervisorSpec(name="root", children=(spec,)), Steps())
+        self.play.start()
+
+    def posts(self, *posts: PostEvent) -> None:
+        self.play.tell_all(EVENT_POSTER, *posts)
+
+    def counts(self) -> dict[str, int]:
+        """Return message and count of each event at the API server."""
+        return {one["message"]: one["count"] for one in self.store.events()}
+
+    def only(self) -> JsonObject:
+        (document,) = self.store.events()
+        return document
+
+    def methods(self) -> list[str]:
+        return [one.partition(" ")[0] for one in self.api.calls.asked()]
+
+    def described(self) -> EventsDescribed:
+        def question(reply_to: Port[EventsDescribed]) -> DescribeEvents:
+            return DescribeEvents(reply_to=reply_to)
+
+        return self.play.ask(EVENT_POSTER, question)
+
+    def _make_poster(self) -> EventPoster:
+        return EventPoster(self.api.calls, "n1", self.memory)
+
+
+@contextmanager
+def event_stage() -> Iterator[EventStage]:
+    stage = EventStage()
+    try:
+        yield stage
+    finally:
+        stage.play.stop()
+
+
+@pytest.fixture
+def stage() -> Iterator[EventStage]:
+    with event_stage() as stage:
+        yield stage
+
+
+def test_an_event_says_who_saw_what_when_and_where(stage: EventStage) -> None:
+    stage.posts(event("the mirror is refused"))
+    document = {**stage.only()}
+    metadata = document.pop("metadata")
+    assert metadata["namespace"] == "default"
+    assert metadata["name"] == "n1.17979cfe362a0000"
+    assert document == {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "n1"},
+        "type": "Warning",
+        "reason": "Refused",
+        "message": "the mirror is refused",
+        "source": {"component": "actorlet", "host": "n1"},
+        "reportingComponent": "actorlet",
+        "reportingInstance": "n1",
+        "firstTimestamp": "2023-11-14T22:13:20Z",
+        "lastTimestamp": "2023-11-14T22:13:20Z",
+        "count": 1,
+    }
+
+
+def test_an_event_is_in_the_namespace_of_what_it_is_about(stage: EventStage) -> None:
+    stage.posts(event(regarding=POD))
+    assert stage.only()["metadata"]["namespace"] == "shop"
+    assert stage.only()["involvedObject"]["namespace"] == "shop"
+
+
+def test_equal_events_are_counted(stage: EventStage) -> None:
+    stage.posts(event())
+    stage.play.advance(300.0)
+    stage.posts(event())
+    assert stage.methods() == ["POST", "PATCH"]
+    assert stage.only()["count"] == 2
+    assert stage.only()["firstTimestamp"] == "2023-11-14T22:13:20Z"
+    assert stage.only()["lastTimestamp"] == "2023-11-14T22:18:20Z"
+
+
+def test_after_ten_quiet_minutes_an_equal_event_is_another_one(stage: EventStage) -> None:
+    stage.posts(event())
+    stage.play.advance(601.0)
+    stage.posts(event())
+    assert stage.methods() == ["POST", "POST"]
+    assert [one["count"] for one in stage.store.events()] == [1, 1]
+
+
+def test_many_similar_events_are_combined(stage: EventStage) -> None:
+    stage.posts(*(event(f"pod {number}") for number in range(14)))
+    counts = stage.counts()
+    assert counts == {f"pod {number}": 1 for number in range(10)} | {
+        "(combined from similar events): pod 13": 4
+    }
+
+
+def test_an_object_with_too_many_events_is_heard_no_more_for_a_while(stage: EventStage) -> None:
+    stage.posts(*(event(reason=f"Reason{number}") for number in range(40)))
+    stage.posts(event(regarding=POD))
+    assert len(stage.store.events()) == 26
+    assert stage.described().dropped == {"spam": 15}
+
+    # One more in five minutes.
+    stage.play.advance(300.0)
+    stage.posts(event(reason="Late"), event(reason="Later"))
+    assert len(stage.store.events()) == 27
+    assert stage.described().posted == 27
+
+
+def test_during_an_outage_equal_events_cost_nothing_but_a_number(stage: EventStage) -> None:
+    stage.api.calls.fail(FailureKind.UNREACHABLE, times=3)
+    stage.posts(*[event()] * 20, event("another"))
+    assert stage.methods() == ["POST"]
+    stage.play.advance(10.0)
+    assert stage.methods() == ["POST"] * 4
+    assert stage.counts() == {"no": 20, "another": 1}
+    assert stage.described().posted == 21
+
+
+@pytest.mark.parametrize("kind", [*sorted(NOT_ASKED), FailureKind.CONFLICT])
+def test_an_event_that_says_nothing_wrong_is_tried_again(
+    stage: EventStage, kind: FailureKind
+) -> None:
+    stage.api.calls.fail(kind)
+    stage.posts(event("lucky"))
+    stage.play.advance(2.0)
+    assert stage.counts() == {"lucky": 1}
+    assert stage.described() == EventsDescribed(posted=1, dropped={})
+
+
+def test_an_event_is_given_up_after_twelve_attempts(stage: EventStage) -> None:
+    stage.api.calls.fail(FailureKind.SERVER_ERROR, times=12)
+    stage.posts(event("unlucky"), event("lucky"))
+    stage.play.advance(400.0)
+    assert stage.counts() == {"lucky": 1}
+    assert stage.described() == EventsDescribed(posted=1, dropped={"given_up": 1})
+
+
+def test_an_event_that_was_given_up_has_as_many_attempts_when_it_comes_again(
+    stage: EventStage,
+) -> None:
+    stage.api.calls.fail(FailureKind.SERVER_ERROR, times=24)
+    stage.posts(event())
+    stage.play.advance(400.0)
+    stage.posts(event())
+    stage.play.advance(400.0)
+    assert stage.described().dropped == {"given_up": 2}
+    assert stage.methods() == ["POST"] * 24
+
+
+def test_the_oldest_of_a_thousand_waiting_events_goes_first(stage: EventStage) -> None:
+    stage.api.calls.hold()
+    things = [ObjectReference(kind="Node", name=f"n{number}") for number in range(1003)]
+    stage.posts(*(event(f"of {thing.name}", thing) for thing in things))
+    stage.api.calls.release()
+    stage.play.settle()
+    assert stage.described() == EventsDescribed(posted=1000, dropped={"queue_full": 3})
+    # The very first was under way.
+    assert "of n0" in stage.counts()
+    assert "of n3" not in stage.counts()
+
+
+def test_a_refused_event_is_dropped_with_one_line_in_the_log(
+    stage: EventStage, logs: list[MutableMapping[str, Any]]
+) -> None:
+    stage.api.calls.fail(FailureKind.FORBIDDEN, times=2)
+    stage.posts(event("a"), event("b"), event("c"))
+    assert stage.counts() == {"c": 1}
+    assert stage.described().dropped == {"refused": 2}
+    assert [one["reason"] for one in logs] == ["forbidden"]
+
+
+def test_a_namespace_that_is_gone_takes_its_events_along(stage: EventStage) -> None:
+    nowhere = ObjectReference(kind="Pod", name="web", namespace="nowhere")
+    stage.posts(event(regarding=nowhere), event())
+    assert len(stage.store.events()) == 1
+    assert stage.described().dropped == {"refused": 1}
+
+
+def test_an_event_that_the_api_server_forgot_is_posted_anew(stage: EventStage) -> None:
+    stage.posts(event())
+    stage.store.remove("events", "default", stage.only()["metadata"]["name"])
+    stage.posts(event())
+    assert stage.methods() == ["POST", "PATCH", "POST"]
+    assert stage.only()["count"] == 2
+    assert stage.described().posted == 2
+
+
+def test_an_event_whose_answer_was_lost_is_there_once(stage: EventStage) -> None:
+    stage.api.calls.lose_answers(when=asks(Verb.CREATE))
+    stage.posts(event())
+    stage.posts(event())
+    stage.play.advance(2.0)
+    assert stage.only()["count"] == 2
+    assert stage.described() == EventsDescribed(posted=2, dropped={})
+
+
+def test_a_request_that_nobody_answers_is_repeated_after_a_minute(stage: EventStage) -> None:
+    stage.api.calls.hold(asks(Verb.CREATE))
+    stage.posts(event("a"), event("b"))
+    stage.play.advance(59.0)
+    assert stage.methods() == ["POST"]
+    stage.play.advance(3.0)
+    assert stage.methods() == ["POST"]
+
+    # Both attempts go through at last, and the answer to the first comes too late.
+    stage.api.calls.release()
+    stage.play.settle()
+    assert stage.counts() == {"a": 1, "b": 1}
+    assert stage.described().posted == 2
+
+
+def test_long_messages_are_cut(stage: EventStage) -> None:
+    stage.posts(event("ä" * 1000))
+    assert stage.only()["message"] == "ä" * 512
+
+
+def test_what_was_counted_outlives_a_crash(stage: EventStage) -> None:
+    stage.posts(event())
+    stage.api.calls.fail(FailureKind.UNREACHABLE, times=ALWAYS)
+    stage.posts(event("lost with the crash"))
+    stage.play.system.crash(EVENT_POSTER.path, pykka.ThreadingFuture())
+    stage.play.advance(60.0)
+    assert stage.described().posted == 1
+    assert stage.counts() == {"no": 1}

@@ -1,0 +1,201 @@
+"""Asking from an asyncio loop, and crashing an actor on request, as the endpoints do (rule 6)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from kernel import (
+    ActorCrashedError,
+    ActorDeadError,
+    AskTimeoutError,
+    ChildSpec,
+    DynamicMessage,
+    DynamicSpec,
+    Hook,
+    Key,
+    OnExhausted,
+    Port,
+    Restart,
+    Runtime,
+    StartChild,
+    SupervisorSpec,
+    Threads,
+    asking,
+)
+from messages.units import Seconds
+from tests.support.kernel.players import (
+    STEADY,
+    STOP_YOURSELF,
+    Do,
+    FailsAtFirst,
+    Gate,
+    Line,
+    Player,
+    Say,
+    Troupe,
+    crash,
+    key,
+    repeat,
+)
+from tests.support.kernel.stage import Stage, live_stage, stage
+
+WEB, LOG = key("web"), key("log")
+
+
+def test_a_question_is_awaited(troupe: Troupe) -> None:
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
+        assert asyncio.run(asking.ask(play.system, play.port(WEB), repeat("hello"))) == "hello"
+
+
+def test_who_awaits_hears_that_the_actor_crashed_and_nothing_of_its_words(troupe: Troupe) -> None:
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
+        with pytest.raises(ActorCrashedError, match="crashed with StopIteration") as raised:
+            asyncio.run(
+                asking.ask(play.system, play.port(WEB), lambda _: crash(StopIteration("secret")))
+            )
+
+        assert "secret" not in str(raised.value)
+
+
+def test_who_awaits_an_actor_that_is_gone_hears_so(troupe: Troupe) -> None:
+    child = troupe.child(WEB, restart=Restart.TEMPORARY)
+    with stage(SupervisorSpec(name="root", children=(child,)), Threads()) as play:
+        play.tell(WEB, STOP_YOURSELF)
+
+        with pytest.raises(ActorDeadError, match="web: address closed"):
+            asyncio.run(asking.ask(play.system, play.port(WEB), repeat("hello")))
+
+
+def test_who_awaits_too_long_hears_that(troupe: Troupe) -> None:
+    spec = SupervisorSpec(name="root", children=(troupe.child(WEB),))
+    with (
+        live_stage(spec) as play,
+        pytest.raises(AskTimeoutError, match=r"web did not answer within 0\.01 s"),
+    ):
+        asyncio.run(
+            asking.ask(play.system, play.port(WEB), lambda _: Say(word="what?"), Seconds(0.01))
+        )
+
+
+def test_an_answer_after_the_loop_has_ended_is_dropped(troupe: Troupe, gate: Gate) -> None:
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
+        with pytest.raises(AskTimeoutError):
+            asyncio.run(asking.ask(play.system, play.port(WEB), late_answer(gate), Seconds(0.01)))
+        gate.open()
+        play.system.fence(play.port(WEB))
+
+        assert play.endings == []
+
+
+def late_answer(gate: Gate) -> Callable[[Port[str]], Line]:
+    """Return a question that is answered when the gate opens."""
+
+    def question(reply_to: Port[str]) -> Do:
+        def answer(player: Player) -> None:
+            gate(player)
+            reply_to.tell("too late")
+
+        return Do(action=answer)
+
+    return question
+
+
+def test_the_tree_is_awaited(troupe: Troupe) -> None:
+    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), Threads()) as play:
+        tree = asyncio.run(asking.describe(play.system))
+
+        assert [node.name for node in tree] == ["root", "web"]
+
+
+CROWD = Key[DynamicMessage]("crowd")
+WITH_CROWD = SupervisorSpec(
+    name="root",
+    children=(DynamicSpec(key=CROWD, backoff=STEADY, intensity=1, period=Seconds(10.0)),),
+)
+
+
+def populate(play: Stage, *children: ChildSpec[Line]) -> None:
+    """Have the crowd start these."""
+    for child in children:
+        play.system.address(CROWD).tell(StartChild(spec=child))
+    play.settle()
+
+
+def test_who_comes_and_goes_is_counted_in_a_summary(troupe: Troupe) -> None:
+    with stage(WITH_CROWD, Threads()) as play:
+        populate(play, *(troupe.child(key(f"crowd/{number}")) for number in range(30)))
+        summary = asyncio.run(asking.summarize(play.system))
+
+        assert [loop.name for loop in summary.loops] == ["root", "crowd"]
+        (crowd,) = summary.crowds
+        assert (crowd.name, crowd.supervisor, crowd.states) == ("crowd/*", "crowd", {"running": 30})
+        assert (crowd.mailbox, crowd.is_failing, crowd.not_running) == (0, False, ())
+
+
+def test_a_summary_shows_a_few_that_do_not_run_and_the_failed_ones_first(
+    troupe: Troupe, runtime: Runtime
+) -> None:
+    members = [key(f"crowd/{number}") for number in range(30)]
+    with stage(WITH_CROWD, runtime) as play:
+        populate(play, *(troupe.child(each, on_exhausted=OnExhausted.ISOLATE) for each in members))
+        fails = FailsAtFirst(2)
+        worst = key("crowd/worst")
+        populate(play, troupe.child(worst, at_start=fails, on_exhausted=OnExhausted.ISOLATE))
+        # The one that came last failed twice by now. The others fail once, and two are told something.
+        play.advance(1.0)
+        play.tell_each(members, crash())
+        play.settle()
+        play.tell_each(members[:2], Say(word="hello"))
+        play.settle()
+
+        (crowd,) = play.system.summarize().crowds
+        assert crowd.states == {"failed": 1, "backoff": 30}
+        assert crowd.mailbox == 2
+        assert len(crowd.not_running) == 20
+        assert [(each.name, each.state) for each in crowd.not_running[:2]] == [
+            ("crowd/worst", "failed"),
+            ("crowd/0", "backoff"),
+        ]
+
+
+def test_the_control_thread_gives_a_sign_of_life(troupe: Troupe, runtime: Runtime) -> None:
+    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
+        play.system.ping()
+
+
+def test_a_control_thread_that_is_stuck_gives_none(troupe: Troupe, gate: Gate) -> None:
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
+        play.system.control.post(gate)
+        with pytest.raises(
+            AskTimeoutError, match=r"the control thread did not answer within 0\.01 s"
+        ):
+            play.system.ping(Seconds(0.01))
+        gate.open()
+
+
+def test_an_actor_crashed_on_request_recovers(troupe: Troupe) -> None:
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
+        assert asyncio.run(asking.crash(play.system, "web"))
+
+        ended = play.ended.next()
+        assert (ended.hook, ended.message) == (Hook.RECEIVE, "Crash")
+        assert ended.error.endswith("InjectedCrashError: crashed on request")
+        troupe.diary.expect("web starts 1", "web starts 2")
+
+
+def test_a_supervisor_crashed_on_request_recovers_with_its_children(troupe: Troupe) -> None:
+    inner = SupervisorSpec(name="inner", children=(troupe.child(WEB), troupe.child(LOG)))
+    with live_stage(SupervisorSpec(name="root", children=(inner,))) as play:
+        assert play.system.wait_started(Seconds(5.0))
+        assert asyncio.run(asking.crash(play.system, "inner"))
+
+        troupe.diary.expect("web starts 1", "log starts 1", "log stops", "web stops")
+        troupe.diary.expect("web starts 2", "log starts 2")
+
+
+def test_nobody_can_be_crashed_who_does_not_exist(troupe: Troupe) -> None:
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
+        assert not asyncio.run(asking.crash(play.system, "disk"))

@@ -1,0 +1,116 @@
+"""A watcher lets go: nobody references the object any more, or it is stopped itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kernel import Runtime
+from messages.holders import HolderDone, Mark
+from messages.watches import ObjectOp
+from tests.support.objects.watcher_stage import (
+    WANTED,
+    WatcherStage,
+    in_words,
+    listed,
+    read_of,
+    references,
+    secret,
+    told,
+    version,
+    watcher_stage,
+)
+
+
+@pytest.fixture
+def stage(runtime: Runtime) -> Iterator[WatcherStage]:
+    with watcher_stage(runtime) as stage:
+        yield stage
+
+
+@pytest.fixture
+def good(stage: WatcherStage) -> WatcherStage:
+    return stage.synced()
+
+
+def test_without_references_it_lets_go_of_everything(good: WatcherStage) -> None:
+    good.refers(0)
+    assert good.news() == ["stopped", "done"]
+    assert not good.is_watched
+    assert good.memory.knowledge.value is None
+
+
+def test_reads_that_wait_are_answered_when_the_last_reference_goes(stage: WatcherStage) -> None:
+    stage.watches.hold_lists()
+    stage.refers()
+    stage.reads()
+    stage.refers(0)
+    assert stage.answers() == ["not_registered"]
+
+
+def test_who_comes_after_the_last_reference_went_begins_with_nothing(good: WatcherStage) -> None:
+    """Rule W1."""
+    good.refers(0)
+    good.watches.hold_lists()
+    good.refers(1, mark=2)
+    good.reads(mark=2)
+    assert good.answers() == []
+    good.watches.release_lists()
+    assert good.news() == ["stopped", "done", "initialising", "synced: added a at first"]
+    assert good.answers() == ["found a=1"]
+
+
+def test_facts_that_were_under_way_when_it_let_go_are_nobodys_news(good: WatcherStage) -> None:
+    good.refers(0)
+    good.news()
+    good.hears(listed(version(900, a="1"), at=900), told(ObjectOp.MODIFIED, version(901, a="2")))
+    assert good.news() == []
+    assert in_words(good.read()) == "not_registered"
+
+
+def test_a_read_may_come_before_the_reference_that_it_is_for(stage: WatcherStage) -> None:
+    """Of what the manager says of references only the newest is kept, behind what came meanwhile."""
+    stage.store.add(secret(a="1"))
+    stage.hears(read_of(stage.reader), references(2))
+    assert stage.answers() == ["found a=1"]
+
+    stage.refers(0)
+    stage.hears(read_of(stage.reader, mark=2), references(1, mark=3))
+    assert stage.answers() == ["found a=1"]
+
+
+def test_a_read_whose_reference_never_comes_is_answered_all_the_same(stage: WatcherStage) -> None:
+    stage.reads()
+    stage.play.advance(1.0)
+    assert stage.answers() == ["not_registered"]
+    assert stage.news() == []
+
+
+def test_reads_that_wait_are_answered_when_it_is_stopped(stage: WatcherStage) -> None:
+    stage.watches.hold_lists()
+    stage.refers()
+    stage.reads(within=1000.0)
+    stage.play.system.stop()
+    stage.play.settle()
+    assert stage.answers() == ["not_synced"]
+
+
+def test_one_that_is_stopped_leaves_no_watch(good: WatcherStage) -> None:
+    good.play.system.stop()
+    assert not good.is_watched
+
+
+@pytest.mark.parametrize("mark", [0, 1, 7])
+def test_it_says_of_which_time_that_it_let_go(stage: WatcherStage, mark: int) -> None:
+    stage.refers(3)
+    stage.refers(0, mark=mark)
+    stage.news()
+    stage.refers(0, mark=mark)
+    stage.play.settle()
+    assert stage.manager.drain()[-1] == HolderDone(object=WANTED, newest=Mark(mark))
+
+
+def test_it_lets_go_although_it_was_told_of_no_reference(stage: WatcherStage) -> None:
+    stage.refers(0, mark=0)
+    assert stage.news() == ["done"]

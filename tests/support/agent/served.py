@@ -1,0 +1,256 @@
+"""Endpoints over loopback sockets, in this process: of a whole agent, or of a tree made for a story."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import override
+
+from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
+from actors.pod_manager import POD_MANAGER
+from agent.app import Agent
+from kernel import (
+    ActorDescription,
+    ActorSystem,
+    ChildSpec,
+    Key,
+    PooledActor,
+    Port,
+    SupervisorSpec,
+)
+from messages.api import CallsDescribed, DescribeCalls
+from messages.events import DescribeEvents, EventsDescribed
+from messages.mirrors import DescribeMirrors, MirrorsDescribed
+from messages.objects import DescribeObjects, ObjectsDescribed
+from messages.pod_manager import (
+    DescribePod,
+    DescribePods,
+    PodDescribed,
+    PodManagerMessage,
+    PodsDescribed,
+)
+from messages.pods import JsonObject, SourceName
+from messages.units import Seconds
+from messages.watches import DescribeWatches, WatchesDescribed
+from server.cluster_state import ClusterPorts
+from server.http_server import HTTP_SERVER, HttpServer, Listeners
+from server.state import Patience, Surroundings
+from settings.command_line import parse
+from settings.load import settings_of
+from settings.settings import Settings
+from tests.support.wire.client import PATIENCE, Answer, NotYet, fetch
+
+AMPLE = Seconds(5.0)
+"""Within this whoever is not stuck answers, a restart included, on a busy machine too."""
+SOON = Seconds(0.25)
+"""For stories in which somebody is stuck: each question to him takes so long."""
+
+NO_PODS = PodsDescribed(
+    pods=(),
+    mirrors=(),
+    orphaned_mirrors=(),
+    mirror_to_static={},
+    shadowed={},
+    listed=frozenset(),
+    static_pods=0,
+    regular_pods=0,
+    ephemeral_containers=0,
+)
+
+QUIET_CLUSTER: Mapping[type, object] = {
+    DescribeCalls: CallsDescribed(
+        server="", user="", troubles=(), requests={}, waiting=0, in_flight=0
+    ),
+    DescribeMirrors: MirrorsDescribed(wanted=0, present=0, troubles={}, create_errors={}),
+    DescribeEvents: EventsDescribed(posted=0, dropped={}),
+}
+
+
+def _nothing(_message: object) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """Stand-ins of ``served_tree`` for what is there besides PodManager, and a rule."""
+
+    objects: tuple[ObjectsDescribed, ...] = ()
+    """What the manager of each kind answers."""
+    before: Callable[[Any], None] = _nothing
+    """What they, and those who deal with the API server, do before they answer."""
+    watches: WatchesDescribed | None = None
+    """What the keeper of watches answers. None for an agent without a cluster."""
+    patience: Patience = field(default_factory=Patience)
+    """With those who read events."""
+    answer_within: Seconds = AMPLE
+    """How long each actor is waited for."""
+
+
+ALONE = Around()
+IMPATIENT = Around(answer_within=SOON)
+
+
+def settings_for(*flags: str) -> Settings:
+    """Return the settings of ``flags`` on a machine called ``node1``."""
+    return settings_of(parse(flags), [], hostname="node1")
+
+
+class Served:
+    """A system that serves its endpoints."""
+
+    def __init__(self, system: ActorSystem, listeners: Listeners) -> None:
+        self.system = system
+        self.port: int = listeners.read_only[0].getsockname()[1]
+        self.health_port: int = listeners.healthz[0].getsockname()[1]
+
+    def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        """Return what the read-only port answers."""
+        return fetch(self.port, path, method, **headers)
+
+    def get_health(self, path: str) -> Answer:
+        """Return what the healthz port answers."""
+        return fetch(self.health_port, path)
+
+    def actor(self, name: str) -> ActorDescription:
+        """Return how one actor is, from inside; raises ``NotYet`` when there is none of that name."""
+        for actor in self.system.describe():
+            if actor.name == name:
+                return actor
+        raise NotYet(f"there is no {name}")
+
+
+@contextmanager
+def served_agent(manifests: Path, *flags: str) -> Iterator[Served]:
+    """Run an agent on a directory of manifests."""
+    settings = settings_for(f"--pod-manifest-path={manifests}", *flags)
+    with _listeners() as listeners:
+        yield from _run(Agent(settings, listeners).system, listeners)
+
+
+@contextmanager
+def served_tree(
+    *children: ChildSpec[Any] | SupervisorSpec,
+    sources: tuple[SourceName, ...] = (),
+    pod_manager: Callable[[PodManagerMessage], None] | None = None,
+    configuration: JsonObject | None = None,
+    around: Around = ALONE,
+) -> Iterator[Served]:
+    """Run a tree of ``children``, the event feed and the endpoints among stand-ins.
+
+    ``pod_manager`` is what PodManager does before it answers. The sources are those of ``children``
+    that have their names.
+    """
+    stand_ins = _StandIns(pod_manager or _nothing, around)
+    keys = {child.name: child.key for child in children if isinstance(child, ChildSpec)}
+    memory = FeedMemory()
+    with _listeners() as listeners:
+        systems: list[ActorSystem] = []
+
+        def event_feed() -> EventFeed:
+            return EventFeed(stand_ins.feed_ports(systems[0]), memory)
+
+        def http_server() -> HttpServer:
+            surroundings = stand_ins.surroundings(systems[0], configuration or {})
+            ports = {name: systems[0].address(keys[name]) for name in sources}
+            return HttpServer(replace(surroundings, sources=ports), listeners)
+
+        root = SupervisorSpec(
+            name="root",
+            children=(
+                *stand_ins.specs(),
+                *children,
+                ChildSpec(key=EVENT_FEED, factory=event_feed),
+                ChildSpec(key=HTTP_SERVER, factory=http_server),
+            ),
+        )
+        systems.append(ActorSystem(root))
+        yield from _run(systems[0], listeners)
+
+
+class StandIn(PooledActor[Any]):
+    """Somebody who answers questions with what it was given, and knows nothing else."""
+
+    def __init__(self, before: Callable[[Any], None], answers: Mapping[type, object]) -> None:
+        self._before = before
+        self._answers = answers
+
+    @override
+    def receive(self, message: Any, /) -> None:
+        self._before(message)
+        if type(message) in self._answers:
+            message.reply_to.tell(self._answers[type(message)])
+
+
+class _StandIns:
+    """All of them, and who finds them where."""
+
+    def __init__(self, before: Callable[[PodManagerMessage], None], around: Around) -> None:
+        self._before = before
+        self._around = around
+        self._managers = {each.kind: Key[Any](f"manager/{each.kind}") for each in around.objects}
+        self._cluster = Key[Any]("cluster")
+
+    def specs(self) -> tuple[ChildSpec[Any], ...]:
+        around = self._around
+        pods = {DescribePods: NO_PODS, DescribePod: PodDescribed(pod=None, mirror=None)}
+        return (
+            _spec(POD_MANAGER, self._before, pods),
+            *(
+                _spec(self._managers[each.kind], around.before, {DescribeObjects: each})
+                for each in around.objects
+            ),
+            _spec(self._cluster, around.before, {**QUIET_CLUSTER, DescribeWatches: around.watches}),
+        )
+
+    def feed_ports(self, system: ActorSystem) -> FeedPorts:
+        pod_manager: Port[Any] = system.address(POD_MANAGER)
+        me: Port[Any] = system.address(EVENT_FEED)
+        managers = [system.address(key) for key in self._managers.values()]
+        return FeedPorts(pod_manager=pod_manager, managers=managers, me=me)
+
+    def surroundings(self, system: ActorSystem, configuration: JsonObject) -> Surroundings:
+        cluster: Port[Any] = system.address(self._cluster)
+        ports = ClusterPorts(calls=cluster, watches=cluster, mirrors=cluster, events=cluster)
+        return Surroundings(
+            system=system,
+            pod_manager=system.address(POD_MANAGER),
+            sources={},
+            node_name="node1",
+            configuration=configuration,
+            chaos=True,
+            cluster=ports if self._around.watches else None,
+            objects={kind: system.address(key) for kind, key in self._managers.items()},
+            feed=system.address(EVENT_FEED),
+            answer_within=self._around.answer_within,
+            patience=self._around.patience,
+        )
+
+
+def _spec(
+    key: Key[Any], before: Callable[[Any], None], answers: Mapping[type, object]
+) -> ChildSpec[Any]:
+    return ChildSpec(key=key, factory=lambda: StandIn(before, answers))
+
+
+@contextmanager
+def _listeners() -> Iterator[Listeners]:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as read_only,
+        socket.create_server(("127.0.0.1", 0)) as healthz,
+    ):
+        yield Listeners(read_only=(read_only,), healthz=(healthz,))
+
+
+def _run(system: ActorSystem, listeners: Listeners) -> Iterator[Served]:
+    system.start()
+    try:
+        assert system.wait_started(Seconds(PATIENCE))
+        yield Served(system, listeners)
+    finally:
+        system.stop()
+        system.wait(Seconds(PATIENCE))

@@ -1,0 +1,1 @@
+"""A real API server: kube-apiserver and etcd on loopback."""

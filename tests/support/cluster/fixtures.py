@@ -1,0 +1,72 @@
+"""Fixtures that give tests an API server: a real one, or each of those that a contract is held to.
+
+The real one is started once in a run, for the first test that asks for it. Its tests are marked
+``cluster`` and leave no objects behind that others could trip over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.apiserver.subjects import (
+    Subject,
+    WatchedSubject,
+    behind_a_socket,
+    in_memory,
+    real,
+)
+from tests.support.cluster.cluster import Cluster
+from tests.support.cluster.processes import assets
+
+WHY_SKIPPED = "runs when KUBEBUILDER_ASSETS names a folder with kube-apiserver and etcd"
+REAL = pytest.param("real", marks=[pytest.mark.cluster, pytest.mark.timeout(120)])
+"""The first one waits until it has started."""
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Return the running API server; skip where there is none."""
+    programs = assets()
+    if programs is None:
+        pytest.skip(WHY_SKIPPED)
+    cluster = Cluster(programs, tmp_path_factory.mktemp("cluster"))
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture(autouse=True)
+def the_cluster_is_well(request: pytest.FixtureRequest) -> None:
+    """See that the API server is well when a test of it begins."""
+    if "cluster" in request.fixturenames:
+        request.getfixturevalue("cluster").heal()
+
+
+@pytest.fixture(params=["in-memory", "http", REAL])
+def api_server(request: pytest.FixtureRequest) -> Iterator[Subject]:
+    """Return an API server without objects: each test is held to all of them."""
+    if request.param == "in-memory":
+        yield in_memory()
+    elif request.param == "http":
+        with behind_a_socket() as subject:
+            yield subject
+    else:
+        with real(_well(request.getfixturevalue("cluster"))) as subject:
+            yield subject
+
+
+@pytest.fixture(params=["http", REAL])
+def watched(request: pytest.FixtureRequest) -> Iterator[WatchedSubject]:
+    """Return an API server without objects that can be watched."""
+    if request.param == "http":
+        with behind_a_socket() as subject:
+            yield subject
+    else:
+        with real(_well(request.getfixturevalue("cluster"))) as subject:
+            yield subject
+
+
+def _well(cluster: Cluster) -> Cluster:
+    cluster.heal()
+    return cluster

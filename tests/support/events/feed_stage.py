@@ -1,0 +1,120 @@
+"""EventFeed on a stage: readers who leave when the test says so, and three ears that only listen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pykka
+
+from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
+from kernel import ChildSpec, Port, Runtime, SupervisorSpec
+from messages.changes import PodChange
+from messages.event_feed import (
+    AttachReader,
+    DescribeFeed,
+    DetachReader,
+    FeedDescribed,
+    ReaderAttached,
+    Told,
+)
+from messages.objects import FollowObjects, UnfollowObjects
+from messages.pod_manager import DescribePods, PodsAre, PodsChanged, Subscribe, Unsubscribe
+from messages.pods import FILE, Pod, SourceName
+from tests.support.agent.served import NO_PODS
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import Stage
+
+SUBSCRIBED = [[Subscribe, DescribePods], [FollowObjects], [FollowObjects]]
+UNSUBSCRIBED = [[Unsubscribe], [UnfollowObjects], [UnfollowObjects]]
+NOTHING: list[list[type]] = [[], [], []]
+
+
+class Reader(Probe[Told]):
+    """Somebody who reads, and leaves when the test says so."""
+
+    def read(self) -> list[str]:
+        """Return what was told since the last call, an event each."""
+        text = b"".join(told.text for told in self.drain()).decode()
+        return text.removesuffix("\n\n").split("\n\n") if text else []
+
+    def heads(self) -> list[str]:
+        """Return operation and pod of each event of pods since the last call."""
+        return [event.partition('"op":"')[2].partition('"')[0] for event in self.read()]
+
+
+class FeedStage:
+    """The feed between ears that only listen."""
+
+    def __init__(self, play: Stage, memory: FeedMemory, ports: dict[str, Probe[Any]]) -> None:
+        self.play = play
+        self.memory = memory
+        self.pods, self.secrets, self.config_maps = ports.values()
+
+    def attaches(self) -> Reader:
+        """Return a reader who has been told that it is attached."""
+        reader = Reader()
+        attached: Probe[ReaderAttached] = Probe()
+        self.play.tell(EVENT_FEED, AttachReader(reader=reader, reply_to=attached))
+        attached.expect(ReaderAttached())
+        return reader
+
+    def detaches(self, reader: Reader, *, was_slow: bool = False) -> None:
+        self.play.tell(EVENT_FEED, DetachReader(reader=reader, was_slow=was_slow))
+
+    def are(self, *pods: Pod) -> None:
+        """Have PodManager tell all pods of the file source."""
+        self.play.tell(EVENT_FEED, PodsAre(source=FILE, pods=pods))
+
+    def has_listed(self, *sources: SourceName) -> None:
+        """Have PodManager answer that these sources had listed when it was asked."""
+        self.play.tell(EVENT_FEED, replace(NO_PODS, listed=frozenset(sources)))
+
+    def change(self, *changes: PodChange) -> None:
+        self.play.tell(EVENT_FEED, PodsChanged(source=FILE, changes=changes))
+
+    def crashes(self) -> None:
+        """Crash the feed; its next life begins when time passes."""
+        self.play.system.crash(EVENT_FEED.path, pykka.ThreadingFuture())
+        self.play.settle()
+
+    def described(self) -> FeedDescribed:
+        def question(reply_to: Port[FeedDescribed]) -> DescribeFeed:
+            return DescribeFeed(reply_to=reply_to)
+
+        return self.play.ask(EVENT_FEED, question)
+
+    def follows(self) -> list[list[type]]:
+        """Return what each of the three was told since the last call."""
+        ears = (self.pods, self.secrets, self.config_maps)
+        return [[type(message) for message in ear.drain()] for ear in ears]
+
+
+@contextmanager
+def feed_stage(
+    runtime: Runtime | None = None, secrets: Probe[Any] | None = None
+) -> Iterator[FeedStage]:
+    memory = FeedMemory()
+    ears: dict[str, Probe[Any]] = {
+        "pods": Probe(),
+        "secrets": secrets or Probe(),
+        "config maps": Probe(),
+    }
+
+    def factory() -> EventFeed:
+        (play,) = plays
+        me: Port[Any] = play.port(EVENT_FEED)
+        pods, *managers = ears.values()
+        return EventFeed(FeedPorts(pod_manager=pods, managers=managers, me=me), memory)
+
+    plays: list[Stage] = []
+    spec = SupervisorSpec(name="root", children=(ChildSpec(key=EVENT_FEED, factory=factory),))
+    play = Stage(spec, runtime)
+    plays.append(play)
+    play.start()
+    try:
+        yield FeedStage(play, memory, ears)
+    finally:
+        play.stop()

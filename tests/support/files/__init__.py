@@ -1,0 +1,1 @@
+"""Directories of files, and watches on them that the test moves."""

@@ -1,0 +1,76 @@
+"""Watches that notice only what the test shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from typing_extensions import override
+
+from files.directory_watch import Watch
+
+
+class HandWatch(Watch):
+    """One watch; passes the contract suite of the real one."""
+
+    def __init__(
+        self,
+        directories: Iterable[Path],
+        changed: Callable[[], None],
+        lost: Callable[[str], None],
+    ) -> None:
+        self.directories = frozenset(directories)
+        self._changed = changed
+        self._lost = lost
+        self.is_open = True
+
+    def notice(self) -> None:
+        """Something changed."""
+        if self.is_open:
+            self._changed()
+
+    def lose(self, reason: str) -> None:
+        """Watching ended by itself."""
+        if self.is_open:
+            self.is_open = False
+            self._lost(reason)
+
+    @override
+    def close(self) -> None:
+        self.is_open = False
+
+
+class Watchtower:
+    """Keeps every watch that it was asked for."""
+
+    def __init__(self) -> None:
+        self.watches: list[HandWatch] = []
+        self.trouble = ""
+        """Why no watch can be had; empty when one can."""
+
+    def __call__(
+        self,
+        directories: Iterable[Path],
+        changed: Callable[[], None],
+        lost: Callable[[str], None],
+    ) -> HandWatch:
+        """Keep one more watch."""
+        watch = HandWatch(directories, changed, lost)
+        self.watches.append(watch)
+        if self.trouble:
+            watch.lose(self.trouble)
+        return watch
+
+    @property
+    def newest(self) -> HandWatch:
+        """The watch that was asked for last."""
+        return self.watches[-1]
+
+    def notice(self) -> None:
+        """Have everybody who watches notice something."""
+        for watch in tuple(self.watches):
+            watch.notice()
+
+    def open_count(self) -> int:
+        """Return how many are not closed."""
+        return sum(watch.is_open for watch in self.watches)

@@ -1,0 +1,1 @@
+"""The test's clock, stages on which actors run, probes that listen, and players."""

@@ -1,0 +1,163 @@
+"""A running actor system on the test's own clock: told, then expected.
+
+On ``Steps`` there are no threads and the seed decides the schedule; on ``Threads`` the real ones
+run. The same story holds on both.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from kernel import (
+    ActorDescription,
+    ActorSystem,
+    Ended,
+    Key,
+    Port,
+    Runtime,
+    Steps,
+    SupervisorSpec,
+    SystemClock,
+    Threads,
+)
+from messages.units import Seconds
+from tests.support.kernel.clock import ManualClock
+from tests.support.kernel.probe import PATIENCE, Probe
+
+M = TypeVar("M")
+A = TypeVar("A")
+
+
+class Stage:
+    """An ``ActorSystem`` and the clock it lives by.
+
+    ``live`` ones live by the system's clock: for what gets stuck on a real thread.
+    """
+
+    def __init__(
+        self,
+        spec: SupervisorSpec,
+        runtime: Runtime | None = None,
+        *,
+        live: bool = False,
+        hang_limit: Seconds = Seconds(10.0),
+    ) -> None:
+        self.clock = ManualClock()
+        self.runtime = runtime or Steps()
+        self.system = ActorSystem(
+            spec,
+            clock=SystemClock() if live else self.clock,
+            runtime=self.runtime,
+            hang_limit=hang_limit,
+        )
+        self.endings: list[Ended] = []
+        self.system.observe_endings(self.endings.append)
+        self.ended: Probe[Ended] = Probe()
+        self.system.observe_endings(self.ended.tell)
+
+    def start(self) -> None:
+        """Start the tree and let it come to rest."""
+        self.system.start()
+        self.settle()
+
+    def port(self, key: Key[M]) -> Port[M]:
+        """Return the address of ``key``."""
+        return self.system.address(key)
+
+    def tell_all(self, key: Key[M], *messages: M) -> None:
+        """Tell one after the other before anything of it is handled, and let all happen then.
+
+        On threads some may be handled meanwhile.
+        """
+        port = self.system.address(key)
+        for message in messages:
+            port.tell(message)
+        self.settle()
+
+    def tell_each(self, keys: Iterable[Key[M]], message: M) -> None:
+        """Tell each of them, and wait for nothing."""
+        for key in keys:
+            self.system.address(key).tell(message)
+
+    def settle(self) -> None:
+        """Return once nothing more happens without time passing."""
+        self.runtime.work_off()
+        deadline = time.monotonic() + PATIENCE
+        pause = threading.Event()
+        while not self.system.is_quiet:
+            assert time.monotonic() < deadline, f"still busy: {self.describe()}"
+            pause.wait(0.0002)
+
+    def advance(self, seconds: float) -> None:
+        """Let everything told be handled, then let time pass, timer by timer."""
+        self.settle()
+        target = Seconds(self.clock.monotonic() + seconds)
+        while (due := self.system.control.timers.next_due()) is not None and due <= target:
+            self.clock.move(due)
+            self.settle()
+        self.clock.move(target)
+        self.settle()
+
+    def tell(self, key: Key[M], message: M) -> None:
+        """Tell, and let everything that follows happen."""
+        self.system.address(key).tell(message)
+        self.settle()
+
+    def ask(self, key: Key[M], question: Callable[[Port[A]], M]) -> A:
+        """Ask from outside, as an HTTP handler would."""
+        return self.system.ask(self.system.address(key), question)
+
+    def describe(self) -> dict[str, ActorDescription]:
+        """Return the tree by name."""
+        return {node.name: node for node in self.system.describe()}
+
+    def state(self, key: Key[Any]) -> str:
+        """Return the state of one actor."""
+        return self.describe()[key.path].state
+
+    def states_after(self, key: Key[Any], *waits: float) -> list[str]:
+        """Return the state of one actor after each of these waits, in seconds."""
+        states = []
+        for wait in waits:
+            self.advance(wait)
+            states.append(self.state(key))
+        return states
+
+    def stop(self) -> int:
+        """Stop the tree, letting time pass if something has to be given up; return the exit code."""
+        self.system.stop()
+        self.settle()
+        for _ in range(100):
+            code = self.system.wait(Seconds(0.0))
+            if code is not None:
+                return code
+            self.advance(1.0)
+        raise AssertionError("the tree does not stop")
+
+
+@contextmanager
+def stage(spec: SupervisorSpec, runtime: Runtime | None = None) -> Iterator[Stage]:
+    """Start a stage, and stop it whatever happens."""
+    play = Stage(spec, runtime)
+    play.start()
+    try:
+        yield play
+    finally:
+        play.system.stop()
+        play.system.wait(Seconds(PATIENCE if not isinstance(play.runtime, Steps) else 0.0))
+
+
+@contextmanager
+def live_stage(spec: SupervisorSpec, hang_limit: Seconds = Seconds(10.0)) -> Iterator[Stage]:
+    """Start a stage on real threads and the system's clock, and stop it whatever happens."""
+    play = Stage(spec, Threads(), live=True, hang_limit=hang_limit)
+    play.system.start()
+    try:
+        yield play
+    finally:
+        play.system.stop()
+        play.system.wait(Seconds(PATIENCE))

@@ -1,0 +1,1 @@
+"""Stages, servers and credentials for the calls and watches of ``kube``."""

@@ -1,0 +1,183 @@
+"""ApiCalls on a stage: its sender does as the test says, its threads work when the test says."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from typing_extensions import override
+
+from kernel import ChildSpec, Port, Runtime, SupervisorSpec
+from kube.access import Access
+from kube.attempts import attempt_of
+from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules
+from kube.errors import ApiError
+from kube.sending import NO_ANSWER, Sender, Sent
+from messages.api import (
+    ApiAnswered,
+    ApiFailure,
+    ApiRequest,
+    CallApi,
+    CallsDescribed,
+    DescribeCalls,
+    FailureKind,
+    Verb,
+)
+from messages.pods import JsonObject
+from messages.units import Seconds
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import Stage, stage
+
+SERVER, USER = "https://api.example:6443", "n1"
+HOST = "api.example:6443"
+ACCESS = Access(server=SERVER, user=USER)
+
+
+class ScriptedSender(Sender):
+    """Answers with what ``outcomes`` says next, else with an empty object; keeps what it sent."""
+
+    def __init__(self) -> None:
+        self.outcomes: deque[JsonObject | ApiError | Exception] = deque()
+        self.sent: list[str] = []
+        """What was attempted, in order."""
+        self.unreadable = ""
+        """Why the credentials cannot be read again."""
+
+    @property
+    @override
+    def credentials_trouble(self) -> str:
+        return self.unreadable
+
+    @override
+    def send(self, request: ApiRequest, deadline: Seconds) -> Sent:
+        attempt = attempt_of(request)
+        self.sent.append(attempt)
+        outcome = self.outcomes.popleft() if self.outcomes else {}
+        if isinstance(outcome, ApiError):
+            code = str(outcome.status) if outcome.status else NO_ANSWER
+            failure = outcome.failure(attempt, ACCESS)
+            return Sent(outcome=failure, server=SERVER, user=USER, codes=(code,))
+        if isinstance(outcome, Exception):
+            raise outcome
+        return Sent(outcome=outcome, server=SERVER, user=USER, codes=("200",))
+
+    def drain(self) -> list[str]:
+        """Return what was attempted since the last call."""
+        sent, self.sent = self.sent, []
+        return sent
+
+
+class HandWorked(Executor):
+    """An executor whose work is done at once, or when the test says so."""
+
+    def __init__(self) -> None:
+        self.is_held = False
+        self.held: deque[Callable[[], object]] = deque()
+        self.shutdowns = 0
+
+    @override
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        work = partial(fn, *args, **kwargs)
+        if self.is_held:
+            self.held.append(work)
+        else:
+            work()
+        return Future()
+
+    @override
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self.shutdowns += 1
+
+    def work_one(self) -> None:
+        """Do what waits longest."""
+        self.held.popleft()()
+
+
+class CallsStage:
+    """The stage, and everything around the actor."""
+
+    def __init__(
+        self, play: Stage, sender: ScriptedSender, threads: HandWorked, memory: CallMemory
+    ) -> None:
+        self.play = play
+        self.sender = sender
+        self.threads = threads
+        self.memory = memory
+        self.caller: Probe[ApiAnswered] = Probe()
+
+    def calls(self, *requests: ApiRequest, deadline: float = 10.0) -> None:
+        """Have them all called, each with its path as ``ref``, before anything of it is handled."""
+        self.play.tell_all(
+            API_CALLS,
+            *(
+                CallApi(
+                    request=request,
+                    reply_to=self.caller,
+                    ref=request.path,
+                    deadline=Seconds(deadline),
+                )
+                for request in requests
+            ),
+        )
+
+    def heard(self) -> list[str]:
+        """Return what the caller heard since the last call: ``/api/v1/pods: ok``."""
+        return [f"{answer.ref}: {_word(answer.outcome)}" for answer in self.caller.drain()]
+
+    def works(self, times: int = 1) -> None:
+        """Let so many threads come back."""
+        for _ in range(times):
+            self.threads.work_one()
+        self.play.settle()
+
+    def described(self) -> CallsDescribed:
+        """Return how calls go."""
+
+        def question(reply_to: Port[CallsDescribed]) -> DescribeCalls:
+            return DescribeCalls(reply_to=reply_to)
+
+        return self.play.ask(API_CALLS, question)
+
+
+@contextmanager
+def calls_stage(
+    rules: CallRules | None = None, runtime: Runtime | None = None
+) -> Iterator[CallsStage]:
+    """Start ApiCalls without a limit, unless ``rules`` set one; stop it whatever happens."""
+    sender, threads, memory = ScriptedSender(), HandWorked(), CallMemory()
+    rules = rules or CallRules(qps=0.0)
+    child = ChildSpec(
+        key=API_CALLS, factory=lambda: ApiCalls(sender, lambda: threads, memory, rules)
+    )
+    with stage(SupervisorSpec(name="root", children=(child,)), runtime) as play:
+        yield CallsStage(play, sender, threads, memory)
+
+
+def get(path: str) -> ApiRequest:
+    """Return the request to get ``path``."""
+    return ApiRequest(verb=Verb.GET, path=path)
+
+
+def create_pod(name: str) -> ApiRequest:
+    """Return the request to create a pod."""
+    path = "/api/v1/namespaces/default/pods"
+    return ApiRequest(verb=Verb.CREATE, path=path, body={"kind": "Pod", "metadata": {"name": name}})
+
+
+def renew_lease() -> ApiRequest:
+    """Return the request to renew the node's Lease."""
+    path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1"
+    return ApiRequest(verb=Verb.UPDATE, path=path, body={})
+
+
+def error(kind: FailureKind, status: int = 0, text: str = "") -> ApiError:
+    """Return an error of ``kind``."""
+    return ApiError(text or kind.value, kind=kind, status=status)
+
+
+def _word(outcome: JsonObject | ApiFailure) -> str:
+    return outcome.kind.value if isinstance(outcome, ApiFailure) else "ok"

@@ -1,0 +1,127 @@
+"""What wire tests of single calls have in common: senders with given accesses, and servers that answer."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Protocol
+
+from typing_extensions import override
+
+from kube.access import Access, Credentials, CredentialsError
+from kube.sending import HttpSender, Sent
+from messages.api import (
+    ApiFailure,
+    ApiRequest,
+    Verb,
+)
+from messages.pods import JsonObject
+from messages.units import Seconds
+from tests.support.kube.kubeconfigs import CANARY, TOKEN
+from tests.support.wire.http2_server import Exchange, Handler, Http2Server
+
+LATE = 2.0
+"""Seconds that a deadline may be late on a busy machine."""
+AGENT = "actorlet/1.2.3"
+POD = ApiRequest(verb=Verb.GET, path="/api/v1/namespaces/default/pods/web")
+WEB: JsonObject = {"kind": "Pod", "metadata": {"name": "web"}}
+"""What is answered when it does not matter what."""
+
+
+class GivenCredentials(Credentials):
+    """Accesses that the test gives; a reload goes on to the next one."""
+
+    def __init__(self, *accesses: Access) -> None:
+        self.accesses = list(accesses)
+        self.reloads = 0
+
+    @override
+    def access(self) -> Access:
+        return self.accesses[0]
+
+    @override
+    def reload(self, refused: Access) -> Access:
+        self.reloads += 1
+        if len(self.accesses) > 1:
+            del self.accesses[0]
+        return self.accesses[0]
+
+
+class NoCredentials(Credentials):
+    """Nothing can be read."""
+
+    @override
+    def access(self) -> Access:
+        raise CredentialsError("kubeconfig /k cannot be read: no such file or directory")
+
+    @override
+    def reload(self, refused: Access) -> Access:
+        raise NotImplementedError
+
+
+class MakeSender(Protocol):
+    """Makes a sender that is closed at the end of the test."""
+
+    def __call__(self, *accesses: Access, largest_answer: int = 1 << 20) -> HttpSender:
+        """Return one with these accesses, of which each reload gives the next."""
+        ...
+
+
+@contextmanager
+def senders() -> Iterator[MakeSender]:
+    """Give what makes senders; close them at the end."""
+    with ExitStack() as made:
+
+        def make(*accesses: Access, largest_answer: int = 1 << 20) -> HttpSender:
+            sender = HttpSender(GivenCredentials(*accesses), AGENT, largest_answer)
+            made.callback(sender.close)
+            return sender
+
+        yield make
+
+
+def access_to(server: Http2Server, token: str = TOKEN, /, **changes: object) -> Access:
+    """Return an access to ``server``, otherwise as a kubeconfig would give it."""
+    fields: dict[str, object] = {
+        "server": server.url,
+        "user": "n1",
+        "authorization": f"Bearer {token}",
+        "ca": server.ca_pem,
+        **changes,
+    }
+    return Access(**fields)  # type: ignore[arg-type]
+
+
+def send(sender: HttpSender, request: ApiRequest = POD, deadline: float = 5.0) -> Sent:
+    """Return what came of ``request``; fails if anything in it is nobody's business."""
+    begin = time.monotonic()
+    sent = sender.send(request, Seconds(deadline))
+    assert time.monotonic() - begin < deadline + LATE, "the deadline is not kept"
+    assert CANARY not in repr(sent)
+    return sent
+
+
+def failed(sent: Sent) -> ApiFailure:
+    """Return the failure; fails if it is none."""
+    assert isinstance(sent.outcome, ApiFailure)
+    return sent.outcome
+
+
+def reason(sent: Sent) -> str:
+    """Return what is behind server and user in the sentence."""
+    start = f"cannot get pod default/web at {sent.server} as n1: "
+    sentence = failed(sent).sentence
+    assert sentence.startswith(start)
+    return sentence.removeprefix(start)
+
+
+def answering(status: int, body: object = WEB, headers: dict[str, str] | None = None) -> Handler:
+    """Return a handler that always answers so."""
+
+    async def handler(exchange: Exchange) -> None:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        await exchange.respond(status, data, headers or {})
+
+    return handler

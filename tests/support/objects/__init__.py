@@ -1,0 +1,1 @@
+"""Stages for those who hold and manage Secrets and ConfigMaps."""

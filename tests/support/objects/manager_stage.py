@@ -1,0 +1,291 @@
+"""A manager of Secrets or ConfigMaps on a stage: a real PodManager, and holders that only speak.
+
+``serves`` plays a source of pods; the holders note what they hear and say what the test has them say.
+They answer reads with a value of their own, and let go at once unless they are told to take their time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+import pykka
+from typing_extensions import override
+
+from actors.objects.api_holdings import Holders
+from actors.objects.manager import (
+    CONFIG_MAP_MANAGER,
+    OBJECT_HOLDERS,
+    SECRET_MANAGER,
+    ObjectManager,
+    ObjectManagerMemory,
+    ObjectManagerOwnMessage,
+    ObjectManagerPorts,
+)
+from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from kernel import (
+    Backoff,
+    ChildSpec,
+    DynamicSpec,
+    Key,
+    Port,
+    Runtime,
+    Steps,
+    SupervisorSpec,
+    isolated,
+)
+from messages.holders import (
+    HolderDone,
+    HolderIs,
+)
+from messages.objects import (
+    DescribeObjects,
+    FollowObjects,
+    GetObject,
+    ObjectId,
+    ObjectKind,
+    ObjectRead,
+    ObjectsDescribed,
+    Origin,
+)
+from messages.pods import API, FILE, Pod, PodUid, SourceName
+from messages.sources import Epoch, ListPods, SourceListed, SourceMessage
+from messages.units import Seconds
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import Stage
+from tests.support.objects.manager_players import (
+    FakeFiles,
+    FakeHolder,
+    Follower,
+    NodeKeeper,
+    Record,
+    Say,
+    holder_key,
+)
+
+
+class Source(Port[SourceMessage]):
+    """A source of pods, which tells its listing again when PodManager asks."""
+
+    def __init__(self, stage: ManagerStage, name: SourceName) -> None:
+        self._stage = stage
+        self._name = name
+        self._listing: SourceListed | None = None
+        self.is_silent = False
+        """It does not answer."""
+
+    def lists(self, *pods: Pod) -> None:
+        """List ``pods``."""
+        sequence = self._listing.epoch.sequence + 1 if self._listing else 1
+        self._listing = SourceListed(source=self._name, epoch=Epoch(1, sequence), pods=pods)
+        self._stage.play.port(POD_MANAGER).tell(self._listing)
+
+    @override
+    def tell(self, message: SourceMessage, /) -> None:
+        if isinstance(message, ListPods) and self._listing is not None and not self.is_silent:
+            self._stage.play.port(POD_MANAGER).tell(self._listing)
+
+
+class ManagerStage:
+    """The stage, and everything around the manager."""
+
+    def __init__(
+        self,
+        kind: ObjectKind = ObjectKind.SECRET,
+        runtime: Runtime | None = None,
+        *,
+        joined: bool = True,
+        with_files: bool = True,
+        tells_changes: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self.kind = kind
+        self.key: Key[ObjectManagerOwnMessage] = (
+            SECRET_MANAGER if kind is ObjectKind.SECRET else CONFIG_MAP_MANAGER
+        )
+        self.memory = ObjectManagerMemory()
+        self.files = FakeFiles()
+        self.node = NodeKeeper()
+        self.records: dict[ObjectId, Record] = {}
+        """Of the latest holder of each object."""
+        self.history: list[Record] = []
+        """Of all holders that there ever were."""
+        self.made: list[str] = []
+        """The names of the objects that a holder was made for, in order."""
+        self.take_their_time = False
+        """Holders made from here on let go when the test says so."""
+        self._joined = joined
+        self._with_files = with_files
+        self._tells_changes = tells_changes
+        self._pod_memory = PodMemory()
+        self.sources = {name: Source(self, name) for name in (FILE, API)}
+        self.endanger: Callable[[ChildSpec[Any]], ChildSpec[Any]] = lambda spec: spec
+        """What becomes of the spec of each holder."""
+        self.runtime = runtime or Steps(seed)
+        self.chance = Random(seed)
+        self.play = Stage(self.tree(), self.runtime)
+
+    # --- pods ------------------------------------------------------------------------------------------
+
+    def serves(self, source: SourceName, *pods: Pod) -> None:
+        """Have a source list ``pods``, and let everything that follows happen."""
+        self.sources[source].lists(*pods)
+        self.play.settle()
+
+    def tell(self, *messages: ObjectManagerOwnMessage) -> None:
+        """Tell the manager one after the other, and let everything that follows happen."""
+        self.play.tell_all(self.key, *messages)
+
+    def tells_at_random(self, *messages: ObjectManagerOwnMessage, crashing: float = 0.0) -> None:
+        """Tell the manager one after the other, with a few steps of the schedule in between.
+
+        So often the manager crashes in between, and mostly has the time to come back.
+        """
+        for message in messages:
+            self.play.port(self.key).tell(message)
+            self._take_steps(12)
+            if self.chance.random() < crashing:
+                self.play.system.crash(self.key.path, pykka.ThreadingFuture())
+                self._take_steps(6)
+                self.play.advance(self.chance.choice([0.0, 0.3, 0.3]))
+        self.play.settle()
+
+    def _take_steps(self, less_than: int) -> None:
+        assert isinstance(self.runtime, Steps)
+        for _ in range(self.chance.randrange(less_than)):
+            self.runtime.step()
+
+    # --- reading and following -------------------------------------------------------------------------
+
+    def reads(self, pod: Pod | PodUid, name: str) -> ObjectRead:
+        """Return the answer to a read."""
+        reader: Probe[ObjectRead] = Probe()
+        uid = pod.uid if isinstance(pod, Pod) else pod
+        self.tell(GetObject(pod=uid, name=name, reply_to=reader))
+        (read,) = reader.drain()
+        return read
+
+    def follower(self, wanted: ObjectId | None = None) -> Follower:
+        """Return somebody who follows one object, or all."""
+        follower = Follower()
+        self.tell(FollowObjects(subscriber=follower, object=wanted))
+        return follower
+
+    def described(self, *, in_detail: bool = True) -> ObjectsDescribed:
+        """Return how all objects are held."""
+
+        def question(reply_to: Port[ObjectsDescribed]) -> DescribeObjects:
+            return DescribeObjects(reply_to=reply_to, in_detail=in_detail)
+
+        return self.play.ask(self.key, question)
+
+    # --- holders ---------------------------------------------------------------------------------------
+
+    def holders(self) -> list[str]:
+        """Return the running names of the holders, in order."""
+        nodes = self.play.describe()
+        return sorted(name for name, node in nodes.items() if node.parent == OBJECT_HOLDERS.path)
+
+    def heard(self, wanted: ObjectId) -> list[str]:
+        """Return what the holder of an object heard since the last look."""
+        return self.records[wanted].words()
+
+    def counts(self) -> dict[str, int]:
+        """Return how many references each object has, as its living holder knows it."""
+        return {
+            wanted.name: record.references.references
+            for wanted, record in self.records.items()
+            if record.references.references
+        }
+
+    def says(self, news: HolderIs | HolderDone) -> None:
+        """Have a holder tell the manager something."""
+        wanted = news.object if isinstance(news, HolderDone) else news.described.object
+        if wanted.origin is Origin.LOCAL:
+            self.tell(news)
+        else:
+            self.play.tell(holder_key(wanted), Say(news))
+
+    def crashes(self, key: Key[Any] | None = None) -> None:
+        """Crash the manager, or somebody else, and let time pass until the next life is up."""
+        self.play.system.crash((key or self.key).path, pykka.ThreadingFuture())
+        self.play.advance(1.0)
+
+    def check(self) -> None:
+        """Fail if an actor crashed by itself."""
+        errors = [ended.error for ended in self.play.endings]
+        assert [e for e in errors if e and "InjectedCrashError" not in e] == []
+
+    # --- the tree --------------------------------------------------------------------------------------
+
+    def tree(self) -> SupervisorSpec:
+        """Return the manager, its holders and PodManager."""
+        return SupervisorSpec(
+            name="root",
+            children=(
+                ChildSpec(
+                    key=POD_MANAGER, factory=lambda: PodManager(self.sources, self._pod_memory)
+                ),
+                DynamicSpec(key=OBJECT_HOLDERS),
+                ChildSpec(key=self.key, factory=self._make_manager),
+            ),
+            backoff=Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0)),
+            intensity=50,
+            period=Seconds(10.0),
+        )
+
+    def _make_manager(self) -> ObjectManager:
+        pod_manager, me = self.play.port(POD_MANAGER), self.play.port(self.key)
+        ports = ObjectManagerPorts(
+            pod_manager=pod_manager,
+            holders=self.play.port(OBJECT_HOLDERS),
+            local=self.files if self._with_files else None,
+            node=self.node,
+            me=me,
+        )
+        holders = Holders(
+            make_spec=self.make_spec,
+            address=self.play.port,
+            tells_changes=self._tells_changes,
+        )
+        return ObjectManager(
+            self.kind, ports, holders if self._joined else None, self.memory, Random(1)
+        )
+
+    def make_spec(self, wanted: ObjectId) -> ChildSpec[Any]:
+        """Return the spec of a holder that knows nothing."""
+        record = Record(wanted, takes_its_time=self.take_their_time)
+        self.records[wanted] = record
+        self.made.append(wanted.name)
+        self.history.append(record)
+        manager = self.play.port(self.key)
+        return self.endanger(isolated(holder_key(wanted), lambda: FakeHolder(record, manager)))
+
+
+@contextmanager
+def manager_stage(
+    kind: ObjectKind = ObjectKind.SECRET,
+    runtime: Runtime | None = None,
+    *,
+    joined: bool = True,
+    with_files: bool = True,
+    tells_changes: bool = True,
+    seed: int = 0,
+) -> Iterator[ManagerStage]:
+    """Start a manager that knows nothing."""
+    stage = ManagerStage(
+        kind,
+        runtime,
+        joined=joined,
+        with_files=with_files,
+        tells_changes=tells_changes,
+        seed=seed,
+    )
+    stage.play.start()
+    try:
+        yield stage
+        stage.check()
+    finally:
+        stage.play.stop()

@@ -1,0 +1,304 @@
+"""The four stores of Secrets and ConfigMaps, each behind the real managers, for one contract suite.
+
+Pods come from where the store's pods come from; an administrator changes the objects, at an API server in
+memory or in a directory of files. Both are always there, so that a story can look for what a store must
+not touch. Whatever a store may take its time for has happened when ``waits`` returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import pykka
+
+from actors.objects.api_holdings import Holders
+from actors.objects.fetcher import (
+    FetcherMemory,
+    FetcherPorts,
+    FetchMode,
+    ObjectFetcher,
+    fetcher_key,
+)
+from actors.objects.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
+from actors.objects.manager import (
+    CONFIG_MAP_MANAGER,
+    OBJECT_HOLDERS,
+    SECRET_MANAGER,
+    ObjectManager,
+    ObjectManagerMemory,
+    ObjectManagerPorts,
+)
+from actors.objects.watcher import (
+    ObjectWatcher,
+    WatcherMemory,
+    WatcherPorts,
+    WatcherRules,
+    idle_limit_for,
+    watcher_key,
+)
+from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from kernel import (
+    Backoff,
+    ChildSpec,
+    DynamicSpec,
+    Key,
+    Port,
+    Steps,
+    SupervisorSpec,
+    isolated,
+)
+from messages.objects import (
+    DescribeObjects,
+    FollowObjects,
+    GetObject,
+    ObjectDescribed,
+    ObjectFact,
+    ObjectId,
+    ObjectKind,
+    ObjectRead,
+    ObjectsDescribed,
+    Origin,
+)
+from messages.pods import API, FILE, Pod, SourceName
+from messages.sources import Epoch, SourceListed
+from messages.units import Seconds
+from tests.support.apiserver.fake_api import FakeApi
+from tests.support.builders import PodFields, make_pod
+from tests.support.files.files_stage import SCAN
+from tests.support.files.watchtower import Watchtower
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import Stage
+from tests.support.objects.administrators import (
+    NAMESPACE,
+    PLURALS,
+    Administrator,
+    ApiAdministrator,
+    FileAdministrator,
+)
+from tests.support.pods.pod_manager_stage import SilentSource
+
+A_WHILE = 61.0
+"""Seconds: longer than a fetched value counts as current, shorter than a watch may be idle."""
+
+_MANAGERS: Final = {
+    ObjectKind.SECRET: SECRET_MANAGER,
+    ObjectKind.CONFIG_MAP: CONFIG_MAP_MANAGER,
+}
+
+
+class Store(Enum):
+    """Who answers."""
+
+    WATCH = "watch"
+    CACHE = "cache"
+    GET = "get"
+    LOCAL = "local"
+
+
+class ObjectWorld:
+    """One store, and the other things that are on a node with it."""
+
+    def __init__(self, store: Store, kind: ObjectKind, path: Path) -> None:
+        self.store = store
+        self.kind = kind
+        self.api = FakeApi(as_node="")
+        self.source = FILE if store is Store.LOCAL else API
+        self._tower = Watchtower()
+        self._rules = LocalObjectsRules(path=path, check_frequency=Seconds(SCAN))
+        self._local_memory = LocalMemory()
+        self._memories = {kind: ObjectManagerMemory() for kind in ObjectKind}
+        self._holders_memories: list[object] = []
+        self._pod_memory = PodMemory()
+        self._epochs = dict.fromkeys((FILE, API), 0)
+        self.play = Stage(self._tree(), Steps())
+        self.cluster = ApiAdministrator(kind, self.api)
+        self.files = FileAdministrator(kind, path, self.play, self._tower)
+
+    @property
+    def admin(self) -> Administrator:
+        """Who has a hand on the objects of this store."""
+        return self.files if self.store is Store.LOCAL else self.cluster
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the store remembers what it saw, and tells of changes."""
+        return self.store is not Store.GET
+
+    # --- pods ------------------------------------------------------------------------------------------
+
+    def pod(self, name: str, *objects: str, source: str = "", **fields: Any) -> Pod:
+        """Return a pod of the store's source that references ``objects`` as volumes."""
+        volumes = [self._volume(each) for each in objects]
+        source = source or self.source
+        described = PodFields(namespace=NAMESPACE, source=source, spec={"volumes": volumes})
+        return make_pod(name, **{**described, **fields})
+
+    def serves(self, *pods: Pod, source: SourceName | None = None) -> None:
+        """Have a source list ``pods``, and let everything that follows happen."""
+        source = source or self.source
+        self._epochs[source] += 1
+        epoch = Epoch(1, self._epochs[source])
+        self.play.tell(POD_MANAGER, SourceListed(source=source, epoch=epoch, pods=pods))
+
+    def waits(self) -> None:
+        """Let so much time pass that every store has to know what has happened."""
+        self.play.advance(A_WHILE)
+
+    # --- reading and following -------------------------------------------------------------------------
+
+    def read(self, pod: Pod, name: str = "db") -> ObjectRead:
+        """Read an object for a pod; return the answer, for which time may have to pass."""
+        answers = self.begins_to_read(pod, name)
+        self.play.advance(1.0)
+        (answer,) = answers.drain()
+        return answer
+
+    def begins_to_read(self, pod: Pod, name: str = "db") -> Probe[ObjectRead]:
+        """Read an object for a pod; return where the answer comes."""
+        answers: Probe[ObjectRead] = Probe()
+        question = GetObject(pod=pod.uid, name=name, reply_to=answers)
+        self.play.tell(_MANAGERS[self.kind], question)
+        return answers
+
+    def follows(self) -> Probe[ObjectFact]:
+        """Return somebody who follows all objects of the kind."""
+        follower: Probe[ObjectFact] = Probe()
+        self.play.tell(_MANAGERS[self.kind], FollowObjects(subscriber=follower))
+        return follower
+
+    def described(self) -> tuple[ObjectDescribed, ...]:
+        """Return how the referenced objects are held."""
+        return self.play.ask(_MANAGERS[self.kind], _describe_objects).objects
+
+    def holders(self) -> list[str]:
+        """Return the running names of those that hold objects of the API server."""
+        nodes = self.play.describe()
+        return sorted(name for name, node in nodes.items() if node.parent == OBJECT_HOLDERS.path)
+
+    def asked(self) -> list[str]:
+        """Return what was asked of the API server since the last look."""
+        return [*self.api.calls.asked(), *self.api.watches.asked()]
+
+    # --- crashes ---------------------------------------------------------------------------------------
+
+    @property
+    def manager(self) -> Key[Any]:
+        """The address of the manager."""
+        return _MANAGERS[self.kind]
+
+    @property
+    def holder(self) -> Key[Any]:
+        """The address of who holds the Secret or ConfigMap ``db``."""
+        if self.store is Store.LOCAL:
+            return LOCAL_OBJECTS
+        return Key(f"objects/{PLURALS[self.kind]}/{NAMESPACE}/db")
+
+    def crashes(self, key: Key[Any]) -> None:
+        """Crash somebody, and let time pass until the next life is up."""
+        self.goes_down(key)
+        self.play.advance(1.0)
+
+    def goes_down(self, key: Key[Any]) -> None:
+        """Crash somebody; the next life begins when time passes."""
+        self.play.system.crash(key.path, pykka.ThreadingFuture())
+        self.play.settle()
+
+    @property
+    def memories(self) -> list[object]:
+        """What outlives crashes of anybody."""
+        return [self._memories, self._local_memory, *self._holders_memories]
+
+    def check(self) -> None:
+        """Fail if an actor crashed by itself."""
+        errors = [ended.error for ended in self.play.endings]
+        assert [error for error in errors if error and "InjectedCrashError" not in error] == []
+
+    # --- the tree --------------------------------------------------------------------------------------
+
+    def _volume(self, name: str) -> dict[str, Any]:
+        if self.kind is ObjectKind.SECRET:
+            return {"name": name, "secret": {"secretName": name}}
+        return {"name": name, "configMap": {"name": name}}
+
+    def _tree(self) -> SupervisorSpec:
+        sources = {name: SilentSource() for name in (FILE, API)}
+        managers = (
+            ChildSpec(key=key, factory=partial(self._make_manager, kind))
+            for kind, key in _MANAGERS.items()
+        )
+        return SupervisorSpec(
+            name="root",
+            children=(
+                ChildSpec(key=POD_MANAGER, factory=lambda: PodManager(sources, self._pod_memory)),
+                DynamicSpec(key=OBJECT_HOLDERS),
+                *managers,
+                ChildSpec(key=LOCAL_OBJECTS, factory=self._make_local_objects),
+            ),
+            backoff=Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0)),
+            intensity=50,
+            period=Seconds(10.0),
+        )
+
+    def _make_manager(self, kind: ObjectKind) -> ObjectManager:
+        pod_manager, local = self.play.port(POD_MANAGER), self.play.port(LOCAL_OBJECTS)
+        holders, me = self.play.port(OBJECT_HOLDERS), self.play.port(_MANAGERS[kind])
+        ports = ObjectManagerPorts(
+            pod_manager=pod_manager, holders=holders, local=local, node=None, me=me
+        )
+        made = Holders(make_spec=self._make_spec, address=self.play.port)
+        return ObjectManager(kind, ports, made, self._memories[kind], Random(1))
+
+    def _make_local_objects(self) -> LocalObjects:
+        managers = {kind: self.play.port(key) for kind, key in _MANAGERS.items()}
+        return LocalObjects(self._rules, managers, self._local_memory, self._tower)
+
+    def _make_spec(self, wanted: ObjectId) -> ChildSpec[Any]:
+        assert wanted.origin is Origin.API
+        match self.store:
+            case Store.CACHE:
+                return self._fetcher(wanted, FetchMode.CACHE)
+            case Store.GET:
+                return self._fetcher(wanted, FetchMode.GET)
+            case Store.WATCH | Store.LOCAL:
+                return self._watcher(wanted)
+
+    def _fetcher(self, wanted: ObjectId, mode: FetchMode) -> ChildSpec[Any]:
+        manager = self.play.port(_MANAGERS[wanted.kind])
+        ports = FetcherPorts(calls=self.api.calls, manager=manager)
+        memory = FetcherMemory(phase=0.5)
+        self._holders_memories.append(memory)
+        make = partial(ObjectFetcher, wanted, mode, ports, memory)
+        return isolated(fetcher_key(wanted), make)
+
+    def _watcher(self, wanted: ObjectId) -> ChildSpec[Any]:
+        key = watcher_key(wanted)
+        manager, me = self.play.port(_MANAGERS[wanted.kind]), self.play.port(key)
+        ports = WatcherPorts(watches=self.api.watches, manager=manager, me=me)
+        rules = WatcherRules(idle_limit=idle_limit_for(Seconds(60.0)))
+        memory = WatcherMemory(wanted)
+        self._holders_memories.append(memory)
+        return isolated(key, partial(ObjectWatcher, ports, rules, memory))
+
+
+def _describe_objects(reply_to: Port[ObjectsDescribed]) -> DescribeObjects:
+    return DescribeObjects(reply_to=reply_to)
+
+
+@contextmanager
+def object_world(store: Store, kind: ObjectKind, path: Path) -> Iterator[ObjectWorld]:
+    """Start a store, with a directory at ``path`` that is empty, and no pods."""
+    path.mkdir()
+    world = ObjectWorld(store, kind, path)
+    world.play.start()
+    world.play.advance(1.0)
+    try:
+        yield world
+        world.check()
+    finally:
+        world.play.stop()

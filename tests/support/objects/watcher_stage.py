@@ -1,0 +1,251 @@
+"""The watcher of one Secret on a stage: an API server in memory, somebody who reads, a manager that listens.
+
+What the fake API server does not do, such as events that are broken, the test tells the watcher itself.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pykka
+
+from actors.objects.watcher import (
+    ObjectWatcher,
+    ObjectWatcherMessage,
+    WatcherMemory,
+    WatcherPorts,
+    WatcherRules,
+    idle_limit_for,
+    watcher_key,
+)
+from kernel import Backoff, Runtime, SupervisorSpec, isolated
+from messages.holders import (
+    HolderBegan,
+    HolderDone,
+    HolderFact,
+    HolderIs,
+    Mark,
+    ReadObject,
+    ReferencesAre,
+)
+from messages.objects import ObjectDescribed, ObjectId, ObjectKind, ObjectRead
+from messages.pods import JsonObject, PodUid
+from messages.units import Seconds
+from messages.watches import ObjectOp, ObjectsAre, TargetListed, WatchEvent
+from stores.objects.places import object_target
+from tests.support.apiserver.fake_api import FakeApi
+from tests.support.canary import hidden, revealed
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import Stage
+
+NAMESPACE, NAME = "shop", "s1"
+
+
+def object_id(kind: ObjectKind = ObjectKind.SECRET, name: str = NAME) -> ObjectId:
+    """Return which object is watched."""
+    return ObjectId(kind=kind, namespace=NAMESPACE, name=name)
+
+
+WANTED = object_id()
+TARGET = object_target(WANTED)
+SOON = Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0))
+RULES = WatcherRules(
+    idle_limit=idle_limit_for(Seconds(1.0)),
+    open_within=Backoff(initial=Seconds(30.0), cap=Seconds(3600.0), jitter=Seconds(0.0)),
+    retry=Backoff(initial=Seconds(0.1), cap=Seconds(5.0), jitter=Seconds(0.0)),
+)
+
+
+def secret(name: str = NAME, *, immutable: bool = False, **data: str) -> JsonObject:
+    """Return a Secret as somebody writes it."""
+    encoded = {
+        key: base64.b64encode(hidden(value).encode()).decode() for key, value in data.items()
+    }
+    metadata = {"namespace": NAMESPACE, "name": name}
+    document = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded}
+    return {**document, "immutable": True} if immutable else document
+
+
+def version(number: int, *, uid: str = "u1", immutable: bool = False, **data: str) -> JsonObject:
+    """Return one version of the Secret as the API server tells it."""
+    document = secret(immutable=immutable, **data)
+    metadata = {**document["metadata"], "uid": uid, "resourceVersion": str(number)}
+    return {**document, "metadata": metadata}
+
+
+def listed(*documents: JsonObject, at: int, mark: int = 1) -> ObjectsAre:
+    """Return a list of the watch: what there was at version ``at``."""
+    return ObjectsAre(target=TARGET, objects=documents, resource_version=str(at), mark=mark)
+
+
+def told(op: ObjectOp, document: JsonObject) -> WatchEvent:
+    """Return an event of the watch."""
+    return WatchEvent(target=TARGET, op=op, object=document)
+
+
+def answered(*documents: JsonObject, at: int, mark: int) -> TargetListed:
+    """Return the answer to the list that was asked for at ``mark``."""
+    return TargetListed(target=TARGET, mark=mark, outcome=listed(*documents, at=at, mark=mark))
+
+
+def references(count: int = 1, *, mark: int = 1, is_followed: bool = False) -> ReferencesAre:
+    """Return what the manager says of those who need the Secret."""
+    return ReferencesAre(references=count, newest=Mark(mark), is_followed=is_followed)
+
+
+def read_of(reader: Probe[ObjectRead], mark: int = 1, within: float = 1.0) -> ReadObject:
+    """Return a read of the Secret."""
+    return ReadObject(
+        object=WANTED,
+        mark=Mark(mark),
+        pod=PodUid(f"pod-{mark}"),
+        reply_to=reader,
+        ref=mark,
+        within=Seconds(within),
+    )
+
+
+class WatcherStage:
+    """The stage: ``reads`` asks, ``read`` asks and returns the answer."""
+
+    def __init__(self, play: Stage, wanted: ObjectId) -> None:
+        self.play = play
+        self.api = FakeApi(as_node="")
+        self.store, self.watches = self.api.store, self.api.watches
+        self.manager: Probe[HolderFact] = Probe()
+        self.reader: Probe[ObjectRead] = Probe()
+        self.memory = WatcherMemory(wanted)
+        self.described: ObjectDescribed | None = None
+        """As the manager was told last, at the last look at ``news``."""
+
+    def make(self) -> ObjectWatcher:
+        """Return the next life of the watcher."""
+        me = self.play.port(KEY)
+        ports = WatcherPorts(watches=self.watches, manager=self.manager, me=me)
+        return ObjectWatcher(ports, RULES, self.memory)
+
+    # --- how stories begin ---------------------------------------------------------------------------
+
+    def synced(self) -> WatcherStage:
+        """Have a Secret, ``a=1``, that is watched and was not read."""
+        self.store.add(secret(a="1"))
+        self.refers()
+        self.asked()
+        self.news()
+        return self
+
+    def by_hand(self) -> WatcherStage:
+        """Have an API server that is silent, apart from one version that the test told: ``a=1``."""
+        self.watches.hold_lists()
+        self.hears(references(), listed(version(10, a="1"), at=10))
+        self.news()
+        return self
+
+    # --- the agent's side ----------------------------------------------------------------------------
+
+    def refers(self, count: int = 1, *, mark: int = 1, is_followed: bool = False) -> None:
+        """Have so many pods reference the Secret, the latest of them since ``mark``."""
+        self.play.tell(KEY, references(count, mark=mark, is_followed=is_followed))
+
+    def reads(self, mark: int = 1, within: float = 1.0) -> None:
+        """Begin to read."""
+        self.play.tell(KEY, read_of(self.reader, mark, within))
+
+    def read(self, mark: int = 1) -> ObjectRead:
+        """Read, and return the answer, which comes without time passing."""
+        self.reads(mark)
+        (answer,) = self.reader.drain()
+        return answer
+
+    def answers(self) -> list[str]:
+        """Return what was answered since the last look."""
+        return [in_words(answer) for answer in self.reader.drain()]
+
+    def hears(self, *messages: ObjectWatcherMessage) -> None:
+        """Have the watcher told all of them before it handles any."""
+        self.play.tell_all(KEY, *messages)
+
+    def crashes(self, seconds: float = 0.2) -> None:
+        """Crash the watcher; it lives again a moment later."""
+        self.play.system.crash(KEY.path, pykka.ThreadingFuture())
+        self.play.advance(seconds)
+
+    # --- what it says and asks -----------------------------------------------------------------------
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody wants the Secret to be watched."""
+        self.play.settle()
+        return self.watches.targets == [TARGET]
+
+    def asked(self) -> list[str]:
+        """Return what the API server was asked since the last look: ``list``, ``watch``."""
+        self.play.settle()
+        return [attempt.split()[0] for attempt in self.watches.asked()]
+
+    def news(self) -> list[str]:
+        """Return what the manager was told since the last look."""
+        self.play.settle()
+        facts = [fact for fact in self.manager.drain() if not isinstance(fact, HolderBegan)]
+        for fact in facts:
+            if isinstance(fact, HolderIs):
+                self.described = fact.described
+        return [news_in_words(fact) for fact in facts]
+
+    def now(self) -> ObjectDescribed:
+        """Return how the Secret is held, as the manager was told last."""
+        self.news()
+        assert self.described is not None
+        return self.described
+
+
+KEY = watcher_key(WANTED)
+WHERE = ("secrets", NAMESPACE, NAME)
+"""For the administrator's hand."""
+
+
+@contextmanager
+def watcher_stage(
+    runtime: Runtime | None = None, wanted: ObjectId = WANTED
+) -> Iterator[WatcherStage]:
+    """Start a watcher that was told nothing."""
+    watcher: WatcherStage
+
+    def make() -> ObjectWatcher:
+        return watcher.make()
+
+    tree = SupervisorSpec(name="root", children=(isolated(KEY, make),), backoff=SOON)
+    play = Stage(tree, runtime)
+    watcher = WatcherStage(play, wanted)
+    play.start()
+    try:
+        yield watcher
+        errors = [ended.error for ended in play.endings]
+        assert [error for error in errors if error and "InjectedCrashError" not in error] == []
+    finally:
+        play.stop()
+
+
+def in_words(answer: ObjectRead) -> str:
+    """Return an answer as ``found a=1``, ``stale a=1 for 3 s``, ``not_found``."""
+    words = [str(answer.verdict)]
+    if answer.value is not None:
+        words += [f"{key}={revealed(text)}" for key, text in sorted(answer.value.data.items())]
+    if answer.age is not None:
+        words.append(f"for {answer.age:.3g} s")
+    return " ".join(words)
+
+
+def news_in_words(fact: HolderIs | HolderDone) -> str:
+    """Return what the manager is told as ``synced``, ``synced: modified a``, ``done``."""
+    match fact:
+        case HolderDone():
+            return "done"
+        case HolderIs(described=described, changed=None):
+            return str(described.state)
+        case HolderIs(described=described, changed=changed, concerns=concerns):
+            first = "" if concerns else " at first"
+            keys = " ".join(["", *changed.keys]) if changed else ""
+            return f"{described.state}: {changed.change if changed else ''}{keys}{first}"

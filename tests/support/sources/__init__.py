@@ -1,0 +1,1 @@
+"""Stages for the sources of pods."""

@@ -1,0 +1,97 @@
+"""The file source on a stage, over a real directory, telling a PodManager that only listens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from files.directory_watch import KeepWatch
+from kernel import ChildSpec, OnExhausted, Runtime, SupervisorSpec
+from manifests.manifest import ManifestRules
+from messages.pods import FILE, Pod
+from messages.sources import ListPods, SourceListed
+from sources.file import (
+    FILE_SOURCE,
+    FileMemory,
+    FileSource,
+    FileSourceMessage,
+    FileSourceRules,
+)
+from tests.support.files.files_stage import SCAN, FilesStage
+from tests.support.files.watchtower import Watchtower
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import Stage, stage
+
+
+def pod_text(name: str = "web", *, image: str = "registry.example/web:1", uid: str = "") -> str:
+    """Return a manifest."""
+    fixed = f", uid: '{uid}'" if uid else ""
+    return (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}{fixed}}}\n"
+        f"spec: {{containers: [{{name: main, image: '{image}'}}]}}\n"
+    )
+
+
+BROKEN = "kind: Pod\nmetadata: ["
+
+
+class FileSourceStage(FilesStage[FileSourceMessage]):
+    """What a user does to the directory, and what comes of it."""
+
+    key = FILE_SOURCE
+
+    def __init__(
+        self, play: Stage, path: Path, told: Probe[SourceListed], tower: Watchtower
+    ) -> None:
+        super().__init__(play, path, tower)
+        self.told = told
+
+    def asks_for_listing(self) -> None:
+        """Ask for the present listing, as PodManager does."""
+        self.tell(ListPods())
+
+    def listed(self) -> list[str] | None:
+        """Return the names of the newest listing since the last call; None if there was none."""
+        pods = self.pods()
+        return None if pods is None else [pod.name.removesuffix("-node1") for pod in pods]
+
+    def listings(self) -> list[list[str]]:
+        """Return the names of every listing since the last call."""
+        return [
+            [pod.name.removesuffix("-node1") for pod in listing.pods]
+            for listing in self.told.drain()
+        ]
+
+    def pods(self) -> tuple[Pod, ...] | None:
+        """Return the pods of the newest listing since the last call; None if there was none."""
+        listings = self.told.drain()
+        return listings[-1].pods if listings else None
+
+
+@contextmanager
+def file_source_stage(
+    path: Path,
+    runtime: Runtime | None = None,
+    *,
+    keep_watch: KeepWatch | None = None,
+    clear_on_missing: bool = False,
+) -> Iterator[FileSourceStage]:
+    """Start the source over ``path``."""
+    rules = FileSourceRules(
+        path=path,
+        check_frequency=SCAN,
+        clear_on_missing=clear_on_missing,
+        manifests=ManifestRules(node_name="node1", source=FILE),
+    )
+    told: Probe[SourceListed] = Probe()
+    tower = Watchtower()
+    memory = FileMemory()
+    child = ChildSpec(
+        key=FILE_SOURCE,
+        factory=lambda: FileSource(rules, told, memory, keep_watch or tower),
+        on_exhausted=OnExhausted.ISOLATE,
+    )
+    spec = SupervisorSpec(name="root", children=(child,))
+    with stage(spec, runtime) as play:
+        yield FileSourceStage(play, path, told, tower)

@@ -1,0 +1,1 @@
+"""Real servers, clients and proxies on loopback."""

@@ -1,0 +1,1 @@
+"""The worlds in which the stories of crashes and of models happen."""

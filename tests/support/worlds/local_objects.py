@@ -1,0 +1,140 @@
+"""The world of the crash matrix in which there is no API server: static pods, and objects from files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import ClassVar
+
+from typing_extensions import override
+
+from actors.objects.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
+from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from agent.object_tree import MANAGERS
+from kernel import ChildSpec, SupervisorSpec, isolated
+from manifests.manifest import ManifestRules
+from messages.holders import LocalHolderFact
+from messages.objects import ObjectKind
+from messages.pods import FILE, JsonObject, PodUid
+from messages.port import Port
+from messages.units import Seconds
+from settings.command_line import parse
+from settings.load import settings_of
+from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from tests.support.crash_matrix import Telling
+from tests.support.files.watchtower import Watchtower
+from tests.support.kernel.clock import EPOCH
+from tests.support.worlds.objects import NODE, ObjectsWorld, Wanted
+
+SCAN = Seconds(5.0)
+MANIFESTS = ManifestRules(node_name=NODE, source=FILE, allow_references=True)
+
+
+class LocalObjectsWorld(ObjectsWorld):
+    """Manifests in one directory, objects in another."""
+
+    in_the_end: ClassVar[float] = 20.0  # longer than any backoff, and several scans
+
+    def __init__(self, telling: Telling) -> None:
+        self._tower = Watchtower()
+        self._pods, self._objects = telling.folder / "pods", telling.folder / "objects"
+        directory = f"--local-objects-dir={self._objects}"
+        super().__init__(telling, settings_of(parse([directory]), (), hostname=NODE))
+        self._pods.mkdir()
+        self._objects.mkdir()
+        self._writings = 0
+        self._wanted: dict[str, JsonObject] = {}
+
+    # What users do.
+
+    def write_pod(self, document: JsonObject) -> None:
+        """Have a pod's manifest be like this."""
+        name, uid = document["metadata"]["name"], document["metadata"]["uid"]
+        self.pods[name], self._wanted[name] = PodUid(uid), document
+        self._write(f"pods/{name}.json", json.dumps(document))
+
+    def remove_pod(self, name: str) -> None:
+        """Have no such manifest."""
+        del self._wanted[name]
+        self._remove(f"pods/{name}.json")
+
+    def write_object(self, document: JsonObject) -> None:
+        """Have an object's file be like this."""
+        self._write(f"objects/{document['metadata']['name']}.json", json.dumps(document))
+
+    def break_object(self, name: str) -> None:
+        """Have an object's file be unusable."""
+        self._write(f"objects/{name}.json", "{")
+
+    def remove_object(self, name: str) -> None:
+        """Have no such object."""
+        self._remove(f"objects/{name}.json")
+
+    def directory_goes(self) -> None:
+        """Have no directory of objects."""
+        self._objects.rename(self._objects.with_name("elsewhere"))
+        self._tower.notice()
+
+    def directory_comes_back(self) -> None:
+        """Have it again, as it was."""
+        self._objects.with_name("elsewhere").rename(self._objects)
+        self._tower.notice()
+
+    def _write(self, path: str, text: str) -> None:
+        # Written at times that are the same in each telling: versions of objects are made of them.
+        file = self._pods.parent / path
+        file.write_text(text)
+        file.chmod(0o600)
+        self._writings += 1
+        moment = EPOCH - 1000.0 + self._writings
+        os.utime(file, (moment, moment))
+        self._tower.notice()
+
+    def _remove(self, path: str) -> None:
+        (self._pods.parent / path).unlink()
+        self._tower.notice()
+
+    # What it is made of.
+
+    @override
+    def _tree(self, telling: Telling) -> SupervisorSpec:
+        pods, files, local = PodMemory(), FileMemory(), LocalMemory()
+
+        def pod_manager() -> PodManager:
+            return PodManager({FILE: self._address(FILE_SOURCE)}, pods)
+
+        def file_source() -> FileSource:
+            rules = FileSourceRules(
+                path=self._pods, check_frequency=SCAN, clear_on_missing=False, manifests=MANIFESTS
+            )
+            return FileSource(rules, self._address(POD_MANAGER), files, self._tower)
+
+        def local_objects() -> LocalObjects:
+            rules = LocalObjectsRules(path=self._objects, check_frequency=SCAN)
+            managers: dict[ObjectKind, Port[LocalHolderFact]] = {
+                kind: self._address(key) for kind, key in MANAGERS.items()
+            }
+            return LocalObjects(rules, managers, local, self._tower)
+
+        return SupervisorSpec(
+            name="actorlet",
+            children=(
+                ChildSpec(key=POD_MANAGER, factory=pod_manager),
+                *self._tree_of_objects.specs(),
+                isolated(LOCAL_OBJECTS, local_objects),
+                isolated(FILE_SOURCE, file_source),
+            ),
+        )
+
+    @override
+    def _api_ports(self) -> None:
+        return None
+
+    # What is compared.
+
+    @override
+    def _references(self) -> Iterator[Wanted]:
+        for name, document in self._wanted.items():
+            for volume in document["spec"]["volumes"]:
+                yield Wanted(name, ObjectKind.SECRET, volume["secret"]["secretName"])

@@ -1,0 +1,250 @@
+"""What is alike in the worlds of the crash matrix in which pods reference Secrets and ConfigMaps.
+
+Composed by ``agent.object_tree`` as the real agent is. Outside of the tree are a follower of all objects,
+and readers who ask again when a crash has lost their question.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
+
+from typing_extensions import override
+
+from actors.objects.manager import OBJECT_HOLDERS
+from agent.object_tree import MANAGERS, ApiPorts, ObjectTree
+from kernel import Key, Port, SupervisorSpec
+from messages.api import CallApi
+from messages.holders import HolderIs, LocalObjectsListed, LocalReferencesAre
+from messages.node import FollowNode
+from messages.objects import (
+    Change,
+    ChangeAction,
+    ChangeDecided,
+    DescribeObjects,
+    FollowObjects,
+    GetObject,
+    ObjectChanged,
+    ObjectDescribed,
+    ObjectFact,
+    ObjectId,
+    ObjectKind,
+    ObjectManagerMessage,
+    ObjectRead,
+    ObjectsDescribed,
+    RegisterPod,
+    UnfollowObjects,
+    UnregisterPod,
+)
+from messages.pod_manager import Subscribe
+from messages.pods import PodUid
+from messages.watches import Unwatch, Watch
+from settings.settings import Settings
+from tests.support.crash_matrix import End, Sights, Telling, World
+from tests.support.kernel.probe import Probe
+
+NODE = "node1"
+GONE = "gone"
+
+
+class Wanted(NamedTuple):
+    """A reference, in the words of a story: UIDs are others in each telling."""
+
+    pod: str
+    kind: ObjectKind
+    name: str
+
+
+class Decided(NamedTuple):
+    """A decision about a change, without what chance and a crash may alter."""
+
+    pod: str
+    action: ChangeAction
+    signal: str
+    object: ObjectId
+    state: str
+
+
+class ObjectsWorld(World):
+    """What the worlds have in common: the managers, who follows them, and who reads."""
+
+    pause: ClassVar[float] = 1.0  # longer than a restart, and what it takes to begin anew
+    taken_at_once: ClassVar[tuple[type, ...]] = (
+        # All of them are on record before anything else is done with them.
+        *(Subscribe, FollowNode, Watch, Unwatch, CallApi),
+        *(RegisterPod, UnregisterPod, FollowObjects, UnfollowObjects),
+        *(HolderIs, LocalObjectsListed, LocalReferencesAre),
+    )
+
+    def __init__(self, telling: Telling, settings: Settings) -> None:
+        self._tree_of_objects = ObjectTree(settings, self._address, self._api_ports)
+        self.pods: dict[str, PodUid] = {}
+        """By the name that the story has for them."""
+        self.follower: Probe[ObjectFact] = Probe()
+        self.broken: list[str] = []
+        """Promises that were not kept."""
+        self._read: Counter[object] = Counter()
+        """The version that each pod read last of each object."""
+        super().__init__(telling, self._tree(telling))
+
+    # What others do.
+
+    def follow(self) -> None:
+        """Have somebody follow all objects."""
+        self._tell_managers(FollowObjects(subscriber=self.follower))
+
+    def unfollow(self) -> None:
+        """Have nobody follow them."""
+        self._tell_managers(UnfollowObjects(subscriber=self.follower))
+
+    def _tell_managers(self, message: ObjectManagerMessage) -> None:
+        for key in MANAGERS.values():
+            self.play.tell(key, message)
+
+    def read(self, wanted: Wanted) -> ObjectRead:
+        """Read for a pod; again, if nobody answers because the question got lost in a crash."""
+        for _ in range(3):
+            answers: Probe[ObjectRead] = Probe()
+            question = GetObject(pod=self.pods[wanted.pod], name=wanted.name, reply_to=answers)
+            self.play.tell(MANAGERS[wanted.kind], question)
+            self.play.advance(2.0)
+            match answers.drain():
+                case []:
+                    continue
+                case [answer]:
+                    self._check_answer(wanted, answer)
+                    return answer
+                case several:
+                    self.broken.append(f"{len(several)} answers to {wanted}")
+                    return several[-1]
+        raise AssertionError(f"{wanted} is not answered")
+
+    def _check_answer(self, wanted: Wanted, answer: ObjectRead) -> None:
+        """Note what of the answer should not be: here, that it was newer before."""
+        if answer.value is None:
+            return
+        version, reader = int(answer.value.resource_version), (answer.pod, wanted)
+        if version < self._read[reader]:
+            self.broken.append(f"{wanted} is answered {version} after {self._read[reader]}")
+        self._read[reader] = version
+
+    # What it is made of.
+
+    @abstractmethod
+    def _tree(self, telling: Telling) -> SupervisorSpec:
+        """Return the tree."""
+
+    @abstractmethod
+    def _api_ports(self) -> ApiPorts | None:
+        """Return whom those who keep objects ask at the API server."""
+
+    def _address(self, key: Key[Any], /) -> Port[Any]:
+        # Whoever is told to start holders starts victims.
+        if key == OBJECT_HOLDERS:
+            return self._cradle(key)
+        return self.play.port(key)
+
+    # What is compared.
+
+    @abstractmethod
+    def _references(self) -> Iterator[Wanted]:
+        """Give every reference of a pod that there is."""
+
+    @override
+    def _end(self) -> End:
+        described = [self._described(kind) for kind in ObjectKind]
+        holders = [n.name for n in self.play.describe().values() if n.parent == OBJECT_HOLDERS.path]
+        # The first wakes what is idle.
+        answers = {
+            wanted: (self.read(wanted), self.read(wanted))[1] for wanted in self._references()
+        }
+        facts = self.follower.drain()
+        changes = [fact for fact in facts if isinstance(fact, ObjectChanged)]
+        assert not self.broken, self.broken
+        assert not _reversals(changes), _reversals(changes)
+        decisions = Counter(_decided(fact) for fact in facts if isinstance(fact, ChangeDecided))
+        sights: Sights = {
+            "accidents": self.accidents,
+            "what followers know": {each.object: _state(each) for each in changes},
+            "decisions": {each for each in decisions if not self._may_be_skipped(each.state)},
+            "decisions told more than twice": [
+                each for each, times in decisions.items() if times > 2
+            ],
+            "pods": [each.pods for each in described],
+            "objects": [set(map(_meaning, each.objects)) for each in described],
+            "reads": {wanted: _answered(answer) for wanted, answer in answers.items()},
+            "holders": sorted(holders),
+            "left in the managers": [
+                (memory.outbox, memory.holdings.stopped, memory.holdings.stopped_before)
+                for memory in self._tree_of_objects._memory.managers.values()
+            ],
+        }
+        return End(sights | self._sights(), _deletions(changes))
+
+    def _may_be_skipped(self, _state: str) -> bool:
+        """Return whether a version was there for so short a time that a crash may hide it."""
+        return False
+
+    def _sights(self) -> Sights:
+        """Return what there is to see in this world alone."""
+        return {}
+
+    def _described(self, kind: ObjectKind) -> ObjectsDescribed:
+        return self.play.ask(MANAGERS[kind], _describe)
+
+
+def _describe(reply_to: Port[ObjectsDescribed]) -> DescribeObjects:
+    return DescribeObjects(reply_to=reply_to)
+
+
+def _meaning(described: ObjectDescribed) -> tuple[object, ...]:
+    """Return how an object is held, without times, and what it is called by those who see times."""
+    return (
+        described.object,
+        described.state,
+        described.references,
+        described.resource_version,
+        described.is_known,
+        described.current_until is None,
+        described.error,
+    )
+
+
+def _answered(answer: ObjectRead) -> tuple[object, ...]:
+    value = answer.value
+    seen = (value.resource_version, value.data) if value else None
+    return answer.verdict, seen, answer.age is None, answer.reason
+
+
+def _state(changed: ObjectChanged) -> str:
+    return GONE if changed.change is Change.DELETED else changed.resource_version
+
+
+def _reversals(changes: list[ObjectChanged]) -> list[str]:
+    newest: Counter[object] = Counter()
+    reversals = []
+    for each in changes:
+        version = int(each.resource_version)
+        if version < newest[each.object]:
+            reversals.append(f"{each.object.display_name}: {version} after {newest[each.object]}")
+        newest[each.object] = version
+    return reversals
+
+
+def _decided(fact: ChangeDecided) -> Decided:
+    return Decided(
+        fact.pod_name, fact.action, fact.signal, fact.changed.object, _state(fact.changed)
+    )
+
+
+def _deletions(changes: list[ObjectChanged]) -> Counter[str]:
+    """Return how often followers were told that an object went, repeats left out."""
+    known: dict[object, str] = {}
+    deletions: Counter[str] = Counter()
+    for each in changes:
+        if _state(each) == GONE and known.get(each.object) != GONE:
+            deletions[f"{each.object.display_name} was told as deleted"] += 1
+        known[each.object] = _state(each)
+    return deletions

@@ -1,0 +1,223 @@
+"""Credentials whose reading takes long, or for ever: a command that hangs, a file system that is gone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path, PosixPath
+
+import pytest
+from typing_extensions import override
+
+from kube.access import Access, CredentialsError
+from kube.rereading import Found, Note, RereadCredentials
+from messages.units import Seconds, Timestamp
+from tests.support.kernel.clock import ManualClock
+from tests.support.kernel.probe import PATIENCE, Probe
+
+LIFE = 300.0
+"""Seconds that a token is good for; a new one is asked for 60 before that."""
+
+
+class Clock(ManualClock):
+    """Lets somebody else do something while a caller looks at it."""
+
+    meanwhile: Callable[[], object] = staticmethod(lambda: None)
+
+    @override
+    def monotonic(self) -> Seconds:
+        meanwhile, self.meanwhile = self.meanwhile, Clock.meanwhile
+        meanwhile()
+        return super().monotonic()
+
+
+class Desk:
+    """Where tokens are got: at once, unless it is closed. Nobody waits for it who need not."""
+
+    def __init__(self, file: Path | None = None, patience: float = 3600.0) -> None:
+        self.clock = Clock()
+        self.file = file
+        self.asked = 0
+        self.fails = False
+        self.is_asked = threading.Event()
+        self._is_open = threading.Event()
+        self._is_open.set()
+        self.credentials = RereadCredentials(
+            self._read, self.clock, grace=Seconds(0.0), patience=Seconds(patience)
+        )
+
+    def _read(self, note: Note) -> Found:
+        self.asked += 1
+        number = self.asked
+        if self.file is not None:
+            note(self.file)
+        self.is_asked.set()
+        self._is_open.wait()
+        if self.fails:
+            raise CredentialsError("is closed for good")
+        now = self.clock.wall()
+        return Found(
+            access=Access(server="https://api", user="n1", authorization=f"Bearer {number}"),
+            refresh_at=Timestamp(now + LIFE - 60),
+            expires=Timestamp(now + LIFE),
+        )
+
+    def token(self) -> str:
+        """Return the token that a caller gets."""
+        return self.credentials.access().authorization.removeprefix("Bearer ")
+
+    def token_at_once(self) -> str:
+        """Return the token that a caller gets who cannot wait."""
+        told: Probe[str] = Probe()
+        threading.Thread(target=lambda: told.tell(self.token())).start()
+        return told.next()
+
+    def later(self, seconds: float) -> None:
+        """Let time pass."""
+        self.clock.move(Seconds(self.clock.monotonic() + seconds))
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Keep everybody waiting who asks meanwhile."""
+        self.is_asked.clear()
+        self._is_open.clear()
+        try:
+            yield
+        finally:
+            self._is_open.set()
+
+    def settles(self) -> None:
+        """Wait until nobody is asking any more."""
+        for helper in helpers():
+            helper.join(PATIENCE)
+
+
+def helpers() -> list[threading.Thread]:
+    """Return the threads that look for credentials."""
+    return [thread for thread in threading.enumerate() if thread.name == "credentials"]
+
+
+@pytest.fixture
+def desk() -> Desk:
+    desk = Desk()
+    assert desk.token() == "1"
+    return desk
+
+
+def test_a_command_that_hangs_keeps_nobody_from_a_token_that_is_still_good(desk: Desk) -> None:
+    desk.later(240.0)
+    with desk.closed():
+        # Neither who finds that it is time for another one, nor who comes meanwhile.
+        assert desk.token_at_once() == "1"
+        assert desk.is_asked.wait(PATIENCE)
+        desk.later(10.0)
+        assert desk.token_at_once() == "1"
+        desk.later(49.0)
+        assert desk.token_at_once() == "1"
+        assert desk.asked == 2
+    desk.settles()
+    assert desk.token_at_once() == "2"
+
+
+def test_when_its_token_has_ended_everybody_waits_for_the_one_that_hangs(desk: Desk) -> None:
+    desk.later(LIFE)
+    with ThreadPoolExecutor(3) as threads:
+        with desk.closed():
+            waiting = [threads.submit(desk.token) for _ in range(3)]
+            assert desk.is_asked.wait(PATIENCE)
+            assert not any(map(Future.done, waiting))
+        assert {each.result(PATIENCE) for each in waiting} == {"2"}
+    assert desk.asked == 2
+
+
+def test_a_command_that_hung_in_vain_is_left_alone_for_a_while_after_that(desk: Desk) -> None:
+    desk.fails = True
+    desk.later(240.0)
+    with desk.closed():
+        assert desk.token_at_once() == "1"
+        desk.later(30.0)
+    desk.settles()
+    desk.later(4.0)
+    assert desk.token_at_once() == "1"
+    desk.settles()
+    assert desk.asked == 2
+    desk.later(1.0)
+    assert desk.token_at_once() == "1"
+    desk.settles()
+    assert desk.asked == 3
+
+
+def test_who_has_no_token_is_not_kept_waiting_for_ever() -> None:
+    desk = Desk(patience=0.01)
+    with desk.closed():
+        with pytest.raises(CredentialsError, match=r"^credentials are being read since 0.01 s$"):
+            desk.token()
+        with pytest.raises(CredentialsError):
+            desk.token()
+        assert desk.asked == 1
+    desk.settles()
+    assert desk.token() == "1"
+
+
+class Gone(PosixPath):
+    """A file on a file system that no longer answers: even looking at it takes as long as that."""
+
+    answers: threading.Event
+
+    @override
+    def __fspath__(self) -> str:
+        self.answers.wait()
+        return super().__fspath__()
+
+
+@pytest.fixture
+def gone(tmp_path: Path) -> Gone:
+    (tmp_path / "token").write_text("a")
+    file = Gone(tmp_path / "token")
+    file.answers = threading.Event()
+    file.answers.set()
+    return file
+
+
+def test_a_file_system_that_hangs_takes_no_token_away_and_one_thread_only(gone: Gone) -> None:
+    desk = Desk(gone)
+    assert desk.token() == "1"
+    gone.answers.clear()
+    for _ in range(5):
+        desk.later(1.0)
+        assert desk.token_at_once() == "1"
+    assert len(helpers()) == 1
+    gone.answers.set()
+    desk.settles()
+    assert desk.asked == 1
+
+
+def test_who_was_refused_gets_another_token_although_somebody_was_just_looking(gone: Gone) -> None:
+    desk = Desk(gone)
+    refused = desk.credentials.access()
+    gone.answers.clear()
+    desk.later(10.0)
+    assert desk.credentials.access() is refused
+    gone.answers.set()
+    assert desk.credentials.reload(refused).authorization == "Bearer 2"
+    assert desk.asked == 2
+
+
+def test_who_was_overtaken_by_another_caller_takes_what_that_one_got(desk: Desk) -> None:
+    desk.later(LIFE)
+    desk.clock.meanwhile = desk.token
+    assert desk.token() == "2"
+    assert desk.asked == 2
+
+
+def test_where_no_thread_can_be_had_it_is_read_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    desk = Desk()
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert desk.token() == "1"
+    desk.later(LIFE)
+    assert desk.token() == "2"

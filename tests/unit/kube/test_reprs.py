@@ -1,0 +1,81 @@
+"""Nothing that a log line or a traceback prints of this package's values has a secret in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyreqwest.client import SyncClientBuilder
+
+from kube.access import Access
+from kube.calls import CallDone, CallMemory
+from kube.exec_plugin import Issued
+from kube.kubeconfig import choose
+from kube.rereading import Found, _Reading
+from kube.sending import Sent, _Connected
+from kube.streams.lines import Event, Page
+from messages.api import ApiAnswered, ApiRequest, CallApi, Verb
+from messages.units import Seconds
+from messages.watches import ObjectOp, ObjectsAre, WatchEvent, WatchTarget
+from tests.support.kernel.probe import Probe
+from tests.support.kube.kubeconfigs import CANARY, Kubeconfig
+
+ACCESS = Access(
+    server="https://host:6443",
+    user="n1",
+    authorization=f"Bearer {CANARY}",
+    ca=CANARY.encode(),
+    identity=CANARY.encode(),
+    proxy=f"http://me:{CANARY}@proxy:1",
+)
+FOUND = Found(access=ACCESS)
+SECRET = {"kind": "Secret", "data": {"password": CANARY}}
+REQUEST = ApiRequest(verb=Verb.CREATE, path="/api/v1/namespaces/default/secrets", body=SECRET)
+SENT = Sent(outcome=SECRET, server="https://host:6443", user="n1", codes=("200",))
+SECRETS = WatchTarget(path="/api/v1/namespaces/default/secrets")
+CALLER: Probe[ApiAnswered] = Probe()
+CALL = CallApi(request=REQUEST, reply_to=CALLER)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ACCESS,
+        FOUND,
+        _Reading(files={}, read_at=Seconds(0.0), found=FOUND),
+        Issued(token=CANARY, certificate=CANARY, key=CANARY),
+        _Connected(connection=ACCESS.connection, client=SyncClientBuilder().build()),
+        SENT,
+        CallDone(number=1, request=REQUEST, sent=SENT),
+        CALL,
+        CallMemory(unanswered={1: CALL}),
+        ApiAnswered(request=REQUEST, ref=1, outcome=SECRET),
+        ObjectsAre(target=SECRETS, objects=(SECRET,), resource_version="1"),
+        WatchEvent(target=SECRETS, op=ObjectOp.ADDED, object=SECRET),
+        Event(type="ADDED", object=SECRET, version="1"),
+        Page(objects=(SECRET,), version="1", next=""),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_value_that_holds_a_secret_shows_none(value: object) -> None:
+    assert CANARY not in repr(value)
+    assert repr(value).startswith(type(value).__name__)
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        {"token": CANARY},
+        {"username": "me", "password": CANARY},
+        {"exec": {"command": "login", "env": [{"name": "A", "value": CANARY}], "args": [CANARY]}},
+    ],
+    ids=lambda user: next(iter(user)),
+)
+def test_what_is_chosen_of_a_kubeconfig_shows_no_entry(
+    tmp_path: Path, user: dict[str, object]
+) -> None:
+    kubeconfig = Kubeconfig(tmp_path)
+    server = {"server": "https://host:6443", "proxy-url": f"http://me:{CANARY}@proxy:1"}
+    kubeconfig.is_for(cluster=server, user=user)
+    chosen = choose(kubeconfig.path.read_bytes(), None)
+    assert repr(chosen) == "Chosen(context='it', user_name='n1')"

@@ -1,0 +1,99 @@
+"""Who was first, across the life of the index that asks."""
+
+from __future__ import annotations
+
+from messages.pods import API, FILE, HTTP, FullName
+from stores.pods.claims import Claims
+from stores.pods.index import PodIndex
+from tests.support.builders import make_mirror, make_pod
+
+FROM_FILE = make_pod(uid="u1", source=FILE)
+FROM_HTTP = make_pod(uid="u2", source=HTTP)
+FROM_API = make_pod(uid="u3", source=API)
+WEB_NAME = FullName("web_default")
+
+
+def test_the_holder_of_a_name_outlives_the_index() -> None:
+    claims = Claims()
+    PodIndex(claims).set_all([FROM_FILE, FROM_HTTP])
+
+    # The next index hears of them in the other order.
+    index = PodIndex(claims)
+    index.add(FROM_HTTP)
+    assert index.add(FROM_FILE) == ((FROM_FILE,), (FROM_HTTP,))
+    assert index.get_by_full_name(WEB_NAME) is FROM_FILE
+
+
+def test_a_pod_waits_for_the_source_that_holds_its_name() -> None:
+    claims = Claims()
+    PodIndex(claims).set_all([FROM_FILE, FROM_HTTP, FROM_API])
+    standing = claims.standing()
+    assert standing.awaited(FROM_HTTP, {HTTP}) == FILE
+    assert standing.awaited(FROM_HTTP, {HTTP, FILE}) is None
+    assert standing.awaited(FROM_FILE, set()) is None
+
+
+def test_a_pod_waits_for_the_source_that_holds_its_uid() -> None:
+    claims = Claims()
+    PodIndex(claims).set_all([make_pod("web", uid="u"), make_pod("shop", uid="u", source=HTTP)])
+    assert claims.standing().awaited(make_pod("shop", uid="u", source=HTTP), {HTTP}) == FILE
+
+
+def test_a_pod_that_nobody_claimed_before_waits_for_the_holder_too() -> None:
+    claims = Claims()
+    PodIndex(claims).add(FROM_FILE)
+    assert claims.standing().awaited(FROM_API, {API}) == FILE
+
+
+def test_nobody_waits_for_a_name_of_which_only_a_mirror_is_known() -> None:
+    claims = Claims()
+    PodIndex(claims).add(make_mirror(FROM_FILE))
+    assert claims.standing().awaited(FROM_HTTP, {HTTP}) is None
+
+
+def test_a_mirror_does_not_wait_for_its_pod() -> None:
+    claims = Claims()
+    PodIndex(claims).add(FROM_FILE)
+    assert claims.standing().awaited(make_mirror(FROM_FILE), {API}) is None
+
+
+def test_what_went_while_nobody_looked_holds_nothing() -> None:
+    claims = Claims()
+    PodIndex(claims).set_all([FROM_FILE, FROM_HTTP, FROM_API])
+    claims.retain(FILE, set())
+
+    # The next oldest source is awaited in its place.
+    assert claims.standing().awaited(FROM_API, {API, FILE}) == HTTP
+
+
+def test_retaining_touches_the_claims_of_one_source_only() -> None:
+    claims = Claims()
+    age = claims.stake(FROM_HTTP)
+    claims.stake(FROM_FILE)
+    claims.retain(FILE, {FROM_FILE.uid})
+    assert claims.stake(FROM_HTTP) == age
+
+
+def test_a_released_claim_is_made_anew_as_the_youngest() -> None:
+    claims = Claims()
+    first = claims.stake(FROM_FILE)
+    second = claims.stake(FROM_HTTP)
+    claims.release(FILE, FROM_FILE.uid)
+    assert first < second < claims.stake(FROM_FILE)
+
+
+def test_release_of_an_unknown_claim_changes_nothing() -> None:
+    claims = Claims()
+    age = claims.stake(FROM_FILE)
+    claims.release(HTTP, FROM_FILE.uid)
+    claims.release(HTTP, FROM_HTTP.uid)
+    assert claims.stake(FROM_FILE) == age
+
+
+def test_a_second_source_of_a_pod_inherits_since_when_it_is_there() -> None:
+    claims = Claims()
+    first = claims.stake(make_pod(uid="u", source=FILE))
+    second = claims.stake(make_pod(uid="u", source=HTTP))
+    claims.release(FILE, make_pod(uid="u").uid)
+    assert claims.stake(make_pod(uid="u", source=HTTP)) == second
+    assert second.since == first.since

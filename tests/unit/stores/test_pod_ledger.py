@@ -1,0 +1,247 @@
+"""Which pods are served: one source after the other, and again after a crash."""
+
+from __future__ import annotations
+
+from messages.pods import API, FILE, HTTP, Pod, SourceName
+from messages.units import Timestamp
+from stores.pods.ledger import LedgerMemory, PodLedger, Taken
+from tests.support.builders import make_mirror, make_pod
+
+NOON = Timestamp(1_900_000_000.0)
+
+
+class Books:
+    """A ledger and the memory that outlives it."""
+
+    def __init__(self) -> None:
+        self.memory = LedgerMemory()
+        self.ledger = PodLedger(self.memory)
+
+    def crash(self) -> None:
+        self.ledger = PodLedger(self.memory)
+
+    def take(self, source: SourceName, *pods: Pod) -> list[str]:
+        """Take a listing and return what it changed about the served pods."""
+        return spoken(self.ledger.take(source, pods, NOON))
+
+    def served(self, source: SourceName) -> list[str]:
+        return [pod.name for pod in self.ledger.served(source)]
+
+
+def spoken(taken: Taken) -> list[str]:
+    return [f"{change.op} {change.pod.uid} {change.pod.source}" for change in taken.served]
+
+
+def pod(name: str, uid: str, **fields: str) -> Pod:
+    return make_pod(name, uid=uid, image=fields.get("image", "web:1"))
+
+
+def test_a_pod_is_served_by_the_node_s_own_annotations() -> None:
+    books = Books()
+    assert books.take(FILE, pod("web", "u1")) == ["ADD u1 file"]
+    assert books.ledger.listed == {FILE}
+    assert books.ledger.waiting(FILE) == {}
+
+
+def test_the_first_listing_of_a_source_is_marked() -> None:
+    ledger = PodLedger(LedgerMemory())
+    assert ledger.take(FILE, (), NOON).first
+    assert not ledger.take(FILE, (), NOON).first
+
+
+def test_a_pod_whose_name_is_taken_waits_and_follows() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    assert books.take(HTTP, pod("web", "u2")) == []
+    assert books.ledger.waiting(HTTP) == {
+        "u2": "default/web of source file was there first",
+    }
+    assert books.take(FILE) == ["REMOVE u1 file", "ADD u2 http"]
+    assert books.ledger.waiting(HTTP) == {}
+
+
+def test_a_pod_that_another_source_tells_too_changes_its_keeper_without_going() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    assert books.take(HTTP, pod("web", "u1")) == []
+    assert books.take(FILE) == ["UPDATE u1 http"]
+
+
+def test_a_change_of_a_version_that_waits_is_nobody_s_business() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("web", "u1"))
+    assert books.take(HTTP, pod("web", "u1", image="web:2")) == []
+    assert books.take(HTTP) == []
+
+
+def test_a_change_of_a_pod_that_waits_is_nobody_s_business() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("web", "u2"))
+    assert books.take(HTTP, pod("web", "u2", image="web:2")) == []
+
+
+def test_a_pod_that_takes_another_name_is_updated_and_reveals_who_waited() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("web", "u2"))
+    assert books.take(FILE, pod("shop", "u1")) == ["ADD u2 http", "UPDATE u1 file"]
+
+
+def test_a_pod_that_takes_a_name_that_is_held_goes_and_waits() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("shop", "u2"))
+    assert books.take(HTTP, pod("web", "u2")) == ["REMOVE u2 http"]
+
+
+def test_a_pod_that_moves_to_a_held_name_and_back_again_is_removed_and_added() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("shop", "u2"))
+    books.take(HTTP, pod("web", "u2"))
+    assert books.take(HTTP, pod("shop", "u2")) == ["ADD u2 http"]
+
+
+def test_a_refreshed_version_is_served_though_no_change_tells_of_it() -> None:
+    books = Books()
+    books.take(API, make_pod(resource_version="1"))
+    assert books.take(API, make_pod(resource_version="2")) == []
+    (served,) = books.ledger.served(API)
+    assert served.document["metadata"]["resourceVersion"] == "2"
+    assert books.ledger.index.get_by_uid(served.uid) is served
+
+
+def test_a_refreshed_version_that_waits_is_not_served() -> None:
+    books = Books()
+    books.take(FILE, make_pod(image="web:1"))
+    books.take(API, make_pod(resource_version="1"))
+    books.take(API, make_pod(resource_version="2"))
+    assert books.served(FILE) == ["web"]
+    assert books.served(API) == []
+
+
+def test_a_mirror_and_its_pod_are_served_side_by_side() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    assert books.take(API, make_mirror(pod("web", "u1"))) == ["ADD mirror-of-u1 api"]
+
+
+def test_of_two_pods_in_one_listing_with_one_name_the_second_says_why_it_waits() -> None:
+    books = Books()
+    books.take(HTTP, pod("web", "u1"), pod("web", "u2"))
+    assert books.ledger.waiting(HTTP) == {
+        "u2": "an earlier pod of the same listing has its namespace and name",
+    }
+
+
+def test_of_two_pods_in_one_listing_with_one_uid_nothing_bad_is_said() -> None:
+    # By the UID alone nobody could tell which of both is meant, and one is served.
+    books = Books()
+    books.take(HTTP, pod("web", "u1"), pod("shop", "u1"))
+    assert books.served(HTTP) == ["web"]
+    assert books.ledger.waiting(HTTP) == {}
+
+
+def test_after_a_crash_a_name_waits_for_its_former_holder() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("web", "u2"))
+    books.crash()
+    assert books.take(HTTP, pod("web", "u2")) == []
+    assert books.ledger.waiting(HTTP) == {
+        "u2": "its name was held by source file, which has not listed yet",
+    }
+    assert books.ledger.waiting(API) == {}
+    assert books.take(FILE, pod("web", "u1")) == []
+    assert books.served(FILE) == ["web"]
+    assert books.served(HTTP) == []
+
+
+def test_after_a_crash_a_name_is_free_once_its_former_holder_lists_without_it() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("web", "u2"))
+    books.crash()
+    books.take(HTTP, pod("web", "u2"))
+    assert books.take(FILE) == ["REMOVE u1 file", "ADD u2 http"]
+
+
+def test_a_pod_that_goes_while_it_is_held_back_is_not_waited_for() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("web", "u2"))
+    books.crash()
+    books.take(HTTP, pod("web", "u2"))
+    books.take(HTTP)
+    assert books.ledger.waiting(HTTP) == {}
+    assert books.take(FILE) == ["REMOVE u1 file"]
+
+
+def test_a_name_that_is_freed_waits_for_a_source_next_in_line() -> None:
+    # Its claim is older than that of the API's pod, but it is down.
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("web", "u2"))
+    books.take(API, pod("web", "u3"))
+    books.crash()
+    books.take(API, pod("web", "u3"))
+    books.take(FILE, pod("web", "u1"))
+    assert books.take(FILE) == ["REMOVE u1 file"]
+    assert books.take(HTTP, pod("web", "u2")) == ["ADD u2 http"]
+
+
+def test_a_name_that_is_left_by_an_edit_waits_for_a_source_next_in_line() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("web", "u2"))
+    books.take(API, pod("web", "u3"))
+    books.crash()
+    books.take(API, pod("web", "u3"))
+    # The first listing after the crash has the pod under another name already.
+    assert books.take(FILE, pod("shop", "u1")) == ["UPDATE u1 file"]
+    assert books.take(HTTP, pod("web", "u2")) == ["ADD u2 http"]
+
+
+def test_who_told_a_uid_first_keeps_it_over_a_crash() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("web", "u1"))
+    books.crash()
+    assert books.take(HTTP, pod("web", "u1")) == []
+    assert books.take(FILE, pod("web", "u1")) == []
+    assert books.served(FILE) == ["web"]
+
+
+def test_a_pod_that_a_silent_source_may_tell_still_is_served_as_it_was() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("web", "u1"))
+    books.crash()
+    assert books.take(FILE) == []
+    assert books.served(FILE) == ["web"]
+    assert books.take(HTTP, pod("web", "u1")) == ["UPDATE u1 http"]
+    assert books.served(FILE) == []
+
+
+def test_a_name_is_not_given_away_while_its_pod_may_be_told_still() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.take(HTTP, pod("web", "u1"))
+    books.crash()
+    # The manifest was edited, and its UID is a digest of it.
+    assert books.take(FILE, pod("web", "u2")) == []
+    assert books.ledger.waiting(FILE) == {
+        "u2": "its name was held by source http, which has not listed yet"
+    }
+    assert books.take(HTTP) == ["REMOVE u1 file", "ADD u2 file"]
+
+
+def test_the_time_of_first_sight_outlives_the_ledger() -> None:
+    books = Books()
+    books.take(FILE, pod("web", "u1"))
+    books.crash()
+    books.ledger.take(FILE, (pod("web", "u1"),), Timestamp(NOON + 60))
+    (served,) = books.ledger.served(FILE)
+    assert served.annotations["kubernetes.io/config.seen"] == "2030-03-17T17:46:40.000000000Z"
