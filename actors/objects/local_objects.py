@@ -2,7 +2,8 @@
 
 What static pods reference is answered from here, and never from the API server, so that they have it
 without any control plane, and before there is one. Files are looked at and judged as manifests of pods
-are (``files.watched_files``); what is held of them, and what is told of that, is decided in ``local_holdings``.
+are (``files.watched_files``); what is held of them, and what is told of that, is decided in
+``local_holdings``.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from tests.support.wire.client import PATIENCE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
 
-KUBEADM = ROOT / "tests" / "support" / "configurations" / "kubeadm.yaml"
+KUBEADM = ROOT / "tests" / "fixtures" / "configurations" / "kubeadm.yaml"
 
 
 @pytest.fixture(scope="module")
