@@ -15,7 +15,7 @@ from pyreqwest.exceptions import (
 from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
-from kube.cancelling import heed_cancelling
+from kernel.cancelling import raise_if_cancelled
 from kube.errors import ApiError, error_of_transport
 from kube.streams.gate import LostError, Permit
 from kube.streams.lanes import Lane
@@ -68,7 +68,7 @@ class Exchange:
             chunk = await self._response.body_reader.read_chunk()
         except PyreqwestError as broken:
             raise _error_of(broken, self._lane, self._permit) from None
-        heed_cancelling()
+        raise_if_cancelled()
         return None if chunk is None else bytes(chunk)
 
     async def close(self) -> None:
@@ -77,7 +77,7 @@ class Exchange:
             self._is_counted = False
             self._lane.streams -= 1
         await self._request.__aexit__(None, None, None)
-        heed_cancelling()
+        raise_if_cancelled()
 
 
 async def open_exchange(

@@ -30,7 +30,7 @@ from pyreqwest.http import Url
 from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
-from kube.cancelling import heed_cancelling
+from kernel.cancelling import raise_if_cancelled
 from manifests.findings import cut, one_line
 from manifests.reading.document import MAX_BYTES
 from messages.sources import RejectReason
@@ -114,11 +114,11 @@ class HttpFetcher:
                 self._client(url) as client,
                 self._request(client, url, asked, ours=ours) as response,
             ):
-                heed_cancelling()  # with the first one forgotten, nothing would end the others in time
+                raise_if_cancelled()  # with the first one forgotten, nothing would end the others in time
                 if response.status not in _REDIRECTS:
                     return await _answer(response, url, asked)
                 target = _target(url, response)
-            heed_cancelling()
+            raise_if_cancelled()
             # Once away it stays away: who was led elsewhere may be led back on purpose.
             ours = ours and _is_same_server(first, target)
             url = _with_user(target, url) if ours else target
@@ -175,7 +175,7 @@ async def _answer(response: Response, url: Url, asked: Validators | None) -> Bod
         raise FetchError(f"answered with status {response.status}")
     data = bytearray()
     while (chunk := await response.body_reader.read_chunk()) is not None:
-        heed_cancelling()
+        raise_if_cancelled()
         data += chunk
         if len(data) >= MAX_BYTES:
             raise FetchError("the body is 10 MiB or more", RejectReason.TOO_LARGE)
