@@ -8,9 +8,7 @@ The fields come from ``pod_schema.json``, which is made from the kubernetes clie
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
-from datetime import datetime
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path as FilePath
@@ -18,13 +16,12 @@ from typing import Any, TypeAlias
 
 from manifests.findings import KEPT, QUOTED_LEN, Findings, Path
 from manifests.quantity import is_quantity
+from manifests.times import is_rfc3339
 
 _SCHEMA_FILE = FilePath(__file__).with_name("pod_schema.json")
 
 Conform: TypeAlias = Callable[[Any, Path, Findings], Any]
 """Returns a copy of a value as its type wants it; tells what does not fit."""
-
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 _ZERO: dict[str, Any] = {
     "str": "",
@@ -178,17 +175,9 @@ def _number_or_name(value: Any, path: Path, findings: Findings) -> Any:
 def _time(value: Any, path: Path, findings: Findings) -> Any:
     if not isinstance(value, str):
         return _mismatch("a time", value, path, findings)
-    if not (_TIME.fullmatch(value) and _is_time(value)):
+    if not is_rfc3339(value):
         findings.problem(path, "must be a time such as 2006-01-02T15:04:05Z")
     return value
-
-
-def _is_time(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _anything(value: Any, path: Path, findings: Findings) -> Any:  # noqa: ARG001 - one of a kind

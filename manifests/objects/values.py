@@ -25,7 +25,6 @@ MAX_BYTES = 1024 * 1024
 _KEY = re.compile(r"[-._A-Za-z0-9]{1,253}")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 _SHOWN_LEN = 64
-_MAX_VERSION = 2**64 - 1
 
 
 class UnusableObjectError(Exception):
@@ -92,19 +91,6 @@ def fingerprint(value: ObjectValue) -> int:
     It says nothing of them, and is another one in each process.
     """
     return hash(frozenset(value.data.items()))
-
-
-def is_older(version: str, than: str) -> bool:
-    """Return whether ``version`` is older; what is no ``resourceVersion`` counts as 0 (rule T7)."""
-    return _number(version) < _number(than)
-
-
-def _number(version: str) -> int:
-    # As many digits as 64 bits need: more would cost time, and mean nothing.
-    if not (version.isascii() and version.isdigit() and len(version) <= len(str(_MAX_VERSION))):
-        return 0
-    number = int(version)
-    return number if number <= _MAX_VERSION else 0
 
 
 def _value(document: JsonObject, wanted: ObjectId) -> ObjectValue:

@@ -16,7 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from manifests.objects.values import UnusableObjectError, is_older, object_value
+from manifests.objects.values import UnusableObjectError, object_value
+from manifests.versions import is_older
 from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
 from messages.holders import NO_MARK, Mark, ReadObject
 from messages.objects import (

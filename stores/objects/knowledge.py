@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from manifests.objects.values import UnusableObjectError, is_older, object_value
+from manifests.objects.values import UnusableObjectError, object_value
+from manifests.versions import is_older
 from messages.holders import Mark
 from messages.objects import ObjectChanged, ObjectId, ObjectValue
 from messages.pods import JsonObject

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from manifests.objects.values import is_older
+from manifests.versions import is_older
 from messages.api import ApiFailure
 from messages.holders import NO_MARK, HolderDone, HolderIs, Mark, ReadObject, ReferencesAre
 from messages.objects import ObjectState

@@ -12,17 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from enum import StrEnum
 from operator import is_
 from typing import NamedTuple, TypeAlias
 
+from manifests.times import rfc3339_nano
 from messages.changes import Op, PodChange
 from messages.pods import CONFIG_SEEN, CONFIG_SOURCE, Pod, PodUid, SourceName
 from messages.units import Timestamp
 from stores.pods.comparison import difference
-
-_NANO = 1_000_000_000
 
 SeenAt: TypeAlias = Callable[[PodUid], Timestamp]
 """When this source first told of a UID: ``FirstSeen.seen_at`` with the source and the time filled in."""
@@ -156,13 +154,5 @@ def _step(before: Kept | None, told: Pod, stamped: Pod) -> tuple[Op | None, Kept
 def _stamped(pod: Pod, source: SourceName, seen: Timestamp) -> Pod:
     """Return ``pod`` with this node's annotations in place of its own (rules C7 and C8)."""
     metadata = pod.document.get("metadata") or {}
-    annotations = {**pod.annotations, CONFIG_SOURCE: source, CONFIG_SEEN: _rfc3339(seen)}
+    annotations = {**pod.annotations, CONFIG_SOURCE: source, CONFIG_SEEN: rfc3339_nano(seen)}
     return Pod.of({**pod.document, "metadata": {**metadata, "annotations": annotations}})
-
-
-def _rfc3339(moment: Timestamp) -> str:
-    # The fraction by itself: a float has too few digits for a date's worth of nanoseconds.
-    whole, fraction = divmod(moment, 1)
-    seconds, nanoseconds = divmod(int(whole) * _NANO + round(fraction * _NANO), _NANO)
-    # isoformat, since strftime costs as much as the rest of a merge step.
-    return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:-6]}.{nanoseconds:09d}Z"

@@ -19,7 +19,6 @@ from manifests.objects.values import (
     MAX_BYTES,
     UnusableObjectError,
     changed_keys,
-    is_older,
     object_value,
 )
 from messages.objects import ObjectId, ObjectKind, ObjectValue
@@ -392,32 +391,3 @@ FIELDS = ("apiVersion", "kind", "metadata", "data", "binaryData", "immutable", "
 def test_a_document_can_be_used_or_is_told(wanted: ObjectId, fields: dict[str, Any]) -> None:
     outcome = value_or_sentence(document(**fields), wanted)
     assert isinstance(outcome, ObjectValue) or "\n" not in outcome
-
-
-@pytest.mark.parametrize(
-    ("version", "than", "older"),
-    [
-        ("9", "10", True),
-        ("10", "9", False),
-        ("7", "7", False),
-        ("007", "7", False),
-        ("", "1", True),
-        ("1", "", False),
-        ("abc", "1", True),
-        ("-5", "0", False),
-        ("1_0", "2", True),
-        ("+9", "2", True),
-        (" 9", "2", True),
-        ("\u0669", "1", True),  # an Arabic nine
-        ("\u00b2", "1", True),  # a superscript two
-        ("18446744073709551615", "18446744073709551614", False),
-        ("18446744073709551614", "18446744073709551615", True),
-        ("18446744073709551616", "1", True),  # more than 64 bits
-        ("9" * 5000, "1", True),
-        ("abc", "def", False),
-    ],
-)
-def test_versions_are_compared_as_numbers_and_what_is_none_is_0(
-    version: str, than: str, *, older: bool
-) -> None:
-    assert is_older(version, than) is older
