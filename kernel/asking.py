@@ -117,5 +117,5 @@ async def _look(system: ActorSystem, at: Callable[[Child], A], deadline: Seconds
 async def crash(system: ActorSystem, path: str, deadline: Seconds = Seconds(2.0)) -> bool:
     """Make the actor or supervisor of ``path`` fail; return False if there is none."""
     future: LoopFuture[bool] = LoopFuture()
-    system.crash(path, future)
+    system.crash(path, ReplyPort(future))
     return await future.within(deadline, "the control thread")

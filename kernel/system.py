@@ -166,12 +166,16 @@ class ActorSystem(KernelServices, ParentOfChildren):
         """Have ``future`` told what ``at`` finds in the tree, once the control thread comes to it."""
         self.control.post(lambda: future.set(at(self._root)))
 
-    def crash(self, path: str, found: pykka.Future[bool]) -> None:
-        """Make the actor or supervisor of ``path`` fail; tell ``found`` whether there is one."""
+    def crash(self, path: str, found: Port[bool] | None = None) -> None:
+        """Make the actor or supervisor of ``path`` fail, if there is one.
+
+        Returns at once. ``found`` is told whether there is one when the control thread looked.
+        """
 
         def crash() -> None:
             child = next((each for each in family(self._root) if each.name == path), None)
-            found.set(child is not None)
+            if found is not None:
+                found.tell(child is not None)
             if isinstance(child, ActorChild):
                 child.cell.put(Crash())
             elif isinstance(child, Supervisor):

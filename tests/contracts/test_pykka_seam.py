@@ -6,6 +6,8 @@ And what Pykka's own way in (references, proxies, its registry) does to actors o
 from __future__ import annotations
 
 import queue
+import re
+from pathlib import Path
 
 import pykka
 import pytest
@@ -20,6 +22,10 @@ from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage
 
 WEB, LOG = key("web"), key("log")
+
+ROOT = Path(__file__).parents[2]
+KNOW_PYKKA = {"kernel", "benchmarks", "tests/contracts"}
+"""Who imports Pykka: the kernel, its contracts, and what measures the kernel beside it."""
 
 
 class Plain(pykka.ThreadingActor):
@@ -37,6 +43,13 @@ def player_of(play: Stage) -> Player:
     players: list[Player] = []
     play.tell(WEB, Do(action=players.append))
     return players[0]
+
+
+def test_nobody_else_imports_pykka() -> None:
+    imports = re.compile(r"^\s*(import|from) pykka", re.MULTILINE)
+    files = [p for p in ROOT.glob("*/**/*.py") if not p.relative_to(ROOT).parts[0].startswith(".")]
+    found = {str(p.parent.relative_to(ROOT)) for p in files if imports.search(p.read_text())}
+    assert found == KNOW_PYKKA
 
 
 # What Pykka does.

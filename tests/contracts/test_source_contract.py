@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-import pykka
 import pytest
 from typing_extensions import override
 
@@ -76,7 +75,7 @@ class Company:
         return self.told.drain()[-1]
 
     def crashes(self) -> None:
-        self.play.system.crash(self.key.path, pykka.ThreadingFuture())
+        self.play.system.crash(self.key.path)
         self.play.advance(1.0)
 
     def described(self) -> SourceDescribed:
@@ -228,7 +227,7 @@ def test_a_new_life_lists_by_itself_with_a_higher_epoch(company: Company) -> Non
 
 def test_a_new_life_sees_what_changed_while_it_was_down(company: Company) -> None:
     company.lists("a", "b")
-    company.play.system.crash(company.key.path, pykka.ThreadingFuture())
+    company.play.system.crash(company.key.path)
     company.play.settle()
     company.provide(["b"])
     company.play.advance(1.0)

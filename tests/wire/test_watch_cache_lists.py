@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pykka
 import pytest
 
 from kube.watches import WATCHES
@@ -93,7 +92,7 @@ def test_nor_does_the_first_list_of_the_keepers_next_life() -> None:
         watches.watch(PODS)
         watches.next_list()
         watches.next_change()
-        watches.stage.system.crash(WATCHES.path, pykka.ThreadingFuture())
+        watches.stage.system.crash(WATCHES.path)
         watches.next_list_of_next_life()
         assert lists(server) == [NEW, not_older_than("11")]
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import MutableMapping
 from typing import Any, TypeAlias
 
-import pykka
 import pytest
 
 from kube.watches import WATCHES
@@ -208,7 +207,7 @@ def test_a_keeper_that_crashes_says_so_and_its_next_life_that_it_is_over(logs: L
         watches.next_list()
         watches.wait_until_open(1)
         before = time.monotonic()
-        watches.stage.system.crash(WATCHES.path, pykka.ThreadingFuture())
+        watches.stage.system.crash(WATCHES.path)
         failed = watches.next_failure()
         assert failed.failure.kind is FailureKind.LOST
         assert failed.failure.sentence.endswith(": the keeper of watches ended")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import pykka
 import pytest
 from structlog.testing import capture_logs
 
@@ -196,7 +195,7 @@ def test_lists_that_are_under_way_do_not_hold_up_the_end() -> None:
 def test_lists_that_end_with_the_keeper_are_told_to_be_lost() -> None:
     with Http2Server(Exchange.closed) as server, watch_stage(Tokens(server)) as watches:
         hold_all(watches, server, lists=60, sent=50)
-        watches.stage.system.crash(WATCHES.path, pykka.ThreadingFuture())
+        watches.stage.system.crash(WATCHES.path)
         told = [watches.listed.next() for _ in range(60)]
         assert {failure_of(each).kind for each in told} == {FailureKind.LOST}
         watches.listed.expect_silence()

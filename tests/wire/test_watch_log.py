@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any, TypeAlias
 
-import pykka
-
 from kube.watches import WATCHES
 from messages.watches import ObjectsAre, WatchFailed, WatchRecovered, WatchTarget
 from tests.support.kube.watch_stage import (
@@ -85,7 +83,7 @@ def test_a_failure_stands_through_a_crash_of_the_keeper(logs: Logs) -> None:
     with Http2Server(guarded) as server, watch_stage(Tokens(server)) as watches:
         watches.watch(WEB)
         failure = watches.next_failure()
-        watches.stage.system.crash(WATCHES.path, pykka.ThreadingFuture())
+        watches.stage.system.crash(WATCHES.path)
         # Its next life says again what stands, and that it is over when it is.
         assert watches.next_failure() == failure
         assert watches.described().watches[0].error == failure.failure.sentence

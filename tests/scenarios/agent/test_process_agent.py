@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import pykka
 import pytest
 
 from actors.pod_manager import POD_MANAGER
@@ -20,6 +19,7 @@ from sources.file import FILE_SOURCE
 from tests.support.agent.process import manifest
 from tests.support.agent.served import settings_for
 from tests.support.kernel.clock import EPOCH, ManualClock
+from tests.support.kernel.probe import Probe
 
 
 class Stepped:
@@ -66,10 +66,10 @@ class Stepped:
 
     def crash(self, name: str) -> None:
         """Crash an actor; it is restarted when time passes."""
-        found: pykka.Future[bool] = pykka.ThreadingFuture()
+        found: Probe[bool] = Probe()
         self.system.crash(name, found)
         self.runtime.work_off()
-        assert found.get(timeout=0)
+        assert found.next()
 
     def crash_again_and_again(self, name: str, times: int) -> None:
         """Crash an actor in each of its lives, as soon as it has one."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
-import pykka
 import pytest
 
 from actors.events.poster import EVENT_POSTER, EventMemory, EventPoster
@@ -262,7 +261,7 @@ def test_what_was_counted_outlives_a_crash(stage: EventStage) -> None:
     stage.posts(event())
     stage.api.calls.fail(FailureKind.UNREACHABLE, times=ALWAYS)
     stage.posts(event("lost with the crash"))
-    stage.play.system.crash(EVENT_POSTER.path, pykka.ThreadingFuture())
+    stage.play.system.crash(EVENT_POSTER.path)
     stage.play.advance(60.0)
     assert stage.described().posted == 1
     assert stage.counts() == {"no": 1}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pykka
 import pytest
 
 from messages.holders import HolderDone, Mark
@@ -183,7 +182,7 @@ def test_a_word_of_an_earlier_letting_go_stops_nobody(slow: ManagerStage) -> Non
 
 def test_a_holder_in_backoff_lets_go_before_it_is_stopped(manager: ManagerStage) -> None:
     manager.serves(API, WEB)
-    manager.play.system.crash(holder_key(DB).path, pykka.ThreadingFuture())
+    manager.play.system.crash(holder_key(DB).path)
     manager.serves(API)
     assert manager.holders() == ["objects/secrets/default/db"]
     manager.play.advance(1.0)

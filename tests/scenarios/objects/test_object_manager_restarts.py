@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pykka
 import pytest
 from typing_extensions import override
 
@@ -57,7 +56,7 @@ def test_a_manager_that_crashes_adopts_the_holders_that_live(manager: ManagerSta
 
 def test_a_manager_that_crashes_learns_what_it_missed(manager: ManagerStage) -> None:
     manager.serves(API, WEB, SHOP)
-    manager.play.system.crash(manager.key.path, pykka.ThreadingFuture())
+    manager.play.system.crash(manager.key.path)
     manager.play.settle()
     manager.serves(API, WEB)
     manager.play.advance(1.0)

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import pykka
-
 from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
 from kernel import ChildSpec, Port, Runtime, SupervisorSpec
 from messages.changes import PodChange
@@ -77,7 +75,7 @@ class FeedStage:
 
     def crashes(self) -> None:
         """Crash the feed; its next life begins when time passes."""
-        self.play.system.crash(EVENT_FEED.path, pykka.ThreadingFuture())
+        self.play.system.crash(EVENT_FEED.path)
         self.play.settle()
 
     def described(self) -> FeedDescribed:

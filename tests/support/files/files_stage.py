@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from typing import Generic, TypeVar
 
-import pykka
-
 from kernel import Key, Port
 from messages.sources import (
     DescribeSource,
@@ -73,7 +71,7 @@ class FilesStage(Generic[M]):
 
     def goes_down(self) -> None:
         """Crash the actor; its next life begins when time passes."""
-        self.play.system.crash(self.key.path, pykka.ThreadingFuture())
+        self.play.system.crash(self.key.path)
         self.play.settle()
 
     def recovers(self) -> None:

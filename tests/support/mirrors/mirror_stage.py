@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
-import pykka
 from typing_extensions import override
 
 from actors.mirrors.keeper import MIRROR_KEEPER, MirrorKeeper, MirrorMemory, MirrorPorts
@@ -233,7 +232,7 @@ class MirrorStage:
 
     def crashes(self, key: Key[Any] = MIRROR_KEEPER) -> None:
         """Crash the keeper, and let time pass until its next life is up."""
-        self.play.system.crash(key.path, pykka.ThreadingFuture())
+        self.play.system.crash(key.path)
         self.play.advance(1.0)
 
     def check(self) -> None:

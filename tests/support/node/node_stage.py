@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import pykka
 from typing_extensions import override
 
 from actors.node.conditions import Signals, Stock, by_type
@@ -141,7 +140,7 @@ class NodeStage:
 
     def goes_down(self, key: Key[Any]) -> None:
         """Crash an actor; its next life begins when time passes."""
-        self.play.system.crash(key.path, pykka.ThreadingFuture())
+        self.play.system.crash(key.path)
         self.play.settle()
 
     def crashes(self, key: Key[Any]) -> None:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-import pykka
 from typing_extensions import override
 
 from actors.objects.fetcher import (
@@ -194,7 +193,7 @@ class FetcherStage:
 
     def crashes(self, name: str = "s1") -> None:
         """Crash the fetcher instead of what it would do next; it lives again a moment later."""
-        self.play.system.crash(fetcher_key(secret_id(name)).path, pykka.ThreadingFuture())
+        self.play.system.crash(fetcher_key(secret_id(name)).path)
         self.play.settle()
 
     # --- what it says and asks -----------------------------------------------------------------------

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any
 
-import pykka
 from typing_extensions import override
 
 from actors.objects.api_holdings import Holders
@@ -147,7 +146,7 @@ class ManagerStage:
             self.play.port(self.key).tell(message)
             self._take_steps(12)
             if self.chance.random() < crashing:
-                self.play.system.crash(self.key.path, pykka.ThreadingFuture())
+                self.play.system.crash(self.key.path)
                 self._take_steps(6)
                 self.play.advance(self.chance.choice([0.0, 0.3, 0.3]))
         self.play.settle()
@@ -210,7 +209,7 @@ class ManagerStage:
 
     def crashes(self, key: Key[Any] | None = None) -> None:
         """Crash the manager, or somebody else, and let time pass until the next life is up."""
-        self.play.system.crash((key or self.key).path, pykka.ThreadingFuture())
+        self.play.system.crash((key or self.key).path)
         self.play.advance(1.0)
 
     def check(self) -> None:

@@ -15,8 +15,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-import pykka
-
 from actors.objects.api_holdings import Holders
 from actors.objects.fetcher import (
     FetcherMemory,
@@ -206,7 +204,7 @@ class ObjectWorld:
 
     def goes_down(self, key: Key[Any]) -> None:
         """Crash somebody; the next life begins when time passes."""
-        self.play.system.crash(key.path, pykka.ThreadingFuture())
+        self.play.system.crash(key.path)
         self.play.settle()
 
     @property

@@ -9,8 +9,6 @@ import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pykka
-
 from actors.objects.watcher import (
     ObjectWatcher,
     ObjectWatcherMessage,
@@ -169,7 +167,7 @@ class WatcherStage:
 
     def crashes(self, seconds: float = 0.2) -> None:
         """Crash the watcher; it lives again a moment later."""
-        self.play.system.crash(KEY.path, pykka.ThreadingFuture())
+        self.play.system.crash(KEY.path)
         self.play.advance(seconds)
 
     # --- what it says and asks -----------------------------------------------------------------------

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-import pykka
-
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from kernel import ChildSpec, Port, Runtime, SupervisorSpec
 from messages.pod_manager import (
@@ -89,7 +87,7 @@ class PodManagerStage:
 
     def goes_down(self) -> None:
         """Crash PodManager; its next life begins when time passes."""
-        self.play.system.crash(POD_MANAGER.path, pykka.ThreadingFuture())
+        self.play.system.crash(POD_MANAGER.path)
         self.play.settle()
 
     def recovers(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pykka
 from typing_extensions import override
 
 from kernel import ChildSpec, Port, Steps, SupervisorSpec
@@ -73,7 +72,7 @@ class Company:
 
     def crash(self) -> None:
         """Have the source crash, and begin its next life."""
-        self.play.system.crash(API_SOURCE.path, pykka.ThreadingFuture())
+        self.play.system.crash(API_SOURCE.path)
         self.play.advance(1.0)
 
     def described(self) -> SourceDescribed:

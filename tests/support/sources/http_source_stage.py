@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import pykka
 from typing_extensions import override
 
 from kernel import ChildSpec, OnExhausted, Port, Runtime, SupervisorSpec
@@ -195,7 +194,7 @@ class HttpSourceStage:
 
     def goes_down(self) -> None:
         """Crash the source; its next life begins when time passes."""
-        self.play.system.crash(HTTP_SOURCE.path, pykka.ThreadingFuture())
+        self.play.system.crash(HTTP_SOURCE.path)
         self.play.settle()
 
     def listings(self) -> list[list[str]]:
