@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from messages.pods import JsonObject
 from messages.port import Port
 from messages.units import Seconds
+
+REQUEST_DEADLINE: Final = Seconds(10.0)
+"""How long one request may take, unless its ``CallApi`` says otherwise."""
 
 
 class Verb(StrEnum):
@@ -123,7 +126,7 @@ class CallApi:
     reply_to: Port[ApiAnswered]
     ref: Hashable = None
     """Comes back with the answer, so that a late one can be told apart."""
-    deadline: Seconds = Seconds(10.0)
+    deadline: Seconds = REQUEST_DEADLINE
     """From the time it is sent; waiting for its turn does not count."""
 
 

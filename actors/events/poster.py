@@ -8,7 +8,6 @@ nothing depends on one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
@@ -17,11 +16,10 @@ from typing_extensions import override
 
 from actors.events.series import Correlator, Series, posting
 from actors.outages import NOT_ASKED
-from actors.unanswered import ANSWER_WITHIN, unanswered
+from actors.pending_calls import PendingCalls
 from kernel import Backoff, Key, PooledActor, Port, Timer
 from messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Verb
 from messages.events import DescribeEvents, EventsDescribed, EventsMessage, PostEvent
-from messages.pods import JsonObject
 from messages.units import Seconds
 
 QUEUE_LEN = 1000
@@ -57,11 +55,9 @@ class EventMemory:
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    serial: int
     series: Series
     verb: Verb
     count: int
-    overdue: Timer
 
 
 class EventPoster(PooledActor[EventPosterMessage]):
@@ -77,14 +73,12 @@ class EventPoster(PooledActor[EventPosterMessage]):
     """
 
     def __init__(self, calls: Port[CallApi], node_name: str, memory: EventMemory) -> None:
-        self._calls = calls
+        self._calls = PendingCalls[_Sent](calls, self.after)
         self._node_name = node_name
         self._memory = memory
         self._correlator = Correlator()
         self._waiting: dict[Series, None] = {}
-        self._sent: _Sent | None = None
         self._pause: Timer | None = None
-        self._serial = 0
         self._refused: set[FailureKind] = set()
         """What has been logged."""
 
@@ -96,8 +90,8 @@ class EventPoster(PooledActor[EventPosterMessage]):
             case DescribeEvents(reply_to=reply_to):
                 dropped = dict(self._memory.dropped)
                 reply_to.tell(EventsDescribed(posted=self._memory.posted, dropped=dropped))
-            case ApiAnswered(ref=ref, outcome=outcome):
-                self._take_answer(ref, outcome)
+            case ApiAnswered():
+                self._take_answer(message)
             case PauseOver():
                 self._pause = None
             case _:
@@ -111,26 +105,20 @@ class EventPoster(PooledActor[EventPosterMessage]):
             return
         self._waiting.setdefault(series)
         if len(self._waiting) > QUEUE_LEN:
-            under_way = self._sent and self._sent.series
-            self._drop(next(s for s in self._waiting if s is not under_way), "queue_full")
+            under_way = {sent.series for sent in self._calls.purposes()}
+            self._drop(next(s for s in self._waiting if s not in under_way), "queue_full")
 
     def _send_next(self) -> None:
-        if self._sent is not None or self._pause is not None or not self._waiting:
+        if self._calls or self._pause is not None or not self._waiting:
             return
         series = next(iter(self._waiting))
         request = posting(series, self._node_name)
-        self._serial += 1
-        call = CallApi(request=request, reply_to=self.me, ref=self._serial)
-        overdue = self.after(ANSWER_WITHIN, unanswered(call, ANSWER_WITHIN))
-        self._sent = _Sent(self._serial, series, request.verb, series.count, overdue)
-        self._calls.tell(call)
+        self._calls.send(_Sent(series, request.verb, series.count), request, self.me)
 
-    def _take_answer(self, ref: Hashable, outcome: JsonObject | ApiFailure) -> None:
-        sent = self._sent
-        if sent is None or sent.serial != ref:
-            return  # it had been given up
-        self._sent = None
-        sent.overdue.cancel()
+    def _take_answer(self, answer: ApiAnswered) -> None:
+        sent, outcome = self._calls.take(answer), answer.outcome
+        if sent is None:
+            return
         if not isinstance(outcome, ApiFailure):
             self._note_success(sent)
         elif outcome.kind in _TRANSIENT:

@@ -6,7 +6,7 @@ comes next, and the others wait without trying. Part of MirrorKeeper and of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -14,7 +14,7 @@ import structlog
 from actors.mirrors.book import Entry
 from actors.mirrors.deadlines import OutageOver
 from actors.mirrors.plan import OUTAGE_BACKOFF, Create, Delete, Step, pause
-from actors.unanswered import ANSWER_WITHIN, unanswered
+from actors.pending_calls import PendingCalls
 from kernel import Timer
 from messages.api import ApiAnswered, ApiFailure, ApiRequest, CallApi
 from messages.pods import JsonObject
@@ -28,13 +28,11 @@ _log = structlog.get_logger("mirror-keeper")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A call that is in flight."""
+class MirrorCall:
+    """What a call is for."""
 
     entry: Entry
     step: Step
-    overdue: Timer
-    """When it is given up."""
 
 
 class MirrorCalls:
@@ -43,10 +41,8 @@ class MirrorCalls:
     def __init__(
         self, port: Port[CallApi], after: Callable[[Seconds, ApiAnswered | OutageOver], Timer]
     ) -> None:
-        self._port = port
         self._after = after
-        self._calls: dict[Hashable, Call] = {}
-        self._serial = 0
+        self._pending = PendingCalls[MirrorCall](port, after)
         self._outage_len = 0
         """How many tries in a row found the API server away."""
         self._pause: Timer | None = None
@@ -56,24 +52,19 @@ class MirrorCalls:
         """Whether one more call may be made."""
         if self._pause is not None:
             return False
-        return len(self._calls) < (1 if self._outage_len else IN_FLIGHT_LIMIT)
+        return len(self._pending) < (1 if self._outage_len else IN_FLIGHT_LIMIT)
 
     def send(
         self, entry: Entry, step: Step, request: ApiRequest, reply_to: Port[ApiAnswered]
     ) -> None:
         """Make the call for ``step``."""
-        self._serial += 1
-        call = CallApi(request=request, reply_to=reply_to, ref=self._serial)
-        overdue = self._after(ANSWER_WITHIN, unanswered(call, ANSWER_WITHIN))
-        self._calls[self._serial] = Call(entry, step, overdue)
         entry.is_asking = True
-        self._port.tell(call)
+        self._pending.send(MirrorCall(entry, step), request, reply_to)
 
-    def finish(self, ref: Hashable) -> Call | None:
+    def take(self, answer: ApiAnswered) -> MirrorCall | None:
         """Return the call that was answered; None when it had been given up before."""
-        call = self._calls.pop(ref, None)
+        call = self._pending.take(answer)
         if call is not None:
-            call.overdue.cancel()
             call.entry.is_asking = False
         return call
 
@@ -90,7 +81,7 @@ class MirrorCalls:
         """Try again."""
         self._pause = None
 
-    def note_answer(self, call: Call, outcome: JsonObject | ApiFailure) -> None:
+    def note_answer(self, call: MirrorCall, outcome: JsonObject | ApiFailure) -> None:
         """End an outage, since the API server answers, and log what was done."""
         match call.step:
             case Create() if not isinstance(outcome, ApiFailure):

@@ -9,7 +9,7 @@ The static pods themselves run whatever becomes of their mirrors.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
@@ -51,7 +51,7 @@ from messages.events import PostEvent
 from messages.mirrors import DescribeMirrors, MirrorsDescribed
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone, NodeUid
 from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
-from messages.pods import API, FullName, JsonObject, SourceName
+from messages.pods import API, FullName, SourceName
 from messages.sources import MirrorsJudged
 from messages.units import Seconds
 
@@ -123,8 +123,8 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
                 self._touch(self._book.apply(changes))
             case NodeIs() | NodeIsGone():
                 self._note_node(message if isinstance(message, NodeIs) else None)
-            case ApiAnswered(ref=ref, outcome=outcome):
-                self._take_answer(ref, outcome)
+            case ApiAnswered():
+                self._take_answer(message)
             case DescribeMirrors(reply_to=reply_to):
                 reply_to.tell(self._described())
             case RetryDue() | LagOver() | OutageOver() | SourcesLate():
@@ -248,8 +248,8 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
 
     # --- what comes of it ------------------------------------------------------------------------------
 
-    def _take_answer(self, ref: Hashable, outcome: JsonObject | ApiFailure) -> None:
-        call = self._calls.finish(ref)
+    def _take_answer(self, answer: ApiAnswered) -> None:
+        call, outcome = self._calls.take(answer), answer.outcome
         if call is None:
             return
         entry, step = call.entry, call.step

@@ -17,7 +17,7 @@ from typing_extensions import override
 from actors.node import lease
 from actors.node.patience import Patience
 from actors.node.rules import jittered
-from actors.unanswered import LIFELINE_WITHIN, unanswered
+from actors.pending_calls import LIFELINE_WITHIN, PendingCalls
 from kernel import Key, PooledActor, Port, Timer
 from messages.api import (
     ApiAnswered,
@@ -118,11 +118,9 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._said_of_others: set[str] = set()
         self._is_absent = False
         self._is_due = True
-        self._is_in_flight = False
-        self._sent = 0
+        self._calls = PendingCalls[Verb](ports.calls, self.after, LIFELINE_WITHIN)
         self._detours = 0
         self._next: Timer | None = None
-        self._overdue: Timer | None = None
         self._heard_at = Seconds(0.0)
         self._silence_limit = FIRST_WORD_WITHIN
         self._has_heard = False
@@ -165,7 +163,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._owner = owner
 
     def _go_on(self) -> None:
-        if not self._is_due or self._is_in_flight:
+        if not self._is_due or self._calls:
             return
         if not self._is_vouched_for():
             return  # until the registrar's next word
@@ -173,11 +171,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         if request is None:
             return  # for want of a Node: it comes as a message
         self._is_due = False
-        self._is_in_flight = True
-        self._sent += 1
-        call = CallApi(request=request, reply_to=self.me, ref=self._sent, deadline=self._period)
-        self._overdue = self.after(LIFELINE_WITHIN, unanswered(call, LIFELINE_WITHIN))
-        self._ports.calls.tell(call)
+        self._calls.send(request.verb, request, self.me, deadline=self._period)
 
     def _is_vouched_for(self) -> bool:
         """Return whether the registrar lives; what changes in that is logged."""
@@ -204,16 +198,14 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         return None
 
     def _take_answer(self, answer: ApiAnswered) -> None:
-        if answer.ref != self._sent or not self._is_in_flight:
+        verb = self._calls.take(answer)
+        if verb is None:
             return
-        self._is_in_flight = False
-        if self._overdue is not None:
-            self._overdue.cancel()
         if isinstance(answer.outcome, ApiFailure):
-            self._fail(answer.request.verb, answer.outcome)
+            self._fail(verb, answer.outcome)
             return
         self._lease = answer.outcome
-        if answer.request.verb is Verb.GET:
+        if verb is Verb.GET:
             self._is_due = True
             self._look_for_others(answer.outcome)
             return

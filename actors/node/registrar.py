@@ -21,7 +21,7 @@ from actors.node.machine import Machine
 from actors.node.patience import Patience
 from actors.node.rules import RETRIES, NodeRules, jittered
 from actors.node.sight import uid_of
-from actors.unanswered import LIFELINE_WITHIN, unanswered
+from actors.pending_calls import LIFELINE_WITHIN, PendingCalls
 from kernel import Actor, Key, Port, Timer
 from messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Retry
 from messages.node import (
@@ -129,9 +129,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         self._memory = memory
         self._errands = Errands(rules, memory.taken_over)
         self._next_look: Timer | None = None
-        self._overdue: Timer | None = None
-        self._in_flight: Errand | None = None
-        self._sent = 0
+        self._calls = PendingCalls[Errand](ports.calls, self.after, LIFELINE_WITHIN)
         self._began = Seconds(0.0)
         self._registered_at: Seconds | None = None
         self._short_lives = 0
@@ -266,23 +264,17 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
 
     def _go_on(self) -> None:
         """Send the next request, unless one is under way."""
-        if self._in_flight is not None:
+        if self._calls:
             return
         step = self._errands.next(self._patience.waits, self.clock.monotonic(), self.clock.wall())
         if step is not None:
-            self._in_flight, request = step
-            self._sent += 1
-            call = CallApi(request=request, reply_to=self.me, ref=self._sent)
-            self._overdue = self.after(LIFELINE_WITHIN, unanswered(call, LIFELINE_WITHIN))
-            self._ports.calls.tell(call)
+            errand, request = step
+            self._calls.send(errand, request, self.me)
 
     def _take_answer(self, answer: ApiAnswered) -> None:
-        errand, outcome = self._in_flight, answer.outcome
-        if errand is None or answer.ref != self._sent:
+        errand, outcome = self._calls.take(answer), answer.outcome
+        if errand is None:
             return
-        self._in_flight = None
-        if self._overdue is not None:
-            self._overdue.cancel()
         if not isinstance(outcome, ApiFailure):
             self._succeed(errand, outcome)
         elif outcome.kind is FailureKind.NOT_FOUND and errand is not Errand.REGISTER:

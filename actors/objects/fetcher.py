@@ -15,9 +15,9 @@ from typing import Final, TypeAlias, assert_never
 
 from typing_extensions import override
 
-from actors.unanswered import ANSWER_WITHIN, unanswered
+from actors.pending_calls import PendingCalls
 from kernel import Backoff, Key, PooledActor, Port, Timer
-from messages.api import ApiAnswered, ApiFailure, CallApi
+from messages.api import ApiAnswered, CallApi
 from messages.holders import (
     HolderBegan,
     HolderDone,
@@ -28,7 +28,6 @@ from messages.holders import (
     ReferencesAre,
 )
 from messages.objects import ObjectId, ObjectState, ReadVerdict
-from messages.pods import JsonObject
 from messages.units import Seconds
 from stores.objects.cached_object import (
     Answer,
@@ -120,9 +119,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         self._mode = mode
         self._ports = ports
         self._memory = memory
-        self._fetch: Fetch | None = None
-        self._serial = 0
-        self._overdue: Timer | None = None
+        self._calls = PendingCalls[Fetch](ports.calls, self.after)
         self._alarm: Timer | None = None
         self._alarm_at = Seconds(0.0)
         self._retry: Timer | None = None
@@ -148,8 +145,8 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
                 self._note_references(message)
             case ReadObject():
                 self._take_read(message)
-            case ApiAnswered(ref=ref, outcome=outcome):
-                self._take_answer(ref, outcome)
+            case ApiAnswered():
+                self._take_answer(message)
             case AlarmDue():
                 self._alarm = None
                 self._answer_overdue()
@@ -188,11 +185,10 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if self._memory.note_mark(mark, self.clock.monotonic()):
             self._stop_retrying()
 
-    def _take_answer(self, ref: Hashable, outcome: JsonObject | ApiFailure) -> None:
-        fetch = self._fetch
-        if fetch is None or ref != self._serial:
+    def _take_answer(self, answer: ApiAnswered) -> None:
+        fetch, outcome = self._calls.take(answer), answer.outcome
+        if fetch is None:
             return
-        self._end_fetch()
         since_reference = Seconds(self.clock.monotonic() - self._memory.newest_since)
         finding = found(outcome, self._object)
         if isinstance(finding, Setback) and is_passing(outcome, since_reference):
@@ -215,7 +211,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         self._answer(fresh, cached.current())
         if not reads.are_waiting and not self._memory.is_due_unread(now):
             self._stop_retrying()
-        elif self._fetch is None and self._retry is None:
+        elif not self._calls and self._retry is None:
             self._begin()
         self._set_alarm()
 
@@ -226,12 +222,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if not can_exist(self._object):
             self._conclude(fetch, None)
             return
-        self._fetch = fetch
-        self._serial += 1
-        request = request_for(self._object, from_etcd=from_etcd)
-        call = CallApi(request=request, reply_to=self.me, ref=self._serial)
-        self._overdue = self.after(ANSWER_WITHIN, unanswered(call, ANSWER_WITHIN))
-        self._ports.calls.tell(call)
+        self._calls.send(fetch, request_for(self._object, from_etcd=from_etcd), self.me)
 
     def _conclude(self, fetch: Fetch, finding: Finding) -> None:
         """Learn what a fetch found, and answer those who asked for it."""
@@ -252,11 +243,6 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
             memory.usage.note(fetch.mark)
         self._answer(memory.reads.take_asking(), answer)
 
-    def _end_fetch(self) -> None:
-        self._fetch = None
-        if self._overdue is not None:
-            self._overdue.cancel()
-
     def _stop_retrying(self) -> None:
         if self._retry is not None:
             self._retry.cancel()
@@ -265,7 +251,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     def _let_go(self) -> None:
         """Forget the object, and tell so, once: it may be wanted again before anybody ends this life."""
         memory = self._memory
-        self._end_fetch()
+        self._calls.forget()
         memory.forget()
         self._answer(memory.reads.take_all(), _UNREFERENCED)
         self._ports.manager.tell(HolderDone(object=self._object, newest=memory.newest_told))

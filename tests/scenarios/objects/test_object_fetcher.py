@@ -8,7 +8,7 @@ import pytest
 
 from actors.objects.fetcher import FetchMode, fetcher_key
 from actors.outages import NOT_ASKED
-from actors.unanswered import ANSWER_WITHIN
+from actors.pending_calls import ANSWER_WITHIN
 from messages.api import ApiAnswered, FailureKind
 from messages.holders import HolderBegan, HolderDone, HolderIs, Mark
 from messages.objects import ObjectState, ReadVerdict
