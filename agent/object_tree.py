@@ -35,9 +35,8 @@ from actors.objects.watcher import (
     ObjectWatcher,
     WatcherMemory,
     WatcherPorts,
-    WatcherRules,
-    idle_limit_for,
     watcher_key,
+    watcher_rules,
 )
 from actors.pod_manager import POD_MANAGER
 from kernel import (
@@ -98,7 +97,7 @@ class ObjectTree:
         self._api = api
         self._memory = ObjectTreeMemory()
         self._chance = Random()  # noqa: S311  # spreads restarts, guards nothing
-        self._rules = WatcherRules(idle_limit=idle_limit_for(settings.sync_frequency))
+        self._rules = watcher_rules(settings.sync_frequency)
 
     def specs(self) -> tuple[AnySpec, ...]:
         """Return who is there before the sources tell of pods, and needs none of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any, Self
 
@@ -19,8 +20,8 @@ from actors.objects.watcher import (
     ObjectWatcher,
     WatcherMemory,
     WatcherPorts,
-    WatcherRules,
     watcher_key,
+    watcher_rules,
 )
 from benchmarks.agent import GIVE_UP_AFTER
 from kernel import ActorSystem, ChildSpec, DynamicSpec, Port, SupervisorSpec
@@ -54,7 +55,7 @@ class Watchers:
 
     def __init__(self, credentials: Credentials, idle_limit: Seconds) -> None:
         self._credentials = credentials
-        self._rules = WatcherRules(idle_limit=idle_limit)
+        self._rules = replace(watcher_rules(Seconds(0.0)), idle_limit=idle_limit)
         self._manager_memory = ObjectManagerMemory()
         self._watch_memory = WatchMemory()
         self._system = ActorSystem(

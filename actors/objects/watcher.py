@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 import structlog
 from typing_extensions import override
 
-from kernel import Key, PooledActor, Port, Timer
+from kernel import Backoff, Key, PooledActor, Port, Timer
 from messages.holders import (
     HolderBegan,
     HolderFact,
@@ -56,9 +56,12 @@ __all__ = [
     "WatcherMemory",
     "WatcherPorts",
     "WatcherRules",
-    "idle_limit_for",
     "watcher_key",
+    "watcher_rules",
 ]
+
+OPEN_WITHIN: Final = Backoff(initial=Seconds(30.0), cap=Seconds(3600.0), jitter=Seconds(1.0))
+LIST_BACKOFF: Final = Backoff(initial=Seconds(0.1), cap=Seconds(5.0), jitter=Seconds(0.1))
 
 _log = structlog.get_logger("objects")
 
@@ -69,6 +72,15 @@ class SettleDue:
 
 
 ObjectWatcherMessage: TypeAlias = HolderMessage | WatchFact | TargetListed | SettleDue
+
+
+def watcher_rules(sync_frequency: Seconds) -> WatcherRules:
+    """Return the rules of an agent that syncs its pods so often."""
+    return WatcherRules(
+        idle_limit=idle_limit_for(sync_frequency),
+        open_within=OPEN_WITHIN.delay,
+        retry=LIST_BACKOFF.delay,
+    )
 
 
 def watcher_key(wanted: ObjectId) -> Key[ObjectWatcherMessage]:

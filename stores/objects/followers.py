@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TypeAlias
 
-from kernel import Port
 from messages.objects import FollowObjects, ObjectFact, ObjectId, UnfollowObjects
+from messages.port import Port
 
 FollowerMemory: TypeAlias = dict[ObjectId | None, dict[Port[ObjectFact], None]]
 """Subscribers of one object, and under None those of all; never none at all."""

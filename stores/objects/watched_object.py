@@ -150,7 +150,7 @@ class WatchedObject:
         if memory.failure is None:
             memory.late, memory.late_at = 0, None
         else:
-            patience = self._rules.open_within.delay(memory.late + 1)
+            patience = self._rules.open_within(memory.late + 1)
             memory.late_at = Seconds(now.at + patience)
 
     # What follows from it.
@@ -284,7 +284,7 @@ class WatchedObject:
         memory, rules = self._memory, self._rules
         memory.lists_failed += 1
         memory.list_error = sentence
-        delay = max(rules.retry.delay(memory.lists_failed), min(wish, rules.longest_wish))
+        delay = max(rules.retry(memory.lists_failed), wish)
         memory.retry_at = Seconds(now.at + delay)
 
     def _is_idle(self, now: Moment) -> bool:

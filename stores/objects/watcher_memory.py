@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from kernel import Backoff, Port
 from messages.api import ApiFailure, FailureKind
 from messages.holders import NO_MARK, HolderFact, Mark, ReadObject
 from messages.objects import ObjectDescribed, ObjectId, ObjectRead, ObjectState
+from messages.port import Port
 from messages.units import Seconds
 from stores.objects.cached_object import FORBIDDEN_GRACE
 from stores.objects.knowledge import Moment, ObjectKnowledge
 from stores.objects.places import can_exist
 
 NO_SUCH_NAME: Final = "no object can have this name"
+
+Delay: TypeAlias = Callable[[int], Seconds]
+"""Returns how long to wait after so many failures in a row, the first being 1."""
 
 _SLACK: Final = 0.001
 """A timer may fire a hair before the moment that it was set for."""
@@ -31,26 +35,18 @@ class WatcherRules:
 
     idle_limit: Seconds
     """Nobody read it for so long: its watch is stopped. From ``idle_limit_for``."""
+    open_within: Delay
+    """A failing watch that has listed and is not open by then is asked for anew: the failure may be that of
+    an earlier watch, told while that one was being stopped. Each further attempt waits longer, since a node
+    that may list but not watch would list for ever."""
+    retry: Delay
+    """Between lists that fail."""
     forbidden_grace: Seconds = FORBIDDEN_GRACE
     """A 403 does not count so long after the newest reference: the Node authorizer learns of a pod a
     little after the node does."""
     answer_within: Seconds = Seconds(70.0)
     """A list that was asked for and is not answered by then is lost: the keeper of watches crashed. It
     gives a request 65 s itself."""
-    open_within: Backoff = field(
-        default_factory=lambda: Backoff(
-            initial=Seconds(30.0), cap=Seconds(3600.0), jitter=Seconds(1.0)
-        )
-    )
-    """A failing watch that has listed and is not open by then is asked for anew: what said that it fails
-    was perhaps of an earlier one, and on its way when that was stopped. If it fails all the same, it is
-    left alone for twice as long: one that may list and not watch would list for ever."""
-    retry: Backoff = field(
-        default_factory=lambda: Backoff(initial=Seconds(0.1), cap=Seconds(5.0), jitter=Seconds(0.1))
-    )
-    """Between lists that fail."""
-    longest_wish: Seconds = Seconds(300.0)
-    """A Retry-After is honoured up to this, as that of a watch is."""
 
 
 def idle_limit_for(sync_frequency: Seconds) -> Seconds:

@@ -49,8 +49,8 @@ from tests.support.worlds.watched import AWAY, Keeper, Listing, Server
 
 RULES = WatcherRules(
     idle_limit=Seconds(60.0),
-    open_within=Backoff(initial=Seconds(5.0), cap=Seconds(8.0), jitter=Seconds(0.0)),
-    retry=Backoff(initial=Seconds(0.1), cap=Seconds(5.0), jitter=Seconds(0.0)),
+    open_within=Backoff(initial=Seconds(5.0), cap=Seconds(8.0), jitter=Seconds(0.0)).delay,
+    retry=Backoff(initial=Seconds(0.1), cap=Seconds(5.0), jitter=Seconds(0.0)).delay,
 )
 WATCHING = {ObjectState.INITIALISING, ObjectState.SYNCED}
 

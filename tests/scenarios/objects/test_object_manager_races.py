@@ -25,9 +25,8 @@ from actors.objects.watcher import (
     ObjectWatcher,
     WatcherMemory,
     WatcherPorts,
-    WatcherRules,
-    idle_limit_for,
     watcher_key,
+    watcher_rules,
 )
 from kernel import ChildSpec, isolated
 from messages.objects import (
@@ -70,7 +69,7 @@ class WatchedStage(ManagerStage):
         key, memory = watcher_key(wanted), WatcherMemory(wanted)
         me, manager = self.play.port(key), self.play.port(self.key)
         ports = WatcherPorts(watches=self.api.watches, manager=manager, me=me)
-        rules = WatcherRules(idle_limit=idle_limit_for(Seconds(60.0)))
+        rules = watcher_rules(Seconds(60.0))
         return self.endanger(isolated(key, lambda: ObjectWatcher(ports, rules, memory)))
 
 

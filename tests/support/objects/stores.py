@@ -36,9 +36,8 @@ from actors.objects.watcher import (
     ObjectWatcher,
     WatcherMemory,
     WatcherPorts,
-    WatcherRules,
-    idle_limit_for,
     watcher_key,
+    watcher_rules,
 )
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from kernel import (
@@ -278,7 +277,7 @@ class ObjectWorld:
         key = watcher_key(wanted)
         manager, me = self.play.port(_MANAGERS[wanted.kind]), self.play.port(key)
         ports = WatcherPorts(watches=self.api.watches, manager=manager, me=me)
-        rules = WatcherRules(idle_limit=idle_limit_for(Seconds(60.0)))
+        rules = watcher_rules(Seconds(60.0))
         memory = WatcherMemory(wanted)
         self._holders_memories.append(memory)
         return isolated(key, partial(ObjectWatcher, ports, rules, memory))

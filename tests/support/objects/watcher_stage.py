@@ -14,8 +14,6 @@ from actors.objects.watcher import (
     ObjectWatcherMessage,
     WatcherMemory,
     WatcherPorts,
-    WatcherRules,
-    idle_limit_for,
     watcher_key,
 )
 from kernel import Backoff, Runtime, SupervisorSpec, isolated
@@ -33,6 +31,7 @@ from messages.pods import JsonObject, PodUid
 from messages.units import Seconds
 from messages.watches import ObjectOp, ObjectsAre, TargetListed, WatchEvent
 from stores.objects.places import object_target
+from stores.objects.watcher_memory import WatcherRules, idle_limit_for
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.canary import hidden, revealed
 from tests.support.kernel.probe import Probe
@@ -51,8 +50,8 @@ TARGET = object_target(WANTED)
 SOON = Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0))
 RULES = WatcherRules(
     idle_limit=idle_limit_for(Seconds(1.0)),
-    open_within=Backoff(initial=Seconds(30.0), cap=Seconds(3600.0), jitter=Seconds(0.0)),
-    retry=Backoff(initial=Seconds(0.1), cap=Seconds(5.0), jitter=Seconds(0.0)),
+    open_within=Backoff(initial=Seconds(30.0), cap=Seconds(3600.0), jitter=Seconds(0.0)).delay,
+    retry=Backoff(initial=Seconds(0.1), cap=Seconds(5.0), jitter=Seconds(0.0)).delay,
 )
 
 
