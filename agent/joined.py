@@ -32,11 +32,11 @@ from actors.node.rules import NodeRules
 from actors.pod_manager import POD_MANAGER
 from agent.object_tree import ApiPorts
 from kernel import Address, AnySpec, BaseActor, Port, SupervisorSpec, isolated
-from kube.access import Credentials
-from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules, CallsActorMessage
-from kube.credentials import InClusterCredentials, KubeconfigCredentials
-from kube.sending import HttpSender
-from kube.watches import WATCHES, Watches, WatchesOwnMessage, WatchMemory, WatchRules
+from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules, CallsActorMessage
+from kube.calls.sender import HttpSender
+from kube.credentials.access import Credentials
+from kube.credentials.loading import InClusterCredentials, KubeconfigCredentials
+from kube.streams.actor import WATCHES, Watches, WatchesOwnMessage, WatchMemory, WatchRules
 from messages.node import LoopsAre
 from messages.pod_manager import PodManagerMessage
 from messages.pods import SourceName

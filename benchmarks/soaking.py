@@ -30,7 +30,7 @@ from benchmarks.clusters import (
 from benchmarks.processes import descriptors, resident_bytes, threads
 from benchmarks.row import Row, Target
 from benchmarks.watchers import Watchers
-from kube.credentials import KubeconfigCredentials
+from kube.credentials.loading import KubeconfigCredentials
 from messages.objects import (
     GetObject,
     ObjectRead,

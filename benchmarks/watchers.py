@@ -25,8 +25,8 @@ from actors.objects.watcher import (
 )
 from benchmarks.agent import GIVE_UP_AFTER
 from kernel import ActorSystem, ChildSpec, DynamicSpec, Port, SupervisorSpec
-from kube.access import Credentials
-from kube.watches import WATCHES, Watches, WatchMemory, WatchRules
+from kube.credentials.access import Credentials
+from kube.streams.actor import WATCHES, Watches, WatchMemory, WatchRules
 from messages.objects import (
     DescribeObjects,
     ObjectDescribed,

@@ -23,7 +23,7 @@ from pyreqwest.client import Client, ClientBuilder, SyncClient, SyncClientBuilde
 from pyreqwest.exceptions import BuilderError
 from pyreqwest.proxy import ProxyBuilder
 
-from kube.access import Access, CredentialsError
+from kube.credentials.access import Access, CredentialsError
 from kube.errors import ApiError
 from messages.api import FailureKind
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 from pyreqwest.exceptions import ClientClosedError, DecodeError, DetailedPyreqwestError
 from typing_extensions import override
 
-from kube.access import Access, CredentialsError
+from kube.credentials.access import Access, CredentialsError
 from messages.api import ApiFailure, FailureKind, Retry
 from messages.pods import JsonObject
 from messages.units import Seconds, Timestamp

@@ -1,10 +1,24 @@
 """Watch streams: thousands of watches over a few HTTP/2 connections, on one thread.
 
-From the bottom: ``rules`` (every number), ``course`` (what comes after what: pure), ``lines`` and
-``queries`` (the API's documents, and how to ask for them), ``troubles`` (what fails, for whom),
-``memory`` (what outlives a crash), ``identity`` (who we are), ``gate`` and ``lanes`` (connections and
-who may use them), ``exchange`` (one request), ``sending`` (the requests of one watch), ``listing`` (one
-list), ``errand`` (a list beside a watch), ``nudge`` (how a watch is made to go on), ``audience`` (what
-subscribers of one watch are told), ``follower`` (one watch), ``keeper`` (all of them), ``loop`` (the
-thread they run on).
+From the bottom:
+
+- ``rules``: every number that the streams go by.
+- ``next_round``: which round follows the last one, and when (pure).
+- ``queries`` and ``parsing``: how to ask for lists and watches, and how to read the answers.
+- ``wake_up``: interrupts what a task waits for.
+- ``failures``: which watches fail at present, and why.
+- ``memory``: what outlives a crash of the actor.
+- ``shared_credentials``: reads the credentials once for all watches.
+- ``circuit_breaker``: whether requests may be sent over one connection.
+- ``connections``: the pool of connections, with slots for streams.
+- ``exchange``: one request and its answer.
+- ``context``: what all watches share.
+- ``target_requests``: the requests of one target.
+- ``listing``: one whole list.
+- ``one_off_list``: a list beside a watch.
+- ``subscribers``: what the subscribers of one target are told.
+- ``follower``: one watch, round after round.
+- ``keeper``: all watches.
+- ``loop``: the thread that they run on.
+- ``actor``: the actor in front of it all.
 """

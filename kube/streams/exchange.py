@@ -17,8 +17,8 @@ from pyreqwest.response import Response
 
 from kernel.cancelling import raise_if_cancelled
 from kube.errors import ApiError, error_of_transport
-from kube.streams.gate import LostError, Permit
-from kube.streams.lanes import Lane
+from kube.streams.circuit_breaker import LostError, Permit
+from kube.streams.connections import Lane
 from kube.streams.rules import WatchRules
 from messages.units import Seconds
 

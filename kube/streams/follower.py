@@ -2,8 +2,8 @@
 
 It keeps nothing of the objects, only the last version: so an event may be told twice when a stream
 is opened again from a version that is older than what was told, and who is told compares versions.
-How a list is got is known in ``listing``, what subscribers are told of streams in ``audience``.
-What to do after a round is decided in ``course``; this carries it out.
+How a list is got is known in ``listing``, what subscribers are told of streams in ``subscribers``.
+What to do after a round is decided in ``next_round``; this carries it out.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from enum import StrEnum
 from typing import Final
 
 from kube.errors import ApiError, error_of_status
-from kube.streams.audience import Audience
-from kube.streams.course import Round, Step, next_step, silence_limit, watch_timeout
+from kube.streams.circuit_breaker import LostError
+from kube.streams.context import Surroundings
 from kube.streams.exchange import Exchange
-from kube.streams.gate import LostError
-from kube.streams.lines import BOOKMARK, ERROR, Event, Lines, event_of
 from kube.streams.listing import whole_list
-from kube.streams.nudge import Nudge
+from kube.streams.next_round import Round, Step, next_step, silence_limit, watch_timeout
+from kube.streams.parsing import BOOKMARK, ERROR, Event, Lines, event_of
 from kube.streams.queries import is_one_object, watch_query
-from kube.streams.sending import Sending
-from kube.streams.surroundings import Surroundings
+from kube.streams.subscribers import Audience
+from kube.streams.target_requests import Sending
+from kube.streams.wake_up import Nudge
 from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import (

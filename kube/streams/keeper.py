@@ -8,14 +8,14 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from kernel import Clock
-from kube.access import Credentials
-from kube.streams.errand import lost, run_errand
+from kube.credentials.access import Credentials
+from kube.streams.connections import Lanes, MakeClient
+from kube.streams.context import Surroundings
 from kube.streams.follower import Follower, State
-from kube.streams.identity import Identity
-from kube.streams.lanes import Lanes, MakeClient
 from kube.streams.memory import WatchMemory, with_one, without_one
+from kube.streams.one_off_list import lost, run_errand
 from kube.streams.rules import WatchRules
-from kube.streams.surroundings import Surroundings
+from kube.streams.shared_credentials import Identity
 from messages.port import Port
 from messages.watches import (
     DescribeWatches,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from kube.errors import ApiError
-from kube.streams.lines import Page, malformed, page_of
+from kube.streams.parsing import Page, malformed, page_of
 from kube.streams.queries import MATCH, is_cut, list_queries, next_query
 from kube.streams.rules import WatchRules
 from messages.api import FailureKind

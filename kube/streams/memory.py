@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kube.streams.troubles import Troubles
+from kube.streams.failures import Troubles
 from messages.port import Port
 from messages.watches import WatchFact, WatchTarget
 

@@ -9,7 +9,7 @@ from itertools import islice
 
 import pytest
 
-from kube.streams.lines import is_too_new
+from kube.streams.parsing import is_too_new
 from messages.pods import JsonObject
 from tests.support.apiserver.status import StatusError
 from tests.support.apiserver.subjects import (

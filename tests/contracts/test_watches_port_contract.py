@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from kube.watches import WATCHES, WatchesOwnMessage
+from kube.streams.actor import WATCHES, WatchesOwnMessage
 from messages.api import ApiFailure, FailureKind
 from messages.pods import JsonObject
 from messages.port import Port

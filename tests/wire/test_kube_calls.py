@@ -12,9 +12,9 @@ from types import MappingProxyType
 import pytest
 
 from kernel import ChildSpec, SupervisorSpec
-from kube.access import Access
-from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules
-from kube.sending import Sent
+from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
+from kube.calls.sender import Sent
+from kube.credentials.access import Access
 from messages.api import (
     ApiAnswered,
     ApiRequest,

@@ -14,10 +14,10 @@ import pytest
 import trustme
 from pyreqwest.exceptions import PyreqwestError
 
-from kube.access import Access
+from kube.calls.sender import HttpSender
 from kube.clients import base_url, streaming_client
+from kube.credentials.access import Access
 from kube.errors import error_of_transport
-from kube.sending import HttpSender
 from messages.api import (
     ApiFailure,
     ApiRequest,
@@ -294,7 +294,7 @@ def test_a_body_that_json_cannot_say_is_a_bug(sender_for: MakeSender) -> None:
 SCRIPT = """
 import sys
 from pathlib import Path
-from kube.access import Access, CredentialsError
+from kube.credentials.access import Access, CredentialsError
 from kube.clients import sync_client
 
 server, ca = sys.argv[1:]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kube.watches import WATCHES
+from kube.streams.actor import WATCHES
 from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import ObjectsAre

@@ -16,9 +16,9 @@ import trustme
 from pyreqwest.client import Client
 from typing_extensions import override
 
-from kube.access import Access, Credentials
 from kube.clients import streaming_client
-from kube.watches import WATCHES
+from kube.credentials.access import Access, Credentials
+from kube.streams.actor import WATCHES
 from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import WatchFact, WatchRecovered, WatchTarget

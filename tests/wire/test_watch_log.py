@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any, TypeAlias
 
-from kube.watches import WATCHES
+from kube.streams.actor import WATCHES
 from messages.watches import ObjectsAre, WatchFailed, WatchRecovered, WatchTarget
 from tests.support.kube.watch_stage import (
     Script,

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from typing_extensions import override
 
-from kube.access import Access, CredentialsError
+from kube.credentials.access import Access, CredentialsError
 from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import ObjectsAre, WatchRecovered

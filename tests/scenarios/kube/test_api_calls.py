@@ -9,8 +9,8 @@ import pytest
 from typing_extensions import override
 
 from kernel import Runtime
-from kube.calls import API_CALLS, CallDone, CallRules
-from kube.sending import Sent
+from kube.calls.actor import API_CALLS, CallDone, CallRules
+from kube.calls.sender import Sent
 from messages.api import (
     ApiAnswered,
     ApiFailure,

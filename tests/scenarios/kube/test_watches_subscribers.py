@@ -6,7 +6,7 @@ import pytest
 from typing_extensions import override
 
 from kernel import Port
-from kube.watches import WATCHES
+from kube.streams.actor import WATCHES
 from messages.units import Seconds
 from messages.watches import ObjectsAre, WatchEvent, WatchFact, WatchFailed, WatchRecovered
 from tests.support.agent.process import eventually

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from actors.objects.manager import SECRET_MANAGER
 from agent.app import Agent
-from kube.watches import WATCHES
+from kube.streams.actor import WATCHES
 from messages.objects import GetObject, ObjectRead, ReadVerdict, RegisterPod
 from messages.pods import JsonObject, Pod, PodUid
 from messages.port import Port

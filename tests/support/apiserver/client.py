@@ -12,8 +12,8 @@ from pyreqwest.request import SyncRequestBuilder
 from pyreqwest.response import SyncResponse
 from typing_extensions import override
 
-from kube.access import Access
 from kube.clients import base_url, sync_client
+from kube.credentials.access import Access
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
 from tests.support.apiserver.hand import ApiHand

@@ -13,7 +13,7 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Final, Self
 
-from kube.access import Access
+from kube.credentials.access import Access
 from messages.api import ApiRequest, Patch, Verb
 from messages.pods import JsonObject
 from tests.support.apiserver.history import Change, event_of

@@ -13,10 +13,10 @@ from typing import Final, assert_never
 from typing_extensions import override
 
 from kernel import PooledActor
-from kube.attempts import attempt_of
-from kube.sending import NO_ANSWER, Sender, Sent
+from kube.calls.request_info import attempt_of
+from kube.calls.sender import NO_ANSWER, Sender, Sent
+from kube.streams.actor import WatchError, WatchesOwnMessage, WatchLoopEnded
 from kube.streams.memory import WatchMemory
-from kube.watches import WatchError, WatchesOwnMessage, WatchLoopEnded
 from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
 from messages.pods import JsonObject, Pod
 from messages.units import Seconds

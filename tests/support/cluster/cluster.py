@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from pyreqwest.exceptions import PyreqwestError
 
-from kube.access import Access
+from kube.credentials.access import Access
 from messages.api import ApiRequest, Verb
 from tests.support.apiserver.client import ApiClient
 from tests.support.apiserver.status import StatusError

@@ -12,11 +12,11 @@ from typing import Any
 from typing_extensions import override
 
 from kernel import ChildSpec, Port, Runtime, SupervisorSpec
-from kube.access import Access
-from kube.attempts import attempt_of
-from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules
+from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
+from kube.calls.request_info import attempt_of
+from kube.calls.sender import NO_ANSWER, Sender, Sent
+from kube.credentials.access import Access
 from kube.errors import ApiError
-from kube.sending import NO_ANSWER, Sender, Sent
 from messages.api import (
     ApiAnswered,
     ApiFailure,

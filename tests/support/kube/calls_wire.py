@@ -10,8 +10,8 @@ from typing import Protocol
 
 from typing_extensions import override
 
-from kube.access import Access, Credentials, CredentialsError
-from kube.sending import HttpSender, Sent
+from kube.calls.sender import HttpSender, Sent
+from kube.credentials.access import Access, Credentials, CredentialsError
 from messages.api import (
     ApiFailure,
     ApiRequest,

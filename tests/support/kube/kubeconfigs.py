@@ -12,8 +12,8 @@ import pytest
 import trustme
 import yaml
 
-from kube.access import Access, Credentials, CredentialsError
-from kube.credentials import KubeconfigCredentials
+from kube.credentials.access import Access, Credentials, CredentialsError
+from kube.credentials.loading import KubeconfigCredentials
 from messages.pods import JsonObject
 from messages.units import Seconds
 from tests.support import canary

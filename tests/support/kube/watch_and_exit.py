@@ -8,7 +8,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from kube.access import Access, Credentials
+from kube.credentials.access import Access, Credentials
 from messages.units import Seconds
 from tests.support.kube.watch_stage import secret_target, watch_stage
 

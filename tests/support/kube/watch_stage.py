@@ -17,10 +17,10 @@ from pyreqwest.client import Client, ClientBuilder
 from typing_extensions import override
 
 from kernel import AskTimeoutError, ChildSpec, SupervisorSpec
-from kube.access import Access, Credentials
 from kube.clients import streaming_client
-from kube.streams.lanes import MakeClient
-from kube.watches import WATCHES, Watches, WatchMemory, WatchRules
+from kube.credentials.access import Access, Credentials
+from kube.streams.actor import WATCHES, Watches, WatchMemory, WatchRules
+from kube.streams.connections import MakeClient
 from messages.api import FailureKind
 from messages.port import Port
 from messages.units import Seconds

@@ -17,9 +17,9 @@ from typing_extensions import override
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.object_tree import ApiPorts
 from kernel import ChildSpec, Port, SupervisorSpec, isolated
-from kube.calls import API_CALLS, ApiCalls, CallMemory, CallRules
+from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
+from kube.streams.actor import WATCHES
 from kube.streams.memory import WatchMemory
-from kube.watches import WATCHES
 from messages.node import FollowNode, NodeIs, NodeUid
 from messages.objects import (
     ObjectKind,

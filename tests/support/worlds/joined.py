@@ -20,7 +20,7 @@ from actors.mirrors.pod import is_owned_by, mirror_document, shows
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.joined import Joined, Rim
 from kernel import ChildSpec, Key, Port, SupervisorSpec, isolated
-from kube.calls import API_CALLS, ApiCalls, CallRules
+from kube.calls.actor import API_CALLS, ApiCalls, CallRules
 from manifests.manifest import Decoded, ManifestRules, decode_manifest
 from messages.api import ApiRequest, CallApi, CallsDescribed, DescribeCalls, Verb
 from messages.mirrors import DescribeMirrors, MirrorsDescribed

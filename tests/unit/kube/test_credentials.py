@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import trustme
 
-from kube.access import Access
-from kube.credentials import InClusterCredentials, KubeconfigCredentials
+from kube.credentials.access import Access
+from kube.credentials.loading import InClusterCredentials, KubeconfigCredentials
 from tests.support.kube.kubeconfigs import (
     CANARY,
     SERVER,

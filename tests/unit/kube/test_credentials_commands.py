@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import trustme
 
-from kube.access import Access
-from kube.exec_plugin import PluginError, run_plugin
+from kube.credentials.access import Access
+from kube.credentials.exec_plugin import PluginError, run_plugin
 from messages.units import Seconds
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.probe import PATIENCE

@@ -11,8 +11,8 @@ from pathlib import Path, PosixPath
 import pytest
 from typing_extensions import override
 
-from kube.access import Access, CredentialsError
-from kube.rereading import Found, Note, RereadCredentials
+from kube.credentials.access import Access, CredentialsError
+from kube.credentials.rereading import Found, Note, RereadCredentials
 from messages.units import Seconds, Timestamp
 from tests.support.kernel.clock import ManualClock
 from tests.support.kernel.probe import PATIENCE, Probe

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import trustme
 
-from kube.access import Access, CredentialsError
-from kube.rereading import Found, Note, RereadCredentials
+from kube.credentials.access import Access, CredentialsError
+from kube.credentials.rereading import Found, Note, RereadCredentials
 from tests.support.kernel.clock import EPOCH, ManualClock
 from tests.support.kube.kubeconfigs import (
     CANARY,

@@ -17,7 +17,7 @@ from pyreqwest.exceptions import (
     RequestError,
 )
 
-from kube.access import Access, CredentialsError
+from kube.credentials.access import Access, CredentialsError
 from kube.errors import (
     LONGEST_MESSAGE,
     RETRY,

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pytest
 import trustme
 
-from kube.credentials import KubeconfigCredentials
+from kube.credentials.loading import KubeconfigCredentials
 from tests.support.kube.kubeconfigs import (
     CANARY,
     OLD_CERTIFICATE,

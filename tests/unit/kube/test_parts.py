@@ -13,10 +13,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube.attempts import attempt_of, is_lifeline
-from kube.certificates import CertificateError, read_certificate
-from kube.rate_limit import TokenBucket
-from kube.troubles import Troubles
+from kube.calls.failures import Troubles
+from kube.calls.rate_limit import TokenBucket
+from kube.calls.request_info import attempt_of, is_lifeline
+from kube.credentials.certificates import CertificateError, read_certificate
 from messages.api import ApiFailure, ApiRequest, FailureKind, Retry, Verb
 from messages.pods import JsonObject
 from messages.units import Seconds

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from pyreqwest.client import SyncClientBuilder
 
-from kube.access import Access
-from kube.calls import CallDone, CallMemory
-from kube.exec_plugin import Issued
-from kube.kubeconfig import choose
-from kube.rereading import Found, _Reading
-from kube.sending import Sent, _Connected
-from kube.streams.lines import Event, Page
+from kube.calls.actor import CallDone, CallMemory
+from kube.calls.sender import Sent, _Connected
+from kube.credentials.access import Access
+from kube.credentials.exec_plugin import Issued
+from kube.credentials.kubeconfig import choose
+from kube.credentials.rereading import Found, _Reading
+from kube.streams.parsing import Event, Page
 from messages.api import ApiAnswered, ApiRequest, CallApi, Verb
 from messages.units import Seconds
 from messages.watches import ObjectOp, ObjectsAre, WatchEvent, WatchTarget

@@ -18,11 +18,11 @@ from pyreqwest.exceptions import (
 from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
-from kube.access import Access
+from kube.credentials.access import Access
 from kube.errors import ApiError
+from kube.streams.circuit_breaker import Gate, LostError, Permit
+from kube.streams.connections import Lane
 from kube.streams.exchange import Exchange, open_exchange
-from kube.streams.gate import Gate, LostError, Permit
-from kube.streams.lanes import Lane
 from kube.streams.rules import WatchRules
 from messages.api import FailureKind
 from messages.units import Seconds

@@ -11,8 +11,8 @@ import pytest
 from typing_extensions import override
 
 from kernel import SystemClock
-from kube.access import Access, Credentials
 from kube.clients import streaming_client
+from kube.credentials.access import Access, Credentials
 from kube.streams.keeper import Keeper
 from kube.streams.loop import WatchLoop
 from kube.streams.memory import WatchMemory

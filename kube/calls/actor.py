@@ -1,7 +1,7 @@
 """ApiCalls: sends what the other actors ask of the API server, one request and one answer each.
 
 The actor holds the turns: who is next, how fast, how many at once. The waiting is done by threads
-(``sending.py``), which know nothing but their one request. It never tries again: who asks knows whether
+(``sender``), which know nothing but their one request. It never tries again: who asks knows whether
 the world has changed meanwhile.
 """
 
@@ -18,12 +18,12 @@ import structlog
 from typing_extensions import override
 
 from kernel import Key, PooledActor, Port, Timer
-from kube.access import Access
-from kube.attempts import attempt_of, is_lifeline
+from kube.calls.failures import Troubles
+from kube.calls.rate_limit import TokenBucket
+from kube.calls.request_info import attempt_of, is_lifeline
+from kube.calls.sender import Sender, Sent
+from kube.credentials.access import Access
 from kube.errors import ApiError
-from kube.rate_limit import TokenBucket
-from kube.sending import Sender, Sent
-from kube.troubles import Troubles
 from messages.api import (
     ApiAnswered,
     ApiFailure,

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from kube.errors import ApiError
-from kube.streams.gate import Gate, LostError, Permit
+from kube.streams.circuit_breaker import Gate, LostError, Permit
 from kube.streams.rules import WatchRules
 from messages.api import FailureKind
 from messages.units import Seconds

@@ -20,9 +20,9 @@ from pyreqwest.request import SyncStreamRequest
 from pyreqwest.response import SyncResponse
 from typing_extensions import override
 
-from kube.access import Access, Credentials, CredentialsError
-from kube.attempts import attempt_of
+from kube.calls.request_info import attempt_of
 from kube.clients import base_url, sync_client
+from kube.credentials.access import Access, Credentials, CredentialsError
 from kube.errors import ApiError, error_of_answer, error_of_transport
 from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
 from messages.pods import JsonObject

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from kernel import Clock
-from kube.access import Access
-from kube.streams.identity import Identity
-from kube.streams.lanes import Lanes
+from kube.credentials.access import Access
+from kube.streams.connections import Lanes
 from kube.streams.memory import WatchMemory
 from kube.streams.rules import WatchRules
+from kube.streams.shared_credentials import Identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ import structlog
 from typing_extensions import override
 
 from kernel import Clock
-from kube.access import Access, Credentials, CredentialsError
+from kube.credentials.access import Access, Credentials, CredentialsError
 from messages.units import Seconds, Timestamp
 
 LOOK_EVERY: Final = Seconds(1.0)

@@ -8,15 +8,15 @@ from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 
-from kube.access import Access
+from kube.credentials.access import Access
 from kube.errors import ApiError, error_of_answer, error_of_transport
-from kube.streams.course import SentAt, noted, pause
+from kube.streams.circuit_breaker import Permit
+from kube.streams.connections import Lane
+from kube.streams.context import Surroundings
 from kube.streams.exchange import CrowdedError, Exchange, open_exchange
-from kube.streams.gate import Permit
-from kube.streams.lanes import Lane
-from kube.streams.lines import is_too_new
+from kube.streams.next_round import SentAt, noted, pause
+from kube.streams.parsing import is_too_new
 from kube.streams.queries import url_path
-from kube.streams.surroundings import Surroundings
 from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import WatchTarget

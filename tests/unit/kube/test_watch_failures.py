@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from kube.streams.troubles import MOST_NAMED, Troubles
+from kube.streams.failures import MOST_NAMED, Troubles
 from messages.api import ApiFailure, FailureKind, Retry
 from messages.watches import WatchFailed, WatchTarget
 

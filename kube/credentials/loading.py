@@ -22,12 +22,12 @@ from kubernetes.config.incluster_config import InClusterConfigLoader
 from kubernetes.config.kube_config import KubeConfigLoader
 
 from kernel import Clock, SystemClock
-from kube.access import Access, CredentialsError
-from kube.certificates import CertificateError, read_certificate
-from kube.exec_plugin import Issued, PluginError, run_plugin
-from kube.kubeconfig import Chosen, choose
-from kube.proxies import environment_proxy
-from kube.rereading import NEVER, Found, Note, RereadCredentials
+from kube.credentials.access import Access, CredentialsError
+from kube.credentials.certificates import CertificateError, read_certificate
+from kube.credentials.exec_plugin import Issued, PluginError, run_plugin
+from kube.credentials.kubeconfig import Chosen, choose
+from kube.credentials.proxies import environment_proxy
+from kube.credentials.rereading import NEVER, Found, Note, RereadCredentials
 from messages.pods import JsonObject
 from messages.units import Timestamp
 

@@ -2,7 +2,7 @@
 
 A watch is a series of rounds, each a list or a stream. How a round ended decides what the next one
 is, and when. Refusals back off here, watch by watch; a broken connection is everybody's on it, and
-waits at the gate of its client instead (``gate``).
+waits at the gate of its client instead (``circuit_breaker``).
 """
 
 from __future__ import annotations

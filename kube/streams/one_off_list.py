@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kube.errors import ApiError
+from kube.streams.context import Surroundings
 from kube.streams.listing import whole_list
 from kube.streams.queries import attempt
-from kube.streams.sending import Sending
-from kube.streams.surroundings import Surroundings
+from kube.streams.target_requests import Sending
 from messages.api import ApiFailure, FailureKind
 from messages.watches import ListTarget, ObjectsAre, TargetListed
 

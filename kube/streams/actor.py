@@ -16,13 +16,13 @@ from typing import TypeAlias, assert_never
 from typing_extensions import override
 
 from kernel import Actor, Key
-from kube.access import Credentials
 from kube.clients import streaming_client
-from kube.streams.errand import lost
+from kube.credentials.access import Credentials
+from kube.streams.connections import MakeClient
 from kube.streams.keeper import Keeper
-from kube.streams.lanes import MakeClient
 from kube.streams.loop import WatchLoop
 from kube.streams.memory import WatchMemory
+from kube.streams.one_off_list import lost
 from kube.streams.rules import WatchRules
 from messages.port import Port
 from messages.watches import (

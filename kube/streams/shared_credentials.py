@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from kube.access import Access, Credentials, CredentialsError
+from kube.credentials.access import Access, Credentials, CredentialsError
 from kube.errors import ApiError, error_of_transport
 from kube.streams.rules import WatchRules
 

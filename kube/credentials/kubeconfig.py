@@ -1,7 +1,7 @@
 """From the text of a kubeconfig to the one cluster and user that its context means.
 
 Pure, and says in one sentence what is wrong: field and line, never a value of it. What the entries
-mean, with their files and defaults, is for ``credentials.py`` and the kubernetes client to find out.
+mean, with their files and defaults, is for ``loading`` and the kubernetes client to find out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from kube.access import CredentialsError
+from kube.credentials.access import CredentialsError
 from messages.pods import JsonObject
 
 _CLUSTER_TEXTS: Final = (

@@ -12,10 +12,10 @@ import asyncio
 from typing import Final
 
 from kube.errors import ApiError
+from kube.streams.context import Surroundings
 from kube.streams.memory import Subscribers
 from kube.streams.queries import attempt
-from kube.streams.sending import Sending
-from kube.streams.surroundings import Surroundings
+from kube.streams.target_requests import Sending
 from messages.api import ApiFailure, FailureKind
 from messages.units import Seconds
 from messages.watches import ObjectsAre, WatchFact, WatchFailed, WatchRecovered, WatchTarget

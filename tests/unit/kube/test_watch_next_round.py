@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube.streams.course import (
+from kube.streams.next_round import (
     Round,
     SentAt,
     backoff,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kube.errors import ApiError
-from kube.streams.lines import Event, Lines, event_of, is_too_new, page_of
+from kube.streams.parsing import Event, Lines, event_of, is_too_new, page_of
 from messages.api import FailureKind
 from tests.support.canary import CANARY
 from tests.support.kube.watch_stage import event_line, secret, secret_list

@@ -7,7 +7,7 @@ import time
 import pytest
 from structlog.testing import capture_logs
 
-from kube.watches import WATCHES
+from kube.streams.actor import WATCHES
 from messages.api import ApiFailure, FailureKind
 from messages.units import Seconds
 from messages.watches import ObjectsAre, TargetListed

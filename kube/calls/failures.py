@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kube.attempts import subject_of
+from kube.calls.request_info import subject_of
 from messages.api import ApiFailure, ApiRequest, FailureKind
 from messages.pods import JsonObject
 

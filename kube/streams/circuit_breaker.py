@@ -12,7 +12,7 @@ import random
 from dataclasses import dataclass
 
 from kube.errors import ApiError
-from kube.streams.course import probe_at, spread
+from kube.streams.next_round import probe_at, spread
 from kube.streams.rules import WatchRules
 from messages.units import Seconds
 

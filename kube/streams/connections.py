@@ -17,13 +17,13 @@ from typing import Any, Final, TypeAlias
 from pyreqwest.client import Client
 from pyreqwest.request import StreamRequest
 
-from kube.access import Access, CredentialsError
 from kube.clients import base_url
+from kube.credentials.access import Access, CredentialsError
 from kube.errors import ApiError, error_of_transport
-from kube.streams.gate import Gate, Permit
-from kube.streams.identity import Identity
+from kube.streams.circuit_breaker import Gate, Permit
 from kube.streams.queries import query_text
 from kube.streams.rules import WatchRules
+from kube.streams.shared_credentials import Identity
 from messages.units import Seconds
 
 MakeClient: TypeAlias = Callable[[Access, str], Client]
