@@ -17,6 +17,11 @@ class Told:
     text: bytes
 
 
+def comment(text: str) -> bytes:
+    """Return ``text``, one line, as a comment between server-sent events: programs skip it."""
+    return f": {text}\n\n".encode()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderAttached:
     """Whatever happens from here on is told to the reader."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 from kernel import ActorDescription
+from manifests.times import rfc3339_milli
 from messages.pod_manager import PodsDescribed
 from messages.pods import LOCAL_FILES, SourceName
 from messages.sources import ManifestVerdict, SourceDescribed
-from messages.units import Timestamp
 from server.answers import Unanswered
 
 
@@ -43,7 +42,7 @@ def _source(source: SourceDescribed | Unanswered) -> dict[str, Any]:
         "name": source.name,
         "ready": source.ready,
         "epoch": list(source.epoch),
-        "lastListed": None if source.last_listed is None else rfc3339(source.last_listed),
+        "lastListed": None if source.last_listed is None else rfc3339_milli(source.last_listed),
         "error": source.error,
         "manifests": [_manifest(verdict, source.name) for verdict in source.manifests],
     }
@@ -77,9 +76,3 @@ def actors(tree: Iterable[ActorDescription]) -> dict[str, Any]:
             for actor in tree
         ]
     }
-
-
-def rfc3339(moment: Timestamp) -> str:
-    """Return a moment as Kubernetes writes it, to the millisecond."""
-    text = datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")

@@ -14,8 +14,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from actors.events.lines import comment
-from messages.event_feed import DetachReader, Told
+from messages.event_feed import DetachReader, Told, comment
 from messages.port import Port
 from messages.units import Seconds
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from aiohttp import web
 
-from actors.events.lines import comment
+from messages.event_feed import comment
 from messages.units import Seconds
 from server.answers import Unanswered
 from server.event_reader import EventReader

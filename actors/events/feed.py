@@ -14,7 +14,7 @@ from typing import assert_never
 
 from typing_extensions import override
 
-from actors.events.lines import comment, object_event, pod_event
+from actors.events.lines import object_event, pod_event
 from kernel import Key, PooledActor, Port
 from messages.changes import PodChange
 from messages.event_feed import (
@@ -25,6 +25,7 @@ from messages.event_feed import (
     FeedDescribed,
     ReaderAttached,
     Told,
+    comment,
 )
 from messages.objects import (
     ChangeDecided,

@@ -12,11 +12,6 @@ from messages.objects import ChangeDecided, ObjectChanged, ObjectFact
 from messages.pods import JsonObject
 
 
-def comment(text: str) -> bytes:
-    """Return a line that programs skip. ``text`` is one line of our own words."""
-    return f": {text}\n\n".encode()
-
-
 def pod_event(change: PodChange) -> bytes:
     """Return the event of one pod that came, changed or went."""
     pod = change.pod

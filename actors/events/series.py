@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
+from manifests.times import rfc3339
 from messages.api import ApiRequest, Verb
 from messages.events import PostEvent
 from messages.units import Seconds, Timestamp
@@ -182,7 +182,7 @@ def posting(series: Series, host: str) -> ApiRequest:
         path=f"{collection}/{series.name}",
         body={
             "count": series.count,
-            "lastTimestamp": _rfc3339(series.last),
+            "lastTimestamp": rfc3339(series.last),
             "message": series.message,
         },
     )
@@ -208,15 +208,11 @@ def _event(series: Series, host: str) -> dict[str, Any]:
         "source": {"component": COMPONENT, "host": host},
         "reportingComponent": COMPONENT,
         "reportingInstance": host,
-        "firstTimestamp": _rfc3339(series.first),
-        "lastTimestamp": _rfc3339(series.last),
+        "firstTimestamp": rfc3339(series.first),
+        "lastTimestamp": rfc3339(series.last),
         "count": series.count,
     }
 
 
 def _cut(message: str) -> str:
     return message.encode()[:MESSAGE_LEN].decode(errors="ignore")
-
-
-def _rfc3339(moment: Timestamp) -> str:
-    return datetime.fromtimestamp(int(moment), UTC).isoformat().replace("+00:00", "Z")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from enum import StrEnum
 
+from manifests.times import rfc3339
 from messages.pods import JsonObject
 from messages.units import Seconds, Timestamp
 
@@ -145,11 +145,6 @@ def news(found: Iterable[Finding], previous: Sequence[JsonObject]) -> bool:
 def by_type(conditions: Iterable[JsonObject]) -> dict[str, JsonObject]:
     """Return conditions by their type."""
     return {condition.get("type", ""): condition for condition in conditions}
-
-
-def rfc3339(moment: Timestamp) -> str:
-    """Return ``moment`` as the API writes times: in UTC and whole seconds."""
-    return datetime.fromtimestamp(int(moment), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _transition(finding: Finding, before: JsonObject) -> str:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from manifests.times import rfc3339_micro
 from messages.api import ApiRequest, Verb
 from messages.node import NodeUid
 from messages.pods import JsonObject
@@ -15,10 +16,7 @@ from messages.units import Seconds, Timestamp
 NAMESPACE = "kube-node-lease"
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
-_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
-"""Texts in it are in the order of their times."""
 
 
 def look(node: str) -> ApiRequest:
@@ -65,7 +63,7 @@ def renewed(
         **before,
         "holderIdentity": node,
         "leaseDurationSeconds": int(duration),
-        "renewTime": max(micro_time(now), _next_time(before.get("renewTime"))),
+        "renewTime": max(rfc3339_micro(now), _next_time(before.get("renewTime"))),
     }
     return {**lease, "metadata": metadata, "spec": spec}
 
@@ -95,14 +93,8 @@ def owners(present: Sequence[JsonObject], node: str, uid: NodeUid) -> list[dict[
     return [{"apiVersion": "v1", "kind": "Node", "name": node, "uid": uid}, *others]
 
 
-def micro_time(moment: Timestamp) -> str:
-    """Return ``moment`` as the API writes times of Leases: in UTC, with microseconds."""
-    return (_EPOCH + timedelta(seconds=moment)).strftime(_FORMAT)
-
-
 def _next_time(renew_time: object) -> str:
     """Return the next moment after that of a renewal; empty when there was none that can be read."""
     with suppress(ValueError, OverflowError):
-        moment = datetime.fromisoformat(str(renew_time)).astimezone(UTC) + _TICK
-        return moment.strftime(_FORMAT)
+        return rfc3339_micro(datetime.fromisoformat(str(renew_time)).astimezone(UTC) + _TICK)
     return ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from manifests.versions import resource_version, version_number
 from messages.pods import JsonObject
 from messages.watches import ObjectOp
 
@@ -53,14 +54,14 @@ class NodeSight:
         """Take one event of the watch."""
         if op is ObjectOp.DELETED:
             if self.node is None or uid_of(node) == uid_of(self.node):
-                self._take(None, version_of(node))
+                self._take(None, resource_version(node))
                 self._gone = uid_of(node)
         else:
             self.answered(node)
 
     def answered(self, node: JsonObject) -> None:
         """Take the answer to a creation or a patch."""
-        version = version_of(node)
+        version = resource_version(node)
         if uid_of(node) != self._gone and not self._is_late(version):
             self._take(node, version)
 
@@ -96,7 +97,7 @@ class NodeSight:
             return
         self.is_doubted = False
         self._newest = 0
-        self._take(node, version_of(node) if node is not None else "")
+        self._take(node, resource_version(node) if node is not None else "")
 
     def _take(self, node: JsonObject | None, version: str) -> None:
         if self.node is not None and (node is None or uid_of(node) != uid_of(self.node)):
@@ -105,22 +106,13 @@ class NodeSight:
         self.is_known = True
         self._is_stale = False
         self._is_disturbed = True
-        self._newest = max(self._newest, _number(version))
+        self._newest = max(self._newest, version_number(version))
 
     def _is_late(self, version: str) -> bool:
         # The API allows to compare versions that are numbers. Others count as new: the last word counts.
-        return 0 < _number(version) < self._newest
+        return 0 < version_number(version) < self._newest
 
 
 def uid_of(node: JsonObject) -> str:
     """Return the UID of a document."""
     return str(node.get("metadata", {}).get("uid") or "")
-
-
-def version_of(node: JsonObject) -> str:
-    """Return the resource version of a document."""
-    return str(node.get("metadata", {}).get("resourceVersion") or "")
-
-
-def _number(version: str) -> int:
-    return int(version) if version.isascii() and version.isdecimal() else 0

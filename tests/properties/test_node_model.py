@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from actors.node.conditions import Condition, Finding, Status, conditions, news, rfc3339
+from actors.node.conditions import Condition, Finding, Status, conditions, news
 from actors.node.sight import NodeSight, uid_of
+from manifests.times import rfc3339
 from messages.pods import JsonObject
 from messages.units import Timestamp
 from messages.watches import ObjectOp

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from actors.node.lease import micro_time
 from actors.node.lease_keeper import LEASE_KEEPER
 from actors.node.registrar import NODE_REGISTRAR
+from manifests.times import rfc3339_micro
 from messages.api import ApiFailure, FailureKind, Retry, Verb
 from messages.node import NodeIs, NodeUid
 from messages.units import Seconds, Timestamp
@@ -193,7 +193,7 @@ def rivals(logs: list[MutableMapping[str, Any]]) -> list[str]:
 
 def somebody_renews_the_lease(node: NodeStage) -> None:
     """Renew it as a kubelet does: under the same name."""
-    spec = {"renewTime": micro_time(Timestamp(node.play.clock.wall() + 0.5))}
+    spec = {"renewTime": rfc3339_micro(Timestamp(node.play.clock.wall() + 0.5))}
     node.store.change("leases", "kube-node-lease", "n1", spec=spec)
 
 

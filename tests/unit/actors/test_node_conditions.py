@@ -17,8 +17,8 @@ from actors.node.conditions import (
     lasting,
     news,
     pressures,
-    rfc3339,
 )
+from manifests.times import rfc3339
 from messages.units import Seconds, Timestamp
 
 MEMORY, DISK, PID, READY = Condition

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.node.lease import creation, look, micro_time, owners, renewal, somebody_else
+from actors.node.lease import creation, look, owners, renewal, somebody_else
 from messages.api import Verb
 from messages.node import NodeUid
 from messages.units import Seconds, Timestamp
@@ -21,11 +21,6 @@ SPEC = {
     "leaseDurationSeconds": 40,
     "renewTime": "2023-11-14T22:13:20.250000Z",
 }
-
-
-def test_times_of_leases_have_microseconds() -> None:
-    assert micro_time(Timestamp(0.000001)) == "1970-01-01T00:00:00.000001Z"
-    assert micro_time(Timestamp(1_700_000_000.0)) == "2023-11-14T22:13:20.000000Z"
 
 
 def test_rule_n5_a_lease_belongs_to_its_node() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.node.sight import NodeSight, uid_of, version_of
+from actors.node.sight import NodeSight, uid_of
 from messages.watches import ObjectOp
 
 ADDED, MODIFIED, DELETED = ObjectOp
@@ -201,5 +201,5 @@ def test_of_versions_that_are_no_numbers_the_last_word_counts(sight: NodeSight) 
     assert sight.node == node("a", "x8")
 
 
-def test_documents_without_metadata_have_neither_uid_nor_version() -> None:
-    assert (uid_of({}), version_of({})) == ("", "")
+def test_a_document_without_metadata_has_no_uid() -> None:
+    assert not uid_of({})

@@ -84,8 +84,9 @@ def tree(*loops: ActorDescription, crowds: tuple[CrowdSummary, ...] = ()) -> Tre
 # Documents.
 
 
-def test_moments_are_written_as_kubernetes_writes_them() -> None:
-    assert documents.rfc3339(NOON) == "2030-03-17T17:46:40.250Z"
+def test_the_last_listing_of_a_source_is_shown_to_the_millisecond() -> None:
+    (shown,) = documents.sources([described()])["sources"]
+    assert shown["lastListed"] == "2030-03-17T17:46:40.250Z"
 
 
 def test_a_source_that_was_never_seen_has_no_last_listing() -> None:
