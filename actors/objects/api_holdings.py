@@ -19,7 +19,7 @@ from kernel import ChildSpec, DynamicMessage, Key, Port, StartChild, StopChild, 
 from messages.holders import HolderIs, HolderMessage, Mark, ReadObject, ReferencesAre
 from messages.objects import ObjectId, ReadVerdict
 from messages.units import Seconds
-from stores.objects.waiting_reads import WaitingRead
+from stores.objects.waiting_reads import WaitingReads
 
 STOPPED_WITHIN = Seconds(10.0)
 """A child has five seconds to stop; who did not by then is abandoned, and heard of no more."""
@@ -74,7 +74,7 @@ class HoldingsMemory:
     """Specs of holders that were stopped, and may still be at it."""
     stopped_before: dict[ObjectId, ChildSpec[Any]] = field(default_factory=dict)
     """Those that were so for a while."""
-    waiting: list[WaitingRead] = field(default_factory=list)
+    waiting: WaitingReads = field(default_factory=WaitingReads)
     """Reads that came while the holder was letting go."""
 
 
@@ -123,7 +123,7 @@ class ApiHoldings(Holdings):
         holding = self._memory.holdings.get(wanted)
         if holding is None or not holding.is_letting_go or holding.told.newest != newest:
             return
-        waiting = self._take_waiting(lambda kept: kept.read.object == wanted)
+        waiting = self._memory.waiting.take(lambda kept: kept.read.object == wanted)
         if references.references:
             holding.told = references
             holding.port.tell(references)
@@ -136,6 +136,7 @@ class ApiHoldings(Holdings):
             self._supervisor.tell(StopChild(path=holding.spec.name))
             self._note_stopped(wanted, holding.spec)
             del self._memory.holdings[wanted]
+        self._set_alarm()
 
     @override
     def repeat(self, wanted: ObjectId) -> None:
@@ -147,17 +148,16 @@ class ApiHoldings(Holdings):
     def read(self, request: ReadObject) -> None:
         holding = self._memory.holdings[request.object]
         if holding.is_letting_go:
-            until = Seconds(self._now() + request.within)
-            self._memory.waiting.append(WaitingRead(request, until))
+            self._memory.waiting.add(request, self._now())
             self._set_alarm()
         else:
             holding.port.tell(request)
 
     @override
     def answer_overdue(self) -> None:
-        now = self._now()
-        for kept in self._take_waiting(lambda kept: kept.until <= now):
+        for kept in self._memory.waiting.take_overdue(self._now()):
             answer(kept.read, ReadVerdict.NOT_SYNCED, "it was let go of, and that is not over yet")
+        self._set_alarm()
 
     @override
     def note(self, news: HolderIs) -> HolderIs | None:
@@ -189,20 +189,13 @@ class ApiHoldings(Holdings):
         self._supervisor.tell(StartChild(spec=spec))
         port.tell(references)
 
-    def _take_waiting(self, is_taken: Callable[[WaitingRead], bool]) -> list[WaitingRead]:
-        """Take out some of the reads that wait."""
-        waiting = self._memory.waiting
-        self._memory.waiting = [kept for kept in waiting if not is_taken(kept)]
-        self._set_alarm()
-        return [kept for kept in waiting if is_taken(kept)]
-
     def _set_alarm(self) -> None:
         """Have one timer for all reads that wait."""
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
-        if self._memory.waiting:
-            due = min(kept.until for kept in self._memory.waiting)
+        due = self._memory.waiting.next_due()
+        if due is not None:
             self._alarm = self._after(Seconds(max(0.0, due - self._now())), ReadsOverdue())
 
     def _note_stopped(self, wanted: ObjectId, spec: ChildSpec[Any]) -> None:

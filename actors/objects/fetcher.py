@@ -41,6 +41,7 @@ from stores.objects.cached_object import (
 )
 from stores.objects.fetcher_memory import FetcherMemory
 from stores.objects.places import can_exist, holder_path
+from stores.objects.waiting_reads import WaitingRead
 
 __all__ = [
     "FetchMode",
@@ -131,7 +132,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if self._memory.has_lived:
             self._ports.manager.tell(HolderBegan(object=self._object))
         self._memory.has_lived = True
-        self._memory.reads.ask_again()
+        self._memory.ask_again()
         if self._memory.references == 0:
             self._let_go()
         elif self._memory.references:
@@ -158,12 +159,12 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
 
     @override
     def stopping(self) -> None:
-        reads, cached = self._memory.reads, self._memory.cached
+        cached = self._memory.cached
         answer = _UNREFERENCED
         if self._memory.references:
             why = Setback(ReadVerdict.NOT_SYNCED, cached.error or "it is being stopped")
             answer = cached.last_known(self.clock.monotonic(), why)
-        self._answer(reads.take_all(), answer)
+        self._answer(self._memory.reads.take(), answer)
 
     # --- what it hears ---------------------------------------------------------------------------------
 
@@ -178,7 +179,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
             self._let_go()
 
     def _take_read(self, read: ReadObject) -> None:
-        self._memory.reads.add(read, Seconds(self.clock.monotonic() + read.within))
+        self._memory.reads.add(read, self.clock.monotonic())
         self._note_mark(read.mark)
 
     def _note_mark(self, mark: Mark) -> None:
@@ -194,7 +195,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if isinstance(finding, Setback) and is_passing(outcome, since_reference):
             self._memory.cached.trouble = finding.reason
             self._report()
-            self._memory.reads.ask_again()
+            self._memory.ask_again()
             self._passed += 1
             self._retry = self.after(PASSING_BACKOFF.delay(self._passed), FetchDue())
         else:
@@ -205,11 +206,9 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
 
     def _go_on(self) -> None:
         """Answer what can be answered, and fetch for the rest and for those who follow the object."""
-        reads, cached = self._memory.reads, self._memory.cached
-        now = self.clock.monotonic()
-        fresh = reads.take_waiting(lambda read: cached.is_fresh_for(read, now))
-        self._answer(fresh, cached.current())
-        if not reads.are_waiting and not self._memory.is_due_unread(now):
+        memory, now = self._memory, self.clock.monotonic()
+        self._answer(memory.take_fresh(now), memory.cached.current())
+        if not memory.is_read and not memory.is_due_unread(now):
             self._stop_retrying()
         elif not self._calls and self._retry is None:
             self._begin()
@@ -217,7 +216,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
 
     def _begin(self) -> None:
         memory = self._memory
-        from_etcd = memory.cached.needs_etcd(memory.reads.begin())
+        from_etcd = memory.cached.needs_etcd(memory.begin_fetch())
         fetch = Fetch(self.clock.monotonic(), memory.newest, from_etcd)
         if not can_exist(self._object):
             self._conclude(fetch, None)
@@ -228,7 +227,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         """Learn what a fetch found, and answer those who asked for it."""
         memory = self._memory
         if not memory.cached.learn(fetch, finding):
-            memory.reads.ask_again()
+            memory.ask_again()
             return
         memory.asked_at = fetch.begun
         if isinstance(finding, Setback):
@@ -241,7 +240,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if not isinstance(finding, Setback):
             # A pod that is told of changes need not read: it counts as begun with what was found then.
             memory.usage.note(fetch.mark)
-        self._answer(memory.reads.take_asking(), answer)
+        self._answer(memory.take_asked_for(), answer)
 
     def _stop_retrying(self) -> None:
         if self._retry is not None:
@@ -253,7 +252,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         memory = self._memory
         self._calls.forget()
         memory.forget()
-        self._answer(memory.reads.take_all(), _UNREFERENCED)
+        self._answer(memory.reads.take(), _UNREFERENCED)
         self._ports.manager.tell(HolderDone(object=self._object, newest=memory.newest_told))
         memory.references = None
 
@@ -285,7 +284,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
             self._ports.manager.tell(memory.news(self._object, self._mode.value, now, wall))
             memory.note_told()
 
-    def _answer(self, reads: Iterable[ReadObject], answer: Answer) -> None:
-        for read in reads:
+    def _answer(self, reads: Iterable[WaitingRead], answer: Answer) -> None:
+        for _, read, _ in reads:
             read.reply_to.tell(answer.to(read))
             self._memory.usage.note_answer(read.mark, answer.verdict)

@@ -8,12 +8,11 @@ are (``files.watched_files``); what is held of them, and what is told of that, i
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from typing_extensions import override
 
@@ -50,6 +49,7 @@ from messages.pods import LOCAL_FILES
 from messages.sources import DescribeSource, Epoch, Rescan
 from messages.units import Seconds
 from stores.objects.usage import JointUsage
+from stores.objects.waiting_reads import WaitingReads
 
 MAX_GONE: Final = 1000
 """Objects of which it is remembered that they went: names made of a digest of the content never end."""
@@ -88,13 +88,6 @@ class LocalObjectsRules:
     """Unknown fields are refused, not warned of."""
 
 
-class WaitingRead(NamedTuple):
-    """A read, and until when it may wait, by the monotonic clock."""
-
-    read: ReadObject
-    until: Seconds
-
-
 @dataclass(slots=True, kw_only=True)
 class LocalMemory(FilesMemory[LocalObject]):
     """What outlives a life of the holder: what it holds, what it told, and who waits for an answer."""
@@ -110,8 +103,8 @@ class LocalMemory(FilesMemory[LocalObject]):
     """The first listing has been told as a whole: what comes later was known to be absent."""
     usage: JointUsage = field(default_factory=JointUsage)
     """Of what the managers have been told."""
-    waiting: list[WaitingRead] = field(default_factory=list)
-    """Reads that came before the first listing, the most impatient first."""
+    reads: WaitingReads = field(default_factory=WaitingReads)
+    """Those that came before the first listing."""
 
     @property
     def is_certain(self) -> bool:
@@ -183,9 +176,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
                 self._look_for(kind, mark)
             case ReadObject():
                 self._look_for(message.object.kind, message.mark)
-                until = Seconds(self.clock.monotonic() + message.within)
-                waiting = WaitingRead(message, until)
-                insort(self._memory.waiting, waiting, key=lambda each: each.until)
+                self._memory.reads.add(message, self.clock.monotonic())
                 self._answer_waiting()
             case ReadsDue():
                 self._answer_waiting()
@@ -265,11 +256,11 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     def _answer_waiting(self) -> None:
         """Answer whom an answer can be given, or who has waited long enough; wait for the others."""
         memory, now = self._memory, self.clock.monotonic()
-        while memory.waiting and (memory.is_told or memory.waiting[0].until <= now):
-            self._answer(memory.waiting[0].read)
-            del memory.waiting[0]
-        if memory.waiting:
-            self.after(Seconds(memory.waiting[0].until - now), ReadsDue())
+        for ready in memory.reads.take() if memory.is_told else memory.reads.take_overdue(now):
+            self._answer(ready.read)
+        due = memory.reads.next_due()
+        if due is not None:
+            self.after(Seconds(due - now), ReadsDue())
 
     def _answer(self, read: ReadObject) -> None:
         memory, outage = self._memory, self._outage()

@@ -7,16 +7,17 @@ or followed from one moment on, are asked for one after another.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import random
 from typing import Final
 
-from messages.holders import NO_MARK, HolderIs, Mark, ReferencesAre
+from messages.holders import NO_MARK, HolderIs, Mark, ReadObject, ReferencesAre
 from messages.objects import ObjectDescribed, ObjectId, ObjectState, ObjectValue
 from messages.units import Seconds, Timestamp
 from stores.objects.cached_object import CachedObject, change_between
 from stores.objects.usage import Usage
-from stores.objects.waiting_reads import WaitingReads
+from stores.objects.waiting_reads import WaitingRead, WaitingReads
 
 UNREAD_EVERY: Final = Seconds(60.0)
 """How often a followed object is asked for when the time to live is none at all."""
@@ -53,6 +54,9 @@ class FetcherMemory:
     usage: Usage = field(default_factory=Usage)
     """Of what the manager was told of."""
     reads: WaitingReads = field(default_factory=WaitingReads)
+    asked_for: int = 0
+    """The number of the last read that the fetch under way answers; those that came later wait for the next
+    fetch, since what this one finds may be older than they are."""
     phase: float = field(default_factory=random)
     """From 0 to 1."""
 
@@ -100,6 +104,32 @@ class FetcherMemory:
         self.cached, self.told, self.is_told = CachedObject(), None, False
         self.followed_every = self.asked_at = None
         self.usage = Usage()
+
+    # --- reads that wait -------------------------------------------------------------------------------
+
+    @property
+    def is_read(self) -> bool:
+        """Whether any read needs another fetch than the one under way."""
+        return self.reads.newest > self.asked_for
+
+    def begin_fetch(self) -> list[ReadObject]:
+        """Return the reads that a fetch answers which begins here."""
+        self.asked_for = self.reads.newest
+        return [each.read for each in self.reads]
+
+    def ask_again(self) -> None:
+        """Have the next fetch answer those whom the one under way does not."""
+        self.asked_for = 0
+
+    def take_asked_for(self) -> Iterator[WaitingRead]:
+        """Yield and remove the reads that the fetch under way answers."""
+        return self.reads.take(lambda each: each.number <= self.asked_for)
+
+    def take_fresh(self, now: Seconds) -> Iterator[WaitingRead]:
+        """Yield and remove the reads that need no fetch, of those that wait for the next one."""
+        return self.reads.take(
+            lambda each: each.number > self.asked_for and self.cached.is_fresh_for(each.read, now)
+        )
 
     # --- what the manager is told ----------------------------------------------------------------------
 

@@ -1,87 +1,68 @@
-"""Reads of an object that wait for a fetch: for the one under way, or for the next.
-
-A fetch answers those reads that came before it began; what it finds may be older than any later one. It
-knows nothing of the object, and answers nobody: reads leave it for those who do.
-"""
+"""Reads that wait for an answer. Nothing here knows objects, or who answers: both are the caller's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from messages.holders import ReadObject
 from messages.units import Seconds
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingRead:
-    """A read without an answer."""
+class WaitingRead(NamedTuple):
+    """A read that is not answered yet."""
 
+    number: int
+    """Counts the reads in the order in which they came, from 1."""
     read: ReadObject
     until: Seconds
-    """Of a monotonic clock: when it is answered with what is known."""
+    """When it is answered with whatever is known by then, on the monotonic clock."""
+
+
+def _is_any(_read: WaitingRead) -> bool:
+    return True
 
 
 @dataclass(slots=True)
 class WaitingReads:
-    """The reads of one object, in the order in which they came."""
+    """The reads that wait with one actor, in the order in which they came. Outlives its crashes."""
 
-    _asking: list[WaitingRead] = field(default_factory=list)
-    """They came before the fetch under way began."""
-    _waiting: list[WaitingRead] = field(default_factory=list)
+    _reads: dict[int, WaitingRead] = field(default_factory=dict)
+    """By their numbers."""
+    _count: int = 0
+
+    def __len__(self) -> int:
+        return len(self._reads)
+
+    def __iter__(self) -> Iterator[WaitingRead]:
+        return iter(self._reads.values())
 
     @property
-    def are_waiting(self) -> bool:
-        """Whether any read needs another fetch."""
-        return bool(self._waiting)
+    def newest(self) -> int:
+        """The number of the latest read that waits; 0 when none does."""
+        return next(reversed(self._reads), 0)
 
-    def add(self, read: ReadObject, until: Seconds) -> None:
-        """Have ``read`` wait for the next fetch."""
-        self._waiting.append(WaitingRead(read, until))
+    def add(self, read: ReadObject, now: Seconds) -> None:
+        """Have ``read`` wait from ``now`` on, as long as it may."""
+        self._count += 1
+        until = Seconds(now + read.within)
+        self._reads[self._count] = WaitingRead(self._count, read, until)
 
-    def begin(self) -> list[ReadObject]:
-        """Return the reads that a fetch will answer which begins here."""
-        self._asking, self._waiting = [*self._asking, *self._waiting], []
-        return [one.read for one in self._asking]
+    def take(self, is_taken: Callable[[WaitingRead], bool] = _is_any) -> Iterator[WaitingRead]:
+        """Yield the reads that ``is_taken`` says, or all, and remove each once it was dealt with.
 
-    def ask_again(self) -> None:
-        """Have the next fetch answer those whom the one under way does not."""
-        self._asking, self._waiting = [], [*self._asking, *self._waiting]
+        A crash of the caller in between repeats one answer and loses none.
+        """
+        for each in tuple(self._reads.values()):
+            if is_taken(each):
+                yield each
+                del self._reads[each.number]
 
-    def take_asking(self) -> list[ReadObject]:
-        """Take out those whom the fetch under way answers."""
-        asking, self._asking = self._asking, []
-        return [one.read for one in asking]
-
-    def take_waiting(self, is_ready: Callable[[ReadObject], bool]) -> list[ReadObject]:
-        """Take out those who wait for the next fetch, and need none."""
-        ready, self._waiting = _parted(self._waiting, lambda one: is_ready(one.read))
-        return ready
-
-    def take_overdue(self, now: Seconds) -> list[ReadObject]:
-        """Take out all who have waited long enough."""
-        asked, self._asking = _parted(self._asking, lambda one: one.until <= now)
-        waited, self._waiting = _parted(self._waiting, lambda one: one.until <= now)
-        return asked + waited
-
-    def take_all(self) -> list[ReadObject]:
-        """Take out all."""
-        self.ask_again()
-        return self.take_waiting(lambda _read: True)
+    def take_overdue(self, now: Seconds) -> Iterator[WaitingRead]:
+        """Yield and remove, as ``take`` does, the reads that have waited as long as they may."""
+        return self.take(lambda each: each.until <= now)
 
     def next_due(self) -> Seconds | None:
-        """Return when the first of them has waited long enough."""
-        return min((one.until for one in (*self._asking, *self._waiting)), default=None)
-
-
-def _parted(
-    reads: Iterable[WaitingRead], is_taken: Callable[[WaitingRead], bool]
-) -> tuple[list[ReadObject], list[WaitingRead]]:
-    taken = list[ReadObject]()
-    left = list[WaitingRead]()
-    for one in reads:
-        if is_taken(one):
-            taken.append(one.read)
-        else:
-            left.append(one)
-    return taken, left
+        """Return when the first of them has waited as long as it may; None when none waits."""
+        return min((each.until for each in self), default=None)

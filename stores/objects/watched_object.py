@@ -7,6 +7,7 @@ after a crash needs to know nothing but the record. Time is handed in; one momen
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import assert_never
 
 from manifests.versions import is_older
@@ -23,6 +24,7 @@ from messages.watches import (
     WatchRecovered,
 )
 from stores.objects.knowledge import Moment, ObjectKnowledge
+from stores.objects.waiting_reads import WaitingRead
 from stores.objects.watched_reads import answer_to, grace_ends, is_refused, is_ripe
 from stores.objects.watcher_memory import (
     Answer,
@@ -30,7 +32,6 @@ from stores.objects.watcher_memory import (
     Inform,
     StartWatch,
     StopWatch,
-    Waiting,
     WatcherMemory,
     WatcherRules,
     is_reached,
@@ -79,7 +80,7 @@ class WatchedObject:
 
     def take_read(self, read: ReadObject, now: Moment) -> None:
         """Note a read. It counts as use, whatever it is answered."""
-        self._memory.reads.append(Waiting(read, Seconds(now.at + read.within)))
+        self._memory.reads.add(read, now.at)
         self._memory.last_used = now.at
 
     def take_watched(self, fact: WatchFact, now: Moment) -> None:
@@ -157,14 +158,14 @@ class WatchedObject:
 
     def settle(self, now: Moment) -> None:
         """Bring watch, list, readers and manager in line with what is known and wanted."""
-        memory = self._memory
+        memory, rules = self._memory, self._rules
         if not memory.references:
             self._let_go()
         elif not memory.can_exist:
             self._note_impossible()
         if memory.is_vouched:
             self._knowledge.trust()
-        self._answer(now)
+        self._answer(memory.reads.take(lambda each: is_ripe(each, memory, rules, now)), now)
         if memory.references:
             self._hold(now)
             self._ask(now)
@@ -180,8 +181,7 @@ class WatchedObject:
         The record says what was watched, so that a next life begins with watching it again.
         """
         memory = self._memory
-        memory.reads = [each._replace(due=now.at) for each in memory.reads]
-        self._answer(now)
+        self._answer(memory.reads.take(), now)
         if memory.is_watching:
             memory.outgoing.append(StopWatch())
             self._knowledge.doubt(now)
@@ -189,13 +189,11 @@ class WatchedObject:
     def due(self, now: Moment) -> Seconds | None:
         """Return the next moment at which ``settle`` has something to do even if nothing is heard."""
         memory = self._memory
-        moments = [each.due for each in memory.reads]
+        moments = [due for due in (memory.reads.next_due(), memory.late_at) if due is not None]
         if memory.reads and memory.is_forbidden and not is_refused(memory, self._rules, now):
             moments.append(grace_ends(memory, self._rules))
         if memory.state is ObjectState.SYNCED and not memory.is_followed and not memory.reads:
             moments.append(Seconds(memory.last_used + self._rules.idle_limit))
-        if memory.late_at is not None:
-            moments.append(memory.late_at)
         if memory.newest > memory.proven:
             if memory.asked is not None:
                 moments.append(Seconds(memory.asked_at + self._rules.answer_within))
@@ -291,19 +289,12 @@ class WatchedObject:
         limit = self._memory.last_used + self._rules.idle_limit
         return not self._memory.is_followed and is_reached(limit, now)
 
-    def _answer(self, now: Moment) -> None:
-        memory, rules = self._memory, self._rules
-        if not memory.reads:
-            return
-        waiting = []
-        for each in memory.reads:
-            if is_ripe(each, memory, rules, now):
-                answer = answer_to(each.read, memory, rules, now)
-                self._knowledge.usage.note_answer(each.read.mark, answer.verdict)
-                memory.outgoing.append(Answer(each.read.reply_to, answer))
-            else:
-                waiting.append(each)
-        memory.reads = waiting
+    def _answer(self, reads: Iterable[WaitingRead], now: Moment) -> None:
+        memory = self._memory
+        for _, read, _ in reads:
+            answer = answer_to(read, memory, self._rules, now)
+            self._knowledge.usage.note_answer(read.mark, answer.verdict)
+            memory.outgoing.append(Answer(read.reply_to, answer))
 
     def _inform(self) -> None:
         memory, untold = self._memory, self._knowledge.untold

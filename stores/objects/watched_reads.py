@@ -13,15 +13,16 @@ from messages.objects import ObjectRead, ReadVerdict
 from messages.units import Seconds
 from stores.objects.answers import answer_of
 from stores.objects.knowledge import Moment
-from stores.objects.watcher_memory import Waiting, WatcherMemory, WatcherRules, is_reached
+from stores.objects.waiting_reads import WaitingRead
+from stores.objects.watcher_memory import WatcherMemory, WatcherRules, is_reached
 
 _WITH_AGE: Final = frozenset({ReadVerdict.STALE, ReadVerdict.NOT_FOUND})
 
 
-def is_ripe(waiting: Waiting, memory: WatcherMemory, rules: WatcherRules, now: Moment) -> bool:
+def is_ripe(waiting: WaitingRead, memory: WatcherMemory, rules: WatcherRules, now: Moment) -> bool:
     """Return whether a read is answered now: it cannot be answered better, or may not wait."""
     mark = waiting.read.mark
-    if is_reached(waiting.due, now):
+    if is_reached(waiting.until, now):
         return True
     if mark > memory.newest:
         # Its reference is told of behind it: of those only the newest is kept, at its place.

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from messages.api import ApiFailure, FailureKind
-from messages.holders import NO_MARK, HolderFact, Mark, ReadObject
+from messages.holders import NO_MARK, HolderFact, Mark
 from messages.objects import ObjectDescribed, ObjectId, ObjectRead, ObjectState
 from messages.port import Port
 from messages.units import Seconds
 from stores.objects.cached_object import FORBIDDEN_GRACE
 from stores.objects.knowledge import Moment, ObjectKnowledge
 from stores.objects.places import can_exist
+from stores.objects.waiting_reads import WaitingReads
 
 NO_SUCH_NAME: Final = "no object can have this name"
 
@@ -86,14 +87,6 @@ class Inform(NamedTuple):
 Effect: TypeAlias = StartWatch | StopWatch | AskList | Answer | Inform
 
 
-class Waiting(NamedTuple):
-    """A read that is not answered."""
-
-    read: ReadObject
-    due: Seconds
-    """When it is answered with what is known by then."""
-
-
 @dataclass(slots=True)
 class WatcherMemory:
     """What outlives a life of a watcher. Made anew for an object that was let go and is wanted again."""
@@ -114,7 +107,7 @@ class WatcherMemory:
     is_followed: bool = False
     last_used: Seconds = Seconds(0.0)
     """When it was read, or newly referenced, or when the last follower went."""
-    reads: list[Waiting] = field(default_factory=list)
+    reads: WaitingReads = field(default_factory=WaitingReads)
     proven: Mark = NO_MARK
     """A list that was asked for at this mark has come."""
     watch_mark: Mark = NO_MARK

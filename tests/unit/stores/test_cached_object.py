@@ -33,7 +33,6 @@ from stores.objects.cached_object import (
     request_for,
 )
 from stores.objects.places import can_exist
-from stores.objects.waiting_reads import WaitingReads
 from tests.support.kernel.probe import Probe
 
 WANTED = ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="tls")
@@ -309,43 +308,6 @@ class TestChanges:
     def test_one_of_another_uid_is_another_one(self) -> None:
         """Even of the same version, in an etcd that was restored."""
         assert change_between(WANTED, value(uid="u1"), value(uid="u2")) is not None
-
-
-class TestWaitingReads:
-    """Whom a fetch answers."""
-
-    def test_a_fetch_answers_those_who_came_before_it_began(self) -> None:
-        reads = WaitingReads()
-        first, second = read(pod="p1"), read(pod="p2")
-        reads.add(first, Seconds(1.0))
-        assert reads.begin() == [first]
-        assert not reads.are_waiting
-        reads.add(second, Seconds(2.0))
-        assert reads.are_waiting
-        assert reads.take_asking() == [first]
-        assert reads.begin() == [second]
-
-    def test_who_is_not_answered_asks_again_before_the_others(self) -> None:
-        reads = WaitingReads()
-        first, second = read(pod="p1"), read(pod="p2")
-        reads.add(first, Seconds(1.0))
-        reads.begin()
-        reads.add(second, Seconds(2.0))
-        reads.ask_again()
-        assert reads.begin() == [first, second]
-
-    def test_each_leaves_when_its_time_is_over(self) -> None:
-        reads = WaitingReads()
-        first, second, third = read(pod="p1"), read(pod="p2"), read(pod="p3")
-        reads.add(first, Seconds(2.0))
-        reads.begin()
-        reads.add(second, Seconds(1.0))
-        reads.add(third, Seconds(3.0))
-        assert reads.next_due() == 1.0
-        assert reads.take_overdue(Seconds(2.0)) == [first, second]
-        assert reads.next_due() == 3.0
-        assert reads.take_all() == [third]
-        assert reads.next_due() is None
 
 
 @st.composite

@@ -1,13 +1,16 @@
-"""When a fetcher asks though nobody reads."""
+"""When a fetcher asks though nobody reads, and which reads a fetch answers."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from messages.holders import Mark, ReferencesAre
+from messages.holders import Mark, ReadObject, ReferencesAre
+from messages.objects import ObjectId, ObjectKind
+from messages.pods import PodUid
 from messages.units import Seconds
 from stores.objects.fetcher_memory import FetcherMemory
+from tests.support.kernel.probe import Probe
 
 times = st.floats(0.0, 10_000.0)
 phases = st.floats(0.0, 1.0)
@@ -84,3 +87,34 @@ def test_nobody_is_asked_for_those_who_neither_follow_nor_reference() -> None:
 
 def test_fetchers_have_phases_of_their_own() -> None:
     assert len({FetcherMemory().phase for _ in range(100)}) == 100
+
+
+def read(pod: str) -> ReadObject:
+    return ReadObject(
+        object=ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="tls"),
+        mark=Mark(1),
+        pod=PodUid(pod),
+        reply_to=Probe(),
+        ref=pod,
+        within=Seconds(1.0),
+    )
+
+
+class TestReadsOfAFetch:
+    def test_a_fetch_answers_those_who_came_before_it_began(self) -> None:
+        memory, first, second = FetcherMemory(), read("p1"), read("p2")
+        memory.reads.add(first, Seconds(1.0))
+        assert memory.begin_fetch() == [first]
+        assert not memory.is_read
+        memory.reads.add(second, Seconds(2.0))
+        assert memory.is_read
+        assert [each.read for each in memory.take_asked_for()] == [first]
+        assert memory.begin_fetch() == [second]
+
+    def test_who_is_not_answered_asks_again_before_the_others(self) -> None:
+        memory, first, second = FetcherMemory(), read("p1"), read("p2")
+        memory.reads.add(first, Seconds(1.0))
+        memory.begin_fetch()
+        memory.reads.add(second, Seconds(2.0))
+        memory.ask_again()
+        assert memory.begin_fetch() == [first, second]
