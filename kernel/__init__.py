@@ -1,9 +1,16 @@
 """How any actor runs. Knows Pykka, and is the only one to; knows nothing of Kubernetes.
 
-The parts, from the bottom: ``ports`` and ``mailbox`` (addresses and what waits behind them), ``cell``
-(one address), ``incarnation`` (one life and its turns), ``executors`` and ``runtimes`` (whose thread),
-``specs``, ``restarts``, ``children``, ``supervisor``, ``dynamic`` and ``loops`` (the tree), ``control``
-and ``timers`` (the thread it runs on), ``tree`` (the tree as data), ``system`` (the whole).
+The modules, from the bottom:
+
+- Addresses: ``ports`` (keys and ports), ``mailbox`` and ``envelope`` (what waits), ``cell`` (one address),
+  ``addresses`` (all of them).
+- Time: ``clock``, ``timers``, and ``control``, the thread that timers and supervisors run on.
+- One life of an actor: ``incarnation`` (its turns), ``current`` (whose turn a thread runs), ``endings``.
+- Threads: ``executors`` and ``runtimes``; ``cancelling`` for tasks of asyncio.
+- What users write: ``actor`` (the two actor types) and ``specs`` (the tree as they want it).
+- The tree: ``children``, ``supervisor`` and ``dynamic``, with ``restarts`` (decisions), ``loops`` (what
+  counts as failed), ``reports`` and ``telemetry`` (logs and counts), ``services`` (what all of them use).
+- The whole: ``tree`` (the tree as data), ``system`` (the way in), ``asking`` (the same for asyncio).
 """
 
 from kernel.actor import Actor, BaseActor, PooledActor

@@ -19,6 +19,7 @@ from pykka.messages import ProxyCall, ProxyGetAttr, ProxySetAttr, _ActorStop
 from typing_extensions import override
 
 from kernel.clock import Clock
+from kernel.control import Control
 from kernel.incarnation import Incarnation
 from kernel.ports import Port
 from kernel.timers import Timer
@@ -35,7 +36,7 @@ class BaseActor(pykka.Actor, Generic[M]):
     """
 
     _life: Incarnation
-    _kernel: KernelServices
+    _control: Control
 
     def __init__(self) -> None:
         # Pykka's own constructor makes a threading.Event (1.2 kB) and an inbox for each life; here
@@ -83,7 +84,7 @@ class BaseActor(pykka.Actor, Generic[M]):
     @property
     def clock(self) -> Clock:
         """The time that counts here."""
-        return self._kernel.clock
+        return self._control.clock
 
     @property
     def resources(self) -> ExitStack:
@@ -94,7 +95,7 @@ class BaseActor(pykka.Actor, Generic[M]):
 
     def after(self, delay: Seconds, message: M) -> Timer:
         """Have ``message`` told to this life in ``delay`` seconds; return how to cancel that."""
-        return self._kernel.set_timer(self._life, delay, message)
+        return self._life.set_timer(self._control, delay, message)
 
     @final
     @override
@@ -104,10 +105,10 @@ class BaseActor(pykka.Actor, Generic[M]):
         self._life.cell.request_stop(self._life)
 
     @final
-    def bind(self, life: Incarnation, kernel: KernelServices) -> None:
+    def bind(self, life: Incarnation, control: Control) -> None:
         """Join the actor to its life. Called by its supervisor, once, before anything runs."""
         self._life = life
-        self._kernel = kernel
+        self._control = control
         self.actor_urn = life.cell.key.path
         self.actor_inbox = PykkaInbox(life)
         self.actor_stopped = Liveness(life)  # type: ignore[assignment]  # a lighter Event
@@ -177,16 +178,6 @@ class Actor(BaseActor[M]):
 
 class PooledActor(BaseActor[M]):
     """An actor that shares the pool's threads: it never blocks, and may exist ten thousand times."""
-
-
-class KernelServices:
-    """What the kernel does for a running actor; the system implements it."""
-
-    clock: Clock
-
-    def set_timer(self, life: Incarnation, delay: Seconds, message: object) -> Timer:
-        """Have ``message`` told to ``life`` in ``delay`` seconds."""
-        raise NotImplementedError
 
 
 class LifePort(Port[M]):

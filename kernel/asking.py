@@ -9,21 +9,18 @@ import asyncio
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from types import TracebackType
+from typing import Any, Generic, TypeVar
 
 import pykka
 from typing_extensions import override
 
+from kernel.children import Child
 from kernel.envelope import ReplyPort
 from kernel.ports import ActorCrashedError, ActorDeadError, AskTimeoutError, Port
+from kernel.system import ActorSystem
 from kernel.tree import ActorDescription, TreeSummary, described, summarized
 from messages.units import Seconds
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from kernel.children import Child
-    from kernel.system import ActorSystem
 
 M = TypeVar("M")
 A = TypeVar("A")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 import structlog
 from typing_extensions import override
@@ -19,9 +19,6 @@ from kernel.envelope import Envelope, ForLife, unwrapped
 from kernel.mailbox import CoalescingQueue, MessageQueue
 from kernel.ports import ActorDeadError, Key, Port
 from kernel.telemetry import Meter, Telemetry
-
-if TYPE_CHECKING:
-    from kernel.incarnation import Incarnation
 
 M = TypeVar("M")
 
@@ -40,6 +37,21 @@ class _Nothing:
 
 EMPTY: Final = _Nothing()
 STOP: Final = _Nothing()
+
+
+class Consumer(Protocol):
+    """An incarnation as its address sees it: it takes from the mailbox, and rests while that is empty."""
+
+    number: int
+    """Which life of its address it is."""
+    fenced: bool
+    """It ended or was abandoned."""
+    stop_requested: bool
+    """It has to stop before it handles another message."""
+
+    def wake(self) -> None:
+        """Have it take from the mailbox soon."""
+        ...
 
 
 class Cell(Port[M], Generic[M]):
@@ -66,7 +78,7 @@ class Cell(Port[M], Generic[M]):
         self.handled = 0
         self.lives = 0
         """Number of the last incarnation; never reset while the process lives."""
-        self.incarnation: Incarnation | None = None
+        self.incarnation: Consumer | None = None
         self._lock = threading.Lock()
         self._queue: MessageQueue = _queue_for(key)
         self._busy = False
@@ -103,7 +115,7 @@ class Cell(Port[M], Generic[M]):
             if incarnation is None or self._busy:
                 return ""
             self._busy = True
-        incarnation.executor.wake(incarnation)
+        incarnation.wake()
         return ""
 
     def _replaces(self, item: object) -> bool:
@@ -115,7 +127,7 @@ class Cell(Port[M], Generic[M]):
         if refusal:
             self._discard((envelope,), refusal)
 
-    def take(self, incarnation: Incarnation) -> object:
+    def take(self, incarnation: Consumer) -> object:
         """Return the next item for ``incarnation``: STOP before all else, EMPTY when it may rest."""
         with self._lock:
             if self.incarnation is not incarnation:
@@ -128,7 +140,7 @@ class Cell(Port[M], Generic[M]):
             self._busy = False
             return EMPTY
 
-    def attach(self, incarnation: Incarnation) -> None:
+    def attach(self, incarnation: Consumer) -> None:
         """Make ``incarnation`` the one that handles the mailbox; it counts as woken.
 
         Opens a closed address: a child that was gone may be started with its group again.
@@ -138,7 +150,7 @@ class Cell(Port[M], Generic[M]):
             self.incarnation = incarnation
             self._busy = True
 
-    def detach(self, incarnation: Incarnation, report: Callable[[], None] | None = None) -> bool:
+    def detach(self, incarnation: Consumer, report: Callable[[], None] | None = None) -> bool:
         """Fence ``incarnation`` off from the mailbox; return False when it was so already.
 
         ``report`` is called in the same step: nobody sees the mailbox at rest before it.
@@ -157,7 +169,7 @@ class Cell(Port[M], Generic[M]):
         self._discard(stale, "told to an ended life")
         if is_idle:
             # It rests, and would never learn that it is over and has resources to close.
-            incarnation.executor.wake(incarnation)
+            incarnation.wake()
         return True
 
     def _take_out(self, number: int) -> list[object]:
@@ -171,14 +183,14 @@ class Cell(Port[M], Generic[M]):
                 self._queue.append(item)
         return stale
 
-    def request_stop(self, incarnation: Incarnation) -> None:
+    def request_stop(self, incarnation: Consumer) -> None:
         """Have ``incarnation`` stop before it handles another message."""
         with self._lock:
             incarnation.stop_requested = True
             if self._busy or self.incarnation is not incarnation:
                 return
             self._busy = True
-        incarnation.executor.wake(incarnation)
+        incarnation.wake()
 
     def expect(self, starts: int) -> None:
         """Open, and count ``starts`` more, or fewer, that were asked for and not begun."""

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
@@ -17,12 +17,10 @@ from kernel.actor import PooledActor
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
 from kernel.incarnation import Incarnation, Supervised
 from kernel.restarts import FailureStreak, RestartWindow
+from kernel.services import Services
 from kernel.specs import AnySpec, ChildSpec, OnExhausted, Restart
 from kernel.timers import Timer
 from messages.units import Seconds
-
-if TYPE_CHECKING:
-    from kernel.system import ActorSystem
 
 
 class ChildState(StrEnum):
@@ -62,13 +60,13 @@ class ParentOfChildren(ABC):
 class Child(ABC):
     """One node of the tree, seen from above."""
 
-    def __init__(self, spec: AnySpec, system: ActorSystem, parent: ParentOfChildren) -> None:
+    def __init__(self, spec: AnySpec, services: Services, parent: ParentOfChildren) -> None:
         self.name = spec.name
         self.restart: Restart = spec.restart
         self.on_exhausted: OnExhausted = spec.on_exhausted
         self.shutdown: Seconds = spec.shutdown
         self.type = "actor"
-        self.system = system
+        self.services = services
         self.parent = parent
         self.state = ChildState.WAITING
         self.restarts = 0
@@ -113,14 +111,14 @@ class Child(ABC):
     def report_started(self) -> None:
         """Tell the parent that it runs."""
         self.state = ChildState.RUNNING
-        self.streak.started = self.system.clock.monotonic()
+        self.streak.started = self.services.control.clock.monotonic()
         self.parent.child_started(self)
 
     def report_ended(self, ended: Ended) -> None:
         """Tell the parent that it is down, and everybody who counts endings."""
         self.state = ChildState.STOPPED
         self.last_error = ended.error or self.last_error
-        self.system.note_ending(ended)
+        self.services.reports.ended(ended)
         self.parent.child_ended(self, ended)
 
 
@@ -136,10 +134,10 @@ def all_stopped(children: Iterable[Child]) -> bool:
 class ActorChild(Child, Supervised):
     """A child that is an actor: one incarnation at a time, with a deadline on start and stop."""
 
-    def __init__(self, spec: ChildSpec[Any], system: ActorSystem, parent: ParentOfChildren) -> None:
-        super().__init__(spec, system, parent)
+    def __init__(self, spec: ChildSpec[Any], services: Services, parent: ParentOfChildren) -> None:
+        super().__init__(spec, services, parent)
         self.spec = spec
-        self.cell = system.addresses.cell(spec.key)
+        self.cell = services.addresses.cell(spec.key)
         self.cell.owner = parent
         self._life: Incarnation | None = None
         self._deadline: Timer | None = None
@@ -154,9 +152,9 @@ class ActorChild(Child, Supervised):
             actor = self.spec.factory()
             self.type = type(actor).__name__
             pooled = isinstance(actor, PooledActor)
-            executor = self.system.executor_for(pooled=pooled)
+            executor = self.services.runtime.executor(pooled=pooled)
             life = Incarnation(actor, self.cell, number, executor, self)
-            actor.bind(life, self.system)
+            actor.bind(life, self.services.control)
             self._life = life
             self.cell.attach(life)
             self._arm(self.spec.start_deadline, "did not start")
@@ -177,12 +175,12 @@ class ActorChild(Child, Supervised):
             error=error,
             details=details,
         )
-        self.system.control.post(partial(self._on_ended, number, ended))
+        self.services.control.post(partial(self._on_ended, number, ended))
 
     def _arm(self, delay: Seconds, what: str) -> None:
         self._disarm()
         why = f"{what} within {delay:g} s"
-        self._deadline = self.system.control.set_timer(delay, partial(self.abandon, why))
+        self._deadline = self.services.control.set_timer(delay, partial(self.abandon, why))
 
     def _disarm(self) -> None:
         if self._deadline is not None:
@@ -215,7 +213,7 @@ class ActorChild(Child, Supervised):
         if not life.fence():
             # Its own ending is already on its way.
             return
-        self.system.note_abandoned(self.name, why, stack)
+        self.services.reports.abandoned(self.name, why, stack)
         ended = Ended(
             name=self.name,
             incarnation=life.number,
@@ -232,11 +230,11 @@ class ActorChild(Child, Supervised):
 
     @override
     def incarnation_started(self, incarnation: Incarnation) -> None:
-        self.system.control.post(partial(self._on_started, incarnation.number))
+        self.services.control.post(partial(self._on_started, incarnation.number))
 
     @override
     def incarnation_ended(self, incarnation: Incarnation, ended: Ended) -> None:
-        self.system.control.post(partial(self._on_ended, incarnation.number, ended))
+        self.services.control.post(partial(self._on_ended, incarnation.number, ended))
 
     def _on_started(self, number: int) -> None:
         if self._is_present(number) and self.state is ChildState.STARTING:

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from kernel.incarnation import Incarnation
+
+class Teller(Protocol):
+    """An incarnation as those it tells something see it."""
+
+    @property
+    def fenced(self) -> bool:
+        """Whether it ended or was abandoned: what it tells does not count any more."""
+        ...
 
 
 class _Current(threading.local):
-    incarnation: Incarnation | None = None
+    incarnation: Teller | None = None
 
 
 _current = _Current()
 
 
-def current_incarnation() -> Incarnation | None:
-    """Return whose turn this thread is running; ``None`` outside of actors."""
+def current_incarnation() -> Teller | None:
+    """Return the incarnation whose turn this thread is running; ``None`` outside of actors."""
     return _current.incarnation
 
 
-def set_current_incarnation(incarnation: Incarnation | None) -> None:
-    """Note whose turn this thread runs from here on."""
+def set_current_incarnation(incarnation: Teller | None) -> None:
+    """Set the incarnation whose turn this thread runs from here on."""
     _current.incarnation = incarnation

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 
 import structlog
 from typing_extensions import override
@@ -20,11 +20,9 @@ from kernel.current import current_incarnation
 from kernel.endings import Ended
 from kernel.loops import crowd_name, is_crowd_failing
 from kernel.ports import Port
+from kernel.services import Services
 from kernel.specs import ChildSpec, DynamicSpec
 from kernel.supervisor import Supervisor
-
-if TYPE_CHECKING:
-    from kernel.system import ActorSystem
 
 _log = structlog.get_logger("kernel")
 
@@ -53,8 +51,8 @@ DynamicMessage: TypeAlias = StartChild | StopChild
 class DynamicSupervisor(Supervisor):
     """Owns children that others ask for. Starts them at once and side by side."""
 
-    def __init__(self, spec: DynamicSpec, system: ActorSystem, parent: ParentOfChildren) -> None:
-        super().__init__(spec, system, parent)
+    def __init__(self, spec: DynamicSpec, services: Services, parent: ParentOfChildren) -> None:
+        super().__init__(spec, services, parent)
         self._successors: dict[str, ChildSpec[Any]] = {}
         """Children to start once the one of the same path, which is stopping, has ended."""
         self._unwanted: set[str] = set()
@@ -74,7 +72,7 @@ class DynamicSupervisor(Supervisor):
         match message:
             case StartChild(spec=spec):
                 self._add(spec)
-                self.system.addresses.expect(spec.key, -1)
+                self.services.addresses.expect(spec.key, -1)
             case StopChild(path=path):
                 self._remove(path)
             case _:
@@ -86,10 +84,10 @@ class DynamicSupervisor(Supervisor):
             return
         if spec.name in self.children:
             return
-        if self.system.addresses.cell(spec.key).owner is not None:
+        if self.services.addresses.cell(spec.key).owner is not None:
             _log.error("child refused: its name is taken", actor=spec.name, supervisor=self.name)
             return
-        child = ActorChild(spec, self.system, self)
+        child = ActorChild(spec, self.services, self)
         self.children[spec.name] = child
         self._judge()
         if self.state is ChildState.RUNNING:
@@ -112,7 +110,7 @@ class DynamicSupervisor(Supervisor):
         self.children.pop(child.name, None)
         self.note_failing(child, failed=False)
         successor = self._successors.pop(child.name, None)
-        self.system.addresses.forget(child.name, is_wanted=successor is not None)
+        self.services.addresses.forget(child.name, is_wanted=successor is not None)
         if successor is not None:
             self._add(successor)
 
@@ -130,7 +128,7 @@ class DynamicSupervisor(Supervisor):
 
     def _judge(self) -> None:
         failing = is_crowd_failing(len(self._failing), len(self.children))
-        self.system.failed_loops.note(crowd_name(self.name), failed=failing)
+        self.services.failed_loops.note(crowd_name(self.name), failed=failing)
 
     @override
     def is_unwanted(self, child: Child) -> bool:
@@ -183,14 +181,14 @@ class DynamicPort(Port[DynamicMessage]):
     @override
     def tell(self, message: DynamicMessage, /) -> None:
         supervisor, teller = self._supervisor, current_incarnation()
-        system = supervisor.system
+        services = supervisor.services
         if teller is not None and teller.fenced:
-            system.telemetry.dead_letter(supervisor.name, message, "told by an ended actor")
+            services.telemetry.dead_letter(supervisor.name, message, "told by an ended actor")
         elif supervisor.is_gone:
-            system.telemetry.dead_letter(supervisor.name, message, "address closed")
+            services.telemetry.dead_letter(supervisor.name, message, "address closed")
         else:
             if isinstance(message, StartChild):
                 # From here on, not from when it is handled: so what the same teller tells the
                 # child next is kept, even when one of the same path is just going.
-                system.addresses.expect(message.spec.key, 1)
-            system.control.post(partial(supervisor.handle, message))
+                services.addresses.expect(message.spec.key, 1)
+            services.control.post(partial(supervisor.handle, message))

@@ -10,20 +10,18 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import structlog
 
 from kernel.cell import EMPTY, STOP, Cell
+from kernel.control import Control
 from kernel.current import set_current_incarnation
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
 from kernel.envelope import Envelope, ForLife, KernelMessage
 from kernel.ports import ActorCrashedError
 from kernel.timers import Timer
 from messages.units import Seconds
-
-if TYPE_CHECKING:
-    from kernel.actor import BaseActor
 
 SLOW = 1.0
 """Seconds after which a handler is reported as slow. Generous: four 30 ms handlers at once look
@@ -45,6 +43,26 @@ class Executor(Protocol):
 
     def wake(self, incarnation: Incarnation) -> None:
         """Run a turn soon: an idle incarnation got a message or was asked to stop."""
+        ...
+
+
+class ActorHooks(Protocol):
+    """What an incarnation calls of its actor."""
+
+    def started(self) -> None:
+        """Prepare."""
+        ...
+
+    def receive(self, message: Any, /) -> None:
+        """Handle one message."""
+        ...
+
+    def stopping(self) -> None:
+        """Say goodbye."""
+        ...
+
+    def unbind(self) -> None:
+        """Forget the incarnation: it is over."""
         ...
 
 
@@ -84,7 +102,7 @@ class Incarnation:
 
     def __init__(
         self,
-        actor: BaseActor[Any],
+        actor: ActorHooks,
         cell: Cell[Any],
         number: int,
         executor: Executor,
@@ -116,9 +134,23 @@ class Incarnation:
                 self._release()
             set_current_incarnation(None)
 
+    def wake(self) -> None:
+        """Run a turn soon."""
+        self.executor.wake(self)
+
     def tell(self, message: object) -> None:
         """Tell ``message`` to this life alone; to nobody when it is over before its turn."""
         self.cell.tell(ForLife(self.number, message))
+
+    def set_timer(self, control: Control, delay: Seconds, message: object) -> Timer:
+        """Have ``message`` told to this life in ``delay`` seconds; return how to cancel that."""
+        if self.timers is None:
+            self.timers = set()
+        timer = control.set_timer(delay, partial(self.tell, message), self.timers)
+        if self.fenced:
+            # Too late to be dropped with the others, and it would keep a dead actor in memory.
+            timer.cancel()
+        return timer
 
     def _run(self, batch: int) -> bool:
         if not self.is_started and not self._start():

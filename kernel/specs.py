@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import tenacity
 
+from kernel.actor import BaseActor
 from kernel.ports import Key
 from messages.units import Seconds
-
-if TYPE_CHECKING:
-    from kernel.actor import BaseActor
 
 M = TypeVar("M")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, ParamSpec
+from typing import ParamSpec
 
 import structlog
 from typing_extensions import override
@@ -22,12 +22,10 @@ from kernel.children import (
 )
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
 from kernel.restarts import Again, RestartWindow, decide, lives_again
+from kernel.services import Services
 from kernel.specs import DynamicSpec, OnExhausted, Restart, Strategy, SupervisorSpec
 from kernel.timers import Timer
 from messages.units import Seconds
-
-if TYPE_CHECKING:
-    from kernel.system import ActorSystem
 
 P = ParamSpec("P")
 _log = structlog.get_logger("kernel")
@@ -39,10 +37,10 @@ class Supervisor(Child, ParentOfChildren):
     def __init__(
         self,
         spec: SupervisorSpec | DynamicSpec,
-        system: ActorSystem,
+        services: Services,
         parent: ParentOfChildren,
     ) -> None:
-        super().__init__(spec, system, parent)
+        super().__init__(spec, services, parent)
         self.type = "supervisor"
         self.strategy = spec.strategy if isinstance(spec, SupervisorSpec) else Strategy.ONE_FOR_ONE
         self.intensity = spec.intensity
@@ -98,7 +96,7 @@ class Supervisor(Child, ParentOfChildren):
     def child_started(self, child: Child) -> None:
         if self.is_failing(child):
             action = partial(self._note_health, child, child.restarts)
-            self.system.control.set_timer(self.backoff.reset_after, action)
+            self.services.control.set_timer(self.backoff.reset_after, action)
         self._guarded(self._start_next)
 
     def _note_health(self, child: Child, restarts: int) -> None:
@@ -107,11 +105,11 @@ class Supervisor(Child, ParentOfChildren):
 
     def note_failing(self, child: Child, *, failed: bool) -> None:
         """Note that ``child``, which is a loop, failed too often, or is well again."""
-        self.system.failed_loops.note(child.name, failed=failed)
+        self.services.failed_loops.note(child.name, failed=failed)
 
     def is_failing(self, child: Child) -> bool:
         """Whether ``child`` counts as failed, even if it runs at this moment."""
-        return child.name in self.system.failed_loops
+        return child.name in self.services.failed_loops
 
     @override
     def child_ended(self, child: Child, ended: Ended) -> None:
@@ -161,7 +159,7 @@ class Supervisor(Child, ParentOfChildren):
 
     def _restart(self, child: Child, ended: Ended) -> None:
         decision = decide(
-            self.system.clock.monotonic(),
+            self.services.control.clock.monotonic(),
             self._window_of(child),
             child.streak,
             self.backoff,
@@ -174,10 +172,10 @@ class Supervisor(Child, ParentOfChildren):
         child.restarts += 1
         if decision.exhausted:
             self.note_failing(child, failed=True)
-        self.system.note_restart(child.name, ended.reason, decision.delay)
+        self.services.reports.restarted(child.name, ended.reason, decision.delay)
         if self.strategy is Strategy.ONE_FOR_ONE:
             action = partial(self._guarded, self._retry, child)
-            child.retry = self.system.control.set_timer(decision.delay, action)
+            child.retry = self.services.control.set_timer(decision.delay, action)
             self._start_next()
         else:
             self._restart_group(child, decision.delay)
@@ -201,7 +199,7 @@ class Supervisor(Child, ParentOfChildren):
         if self._group is not None:
             first = min(first, self._group.first)
             self._group.timer.cancel()
-        timer = self.system.control.set_timer(delay, partial(self._guarded, self._group_due))
+        timer = self.services.control.set_timer(delay, partial(self._guarded, self._group_due))
         self._group = _Group(first, timer)
         self._stop_group()
 
@@ -243,14 +241,14 @@ class Supervisor(Child, ParentOfChildren):
     def _give_up(self, why: str) -> None:
         self._cease()
         self._failure = why
-        self.system.note_giving_up(self.name, why)
+        self.services.reports.gave_up(self.name, why)
         self._wind_up()
 
     def _wind_up(self) -> None:
         self._cease()
         why = f"supervisor {self.name} did not stop within {self.shutdown:g} s"
         action = partial(self._guarded, self.abandon, why)
-        self._deadline = self.system.control.set_timer(self.shutdown, action)
+        self._deadline = self.services.control.set_timer(self.shutdown, action)
         self._stop_next()
 
     def _cease(self) -> None:
@@ -286,12 +284,12 @@ class Supervisor(Child, ParentOfChildren):
             error=self._failure,
         )
         # As an event of its own: the parent may be in the middle of asking this one to stop.
-        self.system.control.post(partial(self.report_ended, ended))
+        self.services.control.post(partial(self.report_ended, ended))
 
     # Its own exceptions take the same path as giving up.
 
     def _later(self, event: Callable[[], None]) -> None:
-        self.system.control.post(partial(self._guarded, event))
+        self.services.control.post(partial(self._guarded, event))
 
     def _guarded(self, event: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
         try:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import partial
 from typing import Any, TypeVar, cast
 
 import pykka
 import structlog
 from typing_extensions import override
 
-from kernel.actor import KernelServices
 from kernel.addresses import Addresses
 from kernel.cell import Cell
 from kernel.children import ActorChild, Child, ChildState, ParentOfChildren
@@ -24,14 +22,14 @@ from kernel.current import current_incarnation
 from kernel.dynamic import DynamicPort, DynamicSupervisor
 from kernel.endings import Ended, EndReason
 from kernel.envelope import Crash, Envelope, Fence, ReplyPort
-from kernel.incarnation import Executor, Incarnation
 from kernel.loops import FailedLoops, FailedLoopsObserver
 from kernel.ports import AskInsideActorError, AskTimeoutError, Key, Port
+from kernel.reports import EndingsObserver, Reports
 from kernel.runtimes import Runtime, Threads
+from kernel.services import Services
 from kernel.specs import AnySpec, ChildSpec, DynamicSpec, SupervisorSpec
 from kernel.supervisor import Supervisor
 from kernel.telemetry import Telemetry
-from kernel.timers import Timer
 from kernel.tree import ActorDescription, TreeSummary, described, family, summarized
 from messages.units import Seconds
 
@@ -54,7 +52,7 @@ EXIT_FAILED = 70
 _log = structlog.get_logger("kernel")
 
 
-class ActorSystem(KernelServices, ParentOfChildren):
+class ActorSystem(ParentOfChildren):
     """Runs the tree of ``spec``. Start it once, stop it once, then ask how it ended."""
 
     def __init__(
@@ -65,16 +63,25 @@ class ActorSystem(KernelServices, ParentOfChildren):
         runtime: Runtime | None = None,
         hang_limit: Seconds = HANG_LIMIT,
     ) -> None:
-        self.clock = clock or SystemClock()
         self.telemetry = Telemetry()
+        self.clock = clock or SystemClock()
         self.control = Control(self.clock)
         self._runtime = runtime or Threads()
         self._hang_limit = hang_limit
         self._hangs = 0
         self.addresses = Addresses(self.telemetry)
         self._dynamic: dict[str, DynamicPort] = {}
-        self._observers: list[Callable[[Ended], None]] = []
-        self.failed_loops = FailedLoops()
+        self._failed_loops = FailedLoops()
+        self._reports = Reports(self.telemetry)
+        self._reports.observe_endings(self._note_abandoned)
+        self._services = Services(
+            control=self.control,
+            runtime=self._runtime,
+            telemetry=self.telemetry,
+            addresses=self.addresses,
+            failed_loops=self._failed_loops,
+            reports=self._reports,
+        )
         self._abandoned_while_stopping = False
         self._is_started = threading.Event()
         self._finished = threading.Event()
@@ -183,9 +190,9 @@ class ActorSystem(KernelServices, ParentOfChildren):
 
         self.control.post(crash)
 
-    def observe_endings(self, observer: Callable[[Ended], None]) -> None:
+    def observe_endings(self, observer: EndingsObserver) -> None:
         """Have ``observer`` called with each ending, on the control thread. Call before start."""
-        self._observers.append(observer)
+        self._reports.observe_endings(observer)
 
     def observe_failed_loops(self, observer: FailedLoopsObserver) -> None:
         """Have ``observer`` told, on the control thread, whenever other loops count as failed.
@@ -194,7 +201,7 @@ class ActorSystem(KernelServices, ParentOfChildren):
         its backoff's ``reset_after``: between two attempts it looks well for a moment. The children of a
         dynamic supervisor are one loop, ``NAME/*``, that fails with most of them. Call before start.
         """
-        self.failed_loops.observe(observer)
+        self._failed_loops.observe(observer)
 
     @property
     def is_started(self) -> bool:
@@ -231,56 +238,6 @@ class ActorSystem(KernelServices, ParentOfChildren):
         except pykka.Timeout:
             raise AskTimeoutError(f"{who} did not answer within {deadline:g} s") from None
 
-    # For the kernel's other parts.
-
-    def executor_for(self, *, pooled: bool) -> Executor:
-        """Return the executor of one incarnation."""
-        return self._runtime.executor(pooled=pooled)
-
-    @override
-    def set_timer(self, life: Incarnation, delay: Seconds, message: object) -> Timer:
-        if life.timers is None:
-            life.timers = set()
-        timer = self.control.set_timer(delay, partial(life.tell, message), life.timers)
-        if life.fenced:
-            # Too late to be dropped with the others, and it would keep a dead actor in memory.
-            timer.cancel()
-        return timer
-
-    def note_ending(self, ended: Ended) -> None:
-        """Log an ending, and tell those who observe them."""
-        if ended.reason is EndReason.FAILED:
-            _log.error(
-                "actor failed",
-                actor=ended.name,
-                incarnation=ended.incarnation,
-                hook=ended.hook,
-                message=ended.message,
-                error=ended.error,
-                **({"exception": ended.details} if ended.details else {}),
-            )
-        else:
-            _log.debug("actor ended", actor=ended.name, reason=ended.reason)
-        for observer in self._observers:
-            try:
-                observer(ended)
-            except Exception:  # noqa: BLE001  # endings go on, whatever an observer raises
-                _log.exception("observer of endings failed", actor=ended.name)
-
-    def note_restart(self, name: str, reason: EndReason, delay: Seconds) -> None:
-        """Count a restart."""
-        self.telemetry.meter(name.partition("/")[0]).restarted(reason)
-        _log.info("actor restarts", actor=name, after=reason, delay=round(delay, 3))
-
-    def note_giving_up(self, name: str, why: str) -> None:
-        """Log that a supervisor fails upward."""
-        _log.error("supervisor gives up", actor=name, why=why)
-
-    def note_abandoned(self, name: str, why: str, stack: str) -> None:
-        """Log that a life was given up; while the tree stops, the process will not exit with 0."""
-        self._abandoned_while_stopping |= self._root.state is ChildState.STOPPING
-        _log.error("actor abandoned", actor=name, why=why, stack=stack)
-
     # The root's parent.
 
     @override
@@ -303,15 +260,20 @@ class ActorSystem(KernelServices, ParentOfChildren):
 
     def _build(self, spec: AnySpec, parent: ParentOfChildren) -> Child:
         if isinstance(spec, ChildSpec):
-            return ActorChild(spec, self, parent)
+            return ActorChild(spec, self._services, parent)
         if isinstance(spec, DynamicSpec):
-            dynamic = DynamicSupervisor(spec, self, parent)
+            dynamic = DynamicSupervisor(spec, self._services, parent)
             self._dynamic[spec.name] = DynamicPort(dynamic)
             return dynamic
-        supervisor = Supervisor(spec, self, parent)
+        supervisor = Supervisor(spec, self._services, parent)
         for child in spec.children:
             supervisor.children[child.name] = self._build(child, supervisor)
         return supervisor
+
+    def _note_abandoned(self, ended: Ended) -> None:
+        """Take note of what has to be abandoned while the tree stops: the exit code will not be 0."""
+        if ended.abandoned and self._root.state is ChildState.STOPPING:
+            self._abandoned_while_stopping = True
 
     def _watch_for_hangs(self) -> None:
         self.control.set_timer(Seconds(self._hang_limit / 4), self._watch_for_hangs)
