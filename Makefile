@@ -5,7 +5,7 @@
 PYTHON ?= python3
 PY := .venv/bin/python
 # The kernel, and what decides without doing: held to a higher share of branches.
-PURE := kernel/*,messages/*,manifests/*,stores/*,files/directory.py,files/judging.py,files/settling.py,sources/*/verdicts.py
+PURE := kernel/*,messages/*,manifests/*,stores/*,files/looking/directory.py,files/looking/settling.py,files/looking/signature.py,files/verdicts/judging.py,files/verdicts/state.py,sources/*/verdicts.py
 
 .PHONY: run test check format cover bench clean
 

@@ -15,8 +15,8 @@ from types import FrameType
 
 def main(arguments: Sequence[str]) -> int:
     """Run the agent as ``arguments`` say; return an exit code if it cannot even start."""
-    from settings.command_line import parse  # noqa: PLC0415
     from settings.errors import StartError  # noqa: PLC0415
+    from settings.flags.command_line import parse  # noqa: PLC0415
 
     try:
         line = parse(arguments)

@@ -32,8 +32,8 @@ from messages.pod_manager import (
 from messages.pods import Pod, SourceName
 from messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
 from messages.units import Timestamp
-from stores.pods.ledger import LedgerMemory, PodLedger, Taken
 from stores.pods.quarantine import Quarantine
+from stores.pods.served_pods import LedgerMemory, PodLedger, Taken
 
 _BEFORE_ALL = Epoch(0, 0)
 

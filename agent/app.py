@@ -32,7 +32,7 @@ from kernel import (
     SupervisorSpec,
     isolated,
 )
-from manifests.manifest import ManifestRules
+from manifests.pod_manifest import ManifestRules
 from messages.pod_manager import DescribePod, PodDescribed
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName
 from messages.sources import DescribeSource, Rescan, SourceMessage

@@ -11,10 +11,10 @@ from benchmarks.agent import Agent, pause
 from benchmarks.apart import apart, behave_like_the_agent
 from benchmarks.pods import manifest
 from benchmarks.row import WORST, Peer, Row, Target, spread, tail
-from files.directory import Listed, look
-from files.judging import judge
-from files.state import FileState
-from manifests.manifest import Decoded, ManifestRules, Refused, decode_manifest
+from files.looking.directory import Listed, look
+from files.verdicts.judging import judge
+from files.verdicts.state import FileState
+from manifests.pod_manifest import Decoded, ManifestRules, Refused, decode_manifest
 from messages.pods import FILE, Pod
 from messages.units import Timestamp
 

@@ -1,4 +1,4 @@
-"""The stages that a manifest goes through; ``manifests.manifest`` is the way in and puts them in order.
+"""The stages that a manifest goes through; ``manifests.pod_manifest`` is the way in and puts them in order.
 
 document, yaml11, yaml_scalars, reading: bytes to one document with lines. schema: types and fields.
 defaults, volume_defaults: what the API fills in. static_pods: identity. validate_*: what the API

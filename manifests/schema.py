@@ -15,7 +15,7 @@ from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
 from manifests.findings import KEPT, QUOTED_LEN, Findings, Path
-from manifests.quantity import is_quantity
+from manifests.quantities import is_quantity
 from manifests.times import is_rfc3339
 
 _SCHEMA_FILE = FilePath(__file__).with_name("pod_schema.json")

@@ -16,23 +16,23 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from messages.pods import JsonObject
-from settings.addresses import is_loopback
 from settings.cluster_settings import ClusterSettings
-from settings.command_line import CommandLine
-from settings.configuration_file import (
+from settings.configuration.file import (
     ConfigurationFile,
     merged,
     read_configuration,
     read_drop_ins,
 )
+from settings.configuration.schema import API_VERSION, KIND, KubeletConfiguration
 from settings.errors import UsageError
-from settings.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
+from settings.flags.command_line import CommandLine
 from settings.load_cluster import (
     FLAGS_OF_A_CLUSTER,
     SERVED_IN_A_CLUSTER,
     cluster_settings_of,
 )
 from settings.settings import Settings
+from settings.values.addresses import is_loopback
 
 _SERVED = frozenset({
     "staticPodPath",

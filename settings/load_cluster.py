@@ -8,10 +8,10 @@ from typing import TypeVar
 from messages.pods import JsonObject
 from messages.units import Seconds
 from settings.cluster_settings import ChangeDetection, ClusterSettings
-from settings.command_line import CommandLine
+from settings.configuration.schema import KubeletConfiguration
 from settings.errors import UsageError
-from settings.kubelet_configuration import KubeletConfiguration
-from settings.node_flags import check_labels, check_taints
+from settings.flags.command_line import CommandLine
+from settings.values.node_labels import check_labels, check_taints
 
 SERVED_IN_A_CLUSTER = frozenset({
     "registerNode",

@@ -14,8 +14,8 @@ from typing import Any
 from messages.pods import JsonObject
 from messages.units import Seconds
 from settings.cluster_settings import ClusterSettings
-from settings.durations import format_duration
-from settings.urls import MASKED, masked_url
+from settings.values.durations import format_duration
+from settings.values.urls import MASKED, masked_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

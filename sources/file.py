@@ -10,12 +10,12 @@ from typing import TypeAlias, assert_never
 
 from typing_extensions import override
 
-from files.directory_watch import DirectoryWatch, KeepWatch
-from files.kept_watch import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
-from files.watched_files import FilesMemory, FilesRules, WatchedFiles
+from files.verdicts.judged_files import FilesMemory, FilesRules, WatchedFiles
+from files.watching.inotify import DirectoryWatch, KeepWatch
+from files.watching.path_watch import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
 from kernel import Actor, Key, Port
-from manifests.manifest import ManifestRules, decode_manifest
-from manifests.verdicts.board import VerdictBoard
+from manifests.pod_manifest import ManifestRules, decode_manifest
+from manifests.verdicts.report import VerdictBoard
 from messages.pods import FILE, Pod
 from messages.sources import (
     DescribeSource,

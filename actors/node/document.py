@@ -12,7 +12,7 @@ from actors.node.conditions import MEMORY_THRESHOLD, STORAGE_THRESHOLD, Finding,
 from actors.node.labels import default_labels, label_patch
 from actors.node.machine import MachineFacts
 from actors.node.rules import NodeRules
-from manifests.quantity import amount, is_quantity
+from manifests.quantities import amount, is_quantity
 from messages.api import ApiRequest, Patch, Verb
 from messages.pods import JsonObject
 from messages.units import Timestamp

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from files.directory import Entry
+from files.looking.directory import Entry
 from manifests.findings import quoted
-from manifests.manifest import Refused
 from manifests.objects.local_object import LocalObject
 from manifests.objects.values import changed_keys
+from manifests.pod_manifest import Refused
 from messages.objects import ObjectKind, ObjectValue
 from messages.sources import RejectReason
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from files.state import FileRecord, FileState
-from manifests.manifest import Refused
+from files.verdicts.state import FileRecord, FileState
 from manifests.objects.local_object import LocalObject, display_name
 from manifests.objects.values import fingerprint
-from manifests.verdicts.judged import printable
+from manifests.pod_manifest import Refused
+from manifests.verdicts.judgements import printable
 from messages.holders import NO_MARK, HolderIs, LocalObjectsListed, Mark, ReadObject
 from messages.objects import (
     ObjectChanged,

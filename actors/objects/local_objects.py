@@ -2,7 +2,7 @@
 
 What static pods reference is answered from here, and never from the API server, so that they have it
 without any control plane, and before there is one. Files are looked at and judged as manifests of pods
-are (``files.watched_files``); what is held of them, and what is told of that, is decided in
+are (``files.verdicts.judged_files``); what is held of them, and what is told of that, is decided in
 ``local_holdings``.
 """
 
@@ -27,13 +27,13 @@ from actors.objects.local_holdings import (
     news,
     unanswered,
 )
-from files.directory_watch import DirectoryWatch, KeepWatch
-from files.kept_watch import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
-from files.watched_files import FilesMemory, FilesRules, WatchedFiles
+from files.verdicts.judged_files import FilesMemory, FilesRules, WatchedFiles
+from files.watching.inotify import DirectoryWatch, KeepWatch
+from files.watching.path_watch import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
 from kernel import Actor, Key, Port
 from manifests.objects.local_object import LocalObject, decode_object
 from manifests.objects.values import fingerprint
-from manifests.verdicts.board import VerdictBoard
+from manifests.verdicts.report import VerdictBoard
 from messages.holders import (
     HolderIs,
     ListLocalObjects,

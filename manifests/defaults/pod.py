@@ -14,7 +14,7 @@ from typing import Any
 
 from manifests.defaults.images import image_pull_policy
 from manifests.defaults.volumes import default_field_ref, default_volume
-from manifests.quantity import amount
+from manifests.quantities import amount
 
 Json = dict[str, Any]
 

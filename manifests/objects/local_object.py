@@ -1,6 +1,6 @@
 """From the bytes of a file to a Secret or ConfigMap, or to the reason why not.
 
-Pure, with the stages of ``manifests.manifest``: document, types and fields, metadata, values, and what
+Pure, with the stages of ``manifests.pod_manifest``: document, types and fields, metadata, values, and what
 counts beside it. What an API server refuses is refused, with one difference: a file is one object, so
 that a second document or a List is an error instead of something that is silently left out.
 
@@ -17,11 +17,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from manifests.fields import Place
 from manifests.findings import Findings, quoted, reason
-from manifests.manifest import Refused
 from manifests.names import dns_label, dns_subdomain
 from manifests.objects.values import UnusableObjectError, object_value
+from manifests.places import Place
+from manifests.pod_manifest import Refused
 from manifests.reading.decoding import read_document
 from manifests.reading.document import Document, DocumentError
 from manifests.refusals import (

@@ -7,7 +7,7 @@ would notice before it matters.
 from __future__ import annotations
 
 from manifests.change_hooks import ON_OBJECT_CHANGE, ChangeHookError, change_hook
-from manifests.fields import Place
+from manifests.places import Place
 from manifests.references.pods import pod_references
 from messages.objects import ChangeAction
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from manifests.fields import Place
+from manifests.places import Place
 
 _CONTAINER_LISTS = ("initContainers", "containers")
 

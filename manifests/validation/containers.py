@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from manifests.fields import REQUIRED, Place, told_twice
 from manifests.names import dns_label, ip_address, port_name
+from manifests.places import REQUIRED, Place, told_twice
 from manifests.validation.environment import validate_environment
 from manifests.validation.mounts import validate_mounts
 from manifests.validation.probes import MAX_PORT, PROBES, validate_lifecycle, validate_probes

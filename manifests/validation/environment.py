@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from manifests.fields import REQUIRED, Place
 from manifests.names import (
     dns_subdomain,
     environment_name,
@@ -17,7 +16,8 @@ from manifests.names import (
     object_key,
     qualified_name,
 )
-from manifests.quantity import amount
+from manifests.places import REQUIRED, Place
+from manifests.quantities import amount
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 ENVIRONMENT_FIELDS = frozenset(

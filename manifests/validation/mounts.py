@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from manifests.fields import Place, told_twice
 from manifests.names import no_backsteps, relative_path
+from manifests.places import Place, told_twice
 
 _PROPAGATIONS = ("None", "HostToContainer", "Bidirectional")
 _BLOCK_KINDS = ("persistentVolumeClaim", "ephemeral")

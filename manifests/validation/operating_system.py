@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from manifests.fields import Place
+from manifests.places import Place
 
 _LINUX_POD_CONTEXT = (
     "appArmorProfile",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from manifests.fields import Place, told_twice
 from manifests.findings import Findings
 from manifests.names import (
     dns_label,
@@ -17,7 +16,8 @@ from manifests.names import (
     qualified_name,
     search_path,
 )
-from manifests.quantity import amount
+from manifests.places import Place, told_twice
+from manifests.quantities import amount
 from manifests.validation.container_references import warn_of_missing_containers
 from manifests.validation.containers import validate_containers
 from manifests.validation.metadata import validate_labels, validate_metadata

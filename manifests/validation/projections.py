@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from manifests.fields import Place, told_twice
 from manifests.names import file_in_volume, object_key
+from manifests.places import Place, told_twice
 from manifests.validation.environment import (
     VOLUME_FIELDS,
     validate_field_ref,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from manifests.fields import Place
 from manifests.names import qualified_name
-from manifests.quantity import amount
+from manifests.places import Place
+from manifests.quantities import amount
 
 _NATIVE = frozenset({"cpu", "memory", "ephemeral-storage"})
 _POD_LEVEL = frozenset({"cpu", "memory"})

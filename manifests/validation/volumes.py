@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from manifests.fields import REQUIRED, Place, told_twice
 from manifests.findings import Findings
 from manifests.names import dns_label, file_in_volume, iscsi_name, no_backsteps
-from manifests.quantity import amount
+from manifests.places import REQUIRED, Place, told_twice
+from manifests.quantities import amount
 from manifests.validation.projections import (
     validate_downward_items,
     validate_keys,

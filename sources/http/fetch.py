@@ -35,7 +35,7 @@ from manifests.findings import cut, one_line
 from manifests.reading.document import MAX_BYTES
 from messages.sources import RejectReason
 from messages.units import Seconds
-from settings.addresses import is_loopback
+from settings.values.addresses import is_loopback
 from settings.version import version
 from sources.http.answers import Body, FetchError, Unmodified, Validators
 

@@ -19,8 +19,8 @@ import structlog
 from typing_extensions import override
 
 from kernel import Actor, Key, Port, Timer
-from manifests.manifest import ManifestRules, Refused, decode_document
-from manifests.verdicts.board import VerdictBoard
+from manifests.pod_manifest import ManifestRules, Refused, decode_document
+from manifests.verdicts.report import VerdictBoard
 from messages.pods import HTTP
 from messages.sources import (
     DescribeSource,
@@ -34,7 +34,7 @@ from messages.sources import (
     SourceMessage,
 )
 from messages.units import Seconds, Timestamp
-from settings.urls import masked_url
+from settings.values.urls import masked_url
 from sources.http.answers import (
     Body,
     Fetcher,

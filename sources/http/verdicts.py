@@ -20,10 +20,10 @@ from operator import is_
 from typing import Final, TypeAlias
 
 from manifests.findings import Finding, Path, quoted
-from manifests.manifest import Decoded, Refused
+from manifests.pod_manifest import Decoded, Refused
 from manifests.reading.decoding import read_document
 from manifests.reading.document import Document, DocumentError, Located
-from manifests.verdicts.claims import LostTo, lost_claims
+from manifests.verdicts.conflicts import LostTo, lost_claims
 from messages.pods import Pod
 from messages.sources import ManifestVerdict, RejectReason, Verdict
 

@@ -13,7 +13,7 @@ import pytest
 from typing_extensions import override
 
 from kernel import ChildSpec, Key, OnExhausted, Port, SupervisorSpec
-from manifests.manifest import ManifestRules
+from manifests.pod_manifest import ManifestRules
 from messages.node import FollowNode, NodeIs, NodeUid
 from messages.pods import API, FILE, HTTP, SourceName
 from messages.sources import (
@@ -38,7 +38,7 @@ from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from sources.http.source import HTTP_SOURCE
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.builders import make_pod
-from tests.support.files.watchtower import Watchtower
+from tests.support.files.fake_directory_watches import Watchtower
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from files.directory_watch import DirectoryWatch, KeepWatch
-from tests.support.files.watchtower import Watchtower
+from files.watching.inotify import DirectoryWatch, KeepWatch
+from tests.support.files.fake_directory_watches import Watchtower
 from tests.support.kernel.probe import Probe
 
 

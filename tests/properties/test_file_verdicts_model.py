@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from files.directory import Entry, Listed
-from manifests.manifest import Decoded
+from files.looking.directory import Entry, Listed
+from manifests.pod_manifest import Decoded
 from messages.pods import Pod
 from messages.sources import ManifestVerdict, Verdict
 from tests.support.files.manifest_files import FIFO, Desk, decode, manifest

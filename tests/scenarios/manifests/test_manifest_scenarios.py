@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from manifests.manifest import Decoded, ManifestRules, Refused, decode_manifest
+from manifests.pod_manifest import Decoded, ManifestRules, Refused, decode_manifest
 from messages.pods import FILE
 from messages.sources import RejectReason
 

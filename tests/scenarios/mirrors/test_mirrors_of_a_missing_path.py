@@ -12,13 +12,13 @@ from typing_extensions import override
 
 from actors.pod_manager import POD_MANAGER
 from kernel import SupervisorSpec, isolated
-from manifests.manifest import ManifestRules
+from manifests.pod_manifest import ManifestRules
 from messages.node import NodeUid
 from messages.pods import FILE
 from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.apiserver.store import ApiStore
+from tests.support.files.fake_directory_watches import Watchtower
 from tests.support.files.files_stage import SCAN
-from tests.support.files.watchtower import Watchtower
 from tests.support.mirrors.mirror_stage import NODE, MirrorStage
 from tests.support.sources.file_source_stage import pod_text
 

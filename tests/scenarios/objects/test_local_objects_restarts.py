@@ -10,14 +10,14 @@ import pytest
 from typing_extensions import override
 
 from actors.objects.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
-from files.directory_watch import DirectoryWatch
+from files.watching.inotify import DirectoryWatch
 from kernel import Backoff, Runtime, SupervisorSpec, Threads, isolated
 from messages.holders import HolderIs, ReadObject
 from messages.objects import Change, ObjectKind, ReadVerdict
 from messages.sources import Verdict
 from messages.units import Seconds
 from tests.support.crash_matrix import End, Matrix, Sights, Telling, World
-from tests.support.files.watchtower import Watchtower
+from tests.support.files.fake_directory_watches import Watchtower
 from tests.support.objects.local_objects_stage import (
     LocalObjectsStage,
     Managers,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from files.directory_watch import DirectoryWatch
+from files.watching.inotify import DirectoryWatch
 from kernel import Threads
 from tests.support.sources.file_source_stage import FileSourceStage, file_source_stage, pod_text
 

@@ -40,7 +40,7 @@ from messages.watches import DescribeWatches, WatchesDescribed
 from server.cluster_state import ClusterPorts
 from server.http_server import HTTP_SERVER, HttpServer, Listeners
 from server.state import Patience, Surroundings
-from settings.command_line import parse
+from settings.flags.command_line import parse
 from settings.load import settings_of
 from settings.settings import Settings
 from tests.support.wire.client import PATIENCE, Answer, NotYet, fetch

@@ -15,7 +15,7 @@ from messages.sources import (
     Verdict,
 )
 from messages.units import Seconds
-from tests.support.files.watchtower import Watchtower
+from tests.support.files.fake_directory_watches import Watchtower
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.stage import Stage
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from zlib import crc32
 
-from files.directory import (
+from files.looking.directory import (
     Content,
     Entry,
     Found,
@@ -17,10 +17,10 @@ from files.directory import (
     Listing,
     Problem,
 )
-from files.judging import Judgement, judge
-from files.signature import Signature
-from files.state import FileState
-from manifests.manifest import Decoded, Refused
+from files.looking.signature import Signature
+from files.verdicts.judging import Judgement, judge
+from files.verdicts.state import FileState
+from manifests.pod_manifest import Decoded, Refused
 from messages.pods import Pod
 from messages.sources import RejectReason, Verdict
 from messages.units import Timestamp

@@ -6,7 +6,7 @@ import copy
 import json
 from typing import Any
 
-from manifests.manifest import Decoded, ManifestRules, Refused, decode_manifest
+from manifests.pod_manifest import Decoded, ManifestRules, Refused, decode_manifest
 from messages.pods import FILE
 
 RULES = ManifestRules(node_name="node1", source=FILE)

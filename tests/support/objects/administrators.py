@@ -17,7 +17,7 @@ from messages.objects import ObjectKind
 from messages.pods import JsonObject
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.canary import hidden
-from tests.support.files.watchtower import Watchtower
+from tests.support.files.fake_directory_watches import Watchtower
 from tests.support.kernel.stage import Stage
 
 NAMESPACE = "shop"

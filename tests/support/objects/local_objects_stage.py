@@ -14,7 +14,7 @@ from actors.objects.local_objects import (
     LocalObjectsMessage,
     LocalObjectsRules,
 )
-from files.directory_watch import KeepWatch
+from files.watching.inotify import KeepWatch
 from kernel import ChildSpec, OnExhausted, Runtime, SupervisorSpec
 from messages.holders import (
     HolderIs,
@@ -36,8 +36,8 @@ from messages.objects import (
 from messages.pods import PodUid
 from messages.units import Seconds
 from tests.support import canary
+from tests.support.files.fake_directory_watches import Watchtower
 from tests.support.files.files_stage import SCAN, FilesStage
-from tests.support.files.watchtower import Watchtower
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage

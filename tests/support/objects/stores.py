@@ -67,8 +67,8 @@ from messages.sources import Epoch, SourceListed
 from messages.units import Seconds
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.builders import PodFields, make_pod
+from tests.support.files.fake_directory_watches import Watchtower
 from tests.support.files.files_stage import SCAN
-from tests.support.files.watchtower import Watchtower
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage
 from tests.support.objects.administrators import (

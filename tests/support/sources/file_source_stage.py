@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from files.directory_watch import KeepWatch
+from files.watching.inotify import KeepWatch
 from kernel import ChildSpec, OnExhausted, Runtime, SupervisorSpec
-from manifests.manifest import ManifestRules
+from manifests.pod_manifest import ManifestRules
 from messages.pods import FILE, Pod
 from messages.sources import ListPods, SourceListed
 from sources.file import (
@@ -18,8 +18,8 @@ from sources.file import (
     FileSourceMessage,
     FileSourceRules,
 )
+from tests.support.files.fake_directory_watches import Watchtower
 from tests.support.files.files_stage import SCAN, FilesStage
-from tests.support.files.watchtower import Watchtower
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage
 

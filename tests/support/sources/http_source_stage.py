@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 from typing_extensions import override
 
 from kernel import ChildSpec, OnExhausted, Port, Runtime, SupervisorSpec
-from manifests.manifest import ManifestRules
+from manifests.pod_manifest import ManifestRules
 from messages.pods import HTTP, Pod
 from messages.sources import (
     DescribeSource,

@@ -30,8 +30,8 @@ from messages.objects import (
 )
 from messages.pods import API, JsonObject, Pod, PodUid
 from settings.cluster_settings import ChangeDetection
-from settings.command_line import parse
-from settings.configuration_file import ConfigurationFile
+from settings.configuration.file import ConfigurationFile
+from settings.flags.command_line import parse
 from settings.load import settings_of
 from settings.settings import Settings
 from sources.apiserver.source import API_SOURCE, ApiMemory, ApiSource, ApiSourcePorts

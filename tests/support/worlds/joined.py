@@ -21,7 +21,7 @@ from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.joined import Joined, Rim
 from kernel import ChildSpec, Key, Port, SupervisorSpec, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallRules
-from manifests.manifest import Decoded, ManifestRules, decode_manifest
+from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
 from messages.api import ApiRequest, CallApi, CallsDescribed, DescribeCalls, Verb
 from messages.mirrors import DescribeMirrors, MirrorsDescribed
 from messages.node import FollowNode, NodeIs, NodeUid
@@ -30,7 +30,7 @@ from messages.pods import API, CONFIG_SEEN, FILE, JsonObject, Pod, SourceName
 from messages.sources import DescribeSource, MirrorsJudged, SourceDescribed, SourceMessage
 from messages.units import Seconds
 from messages.watches import Watch
-from settings.command_line import parse
+from settings.flags.command_line import parse
 from settings.load import settings_of
 from sources.apiserver.source import API_SOURCE
 from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
@@ -38,7 +38,7 @@ from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.store import ApiStore
 from tests.support.apiserver.store_rim import StoreSender, StoreWatches
 from tests.support.crash_matrix import End, Sights, Telling, World
-from tests.support.files.watchtower import Watchtower
+from tests.support.files.fake_directory_watches import Watchtower
 from tests.support.kernel.probe import Probe
 from tests.support.kube.calls_stage import HandWorked
 from tests.support.node.node_stage import MadeUpMachine

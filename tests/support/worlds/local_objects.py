@@ -13,17 +13,17 @@ from actors.objects.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObject
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.object_tree import MANAGERS
 from kernel import ChildSpec, SupervisorSpec, isolated
-from manifests.manifest import ManifestRules
+from manifests.pod_manifest import ManifestRules
 from messages.holders import LocalHolderFact
 from messages.objects import ObjectKind
 from messages.pods import FILE, JsonObject, PodUid
 from messages.port import Port
 from messages.units import Seconds
-from settings.command_line import parse
+from settings.flags.command_line import parse
 from settings.load import settings_of
 from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.crash_matrix import Telling
-from tests.support.files.watchtower import Watchtower
+from tests.support.files.fake_directory_watches import Watchtower
 from tests.support.kernel.clock import EPOCH
 from tests.support.worlds.objects import NODE, ObjectsWorld, Wanted
 

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from kernel import Backoff, Key, PooledActor, Port, SupervisorSpec, isolated
-from manifests.manifest import ManifestRules
+from manifests.pod_manifest import ManifestRules
 from messages.pod_manager import (
     DescribePods,
     PodFact,
@@ -24,7 +24,7 @@ from messages.sources import DescribeSource, Rescan, SourceDescribed
 from messages.units import Seconds
 from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.crash_matrix import End, Sights, Telling, World
-from tests.support.files.watchtower import Watchtower
+from tests.support.files.fake_directory_watches import Watchtower
 from tests.support.kernel.probe import Probe
 from tests.support.pods.pod_picture import PodPicture
 from tests.support.sources.file_source_stage import FileSourceStage

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from files import directory
-from files.directory import (
+from files.looking import directory
+from files.looking.directory import (
     SIZE_LIMIT,
     Content,
     Entry,
@@ -24,7 +24,7 @@ from files.directory import (
     Unlistable,
     look,
 )
-from files.signature import Signature
+from files.looking.signature import Signature
 from messages.sources import RejectReason
 from messages.units import Timestamp
 

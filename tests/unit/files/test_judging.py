@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from files.directory import Listed
-from files.judging import judge
-from files.state import FileState
-from manifests.manifest import Decoded, ManifestRules, Refused, decode_manifest
-from manifests.verdicts.judged import changes
+from files.looking.directory import Listed
+from files.verdicts.judging import judge
+from files.verdicts.state import FileState
+from manifests.pod_manifest import Decoded, ManifestRules, Refused, decode_manifest
+from manifests.verdicts.judgements import changes
 from messages.pods import FILE
 from messages.sources import ManifestVerdict, RejectReason, Verdict
 from messages.units import Timestamp

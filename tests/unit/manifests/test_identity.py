@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from manifests.manifest import ManifestRules
+from manifests.pod_manifest import ManifestRules
 from messages.pods import (
     CONFIG_HASH,
     CONFIG_MIRROR,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from manifests.manifest import ManifestRules
+from manifests.pod_manifest import ManifestRules
 from messages.pods import FILE
 from messages.sources import RejectReason
 from tests.support.manifests.manifest_text import decoded, document_of, edited, refused

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from manifests.change_hooks import ON_OBJECT_CHANGE
-from manifests.manifest import ManifestRules
+from manifests.pod_manifest import ManifestRules
 from tests.support.manifests.manifest_text import GOOD, RULES, decoded
 
 LOCAL_FILES = replace(RULES, allow_references=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from manifests.verdicts.board import VerdictBoard
-from manifests.verdicts.judged import judged_too, with_mirrors
+from manifests.verdicts.judgements import judged_too, with_mirrors
+from manifests.verdicts.report import VerdictBoard
 from messages.pods import FILE, PodUid
 from messages.sources import (
     ManifestVerdict,

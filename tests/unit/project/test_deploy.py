@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from settings.command_line import parse
+from settings.flags.command_line import parse
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from kubernetes.client.models import V1Pod
 
-from manifests.manifest import Decoded, ManifestRules, decode_manifest
+from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
 from messages.pods import FILE
-from settings.command_line import CommandLine
+from settings.flags.command_line import CommandLine
 from settings.load import load_settings
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

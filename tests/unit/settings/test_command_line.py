@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from settings.command_line import CommandLine, parse
+from settings.configuration.schema import KubeletConfiguration
 from settings.errors import UsageError
-from settings.flags import COMMAND, FLAGS, SECTIONS
-from settings.kubelet_configuration import KubeletConfiguration
+from settings.flags.command_line import CommandLine, parse
+from settings.flags.definitions import COMMAND, FLAGS, SECTIONS
 from settings.load_cluster import SERVED_IN_A_CLUSTER
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from messages.units import Seconds
-from settings.durations import checked_frequency, format_duration, parse_duration
+from settings.values.durations import checked_frequency, format_duration, parse_duration
 
 
 @pytest.mark.parametrize(

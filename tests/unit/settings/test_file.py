@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from settings.configuration_file import (
+from settings.configuration.file import (
     ConfigurationFile,
     merged,
     read_configuration,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from settings.command_line import parse
 from settings.errors import UsageError
+from settings.flags.command_line import parse
 from settings.load import load_settings
 from settings.settings import Settings
 

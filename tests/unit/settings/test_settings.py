@@ -13,10 +13,10 @@ import pytest
 
 from messages.units import Seconds
 from settings.cluster_settings import ChangeDetection, ClusterSettings
-from settings.command_line import CommandLine, parse
-from settings.configuration_file import ConfigurationFile
+from settings.configuration.file import ConfigurationFile
+from settings.configuration.schema import KubeletConfiguration
 from settings.errors import UsageError
-from settings.kubelet_configuration import KubeletConfiguration
+from settings.flags.command_line import CommandLine, parse
 from settings.load import load_settings, settings_of
 from settings.settings import Settings, effective_configuration
 

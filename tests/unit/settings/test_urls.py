@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from settings.urls import masked_url
+from settings.values.urls import masked_url
 
 
 @pytest.mark.parametrize(

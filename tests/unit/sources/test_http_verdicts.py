@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from manifests.manifest import Decoded, ManifestRules, Refused, decode_document
+from manifests.pod_manifest import Decoded, ManifestRules, Refused, decode_document
 from manifests.reading.document import Document
 from messages.pods import HTTP
 from messages.sources import ManifestVerdict, Verdict

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from operator import is_
 from typing import Generic
 
-from files.directory import Entry, Ignored, Listed, Listing, Problem, Unlistable
-from files.settling import GRACE, PATIENCE, QUIET, ROUNDING, unrest
-from files.state import Admit, Decode, FileRecord, FileState, T, Usable, admit_all
-from manifests.manifest import Refused
-from manifests.verdicts.claims import Claimant, LostTo, lost_claims
-from manifests.verdicts.judged import printable
+from files.looking.directory import Entry, Ignored, Listed, Listing, Problem, Unlistable
+from files.looking.settling import GRACE, PATIENCE, QUIET, ROUNDING, unrest
+from files.verdicts.state import Admit, Decode, FileRecord, FileState, T, Usable, admit_all
+from manifests.pod_manifest import Refused
+from manifests.verdicts.conflicts import Claimant, LostTo, lost_claims
+from manifests.verdicts.judgements import printable
 from messages.pods import PodUid
 from messages.sources import ManifestVerdict, Verdict
 from messages.units import Seconds, Timestamp

@@ -20,7 +20,7 @@ from pathlib import Path
 from re import compile as compiled
 from typing import Final, TypeAlias
 
-from files.signature import Signature
+from files.looking.signature import Signature
 from messages.sources import RejectReason
 from messages.units import Timestamp
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from manifests.defaults.pod import fill_defaults
-from manifests.fields import Place
 from manifests.findings import Findings, quoted, reason
 from manifests.names import dns_label, dns_subdomain
+from manifests.places import Place
 from manifests.reading.decoding import canonical_json, read_document
 from manifests.reading.document import Document, DocumentError
-from manifests.references.static_pods import LOCAL, api_references
+from manifests.references.api_objects import LOCAL, api_references
 from manifests.refusals import (
     RefusalError,
     sentences,

@@ -13,10 +13,11 @@ from typing import Generic, assert_never
 
 import structlog
 
-from files.directory import Listed, look
-from files.directory_watch import KeepWatch
-from files.judging import Judgement, judge
-from files.kept_watch import (
+from files.looking.directory import Listed, look
+from files.verdicts.judging import Judgement, judge
+from files.verdicts.state import Admit, Decode, FileState, T, admit_all
+from files.watching.inotify import KeepWatch
+from files.watching.path_watch import (
     FilesHost,
     FilesMessage,
     FilesNoticed,
@@ -25,10 +26,9 @@ from files.kept_watch import (
     WatchDue,
     WatchLost,
 )
-from files.state import Admit, Decode, FileState, T, admit_all
 from kernel import Timer
-from manifests.verdicts.board import VerdictBoard
-from manifests.verdicts.judged import printable
+from manifests.verdicts.judgements import printable
+from manifests.verdicts.report import VerdictBoard
 from messages.sources import Epoch, Rescan, SourceDescribed
 from messages.units import Seconds, Timestamp
 

@@ -1,6 +1,6 @@
 """Which directories to watch, to be told when what a manifest path holds may have changed.
 
-A notification is only a hint that it is worth looking; the look in ``files.directory`` decides.
+A notification is only a hint that it is worth looking; the look in ``files.looking.directory`` decides.
 What inotify cannot tell by itself is covered here: it reports a change of a link's target in the
 target's directory, the replacement of a single file in its parent, and the birth of a missing
 directory in the nearest ancestor that exists (rules F17, F18, K6).
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from files.directory import is_ignored
+from files.looking.directory import is_ignored
 
 MAX_LINKS: Final = 40
 """As many links as Linux follows in one path before it answers ELOOP."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from files.directory_watch import Watch
+from files.watching.inotify import Watch
 
 
 class HandWatch(Watch):

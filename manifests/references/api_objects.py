@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from manifests.fields import Place
 from manifests.findings import Path
+from manifests.places import Place
 from manifests.references.pods import pod_references
 from messages.objects import ObjectKind
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from files.directory import Entry, Ignored
-from manifests.manifest import Refused
-from manifests.verdicts.claims import Claimant
+from files.looking.directory import Entry, Ignored
+from manifests.pod_manifest import Refused
+from manifests.verdicts.conflicts import Claimant
 from messages.sources import ManifestVerdict
 from messages.units import Timestamp
 

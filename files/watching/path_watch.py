@@ -9,8 +9,8 @@ from typing import Final, Protocol, TypeAlias
 
 from structlog.typing import FilteringBoundLogger
 
-from files.directory_watch import KeepWatch
-from files.watched_paths import watched_paths
+from files.watching.directories import watched_paths
+from files.watching.inotify import KeepWatch
 from kernel import Clock, Port, Timer
 from messages.units import Seconds
 

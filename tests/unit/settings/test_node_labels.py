@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from messages.pods import JsonObject
-from settings.node_flags import check_labels, check_taints, refused_labels
+from settings.values.node_labels import check_labels, check_taints, refused_labels
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from settings.errors import UsageError
-from settings.flags import COMMAND, DEFAULT_ROOT_DIR, FLAGS
+from settings.flags.definitions import COMMAND, DEFAULT_ROOT_DIR, FLAGS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from messages.pods import API, FILE, HTTP, Pod, SourceName
 from messages.units import Timestamp
-from stores.pods.ledger import LedgerMemory, PodLedger, Taken
+from stores.pods.served_pods import LedgerMemory, PodLedger, Taken
 from tests.support.builders import make_mirror, make_pod
 
 NOON = Timestamp(1_900_000_000.0)

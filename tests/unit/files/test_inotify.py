@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from watchfiles._rust_notify import RustNotify
 
-from files.directory_watch import DirectoryWatch
+from files.watching.inotify import DirectoryWatch
 from tests.support.kernel.probe import Probe
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from manifests.verdicts.judged import changes, judged_too, with_mirrors
+from manifests.verdicts.judgements import changes, judged_too, with_mirrors
 from messages.pods import SourceName
 from messages.sources import (
     ManifestVerdict,

@@ -12,7 +12,7 @@ from messages.changes import Op, PodChange
 from messages.pod_manager import PodFact, PodsAre, PodsChanged
 from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
 from messages.units import Timestamp
-from stores.pods.ledger import LedgerMemory, PodLedger, Taken
+from stores.pods.served_pods import LedgerMemory, PodLedger, Taken
 from tests.support.builders import make_pod
 from tests.support.pods.pod_picture import PodPicture
 

@@ -20,8 +20,8 @@ from pydantic import (
 )
 
 from messages.units import Seconds
-from settings.addresses import ip_address
-from settings.durations import checked_frequency, format_duration, parse_duration
+from settings.values.addresses import ip_address
+from settings.values.durations import checked_frequency, format_duration, parse_duration
 
 
 def _duration(value: object) -> float:

@@ -13,8 +13,8 @@ from typing import Any
 import click
 from typing_extensions import override
 
-from settings.addresses import ip_address
-from settings.durations import checked_frequency, format_duration, parse_duration
+from settings.values.addresses import ip_address
+from settings.values.durations import checked_frequency, format_duration, parse_duration
 from settings.version import version
 
 DEFAULT_ROOT_DIR = Path("/var/lib/actorlet")

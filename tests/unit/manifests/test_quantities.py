@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manifests.quantity import amount, is_quantity
+from manifests.quantities import amount, is_quantity
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from settings.configuration_types import (
+from settings.configuration.field_types import (
     Duration,
     FlushFrequency,
     Frequency,

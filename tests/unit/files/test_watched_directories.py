@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from files import watched_paths as module
-from files.watched_paths import watched_paths
+from files.watching import directories as module
+from files.watching.directories import watched_paths
 
 
 def test_a_directory_is_watched_itself(tmp_path: Path) -> None:

@@ -20,9 +20,9 @@ from manifests.findings import quoted, shown
 from manifests.reading.decoding import read_document
 from manifests.reading.document import Document, DocumentError
 from messages.pods import JsonObject
-from settings.configuration_types import Part
+from settings.configuration.field_types import Part
+from settings.configuration.schema import API_VERSION, KIND, KubeletConfiguration
 from settings.errors import StartError, UsageError
-from settings.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
 
 _DROP_IN_SUFFIX = ".conf"
 

@@ -1,0 +1,1 @@
+"""KubeletConfiguration files: their format, and how they are read and merged."""

@@ -1,0 +1,1 @@
+"""What was typed: the flags of the command line."""

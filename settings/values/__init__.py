@@ -1,0 +1,1 @@
+"""What single values of settings may be, wherever they were given."""
