@@ -67,24 +67,25 @@ class Backoff:
     """A life that lasted this long was healthy: the next failure waits ``initial`` again."""
 
     def delay(self, failures: int) -> Seconds:
-        """Return the wait after ``failures`` failures in a row, the first being 1."""
+        """Return the wait after ``failures`` failures in a row, the first being 1.
+
+        tenacity gives the n-th wait only inside its own retry loop, which sleeps; a supervisor sets a timer.
+        So the wait strategy is called with the state that this loop would have in its n-th attempt: the
+        strategies' documented interface, ``RetryCallState`` and its ``attempt_number``.
+        """
         wait = tenacity.wait_exponential_jitter(
             multiplier=self.initial, max=self.cap, jitter=self.jitter
         )
-        return Seconds(wait(_attempt(failures)))
+        loop = tenacity.Retrying(wait=wait)
+        state = tenacity.RetryCallState(loop, fn=None, args=(), kwargs={})
+        state.attempt_number = failures
+        return Seconds(wait(state))
 
     def longest(self, failures: int) -> Seconds:
         """Return the longest that ``delay`` can give."""
         # 2 ** 1023 is the largest power of two that a float holds.
         doubled = self.initial * 2.0 ** min(failures - 1, 1000)
         return Seconds(min(self.cap, doubled + self.jitter))
-
-
-def _attempt(number: int) -> tenacity.RetryCallState:
-    """Return what tenacity's wait strategies take: the call state of attempt ``number``."""
-    state = tenacity.RetryCallState(tenacity.Retrying(), fn=None, args=(), kwargs={})
-    state.attempt_number = number
-    return state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
