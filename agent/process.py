@@ -39,7 +39,7 @@ SETTLED_AFTER: Final = Seconds(30.0)
 """After the start: by then the sources have listed, and most of what is in memory stays there."""
 
 
-class Agent(Protocol):
+class RunnableAgent(Protocol):
     """What the main thread needs to know of the agent that it runs."""
 
     @property
@@ -61,7 +61,7 @@ class Process:
 
     def __init__(
         self,
-        agent: Agent,
+        agent: RunnableAgent,
         systemd: Systemd,
         shutdown_deadline: Seconds,
         settled_after: Seconds = SETTLED_AFTER,
