@@ -32,12 +32,11 @@ class CoalescingQueue:
     its emptied front.
     """
 
-    __slots__ = ("_items", "_name", "coalesced")
+    __slots__ = ("_items", "_name")
 
     def __init__(self, name: Callable[[object], Hashable | None]) -> None:
         self._name = name
         self._items: OrderedDict[Hashable, object] = OrderedDict()
-        self.coalesced = 0
 
     def append(self, item: object) -> None:
         """Add ``item`` at the back, in place of an older one of its name."""
@@ -46,8 +45,7 @@ class CoalescingQueue:
             # A bare object is equal to itself alone: it coalesces with nothing.
             self._items[object()] = item
             return
-        if self._items.pop(name, None) is not None:
-            self.coalesced += 1
+        self._items.pop(name, None)
         self._items[name] = item
 
     def popleft(self) -> object:
