@@ -18,10 +18,10 @@ import structlog
 from typing_extensions import override
 
 from kernel import Key, PooledActor, Port, Timer
-from kube.calls.failures import Troubles
+from kube.calls.failures import CallFailures
 from kube.calls.rate_limit import TokenBucket
-from kube.calls.request_info import attempt_of, is_lifeline
-from kube.calls.sender import Sender, Sent
+from kube.calls.request_info import attempt_of, is_heartbeat
+from kube.calls.sender import Sender, SendResult
 from kube.credentials.access import Access
 from kube.errors import ApiError
 from messages.api import (
@@ -49,7 +49,7 @@ class CallDone:
 
     number: int
     request: ApiRequest
-    sent: Sent
+    sent: SendResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ class CallMemory:
     """In the order in which they were told."""
     last_number: int = 0
     requests: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    troubles: Troubles = field(default_factory=Troubles)
+    failures: CallFailures = field(default_factory=CallFailures)
     server: str = ""
     user: str = ""
 
@@ -124,7 +124,7 @@ class ApiCalls(PooledActor[CallsActorMessage]):
         self._memory = memory
         self._rules = rules
         self._bucket = TokenBucket(qps=rules.qps, burst=rules.burst)
-        self._lifelines: deque[int] = deque()
+        self._heartbeats: deque[int] = deque()
         self._others: deque[int] = deque()
         self._in_flight: dict[int, Timer] = {}
         self._turn: Timer | None = None
@@ -162,22 +162,22 @@ class ApiCalls(PooledActor[CallsActorMessage]):
     def _take(self, call: CallApi) -> None:
         self._memory.last_number += 1
         self._memory.unanswered[self._memory.last_number] = call
-        lane = self._lifelines if is_lifeline(call.request) else self._others
-        lane.append(self._memory.last_number)
+        queue = self._heartbeats if is_heartbeat(call.request) else self._others
+        queue.append(self._memory.last_number)
 
     def _send_who_may(self) -> None:
-        while (lane := self._next_lane()) is not None and self._turn is None:
+        while (queue := self._next_queue()) is not None and self._turn is None:
             self._bucket, wait = self._bucket.take(self.clock.monotonic())
             if wait > 0:
                 self._turn = self.after(wait, TurnDue())
             else:
-                self._send(lane.popleft())
+                self._send(queue.popleft())
 
-    def _next_lane(self) -> deque[int] | None:
-        """Return the lane whose first call may be sent, were it not for the rate limit."""
+    def _next_queue(self) -> deque[int] | None:
+        """Return the queue whose first call may be sent, were it not for the rate limit."""
         free = self._rules.in_flight - len(self._in_flight)
-        if self._lifelines and free > 0:
-            return self._lifelines
+        if self._heartbeats and free > 0:
+            return self._heartbeats
         return self._others if self._others and free > self._rules.kept_free else None
 
     def _send(self, number: int) -> None:
@@ -223,16 +223,16 @@ class ApiCalls(PooledActor[CallsActorMessage]):
         host = urlsplit(sent.server).netloc
         memory.requests.update((code, host, done.request.verb.value) for code in sent.codes)
         memory.server, memory.user = sent.server or memory.server, sent.user or memory.user
-        before, memory.troubles = memory.troubles, memory.troubles.after(done.request, sent.outcome)
-        _log_changes(before, memory.troubles)
+        before, memory.failures = memory.failures, memory.failures.after(done.request, sent.outcome)
+        _log_changes(before, memory.failures)
 
     def _described(self) -> CallsDescribed:
         return CallsDescribed(
             server=self._memory.server,
             user=self._memory.user,
-            troubles=tuple(self._memory.troubles.present.values()),
+            troubles=tuple(self._memory.failures.present.values()),
             requests=dict(self._memory.requests),
-            waiting=len(self._lifelines) + len(self._others),
+            waiting=len(self._heartbeats) + len(self._others),
             in_flight=len(self._in_flight),
             credentials_trouble=self._sender.credentials_trouble,
         )
@@ -245,11 +245,11 @@ def _work(sender: Sender, call: CallApi, number: int, reply_to: Port[CallDone]) 
     except Exception as error:  # noqa: BLE001  # one request must not take the others with it
         _log.exception("a bug in sending", request=attempt_of(call.request))
         lost = ApiError(f"a bug in the agent: {type(error).__name__}", kind=FailureKind.LOST)
-        sent = Sent(outcome=lost.failure(attempt_of(call.request), None))
+        sent = SendResult(outcome=lost.failure(attempt_of(call.request), None))
     reply_to.tell(CallDone(number=number, request=call.request, sent=sent))
 
 
-def _log_changes(before: Troubles, after: Troubles) -> None:
+def _log_changes(before: CallFailures, after: CallFailures) -> None:
     for key in after.present.keys() - before.present.keys():
         _log.warning("calls to the API server fail", reason=after.present[key])
     for key in before.present.keys() - after.present.keys():

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kube.calls.request_info import subject_of
+from kube.calls.request_info import request_info
 from messages.api import ApiFailure, ApiRequest, FailureKind
 from messages.pods import JsonObject
 
@@ -22,7 +22,7 @@ _OF_ALL: Final[frozenset[Hashable]] = frozenset(
         FailureKind.UNAUTHORIZED,
     }
 )
-"""Troubles that all calls have in common."""
+"""Failures that all calls have in common."""
 _ALLOWED: Final = frozenset(
     {
         FailureKind.NOT_FOUND,
@@ -35,13 +35,13 @@ _ALLOWED: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Troubles:
+class CallFailures:
     """What goes wrong at present, by what it is, with the sentence that it began with."""
 
     present: Mapping[Hashable, str] = field(default_factory=dict)
     """In the order of how it showed last, the latest first."""
 
-    def after(self, request: ApiRequest, outcome: JsonObject | ApiFailure) -> Troubles:
+    def after(self, request: ApiRequest, outcome: JsonObject | ApiFailure) -> CallFailures:
         """Return what goes wrong after ``request`` came to ``outcome``."""
         refused = (FailureKind.FORBIDDEN, *_kind_of_request(request))
         over: set[Hashable] = set()
@@ -58,9 +58,9 @@ class Troubles:
             elif outcome.kind is FailureKind.FORBIDDEN:
                 begun = {refused: outcome.sentence}
         left = {key: text for key, text in self.present.items() if key not in over}
-        return Troubles(present={**begun, **left})
+        return CallFailures(present={**begun, **left})
 
 
 def _kind_of_request(request: ApiRequest) -> tuple[str, str, str]:
-    subject = subject_of(request.path)
-    return request.verb.value, subject.group, subject.resource
+    info = request_info(request.path)
+    return request.verb.value, info.group, info.resource

@@ -17,7 +17,7 @@ _IN_WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class RequestInfo:
     """What a path of the API names. Empty is what it does not name."""
 
     group: str = ""
@@ -28,7 +28,7 @@ class Subject:
     subresource: str = ""
 
 
-def subject_of(path: str) -> Subject:
+def request_info(path: str) -> RequestInfo:
     """Return what ``path`` is about; of a path that is none of the API's, only the first part."""
     match path.strip("/").split("/"):
         case ["api", _, *rest]:
@@ -36,13 +36,13 @@ def subject_of(path: str) -> Subject:
         case ["apis", group, _, *rest]:
             pass
         case rest:
-            return Subject(resource=rest[0])
+            return RequestInfo(resource=rest[0])
     namespace = ""
     # The namespace of something, unless it is the namespace itself that is asked for.
     if len(rest) > 2 and rest[0] == "namespaces" and rest[2] not in {"status", "finalize"}:
         namespace, rest = rest[1], rest[2:]
     resource, name, subresource = (*rest, "", "", "")[:3]
-    return Subject(
+    return RequestInfo(
         group=group,
         resource=resource,
         namespace=namespace,
@@ -53,21 +53,21 @@ def subject_of(path: str) -> Subject:
 
 def attempt_of(request: ApiRequest) -> str:
     """Return what ``request`` attempts, in words: ``create pod default/web``, ``list pods``."""
-    subject = subject_of(request.path)
-    name = subject.name or _name_in(request)
+    info = request_info(request.path)
+    name = info.name or _name_in(request)
     if request.verb is Verb.GET and not name:
-        where = f" in {subject.namespace}" if subject.namespace else ""
-        return f"list {subject.resource}{where}"
-    full_name = "/".join(part for part in (subject.namespace, name) if part)
-    part = f"{subject.subresource} of " if subject.subresource else ""
-    what = f"{part}{_singular(subject.resource)} {full_name}".rstrip()
+        where = f" in {info.namespace}" if info.namespace else ""
+        return f"list {info.resource}{where}"
+    full_name = "/".join(part for part in (info.namespace, name) if part)
+    part = f"{info.subresource} of " if info.subresource else ""
+    what = f"{part}{_singular(info.resource)} {full_name}".rstrip()
     return f"{_IN_WORDS[request.verb]} {what}"
 
 
-def is_lifeline(request: ApiRequest) -> bool:
+def is_heartbeat(request: ApiRequest) -> bool:
     """Return whether the cluster takes this node for dead when ``request`` is late: Node and Lease."""
-    subject = subject_of(request.path)
-    return (subject.group, subject.resource) in {("", "nodes"), ("coordination.k8s.io", "leases")}
+    info = request_info(request.path)
+    return (info.group, info.resource) in {("", "nodes"), ("coordination.k8s.io", "leases")}
 
 
 def _name_in(request: ApiRequest) -> str:

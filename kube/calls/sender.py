@@ -36,7 +36,7 @@ NO_ANSWER: Final = "<error>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class SendResult:
     """What came of one request, and what is to be counted and shown of it.
 
     The ``repr`` shows no outcome: it may be a Secret.
@@ -53,7 +53,7 @@ class Sent:
 class Sender(Protocol):
     """Sends requests. May block for the deadline and a little; called by many threads at once."""
 
-    def send(self, request: ApiRequest, deadline: Seconds) -> Sent:
+    def send(self, request: ApiRequest, deadline: Seconds) -> SendResult:
         """Return what came of ``request``; ``deadline`` is for all of it, a second try included."""
         ...
 
@@ -65,7 +65,7 @@ class Sender(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Connected:
-    connection: tuple[object, ...] = field(repr=False)
+    key: tuple[object, ...] = field(repr=False)
     """Holds the private key and the proxy's password."""
     client: SyncClient
 
@@ -86,7 +86,7 @@ class HttpSender(Sender):
         self._connected: _Connected | None = None
 
     @override
-    def send(self, request: ApiRequest, deadline: Seconds) -> Sent:
+    def send(self, request: ApiRequest, deadline: Seconds) -> SendResult:
         return _Exchange(self, request, deadline).run()
 
     def close(self) -> None:
@@ -113,9 +113,9 @@ class HttpSender(Sender):
     def client(self, access: Access) -> SyncClient:
         """Return a client with connections for ``access``."""
         connected = self._connected
-        if connected is None or connected.connection != access.connection:
+        if connected is None or connected.key != access.connection_key:
             client = sync_client(access, self._user_agent)
-            self._connected = connected = _Connected(access.connection, client)
+            self._connected = connected = _Connected(access.connection_key, client)
         return connected.client
 
     def look_again(self, access: Access) -> None:
@@ -139,14 +139,14 @@ class _Exchange:
         self._access: Access | None = None
         self._codes: list[str] = []
 
-    def run(self) -> Sent:
+    def run(self) -> SendResult:
         """Return what came of it."""
         try:
             outcome: JsonObject | ApiFailure = self._attempt()
         except ApiError as error:
             outcome = error.failure(attempt_of(self._request), self._access)
         access = self._access
-        return Sent(
+        return SendResult(
             outcome=outcome,
             server=access.server if access is not None else "",
             user=access.user if access is not None else "",

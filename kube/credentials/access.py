@@ -47,7 +47,7 @@ class Access:
         return url.netloc.rpartition("@")[2] if is_clear else ""
 
     @property
-    def connection(self) -> tuple[object, ...]:
+    def connection_key(self) -> tuple[object, ...]:
         """What a connection is made of: a change needs a new client, a new token does not."""
         return (
             self.server,

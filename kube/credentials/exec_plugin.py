@@ -47,7 +47,7 @@ class PluginError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Issued:
+class IssuedCredentials:
     """What a command gave."""
 
     token: str = field(default="", repr=False)
@@ -60,7 +60,7 @@ class Issued:
 
 def run_plugin(
     config: JsonObject, cluster: JsonObject, folder: Path, patience: Seconds = PATIENCE
-) -> Issued:
+) -> IssuedCredentials:
     """Return the credentials that the command of ``config`` prints. Blocks for up to ``patience``.
 
     ``config`` is a kubeconfig's ``exec``, ``cluster`` its cluster entry, ``folder`` where the kubeconfig
@@ -171,7 +171,7 @@ def _head(written: IO[bytes]) -> bytes:
     return output
 
 
-def _issued(output: bytes, version: str) -> Issued:
+def _issued(output: bytes, version: str) -> IssuedCredentials:
     try:
         credential = json.loads(output)
     except (ValueError, RecursionError):
@@ -187,7 +187,7 @@ def _issued(output: bytes, version: str) -> Issued:
         raise PluginError("gave neither a token nor a certificate with its key")
     if bool(certificate) != bool(key):
         raise PluginError("gave a certificate without a key, or a key without a certificate")
-    return Issued(token=token, certificate=certificate, key=key, expires=_expiry(status))
+    return IssuedCredentials(token=token, certificate=certificate, key=key, expires=_expiry(status))
 
 
 def _text(status: JsonObject, name: str) -> str:

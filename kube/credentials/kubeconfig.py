@@ -41,7 +41,7 @@ _UNSUPPORTED: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenContext:
     """What one context of a kubeconfig means. The ``repr`` shows neither of the entries."""
 
     context: str
@@ -60,7 +60,7 @@ class Chosen:
         return {key: folder / entries[key] for key in used if entries.get(key)}
 
 
-def choose(text: bytes, context: str | None) -> Chosen:
+def choose(text: bytes, context: str | None) -> ChosenContext:
     """Return what ``context`` means, or the current one. Raises ``CredentialsError``."""
     document = _parsed(text)
     name = context or document.get("current-context")
@@ -72,7 +72,9 @@ def choose(text: bytes, context: str | None) -> Chosen:
     user = _entry(document, "user", user_name) if user_name else {}
     _check_cluster(cluster)
     _check_user(user)
-    return Chosen(context=name, user_name=user_name or name, cluster=cluster, user=_tidy(user))
+    return ChosenContext(
+        context=name, user_name=user_name or name, cluster=cluster, user=_tidy(user)
+    )
 
 
 def _parsed(text: bytes) -> JsonObject:

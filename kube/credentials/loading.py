@@ -24,10 +24,10 @@ from kubernetes.config.kube_config import KubeConfigLoader
 from kernel import Clock, SystemClock
 from kube.credentials.access import Access, CredentialsError
 from kube.credentials.certificates import CertificateError, read_certificate
-from kube.credentials.exec_plugin import Issued, PluginError, run_plugin
-from kube.credentials.kubeconfig import Chosen, choose
+from kube.credentials.exec_plugin import IssuedCredentials, PluginError, run_plugin
+from kube.credentials.kubeconfig import ChosenContext, choose
 from kube.credentials.proxies import environment_proxy
-from kube.credentials.rereading import NEVER, Found, Note, RereadCredentials
+from kube.credentials.rereading import NEVER, LoadedAccess, NoteFile, RereadCredentials
 from messages.pods import JsonObject
 from messages.units import Timestamp
 
@@ -62,13 +62,13 @@ class _KubeconfigReader:
         self._context = context
         self._clock = clock
 
-    def __call__(self, note: Note) -> Found:
+    def __call__(self, note: NoteFile) -> LoadedAccess:
         try:
             return self._read(note)
         except CredentialsError as error:
             raise CredentialsError(f"kubeconfig {self._path} {error}") from None
 
-    def _read(self, note: Note) -> Found:
+    def _read(self, note: NoteFile) -> LoadedAccess:
         note(self._path)
         try:
             text = self._path.read_bytes()
@@ -81,12 +81,12 @@ class _KubeconfigReader:
         access = _access(chosen, issued, self._path.parent)
         return self._found(access, issued)
 
-    def _issued(self, chosen: Chosen) -> Issued:
+    def _issued(self, chosen: ChosenContext) -> IssuedCredentials:
         """Return what the user's command gives, nothing if there is none."""
         plugin = chosen.user.get("exec")
         # A token or a password beside it wins, as it does for the kubernetes client.
         if not plugin or chosen.user.get("token") or chosen.user.get("tokenFile"):
-            return Issued()
+            return IssuedCredentials()
         try:
             issued = run_plugin(plugin, chosen.cluster, self._path.parent)
         except PluginError as error:
@@ -95,7 +95,7 @@ class _KubeconfigReader:
             raise CredentialsError(f"{_whose(plugin, chosen)} gave what has expired already")
         return issued
 
-    def _found(self, access: Access, issued: Issued) -> Found:
+    def _found(self, access: Access, issued: IssuedCredentials) -> LoadedAccess:
         now = self._clock.wall()
         expires = refresh_at = NEVER
         if access.identity is not None:
@@ -104,7 +104,7 @@ class _KubeconfigReader:
             expires = min(expires, issued.expires)
             early = min(_EARLY, (expires - now) / 5)
             refresh_at = Timestamp(expires - early)
-        return Found(access=access, refresh_at=refresh_at, expires=expires)
+        return LoadedAccess(access=access, refresh_at=refresh_at, expires=expires)
 
 
 class _InClusterReader:
@@ -112,7 +112,7 @@ class _InClusterReader:
         self._folder = folder
         self._environment = environment
 
-    def __call__(self, note: Note) -> Found:
+    def __call__(self, note: NoteFile) -> LoadedAccess:
         token, ca = self._folder / "token", self._folder / "ca.crt"
         note(token)
         note(ca)
@@ -141,10 +141,10 @@ class _InClusterReader:
             ca=authority,
             proxy=environment_proxy(configuration.host),
         )
-        return Found(access=access)
+        return LoadedAccess(access=access)
 
 
-def _access(chosen: Chosen, issued: Issued, folder: Path) -> Access:
+def _access(chosen: ChosenContext, issued: IssuedCredentials, folder: Path) -> Access:
     for field, path in chosen.files(folder).items():
         _check_file(path, field)
     # For the loader a command's token is one that stands in the file.
@@ -157,7 +157,7 @@ def _access(chosen: Chosen, issued: Issued, folder: Path) -> Access:
     return _loaded(chosen, user, folder)
 
 
-def _loaded(chosen: Chosen, user: JsonObject, folder: Path) -> Access:
+def _loaded(chosen: ChosenContext, user: JsonObject, folder: Path) -> Access:
     """Return what the kubernetes client makes of the two entries."""
     configuration = Configuration()
     try:
@@ -252,7 +252,7 @@ def _check_file(path: Path, field: str) -> None:
         raise CredentialsError(f"names a {field} {path} that holds no token")
 
 
-def _whose(plugin: JsonObject, chosen: Chosen) -> str:
+def _whose(plugin: JsonObject, chosen: ChosenContext) -> str:
     command = str(plugin.get("command"))[:64]
     return f'has a user "{chosen.user_name[:64]}" whose exec plugin "{command}"'
 

@@ -40,13 +40,13 @@ _LOOK: Final = "look"
 
 NEVER: Final = Timestamp(math.inf)
 Stamp: TypeAlias = tuple[int, int, int] | None
-Note: TypeAlias = Callable[[Path], None]
+NoteFile: TypeAlias = Callable[[Path], None]
 
 _log = structlog.get_logger("credentials")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class LoadedAccess:
     """What a reader found."""
 
     access: Access
@@ -56,10 +56,10 @@ class Found:
     """From when on it is of no use."""
 
 
-class Reader(Protocol):
+class LoadAccess(Protocol):
     """Reads credentials, from wherever they are."""
 
-    def __call__(self, note: Note, /) -> Found:
+    def __call__(self, note: NoteFile, /) -> LoadedAccess:
         """Return the present credentials; raise ``CredentialsError``.
 
         ``note`` is told each file before it is read.
@@ -72,7 +72,7 @@ class _Reading:
     files: Mapping[Path, Stamp]
     read_at: Seconds
     """When the attempt was over."""
-    found: Found | None
+    found: LoadedAccess | None
     """None if nothing usable is known."""
     trouble: str = ""
     """Why it could not be read. With ``found``, that is of an earlier reading."""
@@ -92,7 +92,12 @@ class RereadCredentials(Credentials):
     """
 
     def __init__(
-        self, read: Reader, clock: Clock, *, grace: Seconds = GRACE, patience: Seconds = PATIENCE
+        self,
+        read: LoadAccess,
+        clock: Clock,
+        *,
+        grace: Seconds = GRACE,
+        patience: Seconds = PATIENCE,
     ) -> None:
         self._read = read
         self._clock = clock
@@ -199,7 +204,7 @@ class RereadCredentials(Credentials):
 
         trouble = ""
         try:
-            found: Found | None = self._read(note)
+            found: LoadedAccess | None = self._read(note)
         except CredentialsError as error:
             trouble = str(error)
             found = before.found if before is not None and self._is_good(before) else None

@@ -19,10 +19,10 @@ from kernel import Actor, Key
 from kube.clients import streaming_client
 from kube.credentials.access import Credentials
 from kube.streams.connections import MakeClient
-from kube.streams.keeper import Keeper
+from kube.streams.keeper import WatchKeeper
 from kube.streams.loop import WatchLoop
 from kube.streams.memory import WatchMemory
-from kube.streams.one_off_list import lost
+from kube.streams.one_off_list import lost_answer
 from kube.streams.rules import WatchRules
 from messages.port import Port
 from messages.watches import (
@@ -89,7 +89,7 @@ class Watches(Actor[WatchesOwnMessage]):
     def started(self) -> None:
         me = self.me
         # Who left while the loop of the last life was ending could not say so there.
-        self._memory.troubles.forget_all_but(self._memory.subscribers.keys())
+        self._memory.failures.keep_only(self._memory.subscribers.keys())
         self._loop = WatchLoop(self._keeper, ended=lambda bug: me.tell(WatchLoopEnded(bug=bug)))
         self.resources.callback(self._loop.close)
         for target, subscribers in self._memory.subscribers.items():
@@ -109,7 +109,7 @@ class Watches(Actor[WatchesOwnMessage]):
                 self._loop.call(lambda keeper: keeper.unwatch(target, subscriber))
             case ListTarget():
                 if not self._loop.call(lambda keeper: keeper.list_once(message)):
-                    message.reply_to.tell(lost(message))
+                    message.reply_to.tell(lost_answer(message))
             case DescribeWatches():
                 self._loop.call(lambda keeper: keeper.describe(message))
             case WatchLoopEnded(bug=bug):
@@ -117,8 +117,8 @@ class Watches(Actor[WatchesOwnMessage]):
             case _:
                 assert_never(message)
 
-    def _keeper(self) -> Keeper:
-        return Keeper(
+    def _keeper(self) -> WatchKeeper:
+        return WatchKeeper(
             self._credentials,
             self._memory,
             self._rules,
@@ -130,5 +130,5 @@ class Watches(Actor[WatchesOwnMessage]):
 
 def _watching(
     target: WatchTarget, subscriber: Port[WatchFact], mark: int
-) -> Callable[[Keeper], None]:
+) -> Callable[[WatchKeeper], None]:
     return lambda keeper: keeper.watch(target, subscriber, mark)

@@ -17,7 +17,7 @@ from kube.streams.rules import WatchRules
 from messages.units import Seconds
 
 
-class LostError(ApiError):
+class ConnectionLostError(ApiError):
     """There is no connection, or it broke. ``was_sent`` says whether a request learned it."""
 
     def __init__(self, error: ApiError, *, was_sent: bool) -> None:
@@ -34,51 +34,51 @@ class Permit:
     is_probe: bool
 
 
-class Gate:
+class CircuitBreaker:
     """One client's gate: open as long as no connection breaks. Lives on the loop."""
 
     def __init__(self, rules: WatchRules, chance: random.Random) -> None:
         self._rules = rules
         self._chance = chance
         self._generation = 0
-        self._is_open = True
+        self._is_closed = True
         self._probe: Permit | None = None
         self._probe_timer: asyncio.TimerHandle | None = None
         self._last_probe = float("-inf")
         self._probe_at = 0.0
         self._waiters: set[asyncio.Future[bool]] = set()
-        self._over = Seconds(0.0)
+        self._spread = Seconds(0.0)
 
-    async def enter(self) -> Permit:
-        """Return once a request may be sent. Raises ``LostError`` when a probe fails meanwhile."""
-        while not self._is_open:
+    async def acquire(self) -> Permit:
+        """Return once a request may be sent. Raises ``ConnectionLostError`` when a probe fails meanwhile."""
+        while not self._is_closed:
             if self._probe is None:
                 return await self._become_probe()
-            if await self._turn():
-                await asyncio.sleep(self._chance.uniform(0.0, self._over))
+            if await self._closed():
+                await asyncio.sleep(self._chance.uniform(0.0, self._spread))
         return Permit(self._generation, is_probe=False)
 
-    def lets(self, permit: Permit) -> bool:
+    def is_valid(self, permit: Permit) -> bool:
         """Return whether ``permit`` still holds: the connection may have broken after it was given."""
-        return permit.generation == self._generation and (self._is_open or permit.is_probe)
+        return permit.generation == self._generation and (self._is_closed or permit.is_probe)
 
-    def answered(self, permit: Permit) -> None:
+    def on_answer(self, permit: Permit) -> None:
         """Note that a request got an answer, of whatever kind."""
-        if permit.is_probe and permit.generation == self._generation and not self._is_open:
-            self._is_open = True
+        if permit.is_probe and permit.generation == self._generation and not self._is_closed:
+            self._is_closed = True
             self._end_probe()
-            self._over = spread(len(self._waiters), self._rules)
+            self._spread = spread(len(self._waiters), self._rules)
             self._wake(result=True)
 
-    def failed(self, permit: Permit, error: ApiError) -> None:
+    def on_failure(self, permit: Permit, error: ApiError) -> None:
         """Note that the connection of a request, or of its stream, broke.
 
         What is heard of an earlier connection changes nothing.
         """
         if permit.generation != self._generation:
             return
-        if self._is_open:
-            self._is_open = False
+        if self._is_closed:
+            self._is_closed = False
             self._generation += 1
             self._plan_probe()
         elif permit is self._probe:
@@ -115,7 +115,7 @@ class Gate:
         now = asyncio.get_running_loop().time()
         self._probe_at = probe_at(self._last_probe, now, self._rules, self._chance)
 
-    async def _turn(self) -> bool:
+    async def _closed(self) -> bool:
         """Return whether the gate opened; when it did not, there is a probe to be made."""
         waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiters.add(waiter)
@@ -131,4 +131,4 @@ class Gate:
             if error is None:
                 waiter.set_result(result)
             else:
-                waiter.set_exception(LostError(error, was_sent=False))
+                waiter.set_exception(ConnectionLostError(error, was_sent=False))

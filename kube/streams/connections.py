@@ -1,7 +1,7 @@
 """Clients, each with one connection, and the places on them.
 
 A watch has one place as long as it lives, for its lists and its streams one after the other: so a
-client has never more requests at a time than places, and none of them waits in silence behind the
+client has never more requests at a time than slots, and none of them waits in silence behind the
 server's limit. The fullest client that has room is taken first, so that emptied ones can be closed.
 """
 
@@ -20,10 +20,10 @@ from pyreqwest.request import StreamRequest
 from kube.clients import base_url
 from kube.credentials.access import Access, CredentialsError
 from kube.errors import ApiError, error_of_transport
-from kube.streams.circuit_breaker import Gate, Permit
+from kube.streams.circuit_breaker import CircuitBreaker, Permit
 from kube.streams.queries import query_text
 from kube.streams.rules import WatchRules
-from kube.streams.shared_credentials import Identity
+from kube.streams.shared_credentials import SharedCredentials
 from messages.units import Seconds
 
 MakeClient: TypeAlias = Callable[[Access, str], Client]
@@ -37,21 +37,21 @@ READ_BUFFER: Final = 0
 with the first byte of its body: a watch of a quiet object would never be open."""
 
 
-class Lane:
+class Connection:
     """One client, its gate, and how many have a place on it."""
 
-    def __init__(self, access: Access, build: Build, gate: Gate, most: int) -> None:
+    def __init__(self, access: Access, build: Build, breaker: CircuitBreaker, most: int) -> None:
         """Begin with no streams, of which there may be ``most``."""
-        self.connection = access.connection
-        self.gate = gate
-        self.places = 0
+        self.key = access.connection_key
+        self.breaker = breaker
+        self.slots_taken = 0
         self.streams = 0
         """How many answers are open."""
         self.limit = most
         """How many may be, as far as that is known."""
         self.answered_at = 0.0
         """When a request was answered last, on the loop's clock."""
-        self.lapse: asyncio.TimerHandle | None = None
+        self.idle_timer: asyncio.TimerHandle | None = None
         """When it is closed unless somebody takes a place; None while somebody has one."""
         self.pending: set[asyncio.Task[None]] = set()
         """Requests that are being opened or closed, perhaps for somebody who has gone."""
@@ -70,7 +70,7 @@ class Lane:
         except ApiError as error:
             raise ApiError(error.text, kind=error.kind) from None
 
-    async def renew(self) -> None:
+    async def rebuild(self) -> None:
         """Have another client built: one that was told its server's address never looks it up again.
 
         Requests that are under way keep the old one, which may be answered yet. Raises ``ApiError`` when
@@ -105,33 +105,33 @@ class Lane:
         done = self._building.done()
         return not done or not (self._building.cancelled() or self._building.exception())
 
-    def take_answer(self, permit: Permit) -> None:
+    def on_answer(self, permit: Permit) -> None:
         """Note that a request got an answer, of whatever kind."""
         self.answered_at = asyncio.get_running_loop().time()
-        self.gate.answered(permit)
+        self.breaker.on_answer(permit)
 
-    def take_stream(self) -> None:
+    def on_stream_opened(self) -> None:
         """Note one more open answer. If that is more than were thought to fit, so many do."""
         self.streams += 1
         self.limit = max(self.limit, self.streams)
 
-    def take_failure(self, permit: Permit, error: ApiError) -> None:
+    def on_failure(self, permit: Permit, error: ApiError) -> None:
         """Note that the connection broke. How many fit on the next one is another question."""
         self.limit = self._most
-        self.gate.failed(permit, error)
+        self.breaker.on_failure(permit, error)
 
-    def is_full(self, rules: WatchRules) -> bool:
+    def check_full(self, rules: WatchRules) -> bool:
         """Return whether the server seems to let nobody in any more, and go by that from now on.
 
         Asked when a request has waited for long.
         """
         silence = asyncio.get_running_loop().time() - self.answered_at
-        if self.streams < rules.fewest_streams or silence < rules.crowded_after:
+        if self.streams < rules.fewest_streams or silence < rules.full_after:
             return False
         self.limit = self.streams
         return True
 
-    def take_late_answer(self) -> None:
+    def on_late_answer(self) -> None:
         """Note an answer that nobody waited for any more: the server was slow, and not full."""
         self.limit = self._most
 
@@ -155,86 +155,90 @@ class Lane:
             await (await building).close()
 
 
-class Lanes:
+class ConnectionPool:
     """All clients. Lives on the loop."""
 
     def __init__(
         self,
-        identity: Identity,
+        credentials: SharedCredentials,
         rules: WatchRules,
         make_client: MakeClient,
         chance: random.Random,
     ) -> None:
-        self._identity = identity
+        self._credentials = credentials
         self._rules = rules
         self._make_client = make_client
         self._chance = chance
-        self._lanes: list[Lane] = []
+        self._connections: list[Connection] = []
         self._closing: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
         """How many clients there are."""
-        return len(self._lanes)
+        return len(self._connections)
 
-    def place(self, access: Access, present: Lane | None) -> Lane:
+    def take_slot(self, access: Access, present: Connection | None) -> Connection:
         """Return where requests of ``access`` go: the present place, if it is of that connection.
 
         If it is not, or the server lets in fewer than have a place there, it is given back.
         """
         if present is not None:
-            is_right = present.connection == access.connection and present.is_usable
-            if is_right and present.places <= present.limit:
+            is_right = present.key == access.connection_key and present.is_usable
+            if is_right and present.slots_taken <= present.limit:
                 return present
-            self.leave(present)
-        lane = max(
-            (lane for lane in self._lanes if self._has_room(lane, access)),
-            key=lambda lane: lane.places,
+            self.release_slot(present)
+        connection = max(
+            (connection for connection in self._connections if self._has_room(connection, access)),
+            key=lambda connection: connection.slots_taken,
             default=None,
         )
-        lane = lane or self._new(access)
-        if lane.lapse is not None:
-            lane.lapse.cancel()
-            lane.lapse = None
-        lane.places += 1
-        return lane
+        connection = connection or self._new(access)
+        if connection.idle_timer is not None:
+            connection.idle_timer.cancel()
+            connection.idle_timer = None
+        connection.slots_taken += 1
+        return connection
 
-    def leave(self, lane: Lane) -> None:
+    def release_slot(self, connection: Connection) -> None:
         """Give a place back. A client is closed when nobody has taken one for a while."""
-        lane.places -= 1
-        if lane.places == 0:
-            linger = self._rules.linger if lane.is_usable else Seconds(0.0)
-            lane.lapse = asyncio.get_running_loop().call_later(linger, self._close, lane)
+        connection.slots_taken -= 1
+        if connection.slots_taken == 0:
+            close_idle_after = (
+                self._rules.close_idle_after if connection.is_usable else Seconds(0.0)
+            )
+            connection.idle_timer = asyncio.get_running_loop().call_later(
+                close_idle_after, self._close, connection
+            )
 
     async def close(self) -> None:
         """Return once every client is closed, all places having been given back."""
-        for lane in self._lanes.copy():
-            if lane.lapse is not None:
-                lane.lapse.cancel()
-                self._close(lane)
+        for connection in self._connections.copy():
+            if connection.idle_timer is not None:
+                connection.idle_timer.cancel()
+                self._close(connection)
         await asyncio.gather(*self._closing)
 
-    def _close(self, lane: Lane) -> None:
-        self._lanes.remove(lane)
-        task = asyncio.get_running_loop().create_task(lane.close(self._rules.abandon_after))
+    def _close(self, connection: Connection) -> None:
+        self._connections.remove(connection)
+        task = asyncio.get_running_loop().create_task(connection.close(self._rules.drain_within))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
-    def _has_room(self, lane: Lane, access: Access) -> bool:
+    def _has_room(self, connection: Connection, access: Access) -> bool:
         # What is looked at first is what most lanes of a big node have not got.
-        has_room = lane.places < lane.limit
-        return has_room and lane.connection == access.connection and lane.is_usable
+        has_room = connection.slots_taken < connection.limit
+        return has_room and connection.key == access.connection_key and connection.is_usable
 
-    def _new(self, access: Access) -> Lane:
+    def _new(self, access: Access) -> Connection:
         def make() -> Client:
             return self._make_client(access, self._rules.user_agent)
 
         def build() -> asyncio.Future[Client]:
-            return asyncio.get_running_loop().create_task(self._identity.off_the_loop(make))
+            return asyncio.get_running_loop().create_task(self._credentials.run_blocking(make))
 
-        gate = Gate(self._rules, self._chance)
-        lane = Lane(access, build, gate, self._rules.streams_per_client)
-        self._lanes.append(lane)
-        return lane
+        breaker = CircuitBreaker(self._rules, self._chance)
+        connection = Connection(access, build, breaker, self._rules.streams_per_client)
+        self._connections.append(connection)
+        return connection
 
 
 def _nothing() -> asyncio.Future[Client]:

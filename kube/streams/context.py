@@ -9,21 +9,21 @@ from urllib.parse import urlsplit
 
 from kernel import Clock
 from kube.credentials.access import Access
-from kube.streams.connections import Lanes
+from kube.streams.connections import ConnectionPool
 from kube.streams.memory import WatchMemory
 from kube.streams.rules import WatchRules
-from kube.streams.shared_credentials import Identity
+from kube.streams.shared_credentials import SharedCredentials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class WatchContext:
     """Handed to every watch."""
 
-    identity: Identity
-    lanes: Lanes
-    openings: asyncio.Semaphore
+    credentials: SharedCredentials
+    pool: ConnectionPool
+    pending_requests: asyncio.Semaphore
     """The places for requests that wait for their answer, of the whole process."""
-    errands: asyncio.Semaphore
+    one_off_lists: asyncio.Semaphore
     """The places for lists beside watches."""
     memory: WatchMemory
     rules: WatchRules

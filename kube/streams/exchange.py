@@ -17,8 +17,8 @@ from pyreqwest.response import Response
 
 from kernel.cancelling import raise_if_cancelled
 from kube.errors import ApiError, error_of_transport
-from kube.streams.circuit_breaker import LostError, Permit
-from kube.streams.connections import Lane
+from kube.streams.circuit_breaker import ConnectionLostError, Permit
+from kube.streams.connections import Connection
 from kube.streams.rules import WatchRules
 from messages.units import Seconds
 
@@ -26,19 +26,19 @@ CLOSING: Final = "not a result of an error"
 """What hyper says when a request met a connection that the server was about to close (GOAWAY)."""
 
 
-class CrowdedError(Exception):
+class ConnectionFullError(Exception):
     """It seems that the server lets nobody in any more on this connection: a request goes to another."""
 
 
 class Exchange:
     """An answer whose head has come."""
 
-    __slots__ = ("_is_counted", "_lane", "_permit", "_request", "_response")
+    __slots__ = ("_connection", "_is_counted", "_permit", "_request", "_response")
 
     def __init__(
-        self, lane: Lane, permit: Permit, request: StreamRequest, response: Response
+        self, connection: Connection, permit: Permit, request: StreamRequest, response: Response
     ) -> None:
-        self._lane = lane
+        self._connection = connection
         self._permit = permit
         self._request = request
         self._response = response
@@ -57,7 +57,7 @@ class Exchange:
     def count(self) -> None:
         """Count this among the open answers of its connection until it is closed."""
         self._is_counted = True
-        self._lane.take_stream()
+        self._connection.on_stream_opened()
 
     async def read(self) -> bytes | None:
         """Return the next bytes of the body, None at its end. Raises ``ApiError``.
@@ -67,7 +67,7 @@ class Exchange:
         try:
             chunk = await self._response.body_reader.read_chunk()
         except PyreqwestError as broken:
-            raise _error_of(broken, self._lane, self._permit) from None
+            raise _error_of(broken, self._connection, self._permit) from None
         raise_if_cancelled()
         return None if chunk is None else bytes(chunk)
 
@@ -75,17 +75,17 @@ class Exchange:
         """End the answer, at the server too."""
         if self._is_counted:
             self._is_counted = False
-            self._lane.streams -= 1
+            self._connection.streams -= 1
         await self._request.__aexit__(None, None, None)
         raise_if_cancelled()
 
 
 async def open_exchange(
-    lane: Lane, permit: Permit, build: Callable[[], StreamRequest], rules: WatchRules
+    connection: Connection, permit: Permit, build: Callable[[], StreamRequest], rules: WatchRules
 ) -> Exchange:
-    """Send the request that ``build`` returns; return its answer. Raises ``ApiError``, ``CrowdedError``.
+    """Send the request that ``build`` returns; return its answer.
 
-    Gives up when it is too late by the rules, and may be cancelled: the request is then left to itself,
+    Raises ``ApiError`` and ``ConnectionFullError``. Gives up when it is too late by the rules, and may be cancelled: the request is then left to itself,
     and closed once it is open. If it were cancelled too, its stream would stay open at the server until
     it times out there.
     """
@@ -94,13 +94,15 @@ async def open_exchange(
     opened: asyncio.Future[Exchange] = loop.create_future()
     within = rules.answer_within
     timers = [loop.call_later(within, _give_up, opened, within)]
-    timers.append(loop.call_later(rules.crowded_after, _leave_if_full, opened, lane, rules, timers))
-    lane.run(_open(lane, permit, build, opened))
+    timers.append(
+        loop.call_later(rules.full_after, _leave_if_full, opened, connection, rules, timers)
+    )
+    connection.run(_open(connection, permit, build, opened))
     try:
         return await opened
     except asyncio.CancelledError:
         if not opened.cancelled() and opened.exception() is None:
-            lane.run(opened.result().close())  # it came in the very same moment
+            connection.run(opened.result().close())  # it came in the very same moment
         raise
     finally:
         for timer in timers:
@@ -109,17 +111,17 @@ async def open_exchange(
 
 def _leave_if_full(
     opened: asyncio.Future[Exchange],
-    lane: Lane,
+    connection: Connection,
     rules: WatchRules,
     timers: list[asyncio.TimerHandle],
 ) -> None:
     if opened.done():
         return
-    if lane.is_full(rules):
-        opened.set_exception(CrowdedError())
+    if connection.check_full(rules):
+        opened.set_exception(ConnectionFullError())
     else:
         later = asyncio.get_running_loop().call_later
-        timers[-1] = later(rules.crowded_after, _leave_if_full, opened, lane, rules, timers)
+        timers[-1] = later(rules.full_after, _leave_if_full, opened, connection, rules, timers)
 
 
 def _give_up(opened: asyncio.Future[Exchange], within: Seconds) -> None:
@@ -129,29 +131,31 @@ def _give_up(opened: asyncio.Future[Exchange], within: Seconds) -> None:
 
 
 async def _open(
-    lane: Lane,
+    connection: Connection,
     permit: Permit,
     build: Callable[[], StreamRequest],
     opened: asyncio.Future[Exchange],
 ) -> None:
     """Set what ``opened`` has to say; if nobody waits for it any more, close what was opened."""
     try:
-        exchange = await _entered(lane, permit, build, tries=2)
+        exchange = await _entered(connection, permit, build, tries=2)
     except BaseException as broken:  # noqa: BLE001  # bugs are for who waits, too
-        error = _error_of(broken, lane, permit) if isinstance(broken, PyreqwestError) else broken
+        error = (
+            _error_of(broken, connection, permit) if isinstance(broken, PyreqwestError) else broken
+        )
         if not opened.done():
             opened.set_exception(error)
         return
-    lane.take_answer(permit)
+    connection.on_answer(permit)
     if opened.done():
-        lane.take_late_answer()
+        connection.on_late_answer()
         await exchange.close()
     else:
         exchange.count()
         opened.set_result(exchange)
 
 
-def _error_of(broken: PyreqwestError, lane: Lane, permit: Permit) -> ApiError:
+def _error_of(broken: PyreqwestError, connection: Connection, permit: Permit) -> ApiError:
     """Return the error of one request, and tell its gate if it is everybody's on the connection."""
     causes = _causes(broken)
     is_late = any("timed out" in cause for cause in causes)
@@ -162,8 +166,8 @@ def _error_of(broken: PyreqwestError, lane: Lane, permit: Permit) -> ApiError:
     error = error_of_transport(broken)
     if is_late and not any("(Connect)" in cause for cause in causes):
         return error  # this request was too slow, and not the connection
-    lane.take_failure(permit, error)
-    return LostError(error, was_sent=True)
+    connection.on_failure(permit, error)
+    return ConnectionLostError(error, was_sent=True)
 
 
 def _causes(error: PyreqwestError) -> list[str]:
@@ -174,13 +178,13 @@ def _causes(error: PyreqwestError) -> list[str]:
 
 
 async def _entered(
-    lane: Lane, permit: Permit, build: Callable[[], StreamRequest], tries: int
+    connection: Connection, permit: Permit, build: Callable[[], StreamRequest], tries: int
 ) -> Exchange:
     request = build()
     try:
-        return Exchange(lane, permit, request, await request.__aenter__())
+        return Exchange(connection, permit, request, await request.__aenter__())
     except PyreqwestError as broken:
         # The server has not looked at it, so that it counts as not sent.
         if tries == 1 or CLOSING not in str(broken.args):
             raise
-    return await _entered(lane, permit, build, tries - 1)
+    return await _entered(connection, permit, build, tries - 1)

@@ -36,7 +36,7 @@ _OTHERS: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class FailureCause:
     """What watches may fail for together."""
 
     kind: FailureKind
@@ -47,11 +47,11 @@ class Cause:
     """The selector of the one that is meant, or a ``*``; empty for the whole collection."""
 
 
-Causes: TypeAlias = AbstractSet[Cause]
+FailureCauses: TypeAlias = AbstractSet[FailureCause]
 
 
 @dataclass(slots=True)
-class _Trouble:
+class _OngoingCause:
     """A cause that is going on."""
 
     sentence: str
@@ -61,23 +61,23 @@ class _Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _TargetFailure:
     fact: WatchFailed
-    causes: Causes
-    is_doubt: bool = False
+    causes: FailureCauses
+    is_uncertain: bool = False
     """No attempt has failed since."""
 
 
-def cause_of(fact: WatchFailed, server: str) -> Cause:
+def cause_of(fact: WatchFailed, server: str) -> FailureCause:
     """Return what ``fact`` has in common with other failures at ``server``."""
     kind, target = fact.failure.kind, fact.target
     if kind in _OF_ALL:
-        return Cause(kind, server, "")
+        return FailureCause(kind, server, "")
     is_of_one = kind is FailureKind.FORBIDDEN and is_one_object(target)
-    return Cause(kind, server, target.path, target.field_selector if is_of_one else "")
+    return FailureCause(kind, server, target.path, target.field_selector if is_of_one else "")
 
 
-def causes_after(before: Causes, cause: Cause) -> Causes:
+def causes_after(before: FailureCauses, cause: FailureCause) -> FailureCauses:
     """Return what keeps a watch from being followed after it failed for one cause more.
 
     No answer ends nothing, a refused user ends only what kept requests from the server, and any
@@ -90,40 +90,40 @@ def causes_after(before: Causes, cause: Cause) -> Causes:
     return {cause}
 
 
-class Troubles:
+class WatchFailures:
     """Which watches fail, and why. Logs when a cause begins and when it is over, once each."""
 
     def __init__(self) -> None:
-        self._standing: dict[WatchTarget, _Standing] = {}
-        self._going_on: dict[Cause, _Trouble] = {}
+        self._failures: dict[WatchTarget, _TargetFailure] = {}
+        self._ongoing: dict[FailureCause, _OngoingCause] = {}
 
     def of(self, target: WatchTarget) -> WatchFailed | None:
         """Return what stands since it was told of ``target``."""
-        standing = self._standing.get(target)
-        return standing.fact if standing is not None else None
+        failure = self._failures.get(target)
+        return failure.fact if failure is not None else None
 
     def note(self, fact: WatchFailed, server: str) -> bool:
         """Note an attempt that failed; return whether it is news: the first, or for another reason.
 
         ``server`` is empty when the credentials could not be read.
         """
-        known = self._standing.get(fact.target)
-        before: Causes = known.causes if known is not None else frozenset()
+        known = self._failures.get(fact.target)
+        before: FailureCauses = known.causes if known is not None else frozenset()
         after = causes_after(before, self._line_of(cause_of(fact, server), before))
-        self._standing[fact.target] = _Standing(fact, after)
+        self._failures[fact.target] = _TargetFailure(fact, after)
         for cause in after - before:
             self._begin(cause, fact.failure.sentence)
         for cause in before - after:
             self._end(cause, "watches no longer fail")
-        return known is None or known.is_doubt or _reason(known.fact) != _reason(fact)
+        return known is None or known.is_uncertain or _reason(known.fact) != _reason(fact)
 
-    def doubt(self, fact: WatchFailed, server: str) -> None:
+    def note_uncertain(self, fact: WatchFailed, server: str) -> None:
         """Note ``fact`` of a target of which nothing stands: it is not followed, but nothing failed yet.
 
         Begins no line in the log, since it may be over in a moment; it counts with a cause that is there.
         """
-        causes = frozenset({cause_of(fact, server)} & self._going_on.keys())
-        self._standing[fact.target] = _Standing(fact, causes, is_doubt=True)
+        causes = frozenset({cause_of(fact, server)} & self._ongoing.keys())
+        self._failures[fact.target] = _TargetFailure(fact, causes, is_uncertain=True)
         for cause in causes:
             self._begin(cause, fact.failure.sentence)
 
@@ -135,18 +135,18 @@ class Troubles:
         """Note that nobody wants ``target`` any more."""
         self._clear(target, "failing watches are no longer wanted")
 
-    def forget_all_but(self, wanted: AbstractSet[WatchTarget]) -> None:
+    def keep_only(self, wanted: AbstractSet[WatchTarget]) -> None:
         """Note that nobody wants any other target."""
-        for target in self._standing.keys() - wanted:
+        for target in self._failures.keys() - wanted:
             self.forget(target)
 
     def _clear(self, target: WatchTarget, event: str) -> bool:
-        standing = self._standing.pop(target, None)
-        for cause in standing.causes if standing is not None else ():
+        failure = self._failures.pop(target, None)
+        for cause in failure.causes if failure is not None else ():
             self._end(cause, event)
-        return standing is not None
+        return failure is not None
 
-    def _line_of(self, cause: Cause, before: Causes) -> Cause:
+    def _line_of(self, cause: FailureCause, before: FailureCauses) -> FailureCause:
         """Return ``cause``, or what it has in common with others if there are too many to name.
 
         As long as there are such others each new one is one of them, so that objects that take turns
@@ -155,27 +155,27 @@ class Troubles:
         if not cause.object or cause in before:
             return cause
         others = replace(cause, object=_OTHERS)
-        if others in self._going_on:
+        if others in self._ongoing:
             return others
-        alike = [each for each in self._going_on if replace(each, object=_OTHERS) == others]
+        alike = [each for each in self._ongoing if replace(each, object=_OTHERS) == others]
         return cause if len(alike) < MOST_NAMED else others
 
-    def _begin(self, cause: Cause, sentence: str) -> None:
-        trouble = self._going_on.get(cause)
-        if trouble is None:
-            trouble = self._going_on[cause] = _Trouble(sentence)
+    def _begin(self, cause: FailureCause, sentence: str) -> None:
+        ongoing = self._ongoing.get(cause)
+        if ongoing is None:
+            ongoing = self._ongoing[cause] = _OngoingCause(sentence)
             is_of_others = cause.object == _OTHERS
             event = "more watches fail, and are only counted" if is_of_others else "watches fail"
             _log.warning(event, reason=sentence)
-        trouble.watches += 1
-        trouble.most = max(trouble.most, trouble.watches)
+        ongoing.watches += 1
+        ongoing.most = max(ongoing.most, ongoing.watches)
 
-    def _end(self, cause: Cause, event: str) -> None:
-        trouble = self._going_on[cause]
-        trouble.watches -= 1
-        if trouble.watches == 0:
-            del self._going_on[cause]
-            _log.info(event, reason_was=trouble.sentence, watches=trouble.most)
+    def _end(self, cause: FailureCause, event: str) -> None:
+        ongoing = self._ongoing[cause]
+        ongoing.watches -= 1
+        if ongoing.watches == 0:
+            del self._ongoing[cause]
+            _log.info(event, reason_was=ongoing.sentence, watches=ongoing.most)
 
 
 def _reason(fact: WatchFailed) -> tuple[FailureKind, int]:

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 from kernel import Clock
 from kube.credentials.access import Credentials
-from kube.streams.connections import Lanes, MakeClient
-from kube.streams.context import Surroundings
-from kube.streams.follower import Follower, State
+from kube.streams.connections import ConnectionPool, MakeClient
+from kube.streams.context import WatchContext
+from kube.streams.follower import Follower, WatchState
 from kube.streams.memory import WatchMemory, with_one, without_one
-from kube.streams.one_off_list import lost, run_errand
+from kube.streams.one_off_list import lost_answer, one_off_list
 from kube.streams.rules import WatchRules
-from kube.streams.shared_credentials import Identity
+from kube.streams.shared_credentials import SharedCredentials
 from messages.port import Port
 from messages.watches import (
     DescribeWatches,
@@ -29,7 +29,7 @@ from messages.watches import (
 T = TypeVar("T")
 
 
-class Keeper:
+class WatchKeeper:
     """Has one follower for each target. Lives on the loop."""
 
     def __init__(
@@ -41,12 +41,12 @@ class Keeper:
         chance: random.Random,
         clock: Clock,
     ) -> None:
-        identity = Identity(credentials, rules)
-        self._shared = Surroundings(
-            identity=identity,
-            lanes=Lanes(identity, rules, make_client, chance),
-            openings=asyncio.Semaphore(rules.most_openings),
-            errands=asyncio.Semaphore(rules.most_errands),
+        shared_credentials = SharedCredentials(credentials, rules)
+        self._context = WatchContext(
+            credentials=shared_credentials,
+            pool=ConnectionPool(shared_credentials, rules, make_client, chance),
+            pending_requests=asyncio.Semaphore(rules.most_pending_requests),
+            one_off_lists=asyncio.Semaphore(rules.most_one_off_lists),
             memory=memory,
             rules=rules,
             chance=chance,
@@ -54,7 +54,7 @@ class Keeper:
         )
         self._followers: dict[WatchTarget, Follower] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._errands: dict[asyncio.Task[TargetListed], ListTarget] = {}
+        self._one_off_lists: dict[asyncio.Task[TargetListed], ListTarget] = {}
         """Of the tasks, those that somebody waits for an answer of."""
         self._is_over = False
         self.on_bug: Callable[[BaseException], None] = lambda _error: None
@@ -70,11 +70,11 @@ class Keeper:
         follower = self._followers.get(target)
         is_known = follower is not None
         follower = follower or self._start(target)
-        audience = follower.audience
-        audience.subscribers = with_one(audience.subscribers, subscriber)
+        subscribers = follower.subscribers
+        subscribers.ports = with_one(subscribers.ports, subscriber)
         # Of an earlier life perhaps: it stands until ``WatchRecovered``.
-        if audience.trouble is not None:
-            subscriber.tell(audience.trouble)
+        if subscribers.failed is not None:
+            subscriber.tell(subscribers.failed)
         if is_known:
             follower.relist(mark)
         else:
@@ -83,23 +83,23 @@ class Keeper:
     def list_once(self, asked: ListTarget) -> None:
         """Have who asked be told one list, whether or not its target is watched."""
         if self._is_over:
-            asked.reply_to.tell(lost(asked))
+            asked.reply_to.tell(lost_answer(asked))
             return
-        errand = self._run(run_errand(asked, self._shared))
-        self._errands[errand] = asked
-        errand.add_done_callback(self._answer)
+        task = self._run(one_off_list(asked, self._context))
+        self._one_off_lists[task] = asked
+        task.add_done_callback(self._answer)
 
     def unwatch(self, target: WatchTarget, subscriber: Port[WatchFact]) -> None:
         """Have ``subscriber`` told nothing more of ``target``; the last one ends its stream."""
         follower = self._followers.get(target)
         if follower is None:
             return
-        audience = follower.audience
-        audience.subscribers = without_one(audience.subscribers, subscriber)
-        if not audience.subscribers:
+        subscribers = follower.subscribers
+        subscribers.ports = without_one(subscribers.ports, subscriber)
+        if not subscribers.ports:
             del self._followers[target]
             follower.stop()
-            self._shared.memory.troubles.forget(target)
+            self._context.memory.failures.forget(target)
 
     def describe(self, asked: DescribeWatches) -> None:
         """Tell how all watches are."""
@@ -109,44 +109,44 @@ class Keeper:
                 watches=tuple(
                     follower.described()
                     for follower in followers
-                    if asked.in_detail or follower.audience.trouble is not None
+                    if asked.in_detail or follower.subscribers.failed is not None
                 ),
-                connections=len(self._shared.lanes),
-                streams=sum(follower.state is State.WATCHING for follower in followers),
-                reconnects=dict(self._shared.memory.reconnects),
-                requests=dict(self._shared.memory.requests),
+                connections=len(self._context.pool),
+                streams=sum(follower.state is WatchState.WATCHING for follower in followers),
+                reconnects=dict(self._context.memory.reconnects),
+                requests=dict(self._context.memory.requests),
             )
         )
 
-    def resign(self) -> None:
+    def stop_all(self) -> None:
         """Follow nothing any more, and tell everybody so: subscribers, and who waits for a list.
 
         First of all when the loop ends, however it ends; closing streams takes a while.
         """
         self._is_over = True
         for follower in self._followers.values():
-            follower.audience.take_leave()
+            follower.subscribers.on_keeper_ended()
             follower.stop()
         self._followers.clear()
-        while self._errands:
-            errand, asked = self._errands.popitem()
+        while self._one_off_lists:
+            task, asked = self._one_off_lists.popitem()
             # One that was not begun yet will never run a line of its own.
-            errand.cancel()
-            asked.reply_to.tell(lost(asked))
+            task.cancel()
+            asked.reply_to.tell(lost_answer(asked))
 
     async def close(self) -> None:
         """End every stream at the server, then every connection, within the rules' time."""
         try:
-            async with asyncio.timeout(self._shared.rules.close_within):
+            async with asyncio.timeout(self._context.rules.close_within):
                 # In this order: closing a client does not end its live streams.
                 await asyncio.gather(*self._tasks, return_exceptions=True)
-                await self._shared.lanes.close()
+                await self._context.pool.close()
         except TimeoutError:
             pass  # a server that does not answer; the sockets end with the process, at the latest
-        self._shared.identity.close()
+        self._context.credentials.close()
 
     def _start(self, target: WatchTarget) -> Follower:
-        follower = self._followers[target] = Follower(target, self._shared)
+        follower = self._followers[target] = Follower(target, self._context)
         follower.task = self._run(follower.run())
         return follower
 
@@ -156,10 +156,10 @@ class Keeper:
         task.add_done_callback(self._note_end)
         return task
 
-    def _answer(self, errand: asyncio.Task[TargetListed]) -> None:
-        asked = self._errands.pop(errand, None)
-        if asked is not None and not errand.cancelled() and errand.exception() is None:
-            asked.reply_to.tell(errand.result())
+    def _answer(self, task: asyncio.Task[TargetListed]) -> None:
+        asked = self._one_off_lists.pop(task, None)
+        if asked is not None and not task.cancelled() and task.exception() is None:
+            asked.reply_to.tell(task.result())
 
     def _note_end(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)

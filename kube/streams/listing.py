@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from kube.errors import ApiError
-from kube.streams.parsing import Page, malformed, page_of
+from kube.streams.parsing import ListPage, malformed, page_of
 from kube.streams.queries import MATCH, is_cut, list_queries, next_query
 from kube.streams.rules import WatchRules
 from messages.api import FailureKind
 from messages.watches import WatchTarget
 
 
-class Fetch(Protocol):
+class FetchPage(Protocol):
     """Sends one request of the target."""
 
     async def __call__(self, query: Mapping[str, str], limit: int, *, paced: bool) -> bytes:
@@ -25,7 +25,9 @@ class Fetch(Protocol):
         ...
 
 
-async def whole_list(fetch: Fetch, target: WatchTarget, seen: str, rules: WatchRules) -> Page:
+async def whole_list(
+    fetch: FetchPage, target: WatchTarget, seen: str, rules: WatchRules
+) -> ListPage:
     """Return everything that ``target`` has, as one page; ``seen`` as in ``list_queries``.
 
     Raises ``ApiError``.
@@ -50,8 +52,8 @@ def _asks_for_another(error: ApiError, query: Mapping[str, str]) -> bool:
     return error.kind is FailureKind.GONE or refuses_match
 
 
-async def _all_pages(fetch: Fetch, query: Mapping[str, str], rules: WatchRules) -> Page:
-    pages: list[Page] = []
+async def _all_pages(fetch: FetchPage, query: Mapping[str, str], rules: WatchRules) -> ListPage:
+    pages: list[ListPage] = []
     tokens = {""}
     room = rules.most_list_bytes
     while len(pages) < rules.most_pages:
@@ -74,6 +76,6 @@ async def _all_pages(fetch: Fetch, query: Mapping[str, str], rules: WatchRules) 
     raise malformed(f"the list has more than {rules.most_pages} pages")
 
 
-def _joined(pages: list[Page]) -> Page:
+def _joined(pages: list[ListPage]) -> ListPage:
     objects = tuple(item for page in pages for item in page.objects)
-    return Page(objects=objects, version=pages[-1].version, next="")
+    return ListPage(objects=objects, version=pages[-1].version, next="")

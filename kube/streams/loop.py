@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from kube.streams.keeper import Keeper
+from kube.streams.keeper import WatchKeeper
 from messages.units import Seconds
 
 PATIENCE: Final = Seconds(3.0)
@@ -21,7 +21,7 @@ class WatchLoop:
     """A loop with a keeper on it, from construction until ``close``."""
 
     def __init__(
-        self, make_keeper: Callable[[], Keeper], ended: Callable[[BaseException], None]
+        self, make_keeper: Callable[[], WatchKeeper], ended: Callable[[BaseException], None]
     ) -> None:
         """``ended`` is called, on the loop's thread, if the loop ends before ``close``."""  # noqa: D401
         self._ended = ended
@@ -34,7 +34,7 @@ class WatchLoop:
         self._thread = threading.Thread(target=self._run, name="watch-loop", daemon=True)
         self._thread.start()
 
-    def call(self, action: Callable[[Keeper], None]) -> bool:
+    def call(self, action: Callable[[WatchKeeper], None]) -> bool:
         """Have ``action`` done on the loop; return whether that is still there to do it."""
         try:
             self._loop.call_soon_threadsafe(self._guarded, action)
@@ -49,7 +49,7 @@ class WatchLoop:
             self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(PATIENCE)
 
-    def _guarded(self, action: Callable[[Keeper], None]) -> None:
+    def _guarded(self, action: Callable[[WatchKeeper], None]) -> None:
         try:
             action(self._keeper)
         except Exception as bug:  # noqa: BLE001  # ends the loop, and with it this life of the actor
@@ -61,7 +61,7 @@ class WatchLoop:
 
     def _run(self) -> None:
         self._attempt(self._loop.run_forever)
-        self._attempt(self._keeper.resign)
+        self._attempt(self._keeper.stop_all)
         self._attempt(lambda: self._loop.run_until_complete(self._finish()))
         self._loop.close()
         if not self._closing:

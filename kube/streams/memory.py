@@ -6,18 +6,18 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kube.streams.failures import Troubles
+from kube.streams.failures import WatchFailures
 from messages.port import Port
 from messages.watches import WatchFact, WatchTarget
 
-Subscribers: TypeAlias = tuple[Port[WatchFact], ...]
+SubscriberPorts: TypeAlias = tuple[Port[WatchFact], ...]
 
 
 @dataclass(slots=True)
 class WatchMemory:
     """Has two writers who never touch the same thing, so that it needs no lock."""
 
-    subscribers: dict[WatchTarget, Subscribers] = field(default_factory=dict)
+    subscribers: dict[WatchTarget, SubscriberPorts] = field(default_factory=dict)
     """Written by the actor. The loop has a copy, so that a newcomer hears nothing before its list."""
     marks: dict[WatchTarget, int] = field(default_factory=dict)
     """Written by the actor: the highest mark of each target that is wanted, if it is not 0."""
@@ -25,7 +25,7 @@ class WatchMemory:
     """Written by the loop's thread; by reason."""
     requests: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """Written by the loop's thread; by status code, host and method."""
-    troubles: Troubles = field(default_factory=Troubles)
+    failures: WatchFailures = field(default_factory=WatchFailures)
     """Written by the loop's thread."""
     versions: dict[WatchTarget, str] = field(default_factory=dict)
     """Written by the loop's thread when a watch ends: the last version seen, so that the next life does
@@ -46,11 +46,11 @@ class WatchMemory:
             self.marks.pop(target, None)
 
 
-def with_one(subscribers: Subscribers, subscriber: Port[WatchFact]) -> Subscribers:
+def with_one(subscribers: SubscriberPorts, subscriber: Port[WatchFact]) -> SubscriberPorts:
     """Return ``subscribers`` with this one, once."""
     return subscribers if subscriber in subscribers else (*subscribers, subscriber)
 
 
-def without_one(subscribers: Subscribers, subscriber: Port[WatchFact]) -> Subscribers:
+def without_one(subscribers: SubscriberPorts, subscriber: Port[WatchFact]) -> SubscriberPorts:
     """Return ``subscribers`` without this one."""
     return tuple(each for each in subscribers if each != subscriber)

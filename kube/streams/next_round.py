@@ -24,12 +24,12 @@ _LOST: Final = frozenset(
 """Failures after which the version seen last leads nowhere: it is too old, or follows an event that nobody
 could read, or the server does not take it."""
 
-SentAt: TypeAlias = tuple[float, ...]
+SentTimes: TypeAlias = tuple[float, ...]
 """When the requests of the last window were answered, oldest first; as many as are allowed in one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
+class EndedRound:
     """How a list or a stream ended."""
 
     version: str
@@ -44,13 +44,13 @@ class Round:
     """The version is that of a list, and nothing was followed from it yet."""
     is_new: bool = False
     """Somebody asked for the watch, and it has not been followed since."""
-    broken: bool = False
+    connection_lost: bool = False
     """It failed together with its connection, or for want of one."""
     retry_after: Seconds | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class NextRound:
     """What comes next: a stream from ``version``, or a list when it is empty, after ``delay``."""
 
     version: str
@@ -59,31 +59,33 @@ class Step:
     delay: Seconds
     reason: str
     """Why the watch has to be opened again, in one word for metrics."""
-    is_trouble: bool
+    is_failure: bool
     """Whether subscribers should hear of it: the target is not followed meanwhile."""
 
 
-def next_step(ended: Round, failures: int, rules: WatchRules, chance: random.Random) -> Step:
+def next_round(
+    ended: EndedRound, failures: int, rules: WatchRules, chance: random.Random
+) -> NextRound:
     """Return what follows a round that ended after ``failures`` ones in a row."""
     failures = 0 if _was_healthy(ended, rules) else failures
     reason = "ended" if ended.failure is None else ended.failure.value
-    if ended.broken and ended.lasted == 0.0:
+    if ended.connection_lost and ended.lasted == 0.0:
         # The gate of its client says when; the watch itself has done nothing wrong.
-        return _step(ended.version, failures, Seconds(0.0), reason, is_trouble=True)
-    if ended.failure is None or ended.broken:
+        return _next(ended.version, failures, Seconds(0.0), reason, is_failure=True)
+    if ended.failure is None or ended.connection_lost:
         return _after_stream(ended, failures, reason, rules, chance)
     if ended.failure is FailureKind.GONE and (failures == 0 or not ended.is_fresh):
         # After a restart of the API server nearly every watch hears this: list at once, whatever failed
         # before. Only a server that has forgotten what it has just listed is in a series of failures.
-        return _step("", 1, Seconds(0.0), reason, is_trouble=False)
+        return _next("", 1, Seconds(0.0), reason, is_failure=False)
     delay = backoff(failures + 1, _first_backoff(ended, rules), rules, chance)
     wish = min(ended.retry_after or Seconds(0.0), rules.longest_wish)
-    return _step(
+    return _next(
         "" if _is_lost(ended.failure, failures + 1, rules) else ended.version,
         failures + 1,
         max(delay, wish),
         reason,
-        is_trouble=True,
+        is_failure=True,
     )
 
 
@@ -103,14 +105,14 @@ def silence_limit(rules: WatchRules, chance: random.Random) -> Seconds:
     return Seconds(rules.silent_after * chance.uniform(1.0, 1.5))
 
 
-def pause(sent: SentAt, now: float, rules: WatchRules) -> Seconds:
+def request_pause(sent: SentTimes, now: float, rules: WatchRules) -> Seconds:
     """Return how long a watch with its last requests at ``sent`` must wait for its next."""
     if len(sent) < rules.most_requests:
         return Seconds(0.0)
     return Seconds(max(0.0, sent[0] + rules.request_window - now))
 
 
-def noted(sent: SentAt, now: float, rules: WatchRules) -> SentAt:
+def with_request(sent: SentTimes, now: float, rules: WatchRules) -> SentTimes:
     """Return ``sent`` with one request more, and without what no longer counts."""
     recent = (at for at in sent[1 - rules.most_requests :] if at + rules.request_window > now)
     return (*recent, now)
@@ -127,10 +129,10 @@ def spread(waiting: int, rules: WatchRules) -> Seconds:
     return Seconds(rules.spread * min(1.0, waiting / rules.streams_per_client))
 
 
-def _was_healthy(ended: Round, rules: WatchRules) -> bool:
+def _was_healthy(ended: EndedRound, rules: WatchRules) -> bool:
     # What was heard counts only if it ended well or with its connection: a server that sends one
     # event and then garbage, again and again, is in a series of failures.
-    well = ended.failure is None or ended.broken
+    well = ended.failure is None or ended.connection_lost
     return ended.lasted >= rules.healthy_after or (ended.heard and well)
 
 
@@ -142,28 +144,30 @@ def _is_lost(failure: FailureKind, failures: int, rules: WatchRules) -> bool:
 
 
 def _after_stream(
-    ended: Round, failures: int, reason: str, rules: WatchRules, chance: random.Random
-) -> Step:
+    ended: EndedRound, failures: int, reason: str, rules: WatchRules, chance: random.Random
+) -> NextRound:
     """Return what follows a stream that was open and ended in order, or with its connection."""
     is_silent = ended.lasted >= rules.silent_after and not ended.heard
     version = "" if is_silent else ended.version
     if _was_healthy(ended, rules):
         reason = "silent" if is_silent else reason
-        return _step(version, 0, Seconds(0.0), reason, is_trouble=False)
-    if ended.broken:
+        return _next(version, 0, Seconds(0.0), reason, is_failure=False)
+    if ended.connection_lost:
         # The gate of its client says when.
-        return _step(version, 0, Seconds(0.0), reason, is_trouble=False)
+        return _next(version, 0, Seconds(0.0), reason, is_failure=False)
     delay = backoff(failures + 1, rules.first_backoff, rules, chance)
-    return _step(version, failures + 1, delay, reason, is_trouble=False)
+    return _next(version, failures + 1, delay, reason, is_failure=False)
 
 
-def _first_backoff(ended: Round, rules: WatchRules) -> Seconds:
+def _first_backoff(ended: EndedRound, rules: WatchRules) -> Seconds:
     if ended.failure is not FailureKind.FORBIDDEN:
         return rules.first_backoff
     return rules.first_forbidden_backoff if ended.is_new else rules.first_revoked_backoff
 
 
-def _step(version: str, failures: int, delay: Seconds, reason: str, *, is_trouble: bool) -> Step:
-    return Step(
-        version=version, failures=failures, delay=delay, reason=reason, is_trouble=is_trouble
+def _next(
+    version: str, failures: int, delay: Seconds, reason: str, *, is_failure: bool
+) -> NextRound:
+    return NextRound(
+        version=version, failures=failures, delay=delay, reason=reason, is_failure=is_failure
     )

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from kube.errors import ApiError
-from kube.streams.context import Surroundings
+from kube.streams.context import WatchContext
 from kube.streams.listing import whole_list
 from kube.streams.queries import attempt
-from kube.streams.target_requests import Sending
+from kube.streams.target_requests import TargetRequests
 from messages.api import ApiFailure, FailureKind
 from messages.watches import ListTarget, ObjectsAre, TargetListed
 
 
-async def run_errand(asked: ListTarget, shared: Surroundings) -> TargetListed:
+async def one_off_list(asked: ListTarget, context: WatchContext) -> TargetListed:
     """Return what came of the list that was ``asked`` for.
 
     A failure is the asker's business alone: it says nothing of the watch, and is not in the log.
     """
     # Few at a time, and a place on a client only for its turn: a thousand errands beside full clients
     # then take one client more.
-    async with shared.errands:
-        return _answer(asked, await _outcome(asked, shared))
+    async with context.one_off_lists:
+        return _answer(asked, await _outcome(asked, context))
 
 
-def lost(asked: ListTarget) -> TargetListed:
+def lost_answer(asked: ListTarget) -> TargetListed:
     """Return the answer of a keeper that ends before it has listed."""
     error = ApiError("the keeper of watches ended", kind=FailureKind.LOST)
     return _answer(asked, error.failure(attempt("list", asked.target), None))
@@ -32,14 +32,14 @@ def _answer(asked: ListTarget, outcome: ObjectsAre | ApiFailure) -> TargetListed
     return TargetListed(target=asked.target, mark=asked.mark, outcome=outcome)
 
 
-async def _outcome(asked: ListTarget, shared: Surroundings) -> ObjectsAre | ApiFailure:
-    sending = Sending(asked.target, shared)
+async def _outcome(asked: ListTarget, context: WatchContext) -> ObjectsAre | ApiFailure:
+    requests = TargetRequests(asked.target, context)
     try:
-        found = await whole_list(sending.fetch, asked.target, "", shared.rules)
+        found = await whole_list(requests.fetch, asked.target, "", context.rules)
     except ApiError as error:
-        return error.failure(attempt("list", asked.target), sending.access)
+        return error.failure(attempt("list", asked.target), requests.access)
     finally:
-        sending.close()
+        requests.close()
     return ObjectsAre(
         target=asked.target,
         objects=found.objects,

@@ -24,7 +24,7 @@ EVENT_TYPES: Final = frozenset({"ADDED", "MODIFIED", "DELETED", BOOKMARK, ERROR}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class StreamEvent:
     """One line of a watch. ``object`` is a Status when the type is ERROR."""
 
     type: str
@@ -34,7 +34,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ListPage:
     """One answer to a list."""
 
     objects: tuple[JsonObject, ...] = field(repr=False)
@@ -43,7 +43,7 @@ class Page:
     """The token for what follows; empty on the last page."""
 
 
-class Lines:
+class LineSplitter:
     """Cuts chunks into lines. What is behind the last line feed waits for the next chunk."""
 
     __slots__ = ("_limit", "_rest")
@@ -82,21 +82,21 @@ class Lines:
             raise malformed(f"an event is longer than {self._limit} bytes")
 
 
-def event_of(line: bytes) -> Event:
+def event_of(line: bytes) -> StreamEvent:
     """Return the event of one line. Raises ``ApiError``."""
     document = _parsed(line, "an event")
     kind, what = _text(document, "type"), document.get("object")
     if kind not in EVENT_TYPES or not isinstance(what, dict):
         raise malformed("an event has no type that is known, or no object")
     if kind == ERROR:
-        return Event(type=ERROR, object=what, version="")
+        return StreamEvent(type=ERROR, object=what, version="")
     version = _text(what.get("metadata"), "resourceVersion")
     if not version:
         raise malformed("the object of an event has no resourceVersion")
-    return Event(type=kind, object=what, version=version)
+    return StreamEvent(type=kind, object=what, version=version)
 
 
-def page_of(body: bytes) -> Page:
+def page_of(body: bytes) -> ListPage:
     """Return one answer to a list, its objects with ``apiVersion`` and ``kind``. Raises ``ApiError``."""
     document = _parsed(body, "the list")
     items, metadata = document.get("items"), document.get("metadata")
@@ -111,7 +111,7 @@ def page_of(body: bytes) -> Page:
         "apiVersion": document.get("apiVersion", ""),
         "kind": str(document.get("kind", "")).removesuffix("List"),
     }
-    return Page(
+    return ListPage(
         objects=tuple({**of_all, **item} for item in items),
         version=version,
         next=_text(metadata, "continue"),

@@ -54,14 +54,14 @@ class WatchRules:
     """API servers allow 100 on a connection (since 1.29 and its patches of October 2023; 250 before),
     which is also the least that HTTP/2 recommends, and the 101st waits in silence; some room is left."""
     fewest_streams: int = 16
-    crowded_after: Seconds = Seconds(5.0)
+    full_after: Seconds = Seconds(5.0)
     """What stands on the way may allow fewer. A request that waits for so long on a connection that has at
     least ``fewest_streams`` and has answered nobody since goes to another one, and nobody follows there
     until it is answered after all."""
-    most_openings: int = 100
+    most_pending_requests: int = 100
     """Requests that wait for their answer at a time, over all clients: 5,000 watches that return
     after a cut are then 2,000 requests a second at the peak instead of 12,000 (measured)."""
-    most_errands: int = 50
+    most_one_off_lists: int = 50
     """Lists beside watches at a time: 1,000 take 0.2 s so (measured), and half of the openings are left."""
     most_requests: int = 10
     request_window: Seconds = Seconds(5.0)
@@ -102,14 +102,14 @@ class WatchRules:
 
     # How far what was told can be relied on.
 
-    settled_after: Seconds = Seconds(0.2)
+    confirmed_after: Seconds = Seconds(0.2)
     """A stream that was open for so long stands: that its version is too old, and what was missed, comes
     at once behind the head of the answer."""
-    doubtful_after: Seconds = Seconds(1.0)
+    uncertain_after: Seconds = Seconds(1.0)
     """Subscribers hear so long after a stream was left that nothing is vouched for since. The stream that
     the server ends every few minutes is open again in milliseconds, and one whose connection was cut
     mostly in half a second: to tell all of that would be two messages to each of thousands of actors."""
-    listed_for: Seconds = Seconds(10.0)
+    uncertain_after_list: Seconds = Seconds(10.0)
     """The same after a list. When 5,000 watches begin, the stream of each is opened up to 6 s after its
     list, behind the lists of all others (12 s until all are synced, measured); they must not begin with
     a doubt."""
@@ -118,9 +118,9 @@ class WatchRules:
 
     access_age: Seconds = Seconds(10.0)
     """Credentials that were read longer ago are asked for again before the next request."""
-    linger: Seconds = Seconds(1.0)
+    close_idle_after: Seconds = Seconds(1.0)
     """A client without requests is closed after this: lists that follow each other take the same one."""
-    abandon_after: Seconds = Seconds(0.5)
+    drain_within: Seconds = Seconds(0.5)
     """A client that nobody needs waits so long for requests that are still being opened."""
     close_within: Seconds = Seconds(0.9)
     """For ending all streams and connections; what hangs then ends with the process."""

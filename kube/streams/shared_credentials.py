@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class _Reading:
     """What the credentials gave, and when by the loop's time."""
 
     outcome: Access | ApiError
@@ -31,7 +31,7 @@ class Reading:
         return self.outcome
 
 
-class Identity:
+class SharedCredentials:
     """Asks the credentials once for all who want to know at the same time. Lives on the loop."""
 
     def __init__(self, credentials: Credentials, rules: WatchRules) -> None:
@@ -39,10 +39,10 @@ class Identity:
         self._rules = rules
         # One thread: credentials are not asked by two at a time.
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="watch-credentials")
-        self._reading: Reading | None = None
-        self._asking: asyncio.Task[Reading] | None = None
-        self._reloading: asyncio.Task[Reading] | None = None
-        self._is_in_doubt = False
+        self._reading: _Reading | None = None
+        self._asking: asyncio.Task[_Reading] | None = None
+        self._reloading: asyncio.Task[_Reading] | None = None
+        self._is_stale = False
 
     async def access(self) -> Access:
         """Return the present access, not much older than the rules say. Raises ``ApiError``."""
@@ -52,7 +52,7 @@ class Identity:
             self._asking = self._ask(self._credentials.access)
         return (await asyncio.shield(self._asking)).access
 
-    async def renewed(self, refused: Access) -> Access:
+    async def reload(self, refused: Access) -> Access:
         """Return an access that was read after ``refused`` was, the same for all who ask.
 
         Raises ``ApiError``.
@@ -64,11 +64,11 @@ class Identity:
             self._reloading = self._ask(lambda: self._credentials.reload(refused))
         return (await asyncio.shield(self._reloading)).access
 
-    def doubt(self) -> None:
+    def mark_stale(self) -> None:
         """Note that the present access leads nowhere: somebody may be mending it at this moment."""
-        self._is_in_doubt = True
+        self._is_stale = True
 
-    async def off_the_loop(self, work: Callable[[], R]) -> R:
+    async def run_blocking(self, work: Callable[[], R]) -> R:
         """Return what ``work`` returns, which may block. Raises what it raises."""
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
@@ -76,24 +76,24 @@ class Identity:
         """Ask no more. A plugin that hangs is left alone."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def _ask(self, question: Callable[[], Access]) -> asyncio.Task[Reading]:
+    def _ask(self, question: Callable[[], Access]) -> asyncio.Task[_Reading]:
         return asyncio.get_running_loop().create_task(self._asked(question))
 
-    async def _asked(self, question: Callable[[], Access]) -> Reading:
+    async def _asked(self, question: Callable[[], Access]) -> _Reading:
         outcome: Access | ApiError
         try:
-            outcome = await self.off_the_loop(question)
+            outcome = await self.run_blocking(question)
         except CredentialsError as error:
             outcome = error_of_transport(error)
-        self._reading, self._is_in_doubt = Reading(outcome=outcome, at=_now()), False
+        self._reading, self._is_stale = _Reading(outcome=outcome, at=_now()), False
         return self._reading
 
-    def _age(self, reading: Reading) -> float:
+    def _age(self, reading: _Reading) -> float:
         return _now() - reading.at
 
-    def _longest(self, reading: Reading) -> float:
+    def _longest(self, reading: _Reading) -> float:
         # Thousands of watches share one failed reading, and try again soon.
-        is_good = isinstance(reading.outcome, Access) and not self._is_in_doubt
+        is_good = isinstance(reading.outcome, Access) and not self._is_stale
         return self._rules.access_age if is_good else self._rules.shortest_probe
 
 

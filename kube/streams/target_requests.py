@@ -11,10 +11,10 @@ from http import HTTPStatus
 from kube.credentials.access import Access
 from kube.errors import ApiError, error_of_answer, error_of_transport
 from kube.streams.circuit_breaker import Permit
-from kube.streams.connections import Lane
-from kube.streams.context import Surroundings
-from kube.streams.exchange import CrowdedError, Exchange, open_exchange
-from kube.streams.next_round import SentAt, noted, pause
+from kube.streams.connections import Connection
+from kube.streams.context import WatchContext
+from kube.streams.exchange import ConnectionFullError, Exchange, open_exchange
+from kube.streams.next_round import SentTimes, request_pause, with_request
 from kube.streams.parsing import is_too_new
 from kube.streams.queries import url_path
 from messages.api import FailureKind
@@ -22,18 +22,18 @@ from messages.units import Seconds
 from messages.watches import WatchTarget
 
 
-class Sending:
+class TargetRequests:
     """Sends the requests of one target, one at a time. Has a place on a client until ``close``."""
 
-    __slots__ = ("_lane", "_sent", "_shared", "_target", "access", "before_each")
+    __slots__ = ("_connection", "_context", "_sent", "_target", "access", "before_send")
 
-    def __init__(self, target: WatchTarget, shared: Surroundings) -> None:
+    def __init__(self, target: WatchTarget, context: WatchContext) -> None:
         self._target = target
-        self._shared = shared
-        self.before_each: Callable[[], None] | None = None
+        self._context = context
+        self.before_send: Callable[[], None] | None = None
         """Called right before a request is sent."""
-        self._lane: Lane | None = None
-        self._sent: SentAt = ()
+        self._connection: Connection | None = None
+        self._sent: SentTimes = ()
         self.access: Access | None = None
         """Whom the last request was sent as; for sentences."""
 
@@ -45,13 +45,13 @@ class Sending:
         ``longest`` is for all of it. After a cancelling too: what nobody waits for ends by itself.
         A 401 has the credentials read again, once for all watches, and is followed by one other try.
         """
-        access = await self._shared.identity.access()
+        access = await self._context.credentials.access()
         try:
             return await self._send_as(access, query, longest, paced=paced)
         except ApiError as error:
             if error.kind is not FailureKind.UNAUTHORIZED:
                 raise
-        access = await self._shared.identity.renewed(access)
+        access = await self._context.credentials.reload(access)
         return await self._send_as(access, query, longest, paced=paced)
 
     async def fetch(self, query: Mapping[str, str], limit: int, *, paced: bool) -> bytes:
@@ -59,78 +59,78 @@ class Sending:
 
         Raises ``ApiError``.
         """
-        longest = Seconds(2.0 * self._shared.rules.answer_within)
+        longest = Seconds(2.0 * self._context.rules.answer_within)
         exchange = await self.send(query, longest, paced=paced)
         return await self._read(exchange, limit)
 
     def close(self) -> None:
         """Give the place back."""
-        if self._lane is not None:
-            self._shared.lanes.leave(self._lane)
-            self._lane = None
+        if self._connection is not None:
+            self._context.pool.release_slot(self._connection)
+            self._connection = None
 
     async def _send_as(
         self, access: Access, query: Mapping[str, str], longest: Seconds, *, paced: bool
     ) -> Exchange:
         self.access = access
-        exchange = await self._let_in(access, query, longest, paced=paced)
-        self._shared.count_request(access, str(exchange.status))
+        exchange = await self._open_where_room(access, query, longest, paced=paced)
+        self._context.count_request(access, str(exchange.status))
         if exchange.status != HTTPStatus.OK:
             raise await self._refusal(exchange)
         return exchange
 
-    async def _let_in(
+    async def _open_where_room(
         self, access: Access, query: Mapping[str, str], longest: Seconds, *, paced: bool
     ) -> Exchange:
         """Return an answer of whatever status, from where there is room. Raises ``ApiError``."""
         while True:
-            with suppress(CrowdedError):
-                return await self._opened(access, query, longest, paced=paced)
+            with suppress(ConnectionFullError):
+                return await self._open(access, query, longest, paced=paced)
 
-    async def _opened(
+    async def _open(
         self, access: Access, query: Mapping[str, str], longest: Seconds, *, paced: bool
     ) -> Exchange:
-        """Return an answer of whatever status. Raises ``ApiError``, ``CrowdedError``."""
-        self._lane = lane = self._shared.lanes.place(access, self._lane)
-        await lane.ready()
-        build = partial(lane.request, access, url_path(self._target), query, longest)
-        permit = await self._admitted(lane, paced=paced)
+        """Return an answer of whatever status. Raises ``ApiError``, ``ConnectionFullError``."""
+        self._connection = connection = self._context.pool.take_slot(access, self._connection)
+        await connection.ready()
+        build = partial(connection.request, access, url_path(self._target), query, longest)
+        permit = await self._permission(connection, paced=paced)
         try:
             if permit.is_probe and access.tls_server_name:
-                await lane.renew()
-            if self.before_each is not None:
-                self.before_each()
-            return await open_exchange(lane, permit, build, self._shared.rules)
+                await connection.rebuild()
+            if self.before_send is not None:
+                self.before_send()
+            return await open_exchange(connection, permit, build, self._context.rules)
         except ApiError:
-            self._shared.count_request(access, "<error>")
-            self._shared.identity.doubt()
+            self._context.count_request(access, "<error>")
+            self._context.credentials.mark_stale()
             raise
         finally:
-            self._shared.openings.release()
+            self._context.pending_requests.release()
             # When it is answered and not when it is sent: so the bound holds at the server too, also
             # for a request that had to wait for its connection.
             now = asyncio.get_running_loop().time()
-            self._sent = noted(self._sent, now, self._shared.rules)
+            self._sent = with_request(self._sent, now, self._context.rules)
 
-    async def _admitted(self, lane: Lane, *, paced: bool) -> Permit:
+    async def _permission(self, connection: Connection, *, paced: bool) -> Permit:
         """Return once a request may be sent, with one of the openings taken."""
         if paced:
             now = asyncio.get_running_loop().time()
-            wait = pause(self._sent, now, self._shared.rules)
+            wait = request_pause(self._sent, now, self._context.rules)
             if wait > 0.0:
                 await asyncio.sleep(wait)
         while True:
-            permit = await lane.gate.enter()
-            await self._shared.openings.acquire()
-            if lane.gate.lets(permit):
+            permit = await connection.breaker.acquire()
+            await self._context.pending_requests.acquire()
+            if connection.breaker.is_valid(permit):
                 return permit
-            self._shared.openings.release()
+            self._context.pending_requests.release()
 
     async def _refusal(self, exchange: Exchange) -> ApiError:
         """Return the error that an answer other than 200 stands for."""
         status, headers = exchange.status, exchange.headers
         try:
-            body = await self._read(exchange, self._shared.rules.most_error_bytes)
+            body = await self._read(exchange, self._context.rules.most_error_bytes)
         except ApiError:
             body = b""  # the status says enough
         error = error_of_answer(status, headers, body)
@@ -141,7 +141,7 @@ class Sending:
 
     async def _read(self, exchange: Exchange, limit: int) -> bytes:
         """Return the body, or a little more than ``limit`` of it. Closes the exchange."""
-        within = self._shared.rules.answer_within
+        within = self._context.rules.answer_within
         body = bytearray()
         try:
             async with asyncio.timeout(within):

@@ -13,7 +13,7 @@ import pytest
 
 from kernel import ChildSpec, SupervisorSpec
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
-from kube.calls.sender import Sent
+from kube.calls.sender import SendResult
 from kube.credentials.access import Access
 from messages.api import (
     ApiAnswered,
@@ -58,7 +58,7 @@ def test_a_request_says_what_it_wants_and_who_asks(sender_for: MakeSender) -> No
         request = ApiRequest(verb=Verb.GET, path="/api/v1/pods", query={"limit": "5", "a": "b c&d"})
         sent = send(sender_for(access_to(server)), request)
         (seen,) = server.requests
-        assert sent == Sent(outcome=WEB, server=server.url, user="n1", codes=("200",))
+        assert sent == SendResult(outcome=WEB, server=server.url, user="n1", codes=("200",))
         assert (seen.method, seen.path) == ("GET", "/api/v1/pods")
         assert seen.query == {"limit": "5", "a": "b c&d"}
         assert seen.headers["user-agent"] == AGENT
@@ -131,7 +131,9 @@ def test_after_a_401_it_reads_its_credentials_again_and_tries_once_more(
 
     with Http2Server(handler) as server:
         sender = sender_for(access_to(server, f"{CANARY}-old"), access_to(server, "new"))
-        assert send(sender) == Sent(outcome=WEB, server=server.url, user="n1", codes=("401", "200"))
+        assert send(sender) == SendResult(
+            outcome=WEB, server=server.url, user="n1", codes=("401", "200")
+        )
         assert server.connections_accepted == 1
 
 

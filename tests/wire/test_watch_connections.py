@@ -67,7 +67,7 @@ def test_more_watches_than_a_connection_takes_are_spread_over_as_few_as_possible
 def test_a_server_that_lets_in_fewer_streams_is_given_more_connections() -> None:
     with (
         Http2Server(Script([EMPTY], [stream()]), most_streams=20) as server,
-        watch_stage(Tokens(server), quick_rules(crowded_after=Seconds(0.3))) as watches,
+        watch_stage(Tokens(server), quick_rules(full_after=Seconds(0.3))) as watches,
     ):
         watches.watch(WEB)
         watches.wait_until_open(1)  # from here on the client knows how many it may open
@@ -83,7 +83,7 @@ def test_a_server_that_is_slow_is_not_taken_for_a_full_one() -> None:
 
     with (
         Http2Server(Script([EMPTY, EMPTY, late], [stream()])) as server,
-        watch_stage(Tokens(server), quick_rules(crowded_after=Seconds(0.02))) as watches,
+        watch_stage(Tokens(server), quick_rules(full_after=Seconds(0.02))) as watches,
     ):
         watches.watch(*secrets(2))
         watches.wait_until_open(2)
@@ -148,7 +148,7 @@ def test_a_connection_that_is_half_open_is_noticed_while_others_go_on() -> None:
 
 def test_streams_that_are_cut_together_come_back_under_the_cap() -> None:
     waiting = Peak()
-    rules = quick_rules(streams_per_client=50, most_openings=10)
+    rules = quick_rules(streams_per_client=50, most_pending_requests=10)
     with (
         Http2Server(Script([EMPTY], [waiting])) as server,
         watch_stage(Tokens(server), rules) as watches,

@@ -93,7 +93,7 @@ def test_what_hangs_while_stopping_is_left_behind() -> None:
     async def silent(exchange: Exchange) -> None:
         await exchange.closed()
 
-    rules = quick_rules(abandon_after=Seconds(60.0), close_within=Seconds(0.2))
+    rules = quick_rules(drain_within=Seconds(60.0), close_within=Seconds(0.2))
     with Http2Server(silent) as server, watch_stage(Tokens(server), rules) as watches:
         watches.watch(*secrets(3))
         server.wait_until(lambda: server.open_streams == 3)
@@ -107,7 +107,7 @@ def test_who_leaves_while_waiting_for_the_cap_leaves_no_trace() -> None:
     held = Held(EMPTY)
     with (
         Http2Server(Script([held], [stream()])) as server,
-        watch_stage(Tokens(server), quick_rules(most_openings=1)) as watches,
+        watch_stage(Tokens(server), quick_rules(most_pending_requests=1)) as watches,
     ):
         watches.watch(WEB)
         server.wait_until(lambda: len(server.requests) == 1)

@@ -141,7 +141,7 @@ def test_so_many_lists_are_under_way_at_a_time_and_no_more() -> None:
     held = Held(EMPTY)
     with (
         Http2Server(held) as server,
-        watch_stage(Tokens(server), quick_rules(most_errands=5)) as watches,
+        watch_stage(Tokens(server), quick_rules(most_one_off_lists=5)) as watches,
     ):
         hold_all(watches, server, lists=30, sent=5)
         assert len(server.requests) == 5
@@ -154,7 +154,7 @@ def test_so_many_lists_are_under_way_at_a_time_and_no_more() -> None:
 def test_lists_beside_full_connections_have_one_more_for_as_long_as_they_last() -> None:
     held = Held(EMPTY)
     script = Script([EMPTY] * 4 + [held], [stream()])
-    rules = quick_rules(streams_per_client=2, most_errands=2)
+    rules = quick_rules(streams_per_client=2, most_one_off_lists=2)
     with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
         watches.watch(*(secret_target(f"s{number}") for number in range(4)))
         watches.wait_until_open(4)
@@ -170,7 +170,7 @@ def test_lists_beside_full_connections_have_one_more_for_as_long_as_they_last() 
 
 
 def test_a_list_soon_after_another_takes_the_same_connection() -> None:
-    rules = quick_rules(linger=Seconds(60.0))
+    rules = quick_rules(close_idle_after=Seconds(60.0))
     with Http2Server(NEWER) as server:
         with watch_stage(Tokens(server), rules) as watches:
             watches.list_once(WEB)

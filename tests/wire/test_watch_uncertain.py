@@ -39,7 +39,7 @@ WEB, DB = secret_target("web"), secret_target("db")
 FILLED = listing(secret_list("10", secret("web", "7")))
 GONE = event_line("ERROR", status(410, "Expired", message="too old resource version: 10 (11)"))
 AT_ONCE = Seconds(0.0)
-SOON = quick_rules(settled_after=AT_ONCE, doubtful_after=Seconds(0.2))
+SOON = quick_rules(confirmed_after=AT_ONCE, uncertain_after=Seconds(0.2))
 
 
 async def silent(exchange: Exchange) -> None:
@@ -99,7 +99,7 @@ def test_whatever_ended_a_stream_that_is_not_replaced_it_is_told(
 ) -> None:
     script = Script([FILLED, silent], [end, silent])
     # Whether or not it had settled by then.
-    rules = quick_rules(doubtful_after=Seconds(0.2), listed_for=Seconds(0.2))
+    rules = quick_rules(uncertain_after=Seconds(0.2), uncertain_after_list=Seconds(0.2))
     with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
         watches.watch(WEB)
         watches.next_list()
@@ -116,7 +116,7 @@ def test_a_stream_that_is_replaced_in_time_is_nothing_to_tell() -> None:
         await (silent if "db" in exchange.query["fieldSelector"] else stream())(exchange)
 
     script = Script([FILLED], [stream(), stream(), only_web])
-    rules = quick_rules(settled_after=AT_ONCE, doubtful_after=Seconds(0.5))
+    rules = quick_rules(confirmed_after=AT_ONCE, uncertain_after=Seconds(0.5))
     with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
         open_and_settled(watches, server)
         server.cut_connections()
@@ -126,7 +126,7 @@ def test_a_stream_that_is_replaced_in_time_is_nothing_to_tell() -> None:
 
 
 def test_a_list_whose_stream_hangs_is_vouched_for_for_a_while_and_no_longer() -> None:
-    rules = quick_rules(listed_for=Seconds(0.2))
+    rules = quick_rules(uncertain_after_list=Seconds(0.2))
     with (
         Http2Server(Script([FILLED], [silent])) as server,
         watch_stage(Tokens(server), rules) as watches,
@@ -162,7 +162,7 @@ def test_a_stream_that_says_gone_is_no_recovery() -> None:
     """So it is after most restarts of an API server; the list may take long."""
     held = Held(listing(secret_list("20")))
     script = Script([FILLED, held], [stream(), stream(GONE), stream()])
-    rules = quick_rules(settled_after=Seconds(0.5))
+    rules = quick_rules(confirmed_after=Seconds(0.5))
     with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
         watches.watch(WEB)
         watches.next_list()
@@ -184,7 +184,7 @@ def test_what_was_missed_is_told_before_the_recovery() -> None:
         event_line("MODIFIED", secret("web", "11")),
         event_line("MODIFIED", secret("web", "12")),
     )
-    rules = quick_rules(settled_after=Seconds(0.3))
+    rules = quick_rules(confirmed_after=Seconds(0.3))
     script = Script([FILLED], [stream(), stream(*missed)])
     with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
         watches.watch(WEB)
@@ -229,12 +229,12 @@ def test_who_leaves_after_a_cut_is_told_nothing_and_leaves_nothing() -> None:
         assert watches.next_failure().target == DB
         watches.described()
         watches.probe.expect_silence()
-        assert watches.memory.troubles.of(WEB) is None
+        assert watches.memory.failures.of(WEB) is None
 
 
 def test_who_unwatches_an_open_stream_leaves_nothing() -> None:
     """The end of the stream comes after that of the watch."""
-    rules = quick_rules(settled_after=AT_ONCE, doubtful_after=AT_ONCE)
+    rules = quick_rules(confirmed_after=AT_ONCE, uncertain_after=AT_ONCE)
     with (
         Http2Server(Script([FILLED], [stream()])) as server,
         watch_stage(Tokens(server), rules) as watches,
@@ -243,7 +243,7 @@ def test_who_unwatches_an_open_stream_leaves_nothing() -> None:
         watches.unwatch(WEB)
         server.wait_until(lambda: server.open_streams == 1)
         watches.described()
-        assert watches.memory.troubles.of(WEB) is None
+        assert watches.memory.failures.of(WEB) is None
 
 
 def test_a_stream_that_says_nothing_for_too_long_is_followed_by_a_list() -> None:

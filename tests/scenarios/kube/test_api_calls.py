@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from kernel import Runtime
 from kube.calls.actor import API_CALLS, CallDone, CallRules
-from kube.calls.sender import Sent
+from kube.calls.sender import SendResult
 from messages.api import (
     ApiAnswered,
     ApiFailure,
@@ -248,7 +248,7 @@ def test_requests_are_counted_by_code_host_and_method_across_crashes(calls: Call
 
 def test_a_retry_of_the_sender_counts_too(held: CallsStage) -> None:
     held.calls(A)
-    sent = Sent(outcome={}, server="https://h:1", user="u", codes=("401", "200"))
+    sent = SendResult(outcome={}, server="https://h:1", user="u", codes=("401", "200"))
     held.play.tell(API_CALLS, CallDone(number=1, request=A, sent=sent))
     assert held.described().requests == {("401", "h:1", "GET"): 1, ("200", "h:1", "GET"): 1}
 

@@ -218,7 +218,7 @@ def test_what_was_let_go_while_the_keeper_ended_is_no_trouble_of_its_next_life()
         last = LastWords(watches)
         watches.watch(DB, probe=last)
         watches.wait_until_open(1)
-        assert watches.memory.troubles.of(WEB) is None
+        assert watches.memory.failures.of(WEB) is None
 
 
 def test_a_bug_in_answering_a_message_is_a_crash_too() -> None:
@@ -306,7 +306,7 @@ def test_a_list_that_is_not_sent_yet_takes_the_mark_that_comes_meanwhile() -> No
     held = Held(EMPTY)
     with (
         Http2Server(Script([held, EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server), quick_rules(most_openings=1)) as watches,
+        watch_stage(Tokens(server), quick_rules(most_pending_requests=1)) as watches,
     ):
         other: Probe[WatchFact] = Probe()
         watches.watch(DB, probe=other)

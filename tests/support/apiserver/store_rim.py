@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from kernel import PooledActor
 from kube.calls.request_info import attempt_of
-from kube.calls.sender import NO_ANSWER, Sender, Sent
+from kube.calls.sender import NO_ANSWER, Sender, SendResult
 from kube.streams.actor import WatchError, WatchesOwnMessage, WatchLoopEnded
 from kube.streams.memory import WatchMemory
 from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
@@ -51,7 +51,7 @@ class StoreSender(Sender):
         """What no agent may do."""
 
     @override
-    def send(self, request: ApiRequest, deadline: Seconds) -> Sent:
+    def send(self, request: ApiRequest, deadline: Seconds) -> SendResult:
         if self.is_away:
             return self._sent(failure_of(FailureKind.UNREACHABLE))
         place = place_of(request.path)
@@ -65,10 +65,10 @@ class StoreSender(Sender):
         self._note(request, place)
         return self._sent(outcome)
 
-    def _sent(self, outcome: JsonObject | ApiFailure) -> Sent:
+    def _sent(self, outcome: JsonObject | ApiFailure) -> SendResult:
         status = outcome.status if isinstance(outcome, ApiFailure) else 200
         code = str(status) if status else NO_ANSWER
-        return Sent(outcome=outcome, server=SERVER, user=self._node, codes=(code,))
+        return SendResult(outcome=outcome, server=SERVER, user=self._node, codes=(code,))
 
     def _watch_over(self, request: ApiRequest, place: Place) -> None:
         """Note a deletion that should not be: of a name, of somebody else's pod, of a right mirror."""

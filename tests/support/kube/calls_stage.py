@@ -14,7 +14,7 @@ from typing_extensions import override
 from kernel import ChildSpec, Port, Runtime, SupervisorSpec
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
 from kube.calls.request_info import attempt_of
-from kube.calls.sender import NO_ANSWER, Sender, Sent
+from kube.calls.sender import NO_ANSWER, Sender, SendResult
 from kube.credentials.access import Access
 from kube.errors import ApiError
 from messages.api import (
@@ -53,17 +53,17 @@ class ScriptedSender(Sender):
         return self.unreadable
 
     @override
-    def send(self, request: ApiRequest, deadline: Seconds) -> Sent:
+    def send(self, request: ApiRequest, deadline: Seconds) -> SendResult:
         attempt = attempt_of(request)
         self.sent.append(attempt)
         outcome = self.outcomes.popleft() if self.outcomes else {}
         if isinstance(outcome, ApiError):
             code = str(outcome.status) if outcome.status else NO_ANSWER
             failure = outcome.failure(attempt, ACCESS)
-            return Sent(outcome=failure, server=SERVER, user=USER, codes=(code,))
+            return SendResult(outcome=failure, server=SERVER, user=USER, codes=(code,))
         if isinstance(outcome, Exception):
             raise outcome
-        return Sent(outcome=outcome, server=SERVER, user=USER, codes=("200",))
+        return SendResult(outcome=outcome, server=SERVER, user=USER, codes=("200",))
 
     def drain(self) -> list[str]:
         """Return what was attempted since the last call."""

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from typing_extensions import override
 
-from kube.calls.sender import HttpSender, Sent
+from kube.calls.sender import HttpSender, SendResult
 from kube.credentials.access import Access, Credentials, CredentialsError
 from messages.api import (
     ApiFailure,
@@ -94,7 +94,7 @@ def access_to(server: Http2Server, token: str = TOKEN, /, **changes: object) -> 
     return Access(**fields)  # type: ignore[arg-type]
 
 
-def send(sender: HttpSender, request: ApiRequest = POD, deadline: float = 5.0) -> Sent:
+def send(sender: HttpSender, request: ApiRequest = POD, deadline: float = 5.0) -> SendResult:
     """Return what came of ``request``; fails if anything in it is nobody's business."""
     begin = time.monotonic()
     sent = sender.send(request, Seconds(deadline))
@@ -103,13 +103,13 @@ def send(sender: HttpSender, request: ApiRequest = POD, deadline: float = 5.0) -
     return sent
 
 
-def failed(sent: Sent) -> ApiFailure:
+def failed(sent: SendResult) -> ApiFailure:
     """Return the failure; fails if it is none."""
     assert isinstance(sent.outcome, ApiFailure)
     return sent.outcome
 
 
-def reason(sent: Sent) -> str:
+def reason(sent: SendResult) -> str:
     """Return what is behind server and user in the sentence."""
     start = f"cannot get pod default/web at {sent.server} as n1: "
     sentence = failed(sent).sentence

@@ -206,10 +206,10 @@ def quick_rules(**changed: Any) -> WatchRules:
         "longest_probe": Seconds(0.04),
         "spread": Seconds(0.06),
         "healthy_after": Seconds(0.2),
-        "linger": Seconds(0.1),
-        "settled_after": Seconds(0.02),
-        "doubtful_after": Seconds(60.0),
-        "listed_for": Seconds(60.0),
+        "close_idle_after": Seconds(0.1),
+        "confirmed_after": Seconds(0.02),
+        "uncertain_after": Seconds(60.0),
+        "uncertain_after_list": Seconds(60.0),
     }
     return WatchRules(**{**numbers, **changed})
 

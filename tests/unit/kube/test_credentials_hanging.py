@@ -12,7 +12,7 @@ import pytest
 from typing_extensions import override
 
 from kube.credentials.access import Access, CredentialsError
-from kube.credentials.rereading import Found, Note, RereadCredentials
+from kube.credentials.rereading import LoadedAccess, NoteFile, RereadCredentials
 from messages.units import Seconds, Timestamp
 from tests.support.kernel.clock import ManualClock
 from tests.support.kernel.probe import PATIENCE, Probe
@@ -48,7 +48,7 @@ class Desk:
             self._read, self.clock, grace=Seconds(0.0), patience=Seconds(patience)
         )
 
-    def _read(self, note: Note) -> Found:
+    def _read(self, note: NoteFile) -> LoadedAccess:
         self.asked += 1
         number = self.asked
         if self.file is not None:
@@ -58,7 +58,7 @@ class Desk:
         if self.fails:
             raise CredentialsError("is closed for good")
         now = self.clock.wall()
-        return Found(
+        return LoadedAccess(
             access=Access(server="https://api", user="n1", authorization=f"Bearer {number}"),
             refresh_at=Timestamp(now + LIFE - 60),
             expires=Timestamp(now + LIFE),

@@ -11,7 +11,7 @@ import pytest
 import trustme
 
 from kube.credentials.access import Access, CredentialsError
-from kube.credentials.rereading import Found, Note, RereadCredentials
+from kube.credentials.rereading import LoadedAccess, NoteFile, RereadCredentials
 from tests.support.kernel.clock import EPOCH, ManualClock
 from tests.support.kube.kubeconfigs import (
     CANARY,
@@ -52,7 +52,7 @@ def test_a_token_that_rotates_is_used_within_a_second_on_the_same_connection(
     kubeconfig.later(0.1)
     after = kubeconfig.access()
     assert after.authorization == "Bearer second"
-    assert after.connection == before.connection
+    assert after.connection_key == before.connection_key
 
 
 def test_nothing_is_read_again_while_nothing_changes(kubeconfig: Kubeconfig) -> None:
@@ -77,7 +77,7 @@ def test_a_certificate_that_rotates_needs_another_connection(kubeconfig: Kubecon
     kubeconfig.later(1.0)
     after = kubeconfig.access()
     assert after.identity == OTHER_CERTIFICATE + OTHER_KEY
-    assert after.connection != before.connection
+    assert after.connection_key != before.connection_key
 
 
 def test_a_kubeconfig_that_appears_is_found(kubeconfig: Kubeconfig) -> None:
@@ -208,10 +208,10 @@ def test_after_a_bug_in_reading_it_is_read_anew() -> None:
     access = Access(server=SERVER, user="n1")
     bugs = [RuntimeError("a bug")]
 
-    def read(_note: Note) -> Found:
+    def read(_note: NoteFile) -> LoadedAccess:
         if bugs:
             raise bugs.pop()
-        return Found(access=access)
+        return LoadedAccess(access=access)
 
     credentials = RereadCredentials(read, ManualClock())
     with pytest.raises(RuntimeError):

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube.calls.failures import Troubles
+from kube.calls.failures import CallFailures
 from kube.calls.rate_limit import TokenBucket
-from kube.calls.request_info import attempt_of, is_lifeline
+from kube.calls.request_info import attempt_of, is_heartbeat
 from kube.credentials.certificates import CertificateError, read_certificate
 from messages.api import ApiFailure, ApiRequest, FailureKind, Retry, Verb
 from messages.pods import JsonObject
@@ -83,7 +83,7 @@ def test_a_body_without_a_name_is_no_trouble(body: JsonObject | None) -> None:
     ],
 )
 def test_the_node_and_its_lease_are_what_the_cluster_waits_for(path: str, is_it: bool) -> None:  # noqa: FBT001  # parametrized
-    assert is_lifeline(ApiRequest(verb=Verb.GET, path=path)) is is_it
+    assert is_heartbeat(ApiRequest(verb=Verb.GET, path=path)) is is_it
 
 
 # --- the rate limit ----------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def failure(kind: FailureKind, status: int = 0) -> ApiFailure:
 
 
 def after(*events: tuple[ApiRequest, JsonObject | ApiFailure]) -> list[str]:
-    troubles = Troubles()
+    troubles = CallFailures()
     for request, outcome in events:
         troubles = troubles.after(request, outcome)
     return sorted(troubles.present.values())
@@ -262,7 +262,7 @@ def test_what_is_allowed_shows_in_answers_that_are_no_objects_too(
 
 
 def test_the_latest_trouble_comes_first() -> None:
-    troubles = Troubles()
+    troubles = CallFailures()
     troubles = troubles.after(GET_POD, FORBIDDEN).after(GET_POD, TIMEOUT)
     assert [*troubles.present.values()] == ["timeout", "forbidden"]
     assert [*troubles.after(GET_POD, FORBIDDEN).present.values()] == ["forbidden"]

@@ -8,12 +8,12 @@ import pytest
 from pyreqwest.client import SyncClientBuilder
 
 from kube.calls.actor import CallDone, CallMemory
-from kube.calls.sender import Sent, _Connected
+from kube.calls.sender import SendResult, _Connected
 from kube.credentials.access import Access
-from kube.credentials.exec_plugin import Issued
+from kube.credentials.exec_plugin import IssuedCredentials
 from kube.credentials.kubeconfig import choose
-from kube.credentials.rereading import Found, _Reading
-from kube.streams.parsing import Event, Page
+from kube.credentials.rereading import LoadedAccess, _Reading
+from kube.streams.parsing import ListPage, StreamEvent
 from messages.api import ApiAnswered, ApiRequest, CallApi, Verb
 from messages.units import Seconds
 from messages.watches import ObjectOp, ObjectsAre, WatchEvent, WatchTarget
@@ -28,10 +28,10 @@ ACCESS = Access(
     identity=CANARY.encode(),
     proxy=f"http://me:{CANARY}@proxy:1",
 )
-FOUND = Found(access=ACCESS)
+FOUND = LoadedAccess(access=ACCESS)
 SECRET = {"kind": "Secret", "data": {"password": CANARY}}
 REQUEST = ApiRequest(verb=Verb.CREATE, path="/api/v1/namespaces/default/secrets", body=SECRET)
-SENT = Sent(outcome=SECRET, server="https://host:6443", user="n1", codes=("200",))
+SENT = SendResult(outcome=SECRET, server="https://host:6443", user="n1", codes=("200",))
 SECRETS = WatchTarget(path="/api/v1/namespaces/default/secrets")
 CALLER: Probe[ApiAnswered] = Probe()
 CALL = CallApi(request=REQUEST, reply_to=CALLER)
@@ -43,8 +43,8 @@ CALL = CallApi(request=REQUEST, reply_to=CALLER)
         ACCESS,
         FOUND,
         _Reading(files={}, read_at=Seconds(0.0), found=FOUND),
-        Issued(token=CANARY, certificate=CANARY, key=CANARY),
-        _Connected(connection=ACCESS.connection, client=SyncClientBuilder().build()),
+        IssuedCredentials(token=CANARY, certificate=CANARY, key=CANARY),
+        _Connected(key=ACCESS.connection_key, client=SyncClientBuilder().build()),
         SENT,
         CallDone(number=1, request=REQUEST, sent=SENT),
         CALL,
@@ -52,8 +52,8 @@ CALL = CallApi(request=REQUEST, reply_to=CALLER)
         ApiAnswered(request=REQUEST, ref=1, outcome=SECRET),
         ObjectsAre(target=SECRETS, objects=(SECRET,), resource_version="1"),
         WatchEvent(target=SECRETS, op=ObjectOp.ADDED, object=SECRET),
-        Event(type="ADDED", object=SECRET, version="1"),
-        Page(objects=(SECRET,), version="1", next=""),
+        StreamEvent(type="ADDED", object=SECRET, version="1"),
+        ListPage(objects=(SECRET,), version="1", next=""),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -78,4 +78,4 @@ def test_what_is_chosen_of_a_kubeconfig_shows_no_entry(
     server = {"server": "https://host:6443", "proxy-url": f"http://me:{CANARY}@proxy:1"}
     kubeconfig.is_for(cluster=server, user=user)
     chosen = choose(kubeconfig.path.read_bytes(), None)
-    assert repr(chosen) == "Chosen(context='it', user_name='n1')"
+    assert repr(chosen) == "ChosenContext(context='it', user_name='n1')"

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from kube.errors import ApiError
-from kube.streams.circuit_breaker import Gate, LostError, Permit
+from kube.streams.circuit_breaker import CircuitBreaker, ConnectionLostError, Permit
 from kube.streams.rules import WatchRules
 from messages.api import FailureKind
 from messages.units import Seconds
@@ -29,12 +29,12 @@ def run(story: Coroutine[None, None, None]) -> None:
     asyncio.run(asyncio.wait_for(story, 5))
 
 
-async def broken_gate(rules: WatchRules = RULES) -> tuple[Gate, Permit]:
+async def opened_breaker(rules: WatchRules = RULES) -> tuple[CircuitBreaker, Permit]:
     """Return a gate whose connection broke, and the permit of a stream on that."""
-    gate = Gate(rules, random.Random(3))
-    stream = await gate.enter()
-    gate.failed(stream, REFUSED)
-    return gate, stream
+    breaker = CircuitBreaker(rules, random.Random(3))
+    stream = await breaker.acquire()
+    breaker.on_failure(stream, REFUSED)
+    return breaker, stream
 
 
 async def started(*tasks: asyncio.Task[Permit]) -> None:
@@ -43,30 +43,30 @@ async def started(*tasks: asyncio.Task[Permit]) -> None:
         await asyncio.sleep(0)
 
 
-def entering(gate: Gate) -> asyncio.Task[Permit]:
-    return asyncio.get_running_loop().create_task(gate.enter())
+def acquiring(breaker: CircuitBreaker) -> asyncio.Task[Permit]:
+    return asyncio.get_running_loop().create_task(breaker.acquire())
 
 
 def test_an_open_gate_lets_everybody_in() -> None:
     async def story() -> None:
-        gate = Gate(RULES, random.Random(3))
-        permits = [await gate.enter() for _ in range(3)]
+        breaker = CircuitBreaker(RULES, random.Random(3))
+        permits = [await breaker.acquire() for _ in range(3)]
         assert [permit.is_probe for permit in permits] == [False] * 3
-        assert all(gate.lets(permit) for permit in permits)
+        assert all(breaker.is_valid(permit) for permit in permits)
 
     run(story())
 
 
 def test_one_probes_and_the_others_follow_when_it_is_answered() -> None:
     async def story() -> None:
-        gate, stream = await broken_gate()
-        assert not gate.lets(stream)
-        first, *others = [entering(gate) for _ in range(5)]
+        breaker, stream = await opened_breaker()
+        assert not breaker.is_valid(stream)
+        first, *others = [acquiring(breaker) for _ in range(5)]
         probe = await first
         assert probe.is_probe
-        assert gate.lets(probe)
+        assert breaker.is_valid(probe)
         assert [other.done() for other in others] == [False] * 4
-        gate.answered(probe)
+        breaker.on_answer(probe)
         assert [(await other).is_probe for other in others] == [False] * 4
 
     run(story())
@@ -74,30 +74,30 @@ def test_one_probes_and_the_others_follow_when_it_is_answered() -> None:
 
 def test_a_probe_that_fails_fails_for_all_who_wait() -> None:
     async def story() -> None:
-        gate, _ = await broken_gate()
-        first, *others = [entering(gate) for _ in range(5)]
-        gate.failed(await first, REFUSED)
+        breaker, _ = await opened_breaker()
+        first, *others = [acquiring(breaker) for _ in range(5)]
+        breaker.on_failure(await first, REFUSED)
         heard = await asyncio.gather(*others, return_exceptions=True)
         assert [(type(each), str(each)) for each in heard] == [
-            (LostError, "connection refused")
+            (ConnectionLostError, "connection refused")
         ] * 4
         # Nobody of them has sent anything; the next to enter is the probe.
-        assert not any(each.was_sent for each in heard if isinstance(each, LostError))
-        assert (await gate.enter()).is_probe
+        assert not any(each.was_sent for each in heard if isinstance(each, ConnectionLostError))
+        assert (await breaker.acquire()).is_probe
 
     run(story())
 
 
 def test_what_is_heard_of_an_earlier_connection_changes_nothing() -> None:
     async def story() -> None:
-        gate, stream = await broken_gate()
-        probe = await gate.enter()
-        gate.failed(stream, REFUSED)
-        gate.answered(stream)
-        assert gate.lets(probe)
-        gate.answered(probe)
-        gate.failed(stream, REFUSED)
-        assert not (await gate.enter()).is_probe
+        breaker, stream = await opened_breaker()
+        probe = await breaker.acquire()
+        breaker.on_failure(stream, REFUSED)
+        breaker.on_answer(stream)
+        assert breaker.is_valid(probe)
+        breaker.on_answer(probe)
+        breaker.on_failure(stream, REFUSED)
+        assert not (await breaker.acquire()).is_probe
 
     run(story())
 
@@ -105,14 +105,14 @@ def test_what_is_heard_of_an_earlier_connection_changes_nothing() -> None:
 @pytest.mark.parametrize("who", [0, 1], ids=["the-probe", "one-who-waits"])
 def test_a_cancelled_one_leaves_the_others_unharmed(who: int) -> None:
     async def story() -> None:
-        gate, _ = await broken_gate()
-        tasks = [entering(gate) for _ in range(3)]
+        breaker, _ = await opened_breaker()
+        tasks = [acquiring(breaker) for _ in range(3)]
         await started(*tasks)
         tasks.pop(who).cancel()
         done, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         probe = await done.pop()
         assert probe.is_probe
-        gate.answered(probe)
+        breaker.on_answer(probe)
         assert not (await waiting.pop()).is_probe
 
     run(story())
@@ -120,27 +120,27 @@ def test_a_cancelled_one_leaves_the_others_unharmed(who: int) -> None:
 
 def test_a_probe_without_an_answer_does_not_keep_the_others_out() -> None:
     async def story() -> None:
-        gate, _ = await broken_gate()
-        slow, other = entering(gate), entering(gate)
+        breaker, _ = await opened_breaker()
+        slow, other = acquiring(breaker), acquiring(breaker)
         first = await slow
         second = await other
         assert second.is_probe
         # Whichever is answered opens the gate.
-        gate.answered(first)
-        assert not (await gate.enter()).is_probe
+        breaker.on_answer(first)
+        assert not (await breaker.acquire()).is_probe
 
     run(story())
 
 
 def test_probes_are_not_sent_faster_than_the_rules_say() -> None:
     async def story() -> None:
-        gate, _ = await broken_gate()
+        breaker, _ = await opened_breaker()
         loop = asyncio.get_running_loop()
         times = []
         for _ in range(5):
-            permit = await gate.enter()
+            permit = await breaker.acquire()
             times.append(loop.time())
-            gate.failed(permit, REFUSED)
+            breaker.on_failure(permit, REFUSED)
         gaps = [later - sooner for sooner, later in pairwise(times)]
         assert min(gaps) >= 0.009
 
@@ -149,9 +149,9 @@ def test_probes_are_not_sent_faster_than_the_rules_say() -> None:
 
 def test_a_connection_that_breaks_while_some_wait_for_the_cap_is_tried_again() -> None:
     async def story() -> None:
-        gate = Gate(RULES, random.Random(3))
-        lucky, late = await gate.enter(), await gate.enter()
-        gate.failed(lucky, REFUSED)
-        assert not gate.lets(late)
+        breaker = CircuitBreaker(RULES, random.Random(3))
+        lucky, late = await breaker.acquire(), await breaker.acquire()
+        breaker.on_failure(lucky, REFUSED)
+        assert not breaker.is_valid(late)
 
     run(story())

@@ -20,8 +20,8 @@ from pyreqwest.response import Response
 
 from kube.credentials.access import Access
 from kube.errors import ApiError
-from kube.streams.circuit_breaker import Gate, LostError, Permit
-from kube.streams.connections import Lane
+from kube.streams.circuit_breaker import CircuitBreaker, ConnectionLostError, Permit
+from kube.streams.connections import Connection
 from kube.streams.exchange import Exchange, open_exchange
 from kube.streams.rules import WatchRules
 from messages.api import FailureKind
@@ -38,11 +38,11 @@ NO_HANDSHAKE = (URL, "client error (Connect)", "operation timed out")
 RULES = WatchRules(user_agent="test")
 
 
-def a_lane() -> Lane:
-    """Return a lane without a client, which is nobody's here."""
+def a_connection() -> Connection:
+    """Return a connection without a client, which is nobody's here."""
     loop = asyncio.get_running_loop()
-    gate = Gate(RULES, random.Random(3))
-    return Lane(Access(server="https://h", user="u"), loop.create_future, gate, 95)
+    breaker = CircuitBreaker(RULES, random.Random(3))
+    return Connection(Access(server="https://h", user="u"), loop.create_future, breaker, 95)
 
 
 class Ending:
@@ -66,15 +66,17 @@ def outcome(*errors: RequestError | None) -> tuple[ApiError | None, bool]:
     """Return what opening gives when its tries end like this, and whether the gate is open then."""
 
     async def story() -> tuple[ApiError | None, bool]:
-        lane = a_lane()
-        gate = lane.gate
-        permit = await gate.enter()
+        connection = a_connection()
+        breaker = connection.breaker
+        permit = await breaker.acquire()
         tries: Iterator[Ending] = iter([Ending(error) for error in errors])
         try:
-            await open_exchange(lane, permit, lambda: cast("StreamRequest", next(tries)), RULES)
+            await open_exchange(
+                connection, permit, lambda: cast("StreamRequest", next(tries)), RULES
+            )
         except ApiError as error:
-            return error, gate.lets(permit)
-        return None, gate.lets(permit)
+            return error, breaker.is_valid(permit)
+        return None, breaker.is_valid(permit)
 
     return asyncio.run(story())
 
@@ -82,33 +84,33 @@ def outcome(*errors: RequestError | None) -> tuple[ApiError | None, bool]:
 def test_a_request_that_met_a_closing_connection_is_sent_once_more() -> None:
     closing = broken(RequestError, GOING_AWAY)
     assert outcome(closing, None) == (None, True)
-    error, gate_is_open = outcome(closing, closing, None)
-    assert isinstance(error, LostError)
-    assert not gate_is_open
+    error, is_closed = outcome(closing, closing, None)
+    assert isinstance(error, ConnectionLostError)
+    assert not is_closed
 
 
 @pytest.mark.parametrize("causes", [REFUSED, RESET], ids=["refused", "reset"])
 def test_the_word_timeout_in_the_url_makes_no_timeout(causes: tuple[str, ...]) -> None:
     """pyreqwest names its exceptions by their texts, and the URL of a watch is in them."""
-    error, gate_is_open = outcome(broken(ConnectTimeoutError, causes))
-    assert isinstance(error, LostError)
+    error, is_closed = outcome(broken(ConnectTimeoutError, causes))
+    assert isinstance(error, ConnectionLostError)
     assert error.kind is FailureKind.UNREACHABLE
-    assert not gate_is_open
+    assert not is_closed
 
 
 def test_an_answer_that_is_late_says_nothing_of_the_connection() -> None:
-    error, gate_is_open = outcome(broken(RequestTimeoutError, TOO_SLOW))
+    error, is_closed = outcome(broken(RequestTimeoutError, TOO_SLOW))
     assert error is not None
     assert error.kind is FailureKind.TIMEOUT
-    assert not isinstance(error, LostError)
-    assert gate_is_open
+    assert not isinstance(error, ConnectionLostError)
+    assert is_closed
 
 
 def test_a_handshake_that_is_late_is_no_connection() -> None:
-    error, gate_is_open = outcome(broken(ConnectTimeoutError, NO_HANDSHAKE))
-    assert isinstance(error, LostError)
+    error, is_closed = outcome(broken(ConnectTimeoutError, NO_HANDSHAKE))
+    assert isinstance(error, ConnectionLostError)
     assert error.kind is FailureKind.TIMEOUT
-    assert not gate_is_open
+    assert not is_closed
 
 
 @pytest.mark.parametrize("causes", [REFUSED, RESET, GOING_AWAY, TOO_SLOW])
@@ -137,14 +139,14 @@ class Meeting:
 
 def test_an_answer_that_meets_a_cancelling_is_closed() -> None:
     async def story() -> bool:
-        lane = a_lane()
-        permit = await lane.gate.enter()
+        connection = a_connection()
+        permit = await connection.breaker.acquire()
         request = Meeting()
-        opening = open_exchange(lane, permit, lambda: cast("StreamRequest", request), RULES)
+        opening = open_exchange(connection, permit, lambda: cast("StreamRequest", request), RULES)
         request.who = asyncio.get_running_loop().create_task(opening)
         with pytest.raises(asyncio.CancelledError):
             await request.who
-        await asyncio.gather(*lane.pending)
+        await asyncio.gather(*connection.pending)
         return request.is_closed
 
     assert asyncio.run(story())
@@ -174,7 +176,7 @@ def test_a_cancelling_that_pyreqwest_forgets_is_heeded(
     async def story() -> bool:
         answer = Forgetful()
         exchange = Exchange(
-            a_lane(),
+            a_connection(),
             cast("Permit", None),
             cast("StreamRequest", answer),
             cast("Response", answer),
@@ -189,13 +191,23 @@ def test_a_cancelling_that_pyreqwest_forgets_is_heeded(
 
 
 def test_a_connection_that_answers_nobody_is_full_until_somebody_is_answered_late() -> None:
-    rules = WatchRules(user_agent="test", fewest_streams=3, crowded_after=Seconds(0.0))
+    rules = WatchRules(user_agent="test", fewest_streams=3, full_after=Seconds(0.0))
 
     async def story() -> list[tuple[bool, int]]:
-        lane, seen = a_lane(), []
-        for act in (lane.take_stream, lane.take_stream, lane.take_stream, lane.take_late_answer):
+        connection, seen = a_connection(), []
+        for act in (
+            connection.on_stream_opened,
+            connection.on_stream_opened,
+            connection.on_stream_opened,
+            connection.on_late_answer,
+        ):
             act()
-            seen.append((lane.is_full(rules) if act == lane.take_stream else False, lane.limit))
+            seen.append(
+                (
+                    connection.check_full(rules) if act == connection.on_stream_opened else False,
+                    connection.limit,
+                )
+            )
         return seen
 
     # Two are few enough to be slow; the third shows it.
@@ -206,9 +218,9 @@ def test_a_connection_that_has_answered_a_moment_ago_is_not_full() -> None:
     rules = WatchRules(user_agent="test", fewest_streams=1)
 
     async def story() -> bool:
-        lane = a_lane()
-        lane.take_stream()
-        lane.take_answer(await lane.gate.enter())
-        return lane.is_full(rules)
+        connection = a_connection()
+        connection.on_stream_opened()
+        connection.on_answer(await connection.breaker.acquire())
+        return connection.check_full(rules)
 
     assert not asyncio.run(story())

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from kube.streams.failures import MOST_NAMED, Troubles
+from kube.streams.failures import MOST_NAMED, WatchFailures
 from messages.api import ApiFailure, FailureKind, Retry
 from messages.watches import WatchFailed, WatchTarget
 
@@ -46,14 +46,14 @@ def lines(logs: Logs) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("kind", [*OF_ALL, FailureKind.SERVER_ERROR])
 def test_a_thousand_watches_that_fail_together_are_two_lines(kind: FailureKind, logs: Logs) -> None:
-    troubles = Troubles()
+    failures = WatchFailures()
     targets = [secret(number) for number in range(1000)]
-    news = [troubles.note(failed(kind, target), HERE) for target in targets * 3]
+    news = [failures.note(failed(kind, target), HERE) for target in targets * 3]
     assert news == [True] * 1000 + [False] * 2000
     reason = f"cannot list metadata.name=s0: {kind.value}"
     assert lines(logs) == [("warning", "watches fail", reason)]
 
-    assert [troubles.recover(target) for target in targets * 2] == [True] * 1000 + [False] * 1000
+    assert [failures.recover(target) for target in targets * 2] == [True] * 1000 + [False] * 1000
     assert lines(logs)[1:] == [("info", "watches no longer fail", reason)]
     assert logs[1]["watches"] == 1000
 
@@ -63,11 +63,11 @@ def words(logs: Logs, last: int) -> list[str]:
 
 
 def test_each_of_the_first_few_forbidden_objects_is_named(logs: Logs) -> None:
-    troubles = Troubles()
-    troubles.note(failed(FailureKind.FORBIDDEN, WEB), HERE)
-    troubles.note(failed(FailureKind.FORBIDDEN, DB), HERE)
-    troubles.note(failed(FailureKind.FORBIDDEN, DB), HERE)
-    troubles.recover(WEB)
+    failures = WatchFailures()
+    failures.note(failed(FailureKind.FORBIDDEN, WEB), HERE)
+    failures.note(failed(FailureKind.FORBIDDEN, DB), HERE)
+    failures.note(failed(FailureKind.FORBIDDEN, DB), HERE)
+    failures.recover(WEB)
     assert lines(logs) == [
         ("warning", "watches fail", "cannot list metadata.name=s1: forbidden"),
         ("warning", "watches fail", "cannot list metadata.name=s2: forbidden"),
@@ -75,16 +75,16 @@ def test_each_of_the_first_few_forbidden_objects_is_named(logs: Logs) -> None:
     ]
 
 
-def forbid(troubles: Troubles, numbers: range) -> list[WatchTarget]:
+def forbid(failures: WatchFailures, numbers: range) -> list[WatchTarget]:
     """Have these objects forbidden, and return them."""
     targets = [secret(number) for number in numbers]
-    assert all(troubles.note(failed(FailureKind.FORBIDDEN, target), HERE) for target in targets)
+    assert all(failures.note(failed(FailureKind.FORBIDDEN, target), HERE) for target in targets)
     return targets
 
 
 def test_a_thousand_forbidden_objects_are_some_names_and_a_count(logs: Logs) -> None:
-    troubles = Troubles()
-    targets = forbid(troubles, range(1000))
+    failures = WatchFailures()
+    targets = forbid(failures, range(1000))
     assert len(logs) == MOST_NAMED + 1
     assert lines(logs)[-1] == (
         "warning",
@@ -92,10 +92,10 @@ def test_a_thousand_forbidden_objects_are_some_names_and_a_count(logs: Logs) -> 
         f"cannot list metadata.name=s{MOST_NAMED}: forbidden",
     )
     # Each stays what it was.
-    assert not any(troubles.note(failed(FailureKind.FORBIDDEN, each), HERE) for each in targets)
+    assert not any(failures.note(failed(FailureKind.FORBIDDEN, each), HERE) for each in targets)
     assert len(logs) == MOST_NAMED + 1
 
-    assert all(troubles.recover(target) for target in targets)
+    assert all(failures.recover(target) for target in targets)
     assert len(logs) == 2 * (MOST_NAMED + 1)
     assert set(words(logs, MOST_NAMED + 1)) == {"watches no longer fail"}
     assert sorted(line["watches"] for line in logs[-MOST_NAMED - 1 :]) == [1] * MOST_NAMED + [
@@ -104,40 +104,40 @@ def test_a_thousand_forbidden_objects_are_some_names_and_a_count(logs: Logs) -> 
 
 
 def test_objects_that_take_turns_do_not_fill_the_log(logs: Logs) -> None:
-    troubles = Troubles()
-    first = forbid(troubles, range(MOST_NAMED + 1))
-    troubles.recover(first[0])
-    troubles.recover(first[1])
+    failures = WatchFailures()
+    first = forbid(failures, range(MOST_NAMED + 1))
+    failures.recover(first[0])
+    failures.recover(first[1])
     said = len(logs)
     # One more has a line of its own when all the others that have none are over, and not before.
-    forbid(troubles, range(100, 200))
+    forbid(failures, range(100, 200))
     assert len(logs) == said
-    assert all(troubles.recover(secret(number)) for number in range(100, 200))
+    assert all(failures.recover(secret(number)) for number in range(100, 200))
     assert len(logs) == said
-    troubles.recover(first[-1])
+    failures.recover(first[-1])
     assert len(logs) == said + 1
     assert logs[-1]["watches"] == 101
-    forbid(troubles, range(200, 201))
+    forbid(failures, range(200, 201))
     assert words(logs, 1) == ["watches fail"]
 
 
 def test_a_collection_that_is_forbidden_is_named_beside_its_objects(logs: Logs) -> None:
-    troubles = Troubles()
+    failures = WatchFailures()
     whole = WatchTarget(path=WEB.path)
-    troubles.note(failed(FailureKind.FORBIDDEN, whole), HERE)
-    troubles.note(failed(FailureKind.FORBIDDEN, WEB), HERE)
+    failures.note(failed(FailureKind.FORBIDDEN, whole), HERE)
+    failures.note(failed(FailureKind.FORBIDDEN, WEB), HERE)
     assert words(logs, 2) == ["watches fail"] * 2
 
 
 def test_what_is_forbidden_in_one_namespace_says_nothing_of_another(logs: Logs) -> None:
-    troubles = Troubles()
+    failures = WatchFailures()
     other = secret(1, "other")
-    troubles.note(failed(FailureKind.FORBIDDEN), HERE)
-    troubles.note(failed(FailureKind.FORBIDDEN, other), HERE)
+    failures.note(failed(FailureKind.FORBIDDEN), HERE)
+    failures.note(failed(FailureKind.FORBIDDEN, other), HERE)
     assert len(logs) == 2
-    troubles.recover(WEB)
+    failures.recover(WEB)
     assert len(logs) == 3
-    troubles.recover(other)
+    failures.recover(other)
     assert len(logs) == 4
 
 
@@ -145,27 +145,27 @@ def test_what_is_forbidden_in_one_namespace_says_nothing_of_another(logs: Logs) 
 def test_what_all_have_in_common_is_one_trouble_in_all_namespaces(
     kind: FailureKind, logs: Logs
 ) -> None:
-    troubles = Troubles()
-    troubles.note(failed(kind), HERE)
-    troubles.note(failed(kind, secret(1, "other")), HERE)
+    failures = WatchFailures()
+    failures.note(failed(kind), HERE)
+    failures.note(failed(kind, secret(1, "other")), HERE)
     assert len(logs) == 1
 
 
 def test_another_server_is_another_trouble(logs: Logs) -> None:
-    troubles = Troubles()
-    troubles.note(failed(FailureKind.UNREACHABLE), HERE)
-    troubles.note(failed(FailureKind.UNREACHABLE, DB), THERE)
+    failures = WatchFailures()
+    failures.note(failed(FailureKind.UNREACHABLE), HERE)
+    failures.note(failed(FailureKind.UNREACHABLE, DB), THERE)
     assert len(logs) == 2
 
 
 def test_a_server_that_is_away_does_not_end_a_refusal(logs: Logs) -> None:
-    troubles = Troubles()
-    troubles.note(failed(FailureKind.FORBIDDEN), HERE)
-    troubles.note(failed(FailureKind.UNREACHABLE), HERE)
-    troubles.note(failed(FailureKind.TIMEOUT), HERE)
+    failures = WatchFailures()
+    failures.note(failed(FailureKind.FORBIDDEN), HERE)
+    failures.note(failed(FailureKind.UNREACHABLE), HERE)
+    failures.note(failed(FailureKind.TIMEOUT), HERE)
     assert [line["log_level"] for line in logs] == ["warning"] * 3
     # It is back, and still refuses: that is no news.
-    troubles.note(failed(FailureKind.FORBIDDEN), HERE)
+    failures.note(failed(FailureKind.FORBIDDEN), HERE)
     assert sorted(lines(logs)[3:]) == [
         ("info", "watches no longer fail", f"cannot list metadata.name=s1: {kind.value}")
         for kind in (FailureKind.TIMEOUT, FailureKind.UNREACHABLE)
@@ -173,70 +173,70 @@ def test_a_server_that_is_away_does_not_end_a_refusal(logs: Logs) -> None:
 
 
 def test_who_is_refused_as_a_user_may_still_be_forbidden(logs: Logs) -> None:
-    troubles = Troubles()
-    troubles.note(failed(FailureKind.FORBIDDEN), HERE)
-    troubles.note(failed(FailureKind.UNREACHABLE), HERE)
-    troubles.note(failed(FailureKind.UNAUTHORIZED), HERE)
+    failures = WatchFailures()
+    failures.note(failed(FailureKind.FORBIDDEN), HERE)
+    failures.note(failed(FailureKind.UNREACHABLE), HERE)
+    failures.note(failed(FailureKind.UNAUTHORIZED), HERE)
     assert [line["log_level"] for line in logs] == ["warning"] * 3 + ["info"]
     assert logs[3]["reason_was"].endswith("unreachable")
-    troubles.recover(WEB)
+    failures.recover(WEB)
     assert len(logs) == 6
 
 
 def test_a_failure_for_another_reason_is_news(logs: Logs) -> None:
-    troubles = Troubles()
-    assert troubles.note(failed(FailureKind.SERVER_ERROR, status=500), HERE)
-    assert troubles.note(failed(FailureKind.SERVER_ERROR, status=503), HERE)
-    assert not troubles.note(failed(FailureKind.SERVER_ERROR, status=503), HERE)
+    failures = WatchFailures()
+    assert failures.note(failed(FailureKind.SERVER_ERROR, status=500), HERE)
+    assert failures.note(failed(FailureKind.SERVER_ERROR, status=503), HERE)
+    assert not failures.note(failed(FailureKind.SERVER_ERROR, status=503), HERE)
     # To those who watch; in the log it is the same trouble.
     assert len(logs) == 1
 
 
 def test_what_nobody_wants_any_more_is_no_trouble(logs: Logs) -> None:
-    troubles = Troubles()
-    troubles.note(failed(FailureKind.FORBIDDEN), HERE)
-    troubles.forget(DB)
-    assert troubles.of(WEB) == failed(FailureKind.FORBIDDEN)
-    troubles.forget(WEB)
-    assert troubles.of(WEB) is None
+    failures = WatchFailures()
+    failures.note(failed(FailureKind.FORBIDDEN), HERE)
+    failures.forget(DB)
+    assert failures.of(WEB) == failed(FailureKind.FORBIDDEN)
+    failures.forget(WEB)
+    assert failures.of(WEB) is None
     assert [line["event"] for line in logs[1:]] == ["failing watches are no longer wanted"]
-    assert not troubles.recover(WEB)
+    assert not failures.recover(WEB)
 
 
 def test_who_is_not_among_the_wanted_is_no_trouble(logs: Logs) -> None:
-    troubles = Troubles()
-    troubles.note(failed(FailureKind.FORBIDDEN), HERE)
-    troubles.forget_all_but({WEB, DB})
-    assert troubles.of(WEB) == failed(FailureKind.FORBIDDEN)
-    troubles.forget_all_but({DB})
-    assert troubles.of(WEB) is None
+    failures = WatchFailures()
+    failures.note(failed(FailureKind.FORBIDDEN), HERE)
+    failures.keep_only({WEB, DB})
+    assert failures.of(WEB) == failed(FailureKind.FORBIDDEN)
+    failures.keep_only({DB})
+    assert failures.of(WEB) is None
     assert [line["event"] for line in logs[1:]] == ["failing watches are no longer wanted"]
 
 
 def test_a_doubt_is_no_line_in_the_log_and_neither_is_its_end(logs: Logs) -> None:
-    troubles = Troubles()
+    failures = WatchFailures()
     doubt = failed(FailureKind.UNREACHABLE)
-    troubles.doubt(doubt, HERE)
-    assert troubles.of(WEB) == doubt
-    assert troubles.recover(WEB)
+    failures.note_uncertain(doubt, HERE)
+    assert failures.of(WEB) == doubt
+    assert failures.recover(WEB)
     assert logs == []
 
 
 def test_a_failure_after_a_doubt_is_news_and_begins_a_line(logs: Logs) -> None:
-    troubles = Troubles()
-    troubles.doubt(failed(FailureKind.UNREACHABLE), HERE)
-    assert troubles.note(failed(FailureKind.UNREACHABLE), HERE)
-    assert not troubles.note(failed(FailureKind.UNREACHABLE), HERE)
+    failures = WatchFailures()
+    failures.note_uncertain(failed(FailureKind.UNREACHABLE), HERE)
+    assert failures.note(failed(FailureKind.UNREACHABLE), HERE)
+    assert not failures.note(failed(FailureKind.UNREACHABLE), HERE)
     assert words(logs, 1) == ["watches fail"]
-    troubles.recover(WEB)
+    failures.recover(WEB)
     assert words(logs, 2) == ["watches fail", "watches no longer fail"]
 
 
 def test_a_doubt_counts_with_a_cause_that_is_there(logs: Logs) -> None:
-    troubles = Troubles()
-    troubles.note(failed(FailureKind.UNREACHABLE, WEB), HERE)
-    troubles.doubt(failed(FailureKind.UNREACHABLE, DB), HERE)
-    troubles.recover(WEB)
+    failures = WatchFailures()
+    failures.note(failed(FailureKind.UNREACHABLE, WEB), HERE)
+    failures.note_uncertain(failed(FailureKind.UNREACHABLE, DB), HERE)
+    failures.recover(WEB)
     assert words(logs, 2) == ["watches fail"]
-    troubles.recover(DB)
+    failures.recover(DB)
     assert (words(logs, 1), logs[-1]["watches"]) == (["watches no longer fail"], 2)

@@ -13,7 +13,7 @@ from typing_extensions import override
 from kernel import SystemClock
 from kube.clients import streaming_client
 from kube.credentials.access import Access, Credentials
-from kube.streams.keeper import Keeper
+from kube.streams.keeper import WatchKeeper
 from kube.streams.loop import WatchLoop
 from kube.streams.memory import WatchMemory
 from kube.streams.rules import WatchRules
@@ -45,10 +45,10 @@ class Ends:
         self.asked = ListTarget(target=WEB, reply_to=self.listed, mark=3)
         self.loop = WatchLoop(self._keeper, self.bugs.put)
 
-    def _keeper(self) -> Keeper:
+    def _keeper(self) -> WatchKeeper:
         rules = WatchRules(user_agent="test")
         chance = random.Random(3)
-        return Keeper(Nobody(), WatchMemory(), rules, streaming_client, chance, SystemClock())
+        return WatchKeeper(Nobody(), WatchMemory(), rules, streaming_client, chance, SystemClock())
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def is_lost(answer: TargetListed) -> bool:
 
 
 def test_a_list_that_was_not_begun_when_the_loop_ends_is_lost(ends: Ends) -> None:
-    def ask_and_stop(keeper: Keeper) -> None:
+    def ask_and_stop(keeper: WatchKeeper) -> None:
         keeper.list_once(ends.asked)
         asyncio.get_running_loop().stop()
 
@@ -76,8 +76,8 @@ def test_a_list_that_was_not_begun_when_the_loop_ends_is_lost(ends: Ends) -> Non
 
 
 def test_a_list_that_is_asked_for_while_the_loop_ends_is_lost(ends: Ends) -> None:
-    def end_and_ask(keeper: Keeper) -> None:
-        keeper.resign()
+    def end_and_ask(keeper: WatchKeeper) -> None:
+        keeper.stop_all()
         keeper.list_once(ends.asked)
 
     ends.loop.call(end_and_ask)
@@ -93,7 +93,7 @@ def test_a_loop_that_is_over_says_that_it_takes_nothing(ends: Ends) -> None:
 def test_who_watches_is_told_whatever_ends_the_loop(ends: Ends) -> None:
     facts: Probe[WatchFact] = Probe()
 
-    def watch_and_leave(keeper: Keeper) -> None:
+    def watch_and_leave(keeper: WatchKeeper) -> None:
         keeper.watch(WEB, facts)
         raise SystemExit(3)
 

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kube.streams.next_round import (
-    Round,
-    SentAt,
+    EndedRound,
+    SentTimes,
     backoff,
-    next_step,
-    noted,
-    pause,
+    next_round,
     probe_at,
+    request_pause,
     silence_limit,
     spread,
     watch_timeout,
+    with_request,
 )
 from kube.streams.rules import WatchRules
 from messages.api import FailureKind
@@ -39,11 +39,11 @@ def chance() -> random.Random:
 class Case:
     """One row of the table below."""
 
-    ended: Round
+    ended: EndedRound
     version: str
     failures: int
     reason: str
-    trouble: bool
+    is_failure: bool
     at_least: float = 0.0
     at_most: float = 0.0
     before: int = 0
@@ -51,174 +51,187 @@ class Case:
 
 TABLE = {
     "the server ended it after minutes": Case(
-        Round(version="9", lasted=LONG, heard=True), "9", 0, "ended", trouble=False, before=4
+        EndedRound(version="9", lasted=LONG, heard=True),
+        "9",
+        0,
+        "ended",
+        is_failure=False,
+        before=4,
     ),
     "it was silent for two minutes": Case(
-        Round(version="9", lasted=LONG), "", 0, "silent", trouble=False
+        EndedRound(version="9", lasted=LONG), "", 0, "silent", is_failure=False
     ),
     "it was silent for less": Case(
-        Round(version="9", lasted=Seconds(60.0)), "9", 0, "ended", trouble=False
+        EndedRound(version="9", lasted=Seconds(60.0)), "9", 0, "ended", is_failure=False
     ),
     "the server ended it at once": Case(
-        Round(version="9", lasted=SHORT), "9", 1, "ended", trouble=False, at_least=0.4, at_most=0.6
+        EndedRound(version="9", lasted=SHORT),
+        "9",
+        1,
+        "ended",
+        is_failure=False,
+        at_least=0.4,
+        at_most=0.6,
     ),
     "its connection broke": Case(
-        Round(
+        EndedRound(
             version="9",
             lasted=LONG,
             heard=True,
             failure=FailureKind.UNREACHABLE,
-            broken=True,
+            connection_lost=True,
         ),
         "9",
         0,
         "unreachable",
-        trouble=False,
+        is_failure=False,
     ),
-    "its connection broke at once, of which its client's gate says when it is tried again": Case(
-        Round(version="9", lasted=SHORT, failure=FailureKind.UNREACHABLE, broken=True),
+    "its connection broke at once, of which its client's circuit breaker says when it is tried again": Case(
+        EndedRound(
+            version="9", lasted=SHORT, failure=FailureKind.UNREACHABLE, connection_lost=True
+        ),
         "9",
         0,
         "unreachable",
-        trouble=False,
+        is_failure=False,
         before=2,
     ),
     "there was no connection": Case(
-        Round(version="9", failure=FailureKind.UNREACHABLE, broken=True),
+        EndedRound(version="9", failure=FailureKind.UNREACHABLE, connection_lost=True),
         "9",
         2,
         "unreachable",
-        trouble=True,
+        is_failure=True,
         before=2,
     ),
     "the version is too old": Case(
-        Round(version="9", failure=FailureKind.GONE), "", 1, "gone", trouble=False
+        EndedRound(version="9", failure=FailureKind.GONE), "", 1, "gone", is_failure=False
     ),
     "the version is too old, after minutes": Case(
-        Round(version="9", lasted=LONG, failure=FailureKind.GONE, heard=True),
+        EndedRound(version="9", lasted=LONG, failure=FailureKind.GONE, heard=True),
         "",
         1,
         "gone",
-        trouble=False,
+        is_failure=False,
         before=5,
     ),
     "the version is too old after other failures": Case(
-        Round(version="9", failure=FailureKind.GONE),
+        EndedRound(version="9", failure=FailureKind.GONE),
         "",
         1,
         "gone",
-        trouble=False,
+        is_failure=False,
         before=6,
     ),
     "the version of the list is too old again and again": Case(
-        Round(version="9", failure=FailureKind.GONE, is_fresh=True),
+        EndedRound(version="9", failure=FailureKind.GONE, is_fresh=True),
         "",
         2,
         "gone",
-        trouble=True,
+        is_failure=True,
         at_least=0.8,
         at_most=1.2,
         before=1,
     ),
     "it was followed, and is forbidden now": Case(
-        Round(version="9", failure=FailureKind.FORBIDDEN),
+        EndedRound(version="9", failure=FailureKind.FORBIDDEN),
         "9",
         1,
         "forbidden",
-        trouble=True,
+        is_failure=True,
         at_least=1.6,
         at_most=2.4,
     ),
     "it is forbidden": Case(
-        Round(version="9", failure=FailureKind.FORBIDDEN, is_new=True),
+        EndedRound(version="9", failure=FailureKind.FORBIDDEN, is_new=True),
         "9",
         1,
         "forbidden",
-        trouble=True,
+        is_failure=True,
         at_least=0.04,
         at_most=0.06,
     ),
     "the server is in trouble": Case(
-        Round(version="9", failure=FailureKind.SERVER_ERROR),
+        EndedRound(version="9", failure=FailureKind.SERVER_ERROR),
         "9",
         1,
         "server_error",
-        trouble=True,
+        is_failure=True,
         at_least=0.4,
         at_most=0.6,
     ),
     "the server is in trouble for the third time": Case(
-        Round(version="9", failure=FailureKind.SERVER_ERROR),
+        EndedRound(version="9", failure=FailureKind.SERVER_ERROR),
         "",
         3,
         "server_error",
-        trouble=True,
+        is_failure=True,
         at_least=1.6,
         at_most=2.4,
         before=2,
     ),
     "the server is in trouble for the fourth time": Case(
-        Round(version="9", failure=FailureKind.SERVER_ERROR),
+        EndedRound(version="9", failure=FailureKind.SERVER_ERROR),
         "9",
         4,
         "server_error",
-        trouble=True,
+        is_failure=True,
         at_least=3.2,
         at_most=4.8,
         before=3,
     ),
     "the server does not take the version": Case(
-        Round(version="9", failure=FailureKind.INVALID),
+        EndedRound(version="9", failure=FailureKind.INVALID),
         "",
         1,
         "invalid",
-        trouble=True,
+        is_failure=True,
         at_least=0.4,
         at_most=0.6,
     ),
     "the server refuses it in a way that is not known": Case(
-        Round(version="9", failure=FailureKind.REFUSED),
+        EndedRound(version="9", failure=FailureKind.REFUSED),
         "",
         1,
         "refused",
-        trouble=True,
+        is_failure=True,
         at_least=0.4,
         at_most=0.6,
     ),
     "nobody can read it": Case(
-        Round(version="9", heard=True, lasted=SHORT, failure=FailureKind.MALFORMED),
+        EndedRound(version="9", heard=True, lasted=SHORT, failure=FailureKind.MALFORMED),
         "",
         4,
         "malformed",
-        trouble=True,
+        is_failure=True,
         at_least=3.2,
         at_most=4.8,
         before=3,
     ),
     "the server wants to be left alone": Case(
-        Round(version="9", failure=FailureKind.THROTTLED, retry_after=Seconds(7.0)),
+        EndedRound(version="9", failure=FailureKind.THROTTLED, retry_after=Seconds(7.0)),
         "9",
         1,
         "throttled",
-        trouble=True,
+        is_failure=True,
         at_least=7.0,
         at_most=7.0,
     ),
     "the server wants to be left alone for a day": Case(
-        Round(version="9", failure=FailureKind.THROTTLED, retry_after=Seconds(86400.0)),
+        EndedRound(version="9", failure=FailureKind.THROTTLED, retry_after=Seconds(86400.0)),
         "9",
         1,
         "throttled",
-        trouble=True,
+        is_failure=True,
         at_least=300.0,
         at_most=300.0,
     ),
     "it failed for the hundredth time": Case(
-        Round(version="", failure=FailureKind.FORBIDDEN),
+        EndedRound(version="", failure=FailureKind.FORBIDDEN),
         "",
         100,
         "forbidden",
-        trouble=True,
+        is_failure=True,
         at_least=24.0,
         at_most=36.0,
         before=99,
@@ -228,34 +241,34 @@ TABLE = {
 
 @pytest.mark.parametrize("case", TABLE.values(), ids=TABLE.keys())
 def test_what_comes_after_a_round(case: Case) -> None:
-    step = next_step(case.ended, case.before, RULES, chance())
-    assert step.version == case.version
-    assert step.failures == case.failures
-    assert step.reason == case.reason
-    assert step.is_trouble is case.trouble
-    assert case.at_least <= step.delay <= case.at_most
+    following = next_round(case.ended, case.before, RULES, chance())
+    assert following.version == case.version
+    assert following.failures == case.failures
+    assert following.reason == case.reason
+    assert following.is_failure is case.is_failure
+    assert case.at_least <= following.delay <= case.at_most
 
 
 def test_a_403_is_tried_again_six_times_in_two_seconds() -> None:
     """The Node authorizer learns of a pod a moment after the node does."""
     failures, waited = 0, 0.0
-    forbidden = Round(version="", failure=FailureKind.FORBIDDEN, is_new=True)
+    forbidden = EndedRound(version="", failure=FailureKind.FORBIDDEN, is_new=True)
     luck = chance()
     for _ in range(5):
-        step = next_step(forbidden, failures, RULES, luck)
-        failures, waited = step.failures, waited + step.delay
+        following = next_round(forbidden, failures, RULES, luck)
+        failures, waited = following.failures, waited + following.delay
     assert waited <= 2.0
     # The bound on requests stands in the way of none of them.
-    assert pause((0.0,) * 6, 0.0, RULES) == 0.0
+    assert request_pause((0.0,) * 6, 0.0, RULES) == 0.0
 
 
 @given(times=st.lists(st.floats(min_value=0.0, max_value=2.0), max_size=40))
 def test_what_was_sent_long_ago_is_not_kept(times: list[float]) -> None:
     now = 0.0
-    sent: SentAt = ()
+    sent: SentTimes = ()
     for gap in times:
         now += gap
-        sent = noted(sent, now, RULES)
+        sent = with_request(sent, now, RULES)
     assert all(at > now - 5.0 for at in sent)
 
 
@@ -286,31 +299,31 @@ def test_a_backoff_stays_within_its_bounds(failures: int, seed: int) -> None:
 
 
 rounds = st.builds(
-    Round,
+    EndedRound,
     version=st.sampled_from(["", "9"]),
     lasted=st.sampled_from([NONE, SHORT, Seconds(0.6), Seconds(20.0)]),
     heard=st.booleans(),
     failure=st.none() | st.sampled_from(FailureKind),
-    broken=st.booleans(),
+    connection_lost=st.booleans(),
     retry_after=st.none() | st.floats(min_value=0.0, max_value=2.0).map(Seconds),
 )
 
 
 @given(ends=st.lists(rounds, max_size=60), seed=st.integers())
 def test_whatever_comes_back_no_five_seconds_see_more_than_ten_requests(
-    ends: list[Round], seed: int
+    ends: list[EndedRound], seed: int
 ) -> None:
     now, failures = 0.0, 0
-    sent: SentAt = ()
+    sent: SentTimes = ()
     luck = random.Random(seed)
     times: list[float] = []
     for ended in ends:
-        now += pause(sent, now, RULES)
+        now += request_pause(sent, now, RULES)
         times.append(now)
-        sent = noted(sent, now, RULES)
-        step = next_step(ended, failures, RULES, luck)
-        failures = step.failures
-        now += ended.lasted + step.delay
+        sent = with_request(sent, now, RULES)
+        following = next_round(ended, failures, RULES, luck)
+        failures = following.failures
+        now += ended.lasted + following.delay
     assert len(sent) <= 10
     elevenths = zip(times, times[10:], strict=False)
     assert all(eleventh - first >= 5.0 - 1e-9 for first, eleventh in elevenths)
@@ -324,8 +337,12 @@ def test_a_watch_that_fails_for_good_lists_no_more_often_than_it_would_be_tried(
     failures, waits, lists = 0, 0.0, 0
     luck = chance()
     for _ in range(120):
-        step = next_step(Round(version="9", failure=kind), failures, RULES, luck)
-        failures, waits, lists = step.failures, waits + step.delay, lists + (not step.version)
+        following = next_round(EndedRound(version="9", failure=kind), failures, RULES, luck)
+        failures, waits, lists = (
+            following.failures,
+            waits + following.delay,
+            lists + (not following.version),
+        )
     assert waits > 120 * 24.0 - 200.0
     assert lists == (40 if kind is FailureKind.SERVER_ERROR else 120)
 
@@ -347,9 +364,9 @@ def test_a_server_that_always_refuses_is_asked_less_and_less(
     failures, waited = 0, []
     luck = random.Random(seed)
     for _ in range(12):
-        step = next_step(Round(version="9", failure=failure), failures, RULES, luck)
-        failures = step.failures
-        waited.append(step.delay)
+        following = next_round(EndedRound(version="9", failure=failure), failures, RULES, luck)
+        failures = following.failures
+        waited.append(following.delay)
     assert waited[0] < waited[3] < waited[6]
     # In the first minute such a watch sends a dozen requests, and then two a minute.
     assert sum(waited) > 60.0

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kube.errors import ApiError
-from kube.streams.parsing import Event, Lines, event_of, is_too_new, page_of
+from kube.streams.parsing import LineSplitter, StreamEvent, event_of, is_too_new, page_of
 from messages.api import FailureKind
 from tests.support.canary import CANARY
 from tests.support.kube.watch_stage import event_line, secret, secret_list
@@ -26,7 +26,7 @@ LIMIT = 1000
 def test_lines_are_the_same_however_they_are_chunked(texts: list[str], cuts: list[int]) -> None:
     wanted = [text.encode() for text in texts if text.encode().strip()]
     body = b"".join(text.encode() + b"\n" for text in texts) + b"the rest"
-    lines = Lines(LIMIT)
+    lines = LineSplitter(LIMIT)
     got: list[bytes] = []
     while body:
         size = cuts[len(body) % len(cuts)]
@@ -41,26 +41,26 @@ def test_lines_are_the_same_however_they_are_chunked(texts: list[str], cuts: lis
     ids=["whole", "growing", "last-chunk"],
 )
 def test_a_line_over_the_limit_is_refused(chunks: list[bytes]) -> None:
-    lines = Lines(LIMIT)
+    lines = LineSplitter(LIMIT)
     with pytest.raises(ApiError, match="longer than 1000 bytes") as refused:
         assert [list(lines.split(chunk)) for chunk in chunks]
     assert refused.value.kind is FailureKind.MALFORMED
 
 
 def test_lines_before_the_one_that_is_too_long_are_given_out() -> None:
-    split = Lines(LIMIT).split(b"one\n\n \ntwo\n" + b"x" * 1001)
+    split = LineSplitter(LIMIT).split(b"one\n\n \ntwo\n" + b"x" * 1001)
     assert [next(split), next(split)] == [b"one", b"two"]
     with pytest.raises(ApiError):
         next(split)
 
 
 def test_a_line_of_just_the_limit_is_none_too_many() -> None:
-    assert list(Lines(LIMIT).split(b"x" * 1000 + b"\n")) == [b"x" * 1000]
+    assert list(LineSplitter(LIMIT).split(b"x" * 1000 + b"\n")) == [b"x" * 1000]
 
 
 def test_an_event_is_its_type_object_and_version() -> None:
     line = event_line("DELETED", secret("web", "11")).strip()
-    assert event_of(line) == Event(type="DELETED", object=secret("web", "11"), version="11")
+    assert event_of(line) == StreamEvent(type="DELETED", object=secret("web", "11"), version="11")
 
 
 def test_an_error_event_needs_no_version() -> None:
