@@ -36,7 +36,9 @@ from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules, CallsAc
 from kube.calls.sender import HttpSender
 from kube.credentials.access import Credentials
 from kube.credentials.loading import InClusterCredentials, KubeconfigCredentials
-from kube.streams.actor import WATCHES, Watches, WatchesOwnMessage, WatchMemory, WatchRules
+from kube.streams.actor import WATCHES, Watches, WatchesOwnMessage
+from kube.streams.memory import WatchMemory
+from kube.streams.rules import WatchRules
 from messages.node import LoopsAre
 from messages.pod_manager import PodManagerMessage
 from messages.pods import SourceName

@@ -26,7 +26,9 @@ from actors.objects.watcher import (
 from benchmarks.agent import GIVE_UP_AFTER
 from kernel import ActorSystem, ChildSpec, DynamicSpec, Port, SupervisorSpec
 from kube.credentials.access import Credentials
-from kube.streams.actor import WATCHES, Watches, WatchMemory, WatchRules
+from kube.streams.actor import WATCHES, Watches
+from kube.streams.memory import WatchMemory
+from kube.streams.rules import WatchRules
 from messages.objects import (
     DescribeObjects,
     ObjectDescribed,

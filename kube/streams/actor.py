@@ -35,8 +35,6 @@ from messages.watches import (
     WatchTarget,
 )
 
-__all__ = ["WATCHES", "WatchError", "WatchMemory", "WatchRules", "Watches"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchLoopEnded:

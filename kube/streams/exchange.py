@@ -83,11 +83,12 @@ class Exchange:
 async def open_exchange(
     connection: Connection, permit: Permit, build: Callable[[], StreamRequest], rules: WatchRules
 ) -> Exchange:
-    """Send the request that ``build`` returns; return its answer.
+    """Send the request that ``build`` returns, and return its answer.
 
-    Raises ``ApiError`` and ``ConnectionFullError``. Gives up when it is too late by the rules, and may be cancelled: the request is then left to itself,
-    and closed once it is open. If it were cancelled too, its stream would stay open at the server until
-    it times out there.
+    Raises ``ApiError`` when there is no answer in time, and ``ConnectionFullError`` when the connection
+    seems to be full. May be cancelled. Whoever stops waiting leaves the request to itself: it is closed
+    once it is open. Cancelling the request too would leave its stream open at the server until its
+    ``timeoutSeconds``.
     """
     loop = asyncio.get_running_loop()
     # A shield and a timeout of asyncio would do the same in twice as many turns of the loop.

@@ -79,11 +79,10 @@ def next_round(
         # before. Only a server that has forgotten what it has just listed is in a series of failures.
         return _next("", 1, Seconds(0.0), reason, is_failure=False)
     delay = backoff(failures + 1, _first_backoff(ended, rules), rules, chance)
-    wish = min(ended.retry_after or Seconds(0.0), rules.longest_wish)
     return _next(
         "" if _is_lost(ended.failure, failures + 1, rules) else ended.version,
         failures + 1,
-        max(delay, wish),
+        max(delay, ended.retry_after or Seconds(0.0)),
         reason,
         is_failure=True,
     )

@@ -80,8 +80,6 @@ class WatchRules:
     first_revoked_backoff: Seconds = Seconds(2.0)
     """The same for a watch that had been followed before: somebody has taken the right away, or the API
     server has just started and not read its rules. A thousand watches that hurry then are 40 % of a core."""
-    longest_wish: Seconds = Seconds(300.0)
-    """A Retry-After is honoured up to this: a typing error of a proxy must not stop a watch for a day."""
     failures_per_list: int = 3
     """Each third 5xx in a row, as an answer or inside of a stream, has a watch begin anew with a list:
     the server may be unable to go on from that version, whenever it is asked. What one watch sends is

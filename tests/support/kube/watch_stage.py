@@ -19,8 +19,10 @@ from typing_extensions import override
 from kernel import AskTimeoutError, ChildSpec, SupervisorSpec
 from kube.clients import streaming_client
 from kube.credentials.access import Access, Credentials
-from kube.streams.actor import WATCHES, Watches, WatchMemory, WatchRules
+from kube.streams.actor import WATCHES, Watches
 from kube.streams.connections import MakeClient
+from kube.streams.memory import WatchMemory
+from kube.streams.rules import WatchRules
 from messages.api import FailureKind
 from messages.port import Port
 from messages.units import Seconds

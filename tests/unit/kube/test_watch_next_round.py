@@ -217,15 +217,6 @@ TABLE = {
         at_least=7.0,
         at_most=7.0,
     ),
-    "the server wants to be left alone for a day": Case(
-        EndedRound(version="9", failure=FailureKind.THROTTLED, retry_after=Seconds(86400.0)),
-        "9",
-        1,
-        "throttled",
-        is_failure=True,
-        at_least=300.0,
-        at_most=300.0,
-    ),
     "it failed for the hundredth time": Case(
         EndedRound(version="", failure=FailureKind.FORBIDDEN),
         "",
