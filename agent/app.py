@@ -37,8 +37,8 @@ from messages.pod_manager import DescribePod, PodDescribed
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName
 from messages.sources import DescribeSource, Rescan, SourceMessage
 from messages.units import Seconds
+from server.backend import EndpointBackend
 from server.http_server import HTTP_SERVER, HttpServer, Listeners
-from server.state import Surroundings
 from settings.cluster_settings import ClusterSettings
 from settings.settings import Settings, effective_configuration
 from sources.apiserver.source import API_SOURCE
@@ -195,7 +195,7 @@ class Agent:
         return EventFeed(ports, self._feed_memory)
 
     def _make_http_server(self) -> HttpServer:
-        surroundings = Surroundings(
+        backend = EndpointBackend(
             system=self.system,
             pod_manager=self._pod_manager,
             sources=self._shown_sources(),
@@ -206,7 +206,7 @@ class Agent:
             objects=self._objects.ports(),
             feed=self._address(EVENT_FEED),
         )
-        return HttpServer(surroundings, self._listeners)
+        return HttpServer(backend, self._listeners)
 
 
 def _sign_of_life(reply_to: Port[PodDescribed]) -> DescribePod:

@@ -48,10 +48,10 @@ class LogWriter:
         else:
             self._lines.put(f"{line}\n".encode(errors="backslashreplace"))
 
-    def close(self, patience: Seconds = _FLUSHED_WITHIN) -> None:
-        """Return once everything is written, or after ``patience`` if nobody reads."""
+    def close(self, within: Seconds = _FLUSHED_WITHIN) -> None:
+        """Return once everything is written, or after ``within`` if nobody reads."""
         self._lines.put(None)
-        self._thread.join(patience)
+        self._thread.join(within)
 
     def _run(self) -> None:
         ended = False

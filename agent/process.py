@@ -92,7 +92,7 @@ class Process:
 
     def _turn(self, signals: Signals) -> int | None:
         """Wait for one thing and do it; return the exit code if that was the last."""
-        number = signals.wait(self._patience())
+        number = signals.wait(self._wait_limit())
         code = self._agent.system.wait(Seconds(0.0))
         if code is not None:
             log = _log.error if code else _log.info
@@ -175,18 +175,18 @@ class Process:
             return
         interval = self._systemd.watchdog_interval or Seconds(0.0)
         # Half of the time is gone when it is due. Two questions of an eighth of that half each, and a
-        # pause as long, leave room to ask twice more before systemd loses patience: whoever is being
+        # pause as long, leave room to ask twice more before systemd gives up: whoever is being
         # restarted at this moment answers later.
-        patience = Seconds(min(ANSWER_WITHIN, interval / 8))
+        within = Seconds(min(ANSWER_WITHIN, interval / 8))
         # While stopping there is nobody left to ask, and a deadline of its own.
-        if self._must_end_by is not None or self._agent.is_responsive(patience):
+        if self._must_end_by is not None or self._agent.is_responsive(within):
             self._systemd.watchdog()
             self._show_status("")
             self._rearm_watchdog()
         else:
             _log.error("watchdog not fed", why=NO_ANSWER)
             self._show_status(NO_ANSWER)
-            self._watchdog_due = Seconds(self._now() + patience)
+            self._watchdog_due = Seconds(self._now() + within)
 
     def _show_status(self, trouble: str) -> None:
         """Have ``systemctl status`` show what is wrong, when that is another thing than before."""
@@ -199,7 +199,7 @@ class Process:
         if interval is not None:
             self._watchdog_due = Seconds(self._now() + interval)
 
-    def _patience(self) -> Seconds | None:
+    def _wait_limit(self) -> Seconds | None:
         """Return how long there is nothing to do unless something happens."""
         all_dues = (self._must_end_by, self._watchdog_due, self._settled_at)
         dues = [due for due in all_dues if due is not None]

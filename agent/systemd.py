@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from messages.units import Seconds
 
-_PATIENCE = Seconds(1.0)
+_SEND_TIMEOUT = Seconds(1.0)
 """How long a full socket may hold up the caller. A reader that is alive empties it in milliseconds."""
 
 
@@ -59,7 +59,7 @@ class Systemd:
             contextlib.suppress(OSError),
             socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel,
         ):
-            channel.settimeout(_PATIENCE)
+            channel.settimeout(_SEND_TIMEOUT)
             channel.sendto(message.encode(errors="replace"), self._address)
 
 

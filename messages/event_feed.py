@@ -11,7 +11,7 @@ from messages.port import Port
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class EventChunk:
     """Some events, as server-sent events."""
 
     text: bytes
@@ -35,7 +35,7 @@ class AttachReader:
     detaches once more.
     """
 
-    reader: Port[Told]
+    reader: Port[EventChunk]
     reply_to: Port[ReaderAttached]
 
 
@@ -43,7 +43,7 @@ class AttachReader:
 class DetachReader:
     """Takes back ``AttachReader``. May repeat."""
 
-    reader: Port[Told]
+    reader: Port[EventChunk]
     was_slow: bool = False
     """It was dropped, since it did not keep up."""
 

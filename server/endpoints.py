@@ -13,10 +13,10 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from server import documents, health, metrics
 from server.answers import Unanswered
+from server.backend import EndpointBackend
 from server.event_streams import EventStreams
 from server.object_pages import watchz
 from server.serving import KEPT
-from server.state import Surroundings
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 T = TypeVar("T")
@@ -27,9 +27,9 @@ _log = structlog.get_logger("http-server")
 class Endpoints:
     """The handlers, for one agent."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._of = surroundings
-        self._streams = EventStreams(surroundings)
+    def __init__(self, backend: EndpointBackend) -> None:
+        self._backend = backend
+        self._streams = EventStreams(backend)
 
     def health_application(self) -> web.Application:
         """Return what the healthz port serves."""
@@ -50,7 +50,7 @@ class Endpoints:
         application = _application(self._health_routes() | routes)
         application[KEPT] = self._streams.connections
         application.on_shutdown.append(self._streams.close)
-        if self._of.chaos:
+        if self._backend.chaos:
             application.router.add_post("/debug/actors/{name:.+}/crash", self.crash)
         return application
 
@@ -81,7 +81,7 @@ class Endpoints:
         return await self._health(request, "livez")
 
     async def _health(self, request: web.Request, name: str) -> web.Response:
-        answer, tree = await asyncio.gather(self._of.sign_of_life(), self._of.summary())
+        answer, tree = await asyncio.gather(self._backend.sign_of_life(), self._backend.summary())
         checks = [health.answers("pod-manager", answer), health.answers("tree", tree)]
         shown = []
         if not isinstance(tree, Unanswered):
@@ -92,61 +92,65 @@ class Endpoints:
 
     async def readyz(self, request: web.Request) -> web.Response:
         """Say whether any source has listed, and how each is."""
-        checks = health.readiness(await self._of.all_sources(), self._of.system.clock.wall())
+        checks = health.readiness(
+            await self._backend.all_sources(), self._backend.system.clock.wall()
+        )
         ok = health.is_ready(checks)
         if not _is_one_word(request, ok=ok):
             # The API server is shown, and makes nobody unready: static pods do without it.
-            cluster = await self._of.cluster_state()
+            cluster = await self._backend.cluster_state()
             checks += [health.api_server(cluster)] if cluster else []
         return _report(request, checks, "readyz", ok=ok)
 
     async def readyz_of_source(self, request: web.Request) -> web.Response:
         """Say whether one source has listed."""
         asked = request.match_info["source"]
-        name = next((source for source in self._of.sources if source == asked), None)
+        name = next((source for source in self._backend.sources if source == asked), None)
         if name is None:
             raise web.HTTPNotFound(text="there is no such source")
-        checks = health.readiness([await self._of.source(name)], self._of.system.clock.wall())
+        checks = health.readiness(
+            [await self._backend.source(name)], self._backend.system.clock.wall()
+        )
         return _report(request, checks, "readyz", ok=all(check.ok for check in checks))
 
     async def pods(self, _request: web.Request) -> web.Response:
         """Return the pods that this node should have."""
-        return web.json_response(documents.pod_list(_answered(await self._of.pods())))
+        return web.json_response(documents.pod_list(_answered(await self._backend.pods())))
 
     async def configz(self, _request: web.Request) -> web.Response:
         """Return the configuration in effect."""
-        return web.json_response(self._of.configuration)
+        return web.json_response(self._backend.configuration)
 
     async def sourcez(self, _request: web.Request) -> web.Response:
         """Return what became of every manifest."""
-        return web.json_response(documents.sources(await self._of.all_sources()))
+        return web.json_response(documents.sources(await self._backend.all_sources()))
 
     async def actorz(self, _request: web.Request) -> web.Response:
         """Return the tree of actors."""
-        return web.json_response(documents.actors(_answered(await self._of.tree())))
+        return web.json_response(documents.actors(_answered(await self._backend.tree())))
 
     async def watchz(self, _request: web.Request) -> web.Response:
         """Return how each Secret and ConfigMap is held."""
         kinds, watches = await asyncio.gather(
-            self._of.all_objects(in_detail=True), self._of.watches()
+            self._backend.all_objects(in_detail=True), self._backend.watches()
         )
-        now = self._of.system.clock.wall()
+        now = self._backend.system.clock.wall()
         pieces = watchz([_answered(kind) for kind in kinds], watches, now)
         return web.json_response(text=await _joined(pieces))
 
     async def metrics(self, _request: web.Request) -> web.Response:
         """Return the metrics; those of somebody who does not answer are missing."""
         pods, sources, tree, cluster, objects, feed = await asyncio.gather(
-            self._of.pods(),
-            self._of.all_sources(),
-            self._of.summary(),
-            self._of.cluster_state(),
-            self._of.all_objects(in_detail=False),
-            self._of.feed_state(),
+            self._backend.pods(),
+            self._backend.all_sources(),
+            self._backend.summary(),
+            self._backend.cluster_state(),
+            self._backend.all_objects(in_detail=False),
+            self._backend.feed_state(),
         )
-        telemetry = self._of.system.telemetry
+        telemetry = self._backend.system.telemetry
         measured = metrics.Measured(
-            node_name=self._of.node_name,
+            node_name=self._backend.node_name,
             pods=pods,
             sources=sources,
             tree=tree,
@@ -166,7 +170,7 @@ class Endpoints:
             # Sent by browsers: a page that somebody visits must not crash the agent of this machine.
             raise web.HTTPForbidden(text="not from a browser")
         name = request.match_info["name"]
-        if not _answered(await self._of.crash(name)):
+        if not _answered(await self._backend.crash(name)):
             raise web.HTTPNotFound(text="there is no such actor")
         return web.json_response({"crashed": name}, status=202)
 

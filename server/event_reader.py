@@ -14,7 +14,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from messages.event_feed import DetachReader, Told, comment
+from messages.event_feed import DetachReader, EventChunk, comment
 from messages.port import Port
 from messages.units import Seconds
 
@@ -30,7 +30,7 @@ SLOW: Final = comment(
 )
 
 
-class EventReader(Port[Told]):
+class EventReader(Port[EventChunk]):
     """A queue between the feed and one connection, of the loop that makes it.
 
     Ends once: by ``end``, or when it is told more than it may hold. Whoever takes from it hears of that
@@ -51,7 +51,7 @@ class EventReader(Port[Told]):
         """The last words, once it is over."""
 
     @override
-    def tell(self, message: Told, /) -> None:
+    def tell(self, message: EventChunk, /) -> None:
         """Keep what happened until the loop takes it. Runs on the feed's thread."""
         if self._is_over:
             # The feed crashed over hearing so, or has not come to it yet.

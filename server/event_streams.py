@@ -16,8 +16,8 @@ from aiohttp import web
 from messages.event_feed import comment
 from messages.units import Seconds
 from server.answers import Unanswered
+from server.backend import EndpointBackend
 from server.event_reader import EventReader
-from server.state import Surroundings
 
 MOST_READERS: Final = 32
 """Each has a connection of its own, beside those that everybody else shares."""
@@ -39,9 +39,9 @@ _HEADERS: Final = {
 class EventStreams:
     """All who read events, of one life of the server."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._of = surroundings
-        self._farewell = surroundings.patience.farewell
+    def __init__(self, backend: EndpointBackend) -> None:
+        self._backend = backend
+        self._closing_within = backend.timeouts.closing
         self._readers: set[EventReader] = set()
         self.connections: set[web.RequestHandler] = set()
         """Of the readers."""
@@ -54,7 +54,7 @@ class EventStreams:
             return response
         if len(self._readers) >= MOST_READERS:
             raise web.HTTPServiceUnavailable(text=f"there are {MOST_READERS} readers already")
-        reader = EventReader(self._of.feed, self._of.patience.keep_alive)
+        reader = EventReader(self._backend.feed, self._backend.timeouts.keep_alive)
         self._readers.add(reader)
         self.connections.add(request.protocol)
         try:
@@ -66,14 +66,14 @@ class EventStreams:
 
     async def close(self, _application: web.Application) -> None:
         """End all readers, so that nobody waits for them."""
-        self._farewell = min(self._farewell, AT_A_STOP)
+        self._closing_within = min(self._closing_within, AT_A_STOP)
         for reader in self._readers:
             reader.end(STOPPING)
 
     async def _serve(
         self, request: web.Request, response: web.StreamResponse, reader: EventReader
     ) -> web.StreamResponse:
-        attached = await self._of.attach(reader)
+        attached = await self._backend.attach(reader)
         if isinstance(attached, Unanswered):
             raise web.HTTPServiceUnavailable(text=f"{attached.name}: {attached.reason}")
         with suppress(ConnectionError):  # it left
@@ -93,7 +93,7 @@ class EventStreams:
             if not reader.ended.done():
                 await sending
             # Who sends may be waiting for room, and is not cancelled: all who write wait by one future.
-            if not await _say(response, await reader.ended, self._farewell):
+            if not await _say(response, await reader.ended, self._closing_within):
                 _cut(request)
         finally:
             sending.cancel()

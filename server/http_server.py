@@ -10,9 +10,9 @@ from typing import TypeAlias
 from typing_extensions import override
 
 from kernel import Actor, Key
+from server.backend import EndpointBackend
 from server.endpoints import Endpoints
 from server.serving import Serving
-from server.state import Surroundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +51,13 @@ class HttpServer(Actor[HttpServerMessage]):
     by its next life. A connection that it has accepted, and not answered when it fails, is cut.
     """
 
-    def __init__(self, surroundings: Surroundings, listeners: Listeners) -> None:
-        self._surroundings = surroundings
+    def __init__(self, backend: EndpointBackend, listeners: Listeners) -> None:
+        self._backend = backend
         self._listeners = listeners
 
     @override
     def started(self) -> None:
-        endpoints = Endpoints(self._surroundings)
+        endpoints = Endpoints(self._backend)
         served = [
             (endpoints.application, self._listeners.read_only),
             (endpoints.health_application, self._listeners.healthz),

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from messages.units import Seconds
 
-PATIENCE: Final = Seconds(5.0)
+SETUP_TIMEOUT: Final = Seconds(5.0)
 """For what takes milliseconds: binding applications to sockets, and letting them go."""
 GRACE: Final = Seconds(0.5)
 """How long ``close`` waits for requests that are being answered."""
@@ -49,14 +49,14 @@ class Serving:
     def open(self, application: web.Application, sockets: Sequence[socket.socket]) -> None:
         """Serve ``application`` on duplicates of ``sockets``. Raises OSError, TimeoutError."""
         opening = self._open(application, sockets)
-        asyncio.run_coroutine_threadsafe(opening, self._loop).result(PATIENCE)
+        asyncio.run_coroutine_threadsafe(opening, self._loop).result(SETUP_TIMEOUT)
 
     def close(self) -> None:
         """Stop serving. The sockets given stay open, and keep new connections waiting."""
         self._closing = True
         with suppress(RuntimeError):  # the loop ended by itself and is closed
             self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(PATIENCE)
+        self._thread.join(SETUP_TIMEOUT)
 
     async def _open(self, application: web.Application, sockets: Sequence[socket.socket]) -> None:
         runner = web.AppRunner(

@@ -21,10 +21,10 @@ from messages.event_feed import (
     AttachReader,
     DescribeFeed,
     DetachReader,
+    EventChunk,
     EventFeedMessage,
     FeedDescribed,
     ReaderAttached,
-    Told,
     comment,
 )
 from messages.objects import (
@@ -70,7 +70,7 @@ class FeedPorts:
 class FeedMemory:
     """What outlives a life of EventFeed."""
 
-    readers: dict[Port[Told], None] = field(default_factory=dict)
+    readers: dict[Port[EventChunk], None] = field(default_factory=dict)
     dropped: int = 0
     is_following: bool = False
     """Somebody may take it for a subscriber."""
@@ -86,8 +86,8 @@ class EventFeed(PooledActor[EventFeedMessage]):
     Owns: the readers, and what they have been told of pods.
     Hears: ``AttachReader``, ``DetachReader``, ``DescribeFeed``, ``PodFact``, ``PodsDescribed``,
     ``ObjectFact``.
-    Tells: readers ``Told``; PodManager ``Subscribe``, ``DescribePods`` and ``Unsubscribe``, the managers of
-    objects ``FollowObjects`` and ``UnfollowObjects``, with the first reader and after the last.
+    Tells: readers ``EventChunk``. With the first reader and after the last: PodManager ``Subscribe``,
+    ``DescribePods`` and ``Unsubscribe``, the managers of objects ``FollowObjects`` and ``UnfollowObjects``.
     Fails when: it has a bug. Readers stay attached; they are told that it was restarted.
 
     Order: what one manager tells, in its order. The pods that there are when the first reader comes
@@ -127,7 +127,7 @@ class EventFeed(PooledActor[EventFeedMessage]):
             case _:
                 assert_never(message)
 
-    def _attach(self, reader: Port[Told]) -> None:
+    def _attach(self, reader: Port[EventChunk]) -> None:
         is_first = not self._memory.readers
         self._memory.readers[reader] = None
         if is_first:
@@ -160,7 +160,7 @@ class EventFeed(PooledActor[EventFeedMessage]):
             self._tell(b"".join(map(pod_event, changes)))
 
     def _tell(self, text: bytes) -> None:
-        told = Told(text=text)
+        told = EventChunk(text=text)
         for reader in self._memory.readers:
             reader.tell(told)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import structlog
 
-from actors.mirrors.book import Entry
 from actors.mirrors.deadlines import OutageOver
+from actors.mirrors.index import MirrorRecord
 from actors.mirrors.plan import OUTAGE_BACKOFF, Create, Delete, Step, pause
 from actors.pending_calls import PendingCalls
 from kernel import Timer
@@ -31,7 +31,7 @@ _log = structlog.get_logger("mirror-keeper")
 class MirrorCall:
     """What a call is for."""
 
-    entry: Entry
+    record: MirrorRecord
     step: Step
 
 
@@ -55,17 +55,17 @@ class MirrorCalls:
         return len(self._pending) < (1 if self._outage_len else IN_FLIGHT_LIMIT)
 
     def send(
-        self, entry: Entry, step: Step, request: ApiRequest, reply_to: Port[ApiAnswered]
+        self, record: MirrorRecord, step: Step, request: ApiRequest, reply_to: Port[ApiAnswered]
     ) -> None:
         """Make the call for ``step``."""
-        entry.is_asking = True
-        self._pending.send(MirrorCall(entry, step), request, reply_to)
+        record.is_asking = True
+        self._pending.send(MirrorCall(record, step), request, reply_to)
 
     def take(self, answer: ApiAnswered) -> MirrorCall | None:
         """Return the call that was answered; None when it had been given up before."""
         call = self._pending.take(answer)
         if call is not None:
-            call.entry.is_asking = False
+            call.record.is_asking = False
         return call
 
     def note_outage(self, failure: ApiFailure) -> None:
@@ -85,9 +85,9 @@ class MirrorCalls:
         """End an outage, since the API server answers, and log what was done."""
         match call.step:
             case Create() if not isinstance(outcome, ApiFailure):
-                _log.info("created mirror pod", mirror=call.entry.full_name)
+                _log.info("created mirror pod", mirror=call.record.full_name)
             case Delete(uid=uid) if not isinstance(outcome, ApiFailure):
-                _log.info("deleted mirror pod", mirror=call.entry.full_name, uid=uid)
+                _log.info("deleted mirror pod", mirror=call.record.full_name, uid=uid)
             case _:
                 pass
         self._outage_len = 0

@@ -1,7 +1,7 @@
 """MirrorKeeper: shows this node's static pods in the cluster, and removes what shows none.
 
 Level-triggered: whenever a static pod, a mirror or the Node changes, and after each answer, the name
-concerned is examined anew (``mirrors.plan``). What is known of each name is in ``mirrors.book``;
+concerned is examined anew (``mirrors.plan``). What is known of each name is in ``mirrors.index``;
 this file is the actor around both: whom it asks, how much at a time, and what it tells of trouble.
 The static pods themselves run whatever becomes of their mirrors.
 """
@@ -15,8 +15,7 @@ from typing import TypeAlias, assert_never
 
 from typing_extensions import override
 
-from actors.mirrors.answers import Setback, learn
-from actors.mirrors.book import Entry, MirrorBook, Touched
+from actors.mirrors.answers import RetryLater, learn
 from actors.mirrors.calls import MirrorCalls
 from actors.mirrors.deadlines import (
     LagOver,
@@ -25,19 +24,20 @@ from actors.mirrors.deadlines import (
     RetryDue,
     SourcesLate,
 )
+from actors.mirrors.index import MirrorIndex, MirrorRecord, Touched
 from actors.mirrors.plan import (
     OUTAGE_BACKOFF,
-    SOURCES_PATIENCE,
+    SOURCES_WITHIN,
     Ask,
     Create,
     Delete,
     Idle,
     Situation,
     Sources,
-    fight_delay,
+    creation_delay,
     has_right_mirror,
     is_outage,
-    lag_patience,
+    lag_limit,
     may_have_happened,
     next_step,
     pause,
@@ -99,7 +99,7 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
         self._node_name = node_name
         self._ports = ports
         self._memory = memory
-        self._book = MirrorBook(node_name)
+        self._index = MirrorIndex(node_name)
         self._node: NodeIs | None = None
         self._listed: set[SourceName] = set()
         self._are_sources_late = False
@@ -111,16 +111,16 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
     def started(self) -> None:
         self._ports.pod_manager.tell(Subscribe(subscriber=self._ports.me))
         self._ports.node.tell(FollowNode(subscriber=self._ports.me))
-        self.after(SOURCES_PATIENCE, SourcesLate())
+        self.after(SOURCES_WITHIN, SourcesLate())
 
     @override
     def receive(self, message: MirrorKeeperMessage, /) -> None:
         match message:
             case PodsAre():
                 self._note_listing(message)
-                self._touch(self._book.replace(message.source, message.pods))
+                self._touch(self._index.replace(message.source, message.pods))
             case PodsChanged(changes=changes):
-                self._touch(self._book.apply(changes))
+                self._touch(self._index.apply(changes))
             case NodeIs() | NodeIsGone():
                 self._note_node(message if isinstance(message, NodeIs) else None)
             case ApiAnswered():
@@ -144,30 +144,30 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
 
     def _touch(self, touched: Touched) -> None:
         for full_name, is_static in touched.items():
-            entry = self._book.get(full_name)
-            if entry is not None and is_static:
-                self._begin_anew(entry)
-                self._verdicts.clear(entry)
+            record = self._index.get(full_name)
+            if record is not None and is_static:
+                self._begin_anew(record)
+                self._verdicts.clear(record)
         self._wake(touched)
 
     def _note_node(self, node: NodeIs | None) -> None:
         before, self._node = self._node, usable(node)
         if _uid(before) != _uid(self._node):
-            for entry in self._book.entries():
-                self._begin_anew(entry)
+            for record in self._index.records():
+                self._begin_anew(record)
             self._wake_all()
 
     def _take_deadline(self, message: MirrorDeadline) -> None:
         match message:
             case RetryDue(full_name=full_name):
-                entry = self._book.get(full_name)
-                if entry is not None:
-                    entry.stop_waiting()
+                record = self._index.get(full_name)
+                if record is not None:
+                    record.stop_waiting()
                     self._wake((full_name,))
             case LagOver(full_name=full_name, uid=uid):
-                entry = self._book.get(full_name)
-                if entry is not None and entry.lagging == uid:
-                    entry.is_in_doubt, entry.patience = True, None
+                record = self._index.get(full_name)
+                if record is not None and record.lagging == uid:
+                    record.is_in_doubt, record.lag_timer = True, None
                     self._wake((full_name,))
             case OutageOver():
                 self._calls.end_pause()
@@ -181,70 +181,70 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
         self._to_examine |= dict.fromkeys(full_names)
 
     def _wake_all(self) -> None:
-        self._wake(entry.full_name for entry in self._book.entries())
+        self._wake(record.full_name for record in self._index.records())
 
-    def _begin_anew(self, entry: Entry) -> None:
-        entry.failures = entry.outages = 0
-        entry.stop_waiting()
+    def _begin_anew(self, record: MirrorRecord) -> None:
+        record.failures = record.outages = 0
+        record.stop_waiting()
 
     def _examine_names(self) -> None:
         """Examine the names that may need something, as far as calls may be made."""
         while self._to_examine and API in self._listed and self._calls.has_room:
             full_name = next(iter(self._to_examine))
             del self._to_examine[full_name]
-            entry = self._book.get(full_name)
-            if entry is not None and not entry.is_asking:
-                self._examine(entry)
+            record = self._index.get(full_name)
+            if record is not None and not record.is_asking:
+                self._examine(record)
 
-    def _examine(self, entry: Entry) -> None:
-        step = next_step(self._situation(entry))
+    def _examine(self, record: MirrorRecord) -> None:
+        step = next_step(self._situation(record))
         match step:
             case Idle.NOTHING:
-                self._begin_anew(entry)
-                self._verdicts.clear(entry)
-                self._book.forget_if_empty(entry)
+                self._begin_anew(record)
+                self._verdicts.clear(record)
+                self._index.forget_if_empty(record)
             case Idle.REFUSED:
-                self._begin_anew(entry)
-                self._note_foreseen_refusal(entry)
+                self._begin_anew(record)
+                self._note_foreseen_refusal(record)
             case Idle.NO_NODE:
                 pass  # its coming wakes every name
-            case _ if entry.wait is not None:
+            case _ if record.retry_timer is not None:
                 pass
             case Create():
-                self._create(entry, step)
+                self._create(record, step)
             case Delete(uid=uid):
-                self._calls.send(entry, step, deletion(entry.full_name, uid), self.me)
+                self._calls.send(record, step, deletion(record.full_name, uid), self.me)
             case Ask.LOOK:
-                self._calls.send(entry, step, look(entry.full_name), self.me)
+                self._calls.send(record, step, look(record.full_name), self.me)
             case _:
                 assert_never(step)
 
-    def _create(self, entry: Entry, step: Create) -> None:
+    def _create(self, record: MirrorRecord, step: Create) -> None:
         now = self.clock.monotonic()
-        delay = fight_delay(entry.creations, now)
+        delay = creation_delay(record.creations, now)
         if delay > 0:
-            self._wait(entry, delay)
+            self._wait(record, delay)
             return
-        entry.creations.append(now)
-        self._calls.send(entry, step, creation(step.static, step.node), self.me)
+        record.creations.append(now)
+        self._calls.send(record, step, creation(step.static, step.node), self.me)
 
-    def _situation(self, entry: Entry) -> Situation:
+    def _situation(self, record: MirrorRecord) -> Situation:
         return Situation(
-            static=entry.static,
-            mirrors=entry.mirrors.values(),
+            static=record.static,
+            mirrors=record.mirrors.values(),
             node=self._node,
             sources=Sources(
                 configured=self._ports.sources.keys(),
                 listed=self._listed,
                 are_late=self._are_sources_late,
             ),
-            origin=entry.origin_of_mirror(),
-            is_in_doubt=entry.is_in_doubt,
+            origin=record.origin_of_mirror(),
+            is_in_doubt=record.is_in_doubt,
         )
 
-    def _wait(self, entry: Entry, delay: Seconds) -> None:
-        entry.stop_waiting()
-        entry.wait = self.after(delay, RetryDue(full_name=entry.full_name))
+    def _wait(self, record: MirrorRecord, delay: Seconds) -> None:
+        record.stop_waiting()
+        record.retry_timer = self.after(delay, RetryDue(full_name=record.full_name))
 
     # --- what comes of it ------------------------------------------------------------------------------
 
@@ -252,46 +252,46 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
         call, outcome = self._calls.take(answer), answer.outcome
         if call is None:
             return
-        entry, step = call.entry, call.step
+        record, step = call.record, call.step
         if isinstance(outcome, ApiFailure) and is_outage(outcome):
-            entry.is_in_doubt |= isinstance(step, Create) and may_have_happened(outcome)
+            record.is_in_doubt |= isinstance(step, Create) and may_have_happened(outcome)
             # Counted apart: an API server that is just back may well refuse at first, since it has not
             # read its own rules yet, and that is no reason to let it alone for as long as an outage was.
-            entry.outages += 1
-            self._wait(entry, pause(OUTAGE_BACKOFF, entry.outages, outcome))
+            record.outages += 1
+            self._wait(record, pause(OUTAGE_BACKOFF, record.outages, outcome))
             self._calls.note_outage(outcome)
         else:
-            entry.outages = 0
+            record.outages = 0
             self._calls.note_answer(call, outcome)
-            setback = learn(entry, step, outcome, self._node_name)
-            if setback is not None:
-                self._note_setback(entry, setback)
-            self._note_lag(entry)
-        self._wake((entry.full_name,))
+            retry = learn(record, step, outcome, self._node_name)
+            if retry is not None:
+                self._note_retry(record, retry)
+            self._note_lag(record)
+        self._wake((record.full_name,))
 
-    def _note_setback(self, entry: Entry, setback: Setback) -> None:
-        entry.failures += 1
-        self._wait(entry, pause(setback.backoff, entry.failures))
-        if setback.reason and entry.static is not None:
-            self._memory.create_errors[setback.reason] += 1
-        if setback.sentence:
-            self._verdicts.note(entry, setback.sentence)
+    def _note_retry(self, record: MirrorRecord, retry: RetryLater) -> None:
+        record.failures += 1
+        self._wait(record, pause(retry.backoff, record.failures))
+        if retry.reason and record.static is not None:
+            self._memory.create_errors[retry.reason] += 1
+        if retry.sentence:
+            self._verdicts.note(record, retry.sentence)
 
-    def _note_foreseen_refusal(self, entry: Entry) -> None:
-        if entry.trouble != REFERENCES:
+    def _note_foreseen_refusal(self, record: MirrorRecord) -> None:
+        if record.trouble != REFERENCES:
             self._memory.create_errors["references"] += 1
-            self._verdicts.note(entry, REFERENCES)
+            self._verdicts.note(record, REFERENCES)
 
-    def _note_lag(self, entry: Entry) -> None:
-        if entry.lagging is not None and entry.patience is None:
-            message = LagOver(full_name=entry.full_name, uid=entry.lagging)
-            entry.patience = self.after(lag_patience(entry.confirmations), message)
+    def _note_lag(self, record: MirrorRecord) -> None:
+        if record.lagging is not None and record.lag_timer is None:
+            message = LagOver(full_name=record.full_name, uid=record.lagging)
+            record.lag_timer = self.after(lag_limit(record.confirmations), message)
 
     def _described(self) -> MirrorsDescribed:
-        wanted = [entry for entry in self._book.entries() if entry.static is not None]
+        wanted = [record for record in self._index.records() if record.static is not None]
         return MirrorsDescribed(
             wanted=len(wanted),
-            present=sum(has_right_mirror(self._situation(entry)) for entry in wanted),
+            present=sum(has_right_mirror(self._situation(record)) for record in wanted),
             troubles=self._verdicts.troubles(),
             create_errors=dict(self._memory.create_errors),
         )

@@ -25,18 +25,18 @@ from messages.units import Seconds
 STATIC_SOURCES = frozenset({FILE, HTTP})
 """Where static pods can come from, whether or not this agent is configured to take them from there."""
 
-FIGHT_WINDOW = Seconds(10.0)
-FIGHT_LIMIT = 6
+CREATION_WINDOW = Seconds(10.0)
+CREATION_LIMIT = 6
 """A mirror is created at most this often within the window, the first time included: who deletes it
 again and again costs less than a request a second, and everybody else never waits."""
 
-SOURCES_PATIENCE = Seconds(5.0)
+SOURCES_WITHIN = Seconds(5.0)
 """How long all static sources are waited for at a start, before looking whose each orphan is."""
 
-LAG_PATIENCE = Seconds(5.0)
+LAG_LIMIT = Seconds(5.0)
 """How long what an answer said is believed before the watch shows it. Doubled each time that a look
 confirms it, since the watch may be down for hours."""
-LAG_PATIENCE_CAP = Seconds(300.0)
+LAG_LIMIT_CAP = Seconds(300.0)
 
 OUTAGE_BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(7.0), jitter=Seconds(0.5))
 """One request for all names together, so it can be as patient as the Node's are (rule N1)."""
@@ -175,11 +175,11 @@ def has_right_mirror(now: Situation) -> bool:
     return all(is_right(mirror, now.static, usable(now.node)) for mirror in now.mirrors)
 
 
-def fight_delay(creations: Sequence[Seconds], now: Seconds) -> Seconds:
+def creation_delay(creations: Sequence[Seconds], now: Seconds) -> Seconds:
     """Return how long to wait with the next creation, given when the last ones were, oldest first."""
-    if len(creations) < FIGHT_LIMIT:
+    if len(creations) < CREATION_LIMIT:
         return Seconds(0.0)
-    return Seconds(max(0.0, creations[-FIGHT_LIMIT] + FIGHT_WINDOW - now))
+    return Seconds(max(0.0, creations[-CREATION_LIMIT] + CREATION_WINDOW - now))
 
 
 _UNCERTAIN = frozenset(
@@ -212,6 +212,6 @@ def pause(backoff: Backoff, failures: int, failure: ApiFailure | None = None) ->
     return max(backoff.delay(failures), wished)
 
 
-def lag_patience(confirmations: int) -> Seconds:
+def lag_limit(confirmations: int) -> Seconds:
     """Return how long to believe an answer that so many looks confirmed and no watch showed."""
-    return min(LAG_PATIENCE_CAP, Seconds(LAG_PATIENCE * 2.0 ** min(confirmations, 10)))
+    return min(LAG_LIMIT_CAP, Seconds(LAG_LIMIT * 2.0 ** min(confirmations, 10)))

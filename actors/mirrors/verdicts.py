@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 
 import structlog
 
-from actors.mirrors.book import Entry
+from actors.mirrors.index import MirrorRecord
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.pods import FullName, PodUid, SourceName
 from messages.port import Port
@@ -37,20 +37,20 @@ class MirrorVerdicts:
         self._node = ObjectReference(kind="Node", name=node_name, uid=node_name)
         self._sources = sources
         self._events = events
-        self._troubled: dict[FullName, Entry] = {}
+        self._troubled: dict[FullName, MirrorRecord] = {}
         self._told: dict[SourceName, MirrorsJudged] = {}
         self._is_changed = False
 
-    def note(self, entry: Entry, sentence: str) -> None:
-        """Let everybody know why ``entry`` has no right mirror, unless they know."""
-        if sentence == entry.trouble:
+    def note(self, record: MirrorRecord, sentence: str) -> None:
+        """Let everybody know why ``record`` has no right mirror, unless they know."""
+        if sentence == record.trouble:
             return
-        entry.trouble = sentence
+        record.trouble = sentence
         self._is_changed = True
-        self._troubled[entry.full_name] = entry
-        _log.warning("there is trouble with a mirror pod", mirror=entry.full_name, error=sentence)
-        if entry.static is not None:
-            message = f"mirror of static pod {entry.static.display_name}: {sentence}"
+        self._troubled[record.full_name] = record
+        _log.warning("there is trouble with a mirror pod", mirror=record.full_name, error=sentence)
+        if record.static is not None:
+            message = f"mirror of static pod {record.static.display_name}: {sentence}"
             self._events.tell(
                 PostEvent(
                     regarding=self._node,
@@ -60,12 +60,12 @@ class MirrorVerdicts:
                 )
             )
 
-    def clear(self, entry: Entry) -> None:
-        """Take the verdict on ``entry`` back, if there is one."""
-        if entry.trouble:
-            entry.trouble = ""
+    def clear(self, record: MirrorRecord) -> None:
+        """Take the verdict on ``record`` back, if there is one."""
+        if record.trouble:
+            record.trouble = ""
             self._is_changed = True
-            del self._troubled[entry.full_name]
+            del self._troubled[record.full_name]
 
     def tell(self, listed: AbstractSet[SourceName]) -> None:
         """Tell those sources that listed of their refused pods, if they were told otherwise last."""
@@ -81,9 +81,9 @@ class MirrorVerdicts:
 
     def troubles(self) -> dict[FullName, str]:
         """Return why there is no right mirror, by name."""
-        return {entry.full_name: entry.trouble for entry in self._troubled.values()}
+        return {record.full_name: record.trouble for record in self._troubled.values()}
 
     def _refused(self, source: SourceName) -> Iterator[tuple[PodUid, str]]:
-        for entry in self._troubled.values():
-            if entry.static is not None and entry.static.source == source:
-                yield entry.static.uid, entry.trouble
+        for record in self._troubled.values():
+            if record.static is not None and record.static.source == source:
+                yield record.static.uid, record.trouble

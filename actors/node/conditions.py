@@ -22,7 +22,7 @@ PIDS_THRESHOLD = 0.05
 """A guess: a kubelet has no default for process IDs. Few systems recover once these are gone."""
 
 
-class Condition(StrEnum):
+class ConditionType(StrEnum):
     """The conditions that are ours, in the order in which they are reported (rule N4)."""
 
     MEMORY_PRESSURE = "MemoryPressure"
@@ -31,7 +31,7 @@ class Condition(StrEnum):
     READY = "Ready"
 
 
-class Status(StrEnum):
+class ConditionStatus(StrEnum):
     """Of a condition."""
 
     TRUE = "True"
@@ -40,7 +40,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stock:
+class Availability:
     """How much there is of something, and how much of it is free; ``None`` when nobody can say."""
 
     free: int | None = None
@@ -54,63 +54,63 @@ class Stock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signals:
+class PressureSignals:
     """What pressures are judged by."""
 
     memory_free: int | None = None
     """Bytes that programs can get without swapping."""
-    storage: Stock = field(default_factory=Stock)
+    storage: Availability = field(default_factory=Availability)
     """Bytes of the filesystem of the root directory."""
-    inodes: Stock = field(default_factory=Stock)
+    inodes: Availability = field(default_factory=Availability)
     """Of the same filesystem."""
-    pids: Stock = field(default_factory=Stock)
+    pids: Availability = field(default_factory=Availability)
 
 
-Pressures = Mapping[Condition, bool | None]
+Pressures = Mapping[ConditionType, bool | None]
 """Whether there is a pressure; None where it cannot be measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class NodeCondition:
     """What a condition has to say."""
 
-    type: Condition
-    status: Status
+    type: ConditionType
+    status: ConditionStatus
     reason: str
     message: str
 
 
-def pressures(signals: Signals) -> Pressures:
+def pressures(signals: PressureSignals) -> Pressures:
     """Return what ``signals`` mean. Both bytes and inodes are the disk's."""
     memory = None if signals.memory_free is None else signals.memory_free < MEMORY_THRESHOLD
     disk = _any(
         signals.storage.is_below(STORAGE_THRESHOLD), signals.inodes.is_below(INODES_THRESHOLD)
     )
     return {
-        Condition.MEMORY_PRESSURE: memory,
-        Condition.DISK_PRESSURE: disk,
-        Condition.PID_PRESSURE: signals.pids.is_below(PIDS_THRESHOLD),
+        ConditionType.MEMORY_PRESSURE: memory,
+        ConditionType.DISK_PRESSURE: disk,
+        ConditionType.PID_PRESSURE: signals.pids.is_below(PIDS_THRESHOLD),
     }
 
 
 def lasting(
-    observed: Pressures, last_seen: Mapping[Condition, Seconds], now: Seconds, period: Seconds
+    measured: Pressures, last_seen: Mapping[ConditionType, Seconds], now: Seconds, period: Seconds
 ) -> Pressures:
-    """Return ``observed``, with each pressure lasting until it was absent for ``period`` (rule E4)."""
+    """Return ``measured``, with each pressure lasting until it was absent for ``period`` (rule E4)."""
 
-    def lasts(condition: Condition) -> bool:
+    def lasts(condition: ConditionType) -> bool:
         return condition in last_seen and now - last_seen[condition] < period
 
-    return {condition: lasts(condition) or seen for condition, seen in observed.items()}
+    return {condition: lasts(condition) or seen for condition, seen in measured.items()}
 
 
-def findings(pressures: Pressures, failed: Sequence[str]) -> tuple[Finding, ...]:
+def current_conditions(pressures: Pressures, failed: Sequence[str]) -> tuple[NodeCondition, ...]:
     """Return what all four conditions have to say; ``failed`` are the names of the agent's own loops."""
     return (*(_of_pressure(*item) for item in pressures.items()), _of_readiness(failed))
 
 
-def conditions(
-    found: Iterable[Finding], previous: Sequence[JsonObject], now: Timestamp
+def condition_documents(
+    found: Iterable[NodeCondition], previous: Sequence[JsonObject], now: Timestamp
 ) -> list[JsonObject]:
     """Return the conditions to report at ``now``.
 
@@ -132,7 +132,7 @@ def conditions(
     ]
 
 
-def news(found: Iterable[Finding], previous: Sequence[JsonObject]) -> bool:
+def conditions_differ(found: Iterable[NodeCondition], previous: Sequence[JsonObject]) -> bool:
     """Return whether ``previous`` says anything else, heartbeats apart."""
     before = by_type(previous)
     return any(
@@ -147,7 +147,7 @@ def by_type(conditions: Iterable[JsonObject]) -> dict[str, JsonObject]:
     return {condition.get("type", ""): condition for condition in conditions}
 
 
-def _transition(finding: Finding, before: JsonObject) -> str:
+def _transition(finding: NodeCondition, before: JsonObject) -> str:
     same = before.get("status") == finding.status
     return (before.get("lastTransitionTime") or "") if same else ""
 
@@ -157,41 +157,41 @@ def _any(*pressed: bool | None) -> bool | None:
     return any(known) if known else None
 
 
-_PRESSURE_WORDS: Mapping[Condition, tuple[str, str, str]] = {
-    Condition.MEMORY_PRESSURE: ("SufficientMemory", "InsufficientMemory", "memory"),
-    Condition.DISK_PRESSURE: ("NoDiskPressure", "DiskPressure", "disk space and inodes"),
-    Condition.PID_PRESSURE: ("SufficientPID", "InsufficientPID", "process IDs"),
+_PRESSURE_WORDS: Mapping[ConditionType, tuple[str, str, str]] = {
+    ConditionType.MEMORY_PRESSURE: ("SufficientMemory", "InsufficientMemory", "memory"),
+    ConditionType.DISK_PRESSURE: ("NoDiskPressure", "DiskPressure", "disk space and inodes"),
+    ConditionType.PID_PRESSURE: ("SufficientPID", "InsufficientPID", "process IDs"),
 }
 
 
-def _of_pressure(condition: Condition, pressed: bool | None) -> Finding:  # noqa: FBT001  # three values
+def _of_pressure(condition: ConditionType, pressed: bool | None) -> NodeCondition:  # noqa: FBT001  # three values
     fine, tight, what = _PRESSURE_WORDS[condition]
     if pressed is None:
-        return Finding(
+        return NodeCondition(
             type=condition,
-            status=Status.UNKNOWN,
+            status=ConditionStatus.UNKNOWN,
             reason="AgentCannotMeasure",
             message=f"agent cannot measure how much of its {what} is free",
         )
-    return Finding(
+    return NodeCondition(
         type=condition,
-        status=Status.TRUE if pressed else Status.FALSE,
+        status=ConditionStatus.TRUE if pressed else ConditionStatus.FALSE,
         reason=f"AgentHas{tight if pressed else fine}",
         message=f"agent has {'too little' if pressed else 'enough'} {what} available",
     )
 
 
-def _of_readiness(failed: Sequence[str]) -> Finding:
+def _of_readiness(failed: Sequence[str]) -> NodeCondition:
     if failed:
-        return Finding(
-            type=Condition.READY,
-            status=Status.FALSE,
+        return NodeCondition(
+            type=ConditionType.READY,
+            status=ConditionStatus.FALSE,
             reason="ActorsFailed",
             message=f"loops of the agent fail again and again: {', '.join(sorted(failed))}",
         )
-    return Finding(
-        type=Condition.READY,
-        status=Status.TRUE,
+    return NodeCondition(
+        type=ConditionType.READY,
+        status=ConditionStatus.TRUE,
         reason="AgentReady",
         message="agent is posting ready status",
     )

@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actors.node.conditions import MEMORY_THRESHOLD, STORAGE_THRESHOLD, Finding, conditions, news
+from actors.node.conditions import (
+    MEMORY_THRESHOLD,
+    STORAGE_THRESHOLD,
+    NodeCondition,
+    condition_documents,
+    conditions_differ,
+)
 from actors.node.labels import default_labels, label_patch
 from actors.node.machine import MachineFacts
 from actors.node.rules import NodeRules
@@ -37,7 +43,7 @@ def node_labels(rules: NodeRules, facts: MachineFacts) -> dict[str, str]:
 
 
 def new_node(
-    rules: NodeRules, facts: MachineFacts, found: Sequence[Finding], now: Timestamp
+    rules: NodeRules, facts: MachineFacts, found: Sequence[NodeCondition], now: Timestamp
 ) -> JsonObject:
     """Return the Node to create: with its status, so that it is Ready from its first moment on."""
     return {
@@ -45,7 +51,10 @@ def new_node(
         "kind": "Node",
         "metadata": {"name": rules.name, "labels": node_labels(rules, facts)},
         "spec": {"taints": list(rules.taints)} if rules.taints else {},
-        "status": {**_said(machine_status(rules, facts)), "conditions": conditions(found, (), now)},
+        "status": {
+            **_said(machine_status(rules, facts)),
+            "conditions": condition_documents(found, (), now),
+        },
     }
 
 
@@ -70,13 +79,13 @@ def report(
     rules: NodeRules,
     present: JsonObject,
     wanted: JsonObject,
-    found: Sequence[Finding],
+    found: Sequence[NodeCondition],
     now: Timestamp,
 ) -> ApiRequest:
     """Return the request that makes the status of ``present`` say ``wanted`` and ``found``."""
     status = present.get("status") or {}
     previous = status.get("conditions") or ()
-    body = {**_changes(status, wanted), "conditions": conditions(found, previous, now)}
+    body = {**_changes(status, wanted), "conditions": condition_documents(found, previous, now)}
     return ApiRequest(
         verb=Verb.PATCH,
         path=f"{node_path(rules.name)}/status",
@@ -85,10 +94,12 @@ def report(
     )
 
 
-def has_news(present: JsonObject, wanted: JsonObject, found: Sequence[Finding]) -> bool:
+def has_news(present: JsonObject, wanted: JsonObject, found: Sequence[NodeCondition]) -> bool:
     """Return whether the status of ``present`` says anything else, heartbeats apart."""
     status = present.get("status") or {}
-    return bool(_changes(status, wanted)) or news(found, status.get("conditions") or ())
+    return bool(_changes(status, wanted)) or conditions_differ(
+        found, status.get("conditions") or ()
+    )
 
 
 def machine_status(rules: NodeRules, facts: MachineFacts) -> JsonObject:

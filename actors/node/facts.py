@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.node.sight import uid_of
+from actors.node.observed import uid_of
 from messages.node import NodeFact, NodeIs, NodeIsGone, NodeUid
 from messages.pods import JsonObject
 

@@ -15,7 +15,7 @@ import structlog
 from typing_extensions import override
 
 from actors.node import lease
-from actors.node.patience import Patience
+from actors.node.retries import OperationRetries
 from actors.node.rules import jittered
 from actors.pending_calls import LIFELINE_WITHIN, PendingCalls
 from kernel import Key, PooledActor, Port, Timer
@@ -52,7 +52,7 @@ FIRST_WORD_WITHIN: Final = Seconds(180.0)
 _log = structlog.get_logger("node/lease")
 
 
-class Errand(StrEnum):
+class LeaseOperation(StrEnum):
     """What the API server is asked for, as a whole: steps of it are nobody's business."""
 
     RENEW = "renew the Lease of the Node"
@@ -127,9 +127,11 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._is_withheld = False
         # A server that is short of time is asked for one renewal all the same: one that is late costs
         # the Node all its pods, and the server more than that.
-        self._patience = Patience[Errand](self._retry_in, "node/lease", longest=self._period)
+        self._retries = OperationRetries[LeaseOperation](
+            self._retry_in, "node/lease", longest=self._period
+        )
 
-    def _retry_in(self, delay: Seconds, _errand: Errand) -> Timer:
+    def _retry_in(self, delay: Seconds, _operation: LeaseOperation) -> Timer:
         return self.after(delay, LeaseDue())
 
     @override
@@ -211,7 +213,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
             return
         self._ours = lease.renew_time(answer.outcome)
         self._detours = 0
-        self._patience.succeeded(Errand.RENEW)
+        self._retries.succeeded(LeaseOperation.RENEW)
         if self._next is not None:
             self._next.cancel()
         self._next = self.after(jittered(self._period, 0.04), LeaseDue())
@@ -237,6 +239,6 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
             self._detours += 1
             self._is_due |= self._detours <= DETOURS
         if not self._is_due:
-            self._patience.failed(Errand.RENEW)
-            self._patience.show(Errand.RENEW, failure)
-            self._patience.wait(Errand.RENEW, failure)
+            self._retries.failed(LeaseOperation.RENEW)
+            self._retries.show(LeaseOperation.RENEW, failure)
+            self._retries.wait(LeaseOperation.RENEW, failure)

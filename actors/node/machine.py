@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from typing_extensions import override
 
-from actors.node.conditions import Signals, Stock
+from actors.node.conditions import Availability, PressureSignals
 
 ARCHITECTURES: Final[Mapping[str, str]] = {
     "x86_64": "amd64",
@@ -51,7 +51,7 @@ class MachineFacts:
     os_image: str = ""
     architecture: str = ""
     """In Go's words."""
-    signals: Signals = field(default_factory=Signals)
+    signals: PressureSignals = field(default_factory=PressureSignals)
 
 
 class Machine(Protocol):
@@ -91,7 +91,7 @@ class LinuxMachine(Machine):
             kernel=os.uname().release,
             os_image=_os_image(self._text("etc/os-release")),
             architecture=ARCHITECTURES.get(os.uname().machine, os.uname().machine),
-            signals=Signals(
+            signals=PressureSignals(
                 memory_free=_kibibytes(memory.get("MemAvailable")),
                 storage=_stock(disk and disk.f_bavail, disk and disk.f_blocks),
                 # Filesystems that make inodes as they need them say that they have none at all.
@@ -114,7 +114,7 @@ class LinuxMachine(Machine):
                 pages[size * 1024] = size * 1024 * (count or 0)
         return pages
 
-    def _pids(self) -> Stock:
+    def _pids(self) -> Availability:
         """Return the process IDs: threads have them too. ``loadavg`` says "running/all"."""
         limits = map(
             _number, map(self._text, ("proc/sys/kernel/pid_max", "proc/sys/kernel/threads-max"))
@@ -123,7 +123,7 @@ class LinuxMachine(Machine):
         load = self._text("proc/loadavg").split()
         used = _number(load[3].rpartition("/")[2]) if len(load) > 3 else None
         free = None if limit is None or used is None else max(0, limit - used)
-        return Stock(free=free, total=limit)
+        return Availability(free=free, total=limit)
 
 
 def default_addresses() -> tuple[str, ...]:
@@ -146,8 +146,8 @@ def _filesystem(path: Path) -> os.statvfs_result | None:
     return None
 
 
-def _stock(free: int | None, total: int | None) -> Stock:
-    return Stock(free=free, total=total)
+def _stock(free: int | None, total: int | None) -> Availability:
+    return Availability(free=free, total=total)
 
 
 def _os_image(os_release: str) -> str:

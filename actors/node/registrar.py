@@ -1,6 +1,6 @@
 """NodeRegistrar: keeps the Node in the cluster that stands for this machine.
 
-The actor around pure parts: ``errands`` says what is to be done next, from ``sight`` (what is known of
+The actor around pure parts: ``operations`` says what is to be done next, from ``observed`` (what is known of
 the Node), ``document`` (what it should be) and ``conditions`` (how it is). One call is in flight at a time.
 """
 
@@ -14,13 +14,13 @@ import structlog
 from typing_extensions import override
 
 from actors.node import document
-from actors.node.conditions import Condition, findings, lasting, pressures
-from actors.node.errands import Errand, Errands, TakenOver
+from actors.node.conditions import ConditionType, current_conditions, lasting, pressures
 from actors.node.facts import fact_of, is_news
 from actors.node.machine import Machine
-from actors.node.patience import Patience
+from actors.node.observed import uid_of
+from actors.node.operations import NodeOperation, NodeOperations, TakenOver
+from actors.node.retries import OperationRetries
 from actors.node.rules import RETRIES, NodeRules, jittered
-from actors.node.sight import uid_of
 from actors.pending_calls import LIFELINE_WITHIN, PendingCalls
 from kernel import Actor, Key, Port, Timer
 from messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Retry
@@ -56,22 +56,24 @@ _log = structlog.get_logger("node/registrar")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookDue:
+class MachineCheckDue:
     """It is time to look at the machine. Coalesced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ErrandDue:
-    """An errand that failed has waited long enough."""
+class OperationDue:
+    """An operation that failed has waited long enough."""
 
-    errand: Errand
+    operation: NodeOperation
 
 
-NodeRegistrarMessage: TypeAlias = NodeMessage | WatchFact | ApiAnswered | LookDue | ErrandDue
+NodeRegistrarMessage: TypeAlias = (
+    NodeMessage | WatchFact | ApiAnswered | MachineCheckDue | OperationDue
+)
 
 
 def _name_of(message: NodeRegistrarMessage) -> Hashable | None:
-    return type(message).__name__ if isinstance(message, LookDue | LoopsAre) else None
+    return type(message).__name__ if isinstance(message, MachineCheckDue | LoopsAre) else None
 
 
 NODE_REGISTRAR = Key[NodeRegistrarMessage]("node/registrar", coalesce=_name_of)
@@ -98,7 +100,7 @@ class NodeMemory:
     """Who wants to hear that the registrar lives."""
     failed: tuple[str, ...] = ()
     """The agent's loops that fail."""
-    pressed: dict[Condition, Seconds] = field(default_factory=dict)
+    pressed: dict[ConditionType, Seconds] = field(default_factory=dict)
     """When each pressure was last observed."""
     taken_over: TakenOver = field(default_factory=TakenOver)
 
@@ -127,16 +129,16 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         self._ports = ports
         self._machine = machine
         self._memory = memory
-        self._errands = Errands(rules, memory.taken_over)
+        self._operations = NodeOperations(rules, memory.taken_over)
         self._next_look: Timer | None = None
-        self._calls = PendingCalls[Errand](ports.calls, self.after, LIFELINE_WITHIN)
+        self._calls = PendingCalls[NodeOperation](ports.calls, self.after, LIFELINE_WITHIN)
         self._began = Seconds(0.0)
         self._registered_at: Seconds | None = None
         self._short_lives = 0
-        self._patience = Patience[Errand](self._retry_in, "node/registrar")
+        self._retries = OperationRetries[NodeOperation](self._retry_in, "node/registrar")
 
-    def _retry_in(self, delay: Seconds, errand: Errand) -> Timer:
-        return self.after(delay, ErrandDue(errand=errand))
+    def _retry_in(self, delay: Seconds, operation: NodeOperation) -> Timer:
+        return self.after(delay, OperationDue(operation=operation))
 
     @override
     def started(self) -> None:
@@ -145,7 +147,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
             path=document.NODES, field_selector=f"metadata.name={self._rules.name}"
         )
         self._ports.watches.tell(Watch(target=target, subscriber=self._ports.me))
-        self.me.tell(LookDue())
+        self.me.tell(MachineCheckDue())
 
     @override
     def receive(self, message: NodeRegistrarMessage, /) -> None:
@@ -154,9 +156,9 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
                 self._see(message)
             case ApiAnswered():
                 self._take_answer(message)
-            case ErrandDue(errand=errand):
-                self._patience.resume(errand)
-            case LookDue():
+            case OperationDue(operation=operation):
+                self._retries.resume(operation)
+            case MachineCheckDue():
                 self._look()
             case LoopsAre(failed=failed):
                 self._memory.failed = failed
@@ -167,47 +169,49 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
                 assert_never(message)
         self._publish()
         self._go_on()
-        if isinstance(message, LookDue | LoopsAre):
+        if isinstance(message, MachineCheckDue | LoopsAre):
             self._show_life()  # at the very end: all that a look leads to has gone well
 
     def _see(self, fact: WatchFact) -> None:
-        sight = self._errands.sight
+        observed = self._operations.observed
         match fact:
             case ObjectsAre(objects=objects, resource_version=version):
-                sight.listed(objects, version)
+                observed.listed(objects, version)
                 self._note_word()
             case WatchEvent(op=op, object=node):
-                sight.changed(op, node)
+                observed.changed(op, node)
             case WatchFailed():  # the keeper of watches shows it
-                sight.unwatched()
+                observed.unwatched()
             case WatchRecovered():
-                sight.watched()
+                observed.watched()
                 self._note_word()
             case _:
                 assert_never(fact)
 
     def _note_word(self) -> None:
         """Have looks that failed be over, unless there has to be another: then at once."""
-        if self._errands.owes_look:
-            self._patience.resume(Errand.LOOK)
-        elif not self._errands.sight.needs_look:
-            self._patience.succeeded(Errand.LOOK)
+        if self._operations.owes_look:
+            self._retries.resume(NodeOperation.LOOK)
+        elif not self._operations.observed.needs_look:
+            self._retries.succeeded(NodeOperation.LOOK)
 
     # The machine.
 
     def _look(self) -> None:
         now = self.clock.monotonic()
         facts = self._machine.read()
-        observed = pressures(facts.signals)
-        self._memory.pressed.update({each: now for each, seen in observed.items() if seen})
-        held = lasting(observed, self._memory.pressed, now, self._rules.pressure_transition_period)
-        self._errands.facts = facts
-        self._errands.found = findings(held, self._memory.failed)
-        self._errands.want_report()
-        self._errands.sight.age()
+        measured = pressures(facts.signals)
+        self._memory.pressed.update({each: now for each, seen in measured.items() if seen})
+        held = lasting(measured, self._memory.pressed, now, self._rules.pressure_transition_period)
+        self._operations.facts = facts
+        self._operations.found = current_conditions(held, self._memory.failed)
+        self._operations.want_report()
+        self._operations.observed.age()
         if self._next_look is not None:
             self._next_look.cancel()
-        self._next_look = self.after(jittered(self._rules.status_update_frequency, 0.04), LookDue())
+        self._next_look = self.after(
+            jittered(self._rules.status_update_frequency, 0.04), MachineCheckDue()
+        )
 
     # The followers.
 
@@ -235,17 +239,17 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
 
     def _publish(self) -> None:
         """Tell the followers, if there is something to tell."""
-        sight = self._errands.sight
-        if not sight.is_known:
+        observed = self._operations.observed
+        if not observed.is_known:
             return
-        fact, told = fact_of(self._rules.name, sight.node), self._memory.told
+        fact, told = fact_of(self._rules.name, observed.node), self._memory.told
         if not is_news(fact, told):
             return
         self._memory.told = fact
         if isinstance(fact, NodeIsGone):
             self._note_departure()
         elif not isinstance(told, NodeIs) or told.uid != fact.uid:
-            self._errands.want_report()
+            self._operations.want_report()
         for follower in self._memory.followers:
             follower.tell(fact)
 
@@ -254,11 +258,11 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         lived_since, self._registered_at = self._registered_at, None
         if lived_since is None or self.clock.monotonic() - lived_since >= SETTLED:
             self._short_lives = 0
-            self._patience.resume(Errand.REGISTER)
+            self._retries.resume(NodeOperation.REGISTER)
             return
         self._short_lives += 1
         if self._short_lives > 1:
-            self._patience.wait_for(Errand.REGISTER, RETRIES.delay(self._short_lives - 1))
+            self._retries.wait_for(NodeOperation.REGISTER, RETRIES.delay(self._short_lives - 1))
 
     # The calls.
 
@@ -266,43 +270,43 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         """Send the next request, unless one is under way."""
         if self._calls:
             return
-        step = self._errands.next(self._patience.waits, self.clock.monotonic(), self.clock.wall())
+        step = self._operations.next(self._retries.waits, self.clock.monotonic(), self.clock.wall())
         if step is not None:
-            errand, request = step
-            self._calls.send(errand, request, self.me)
+            operation, request = step
+            self._calls.send(operation, request, self.me)
 
     def _take_answer(self, answer: ApiAnswered) -> None:
-        errand, outcome = self._calls.take(answer), answer.outcome
-        if errand is None:
+        operation, outcome = self._calls.take(answer), answer.outcome
+        if operation is None:
             return
         if not isinstance(outcome, ApiFailure):
-            self._succeed(errand, outcome)
-        elif outcome.kind is FailureKind.NOT_FOUND and errand is not Errand.REGISTER:
-            self._errands.missed(errand)
+            self._succeed(operation, outcome)
+        elif outcome.kind is FailureKind.NOT_FOUND and operation is not NodeOperation.REGISTER:
+            self._operations.missed(operation)
         else:
-            self._fail(errand, outcome)
+            self._fail(operation, outcome)
 
-    def _succeed(self, errand: Errand, node: JsonObject) -> None:
+    def _succeed(self, operation: NodeOperation, node: JsonObject) -> None:
         now = self.clock.monotonic()
-        self._patience.succeeded(errand)
-        self._errands.succeeded(errand, node, now)
-        if errand is Errand.REGISTER:
+        self._retries.succeeded(operation)
+        self._operations.succeeded(operation, node, now)
+        if operation is NodeOperation.REGISTER:
             self._registered_at = now
             _log.info("registered the Node", node=self._rules.name, uid=uid_of(node))
 
-    def _fail(self, errand: Errand, failure: ApiFailure) -> None:
-        failures = self._patience.failed(errand)
-        self._errands.owes_look |= errand is Errand.LOOK and failure.status > 0
+    def _fail(self, operation: NodeOperation, failure: ApiFailure) -> None:
+        failures = self._retries.failed(operation)
+        self._operations.owes_look |= operation is NodeOperation.LOOK and failure.status > 0
         if failure.retry is Retry.AFTER_RELIST:
-            self._errands.sight.is_doubted = True
+            self._operations.observed.is_doubted = True
         else:
-            self._patience.show(errand, failure)
-        if errand is Errand.REPORT:
+            self._retries.show(operation, failure)
+        if operation is NodeOperation.REPORT:
             if failures >= ATTEMPTS or failure.retry is Retry.NEVER:
-                self._patience.give_up(errand)
+                self._retries.give_up(operation)
                 return
-            self._errands.want_report()
-        if errand is Errand.LABEL and failure.retry is Retry.NEVER:
-            self._patience.wait_for(errand, self._rules.status_report_frequency)
+            self._operations.want_report()
+        if operation is NodeOperation.LABEL and failure.retry is Retry.NEVER:
+            self._retries.wait_for(operation, self._rules.status_report_frequency)
             return
-        self._patience.wait(errand, failure)
+        self._retries.wait(operation, failure)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from actors.mirrors.plan import FIGHT_LIMIT
+from actors.mirrors.plan import CREATION_LIMIT
 from messages.pods import (
     CONFIG_HASH,
     CONFIG_MIRROR,
@@ -148,7 +148,7 @@ def test_a_mirror_that_is_deleted_again_and_again_is_no_race(
     shared: JoinedAgent, onlooker: Onlooker
 ) -> None:
     shared.serve("web")
-    delete_time_after_time(onlooker, "web-n1", FIGHT_LIMIT)
+    delete_time_after_time(onlooker, "web-n1", CREATION_LIMIT)
     # It has to wait for its next mirror, and keeps nobody else waiting.
     shared.serve("db")
     eventually(lambda: onlooker.pod("db-n1"))

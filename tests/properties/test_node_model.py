@@ -1,4 +1,4 @@
-"""The Node's pure parts against models: times of conditions, and sight through two channels."""
+"""The Node's pure parts against models: times of conditions, and observed through two channels."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from actors.node.conditions import Condition, Finding, Status, conditions, news
-from actors.node.sight import NodeSight, uid_of
+from actors.node.conditions import (
+    ConditionStatus,
+    ConditionType,
+    NodeCondition,
+    condition_documents,
+    conditions_differ,
+)
+from actors.node.observed import ObservedNode, uid_of
 from manifests.times import rfc3339
 from messages.pods import JsonObject
 from messages.units import Timestamp
@@ -21,7 +27,7 @@ FOREIGN = {"type": "NetworkUnavailable", "status": "False", "lastTransitionTime"
 reports = st.lists(
     st.tuples(
         st.integers(min_value=0, max_value=1000),
-        st.fixed_dictionaries({kind: st.sampled_from(Status) for kind in Condition}),
+        st.fixed_dictionaries({kind: st.sampled_from(ConditionStatus) for kind in ConditionType}),
         st.sampled_from(["Fine", "Other"]),
     ),
     min_size=1,
@@ -30,41 +36,41 @@ reports = st.lists(
 
 @given(reports)
 def test_a_time_of_change_changes_exactly_when_the_status_does(
-    history: list[tuple[int, dict[Condition, Status], str]],
+    history: list[tuple[int, dict[ConditionType, ConditionStatus], str]],
 ) -> None:
     told: list[JsonObject] = [FOREIGN]
-    changed: dict[Condition, tuple[Status, str]] = {}
+    changed: dict[ConditionType, tuple[ConditionStatus, str]] = {}
     now = 1_700_000_000
     for seconds, statuses, reason in history:
         now += seconds
         stamp = rfc3339(Timestamp(now))
         found = [
-            Finding(type=kind, status=statuses[kind], reason=reason, message="")
-            for kind in Condition
+            NodeCondition(type=kind, status=statuses[kind], reason=reason, message="")
+            for kind in ConditionType
         ]
-        ours = conditions(found, told, Timestamp(now))
+        ours = condition_documents(found, told, Timestamp(now))
         for kind, status in statuses.items():
             if kind not in changed or changed[kind][0] is not status:
                 changed[kind] = (status, stamp)
-        assert [each["type"] for each in ours] == list(Condition)
+        assert [each["type"] for each in ours] == list(ConditionType)
         assert {each["lastHeartbeatTime"] for each in ours} == {stamp}
         assert {each["type"]: each["lastTransitionTime"] for each in ours} == {
             kind: time for kind, (_, time) in changed.items()
         }
         told = [FOREIGN, *ours]
-        assert not news(found, told)
+        assert not conditions_differ(found, told)
 
 
 class TwoChannels(RuleBasedStateMachine):
     """An API server whose watch and whose answers are told with delays, each in its own order.
 
-    Whatever the delays: in the end the sight is the truth, and what is gone does not come back once
+    Whatever the delays: in the end the observed is the truth, and what is gone does not come back once
     every event of it was told.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.sight = NodeSight()
+        self.observed = ObservedNode()
         self.version = 10
         self.serial = 0
         self.truth: dict[str, Any] | None = None
@@ -115,46 +121,46 @@ class TwoChannels(RuleBasedStateMachine):
     def the_watch_tells(self) -> None:
         kind, content = self.watch.popleft()
         if kind == "event":
-            self.sight.changed(*content)
+            self.observed.changed(*content)
         else:
             document, version = content
-            self.sight.listed([document] if document else [], version)
+            self.observed.listed([document] if document else [], version)
 
     @rule()
     def the_watch_fails(self) -> None:
-        self.sight.unwatched()
+        self.observed.unwatched()
 
     @precondition(lambda self: not self.watch)
     @rule()
     def the_watch_works_again(self) -> None:
-        self.sight.watched()
+        self.observed.watched()
 
     @rule()
     def the_machine_is_looked_at(self) -> None:
-        self.sight.age()
+        self.observed.age()
 
     @precondition(lambda self: self.answers)
     @rule()
     def an_answer_comes(self) -> None:
         kind, content = self.answers.popleft()
         if kind == "node":
-            self.sight.answered(content)
+            self.observed.answered(content)
         elif kind == "missing":
-            self.sight.missing()
+            self.observed.missing()
         else:
-            self.sight.looked(content)
+            self.observed.looked(content)
 
-    @precondition(lambda self: self.sight.needs_look and not self.answers)
+    @precondition(lambda self: self.observed.needs_look and not self.answers)
     @rule()
     def we_look(self) -> None:
-        self.sight.looking()
+        self.observed.looking()
         self.answers.append(("look", self.truth))
 
     @invariant()
-    def once_all_was_told_the_sight_is_the_truth(self) -> None:
+    def once_all_was_told_what_is_known_is_the_truth(self) -> None:
         told_all = not self.watch and not self.answers
-        if told_all and not self.sight.needs_look:
-            assert self.sight.node == self.truth
+        if told_all and not self.observed.needs_look:
+            assert self.observed.node == self.truth
 
 
 TestTwoChannels = TwoChannels.TestCase

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from actors.events.feed import EVENT_FEED
 from messages.changes import Op, PodChange
-from messages.event_feed import AttachReader, Told
+from messages.event_feed import AttachReader, EventChunk
 from messages.objects import (
     Change,
     ChangeAction,
@@ -30,10 +30,10 @@ from messages.pod_manager import PodFact, PodsChanged
 from messages.pods import FILE, PodUid
 from messages.port import Port
 from messages.units import Seconds
+from server.backend import EventStreamTimeouts
 from server.event_reader import MOST_WAITING
 from server.event_streams import MOST_READERS
 from server.serving import MOST_CONNECTIONS
-from server.state import Patience
 from tests.support.agent.process import eventually
 from tests.support.agent.served import IMPATIENT, Around, Served, served_agent, served_tree
 from tests.support.builders import make_pod
@@ -167,7 +167,7 @@ def test_a_burst_is_told_whole_to_who_reads(agent: Served) -> None:
 
 def test_who_hears_nothing_for_long_hears_that_there_is_nothing() -> None:
     with (
-        served_tree(around=Around(patience=Patience(keep_alive=Seconds(0.05)))) as agent,
+        served_tree(around=Around(timeouts=EventStreamTimeouts(keep_alive=Seconds(0.05)))) as agent,
         event_stream(agent.port) as stream,
     ):
         connected(stream)
@@ -234,8 +234,8 @@ def test_a_slow_reader_is_dropped_with_a_word_and_holds_up_nobody(agent: Served)
 
 
 def test_a_reader_that_reads_nothing_at_all_is_cut_in_the_end() -> None:
-    patience = Patience(farewell=Seconds(0.1))
-    with served_tree(around=Around(patience=patience)) as agent:
+    timeouts = EventStreamTimeouts(closing=Seconds(0.1))
+    with served_tree(around=Around(timeouts=timeouts)) as agent:
         before = metric(agent, "process_open_fds")
         with deaf_reader(agent) as deaf:
             eventually(lambda: readers(agent) == 1)
@@ -274,14 +274,14 @@ def test_a_reader_is_not_cut_for_clients_that_say_nothing(agent: Served) -> None
 # Things that go wrong in the agent.
 
 
-class Stuck(Port[Told]):
+class Stuck(Port[EventChunk]):
     """A reader that makes the feed wait, which those of sockets never do."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
 
     @override
-    def tell(self, message: Told, /) -> None:
+    def tell(self, message: EventChunk, /) -> None:
         self._gate(message)
 
 

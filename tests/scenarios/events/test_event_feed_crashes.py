@@ -12,7 +12,7 @@ from actors.events.feed import EVENT_FEED, RESTARTED, EventFeed, FeedMemory, Fee
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from kernel import ChildSpec, Port, Runtime, SupervisorSpec
 from messages.changes import Op, PodChange
-from messages.event_feed import AttachReader, DetachReader, Told
+from messages.event_feed import AttachReader, DetachReader, EventChunk
 from messages.objects import UnfollowObjects
 from messages.pod_manager import PodsAre
 from messages.pods import API, FILE, HTTP
@@ -169,7 +169,7 @@ class Ghost(Reader):
         self._feed = feed
 
     @override
-    def tell(self, message: Told, /) -> None:
+    def tell(self, message: EventChunk, /) -> None:
         super().tell(message)
         self._feed.tell(DetachReader(reader=self))
 

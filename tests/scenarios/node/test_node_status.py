@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.node.conditions import Stock
+from actors.node.conditions import Availability
 from messages.api import FailureKind, Verb
 from tests.support.apiserver.fake_api import ALWAYS, asks
 from tests.support.node.node_stage import FACTS, NodeStage, node_stage
@@ -66,15 +66,15 @@ def test_a_pressure_is_reported_at_the_next_look_with_its_time(node: NodeStage) 
 
 
 def test_rule_e4_a_pressure_that_comes_and_goes_moves_the_condition_once(node: NodeStage) -> None:
-    node.machine.feels(storage=Stock(free=1, total=100))
+    node.machine.feels(storage=Availability(free=1, total=100))
     node.play.advance(11.0)
     changed = node.condition("DiskPressure")["lastTransitionTime"]
 
-    node.machine.feels(storage=Stock(free=50, total=100))
+    node.machine.feels(storage=Availability(free=50, total=100))
     node.play.advance(100.0)
-    node.machine.feels(storage=Stock(free=1, total=100))
+    node.machine.feels(storage=Availability(free=1, total=100))
     node.play.advance(100.0)
-    node.machine.feels(storage=Stock(free=50, total=100))
+    node.machine.feels(storage=Availability(free=50, total=100))
     node.play.advance(289.0)
     assert node.condition("DiskPressure")["status"] == "True"
     assert node.condition("DiskPressure")["lastTransitionTime"] == changed

@@ -37,9 +37,9 @@ from messages.pod_manager import (
 from messages.pods import JsonObject, SourceName
 from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed
+from server.backend import EndpointBackend, EventStreamTimeouts
 from server.cluster_state import ClusterPorts
 from server.http_server import HTTP_SERVER, HttpServer, Listeners
-from server.state import Patience, Surroundings
 from settings.flags.command_line import parse
 from settings.load import settings_of
 from settings.settings import Settings
@@ -85,7 +85,7 @@ class Around:
     """What they, and those who deal with the API server, do before they answer."""
     watches: WatchesDescribed | None = None
     """What the keeper of watches answers. None for an agent without a cluster."""
-    patience: Patience = field(default_factory=Patience)
+    timeouts: EventStreamTimeouts = field(default_factory=EventStreamTimeouts)
     """With those who read events."""
     answer_within: Seconds = AMPLE
     """How long each actor is waited for."""
@@ -155,9 +155,9 @@ def served_tree(
             return EventFeed(stand_ins.feed_ports(systems[0]), memory)
 
         def http_server() -> HttpServer:
-            surroundings = stand_ins.surroundings(systems[0], configuration or {})
+            backend = stand_ins.backend(systems[0], configuration or {})
             ports = {name: systems[0].address(keys[name]) for name in sources}
-            return HttpServer(replace(surroundings, sources=ports), listeners)
+            return HttpServer(replace(backend, sources=ports), listeners)
 
         root = SupervisorSpec(
             name="root",
@@ -213,10 +213,10 @@ class _StandIns:
         managers = [system.address(key) for key in self._managers.values()]
         return FeedPorts(pod_manager=pod_manager, managers=managers, me=me)
 
-    def surroundings(self, system: ActorSystem, configuration: JsonObject) -> Surroundings:
+    def backend(self, system: ActorSystem, configuration: JsonObject) -> EndpointBackend:
         cluster: Port[Any] = system.address(self._cluster)
         ports = ClusterPorts(calls=cluster, watches=cluster, mirrors=cluster, events=cluster)
-        return Surroundings(
+        return EndpointBackend(
             system=system,
             pod_manager=system.address(POD_MANAGER),
             sources={},
@@ -227,7 +227,7 @@ class _StandIns:
             objects={kind: system.address(key) for kind, key in self._managers.items()},
             feed=system.address(EVENT_FEED),
             answer_within=self._around.answer_within,
-            patience=self._around.patience,
+            timeouts=self._around.timeouts,
         )
 
 

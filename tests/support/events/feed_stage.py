@@ -14,9 +14,9 @@ from messages.event_feed import (
     AttachReader,
     DescribeFeed,
     DetachReader,
+    EventChunk,
     FeedDescribed,
     ReaderAttached,
-    Told,
 )
 from messages.objects import FollowObjects, UnfollowObjects
 from messages.pod_manager import DescribePods, PodsAre, PodsChanged, Subscribe, Unsubscribe
@@ -30,7 +30,7 @@ UNSUBSCRIBED = [[Unsubscribe], [UnfollowObjects], [UnfollowObjects]]
 NOTHING: list[list[type]] = [[], [], []]
 
 
-class Reader(Probe[Told]):
+class Reader(Probe[EventChunk]):
     """Somebody who reads, and leaves when the test says so."""
 
     def read(self) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from actors.node.conditions import Signals, Stock, by_type
+from actors.node.conditions import Availability, PressureSignals, by_type
 from actors.node.lease_keeper import LEASE_KEEPER, LeaseKeeper, LeasePorts
 from actors.node.machine import Machine, MachineFacts
 from actors.node.registrar import NODE_REGISTRAR, NodeMemory, NodePorts, NodeRegistrar
@@ -24,11 +24,11 @@ from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage
 
 GIB = 2**30
-HEALTHY = Signals(
+HEALTHY = PressureSignals(
     memory_free=4 * GIB,
-    storage=Stock(free=60 * GIB, total=100 * GIB),
-    inodes=Stock(free=600, total=1000),
-    pids=Stock(free=30_000, total=32_768),
+    storage=Availability(free=60 * GIB, total=100 * GIB),
+    inodes=Availability(free=600, total=1000),
+    pids=Availability(free=30_000, total=32_768),
 )
 FACTS = MachineFacts(
     cpus=4,

@@ -15,10 +15,10 @@ from actors.mirrors.plan import (
     Situation,
     Sources,
     Step,
-    fight_delay,
+    creation_delay,
     has_right_mirror,
     is_outage,
-    lag_patience,
+    lag_limit,
     may_have_happened,
     next_step,
     pause,
@@ -157,7 +157,7 @@ def test_what_counts_as_shown(now: Situation, *, expected: bool) -> None:
 def test_the_seventh_creation_within_ten_seconds_waits(
     creations: list[float], now: float, delay: float
 ) -> None:
-    assert fight_delay([Seconds(at) for at in creations], Seconds(now)) == delay
+    assert creation_delay([Seconds(at) for at in creations], Seconds(now)) == delay
 
 
 def failure(kind: FailureKind, retry_after: float | None = None) -> ApiFailure:
@@ -174,7 +174,7 @@ def test_a_wait_doubles_up_to_its_cap_and_is_longer_where_the_server_wishes_so()
 
 
 def test_an_answer_is_believed_longer_each_time_it_is_confirmed() -> None:
-    patience = [lag_patience(confirmations) for confirmations in (0, 1, 2, 6, 100)]
+    patience = [lag_limit(confirmations) for confirmations in (0, 1, 2, 6, 100)]
     assert patience == [5.0, 10.0, 20.0, 300.0, 300.0]
 
 

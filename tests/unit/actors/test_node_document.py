@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.node.conditions import findings, pressures
+from actors.node.conditions import current_conditions, pressures
 from actors.node.document import (
     has_news,
     machine_status,
@@ -24,7 +24,7 @@ from messages.units import Timestamp
 from tests.support.apiserver.patches import patched
 from tests.support.node.node_stage import FACTS, GIB, HEALTHY, RULES
 
-FOUND = findings(pressures(HEALTHY), ())
+FOUND = current_conditions(pressures(HEALTHY), ())
 NOW = Timestamp(1_700_000_000.0)
 NODE = new_node(RULES, FACTS, FOUND, NOW)
 STATUS = machine_status(RULES, FACTS)

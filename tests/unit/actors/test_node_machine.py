@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.node.conditions import Signals, Stock
+from actors.node.conditions import Availability, PressureSignals
 from actors.node.machine import ARCHITECTURES, LinuxMachine, MachineFacts, default_addresses
 
 MEMINFO = """\
@@ -51,7 +51,7 @@ def test_the_facts_are_where_linux_shows_them(system: Path) -> None:
     assert (facts.machine_id, facts.system_uuid, facts.boot_id) == ("1234", "UUID-1", "b00t")
     assert facts.os_image == "Debian GNU/Linux 12 (bookworm)"
     assert facts.signals.memory_free == 8000000 * 1024
-    assert facts.signals.pids == Stock(free=900, total=1000)
+    assert facts.signals.pids == Availability(free=900, total=1000)
 
 
 def test_disk_and_processors_are_the_machine_s(system: Path) -> None:
@@ -67,7 +67,7 @@ def test_nothing_of_a_machine_that_shows_nothing_is_an_error(tmp_path: Path) -> 
     assert (facts.memory, facts.hugepages) == (0, {})
     assert (facts.machine_id, facts.system_uuid, facts.boot_id, facts.os_image) == ("", "", "", "")
     assert facts.signals.memory_free is None
-    assert facts.signals.pids == Stock()
+    assert facts.signals.pids == Availability()
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_huge_pages_of_no_size_are_none(system: Path) -> None:
 
 def test_a_threads_limit_alone_is_a_limit(system: Path) -> None:
     (system / "proc/sys/kernel/pid_max").unlink()
-    assert read(system).signals.pids == Stock(free=900, total=1000)
+    assert read(system).signals.pids == Availability(free=900, total=1000)
 
 
 def test_more_threads_than_the_limit_leave_none(system: Path) -> None:
     (system / "proc/loadavg").write_text("0.00 0.01 0.05 1/5000 4711\n")
-    assert read(system).signals.pids == Stock(free=0, total=1000)
+    assert read(system).signals.pids == Availability(free=0, total=1000)
 
 
 def test_the_machine_id_may_be_where_dbus_has_it(system: Path) -> None:
@@ -126,4 +126,4 @@ def test_this_machine_can_be_read() -> None:
     facts = LinuxMachine(root_dir=Path("/")).read()
     assert facts.memory > 0
     assert facts.architecture in {*ARCHITECTURES.values(), os.uname().machine}
-    assert facts.signals != Signals()
+    assert facts.signals != PressureSignals()

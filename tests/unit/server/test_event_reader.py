@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from messages.event_feed import DetachReader, Told
+from messages.event_feed import DetachReader, EventChunk
 from messages.units import Seconds
 from server.event_reader import ALIVE, CHUNK, MOST_WAITING, SLOW, EventReader
 from tests.support.kernel.probe import Probe
@@ -26,10 +26,10 @@ def in_loop(story: Callable[[EventReader, Probe[DetachReader]], Awaitable[None]]
 
 def test_what_is_told_is_taken_in_its_order() -> None:
     async def story(reader: EventReader, feed: Probe[DetachReader]) -> None:
-        reader.tell(Told(text=b"a"))
-        reader.tell(Told(text=b"b"))
+        reader.tell(EventChunk(text=b"a"))
+        reader.tell(EventChunk(text=b"b"))
         assert await reader.take() == b"ab"
-        reader.tell(Told(text=b"c"))
+        reader.tell(EventChunk(text=b"c"))
         assert await reader.take() == b"c"
         feed.expect_silence()
 
@@ -39,7 +39,7 @@ def test_what_is_told_is_taken_in_its_order() -> None:
 def test_much_is_taken_in_pieces() -> None:
     async def story(reader: EventReader, _feed: Probe[DetachReader]) -> None:
         for text in (b"a" * CHUNK, b"b", b"c"):
-            reader.tell(Told(text=text))
+            reader.tell(EventChunk(text=text))
         assert await reader.take() == b"a" * CHUNK
         assert await reader.take() == b"bc"
 
@@ -48,13 +48,13 @@ def test_much_is_taken_in_pieces() -> None:
 
 def test_a_wake_up_for_what_was_taken_already_is_no_event() -> None:
     async def story(reader: EventReader, _feed: Probe[DetachReader]) -> None:
-        reader.tell(Told(text=b"a"))
+        reader.tell(EventChunk(text=b"a"))
         assert await reader.take() == b"a"
         # The wake-up for it comes now; there is nothing to take until something else is told.
         taking = asyncio.ensure_future(reader.take())
         await asyncio.sleep(0.01)
         assert not taking.done()
-        reader.tell(Told(text=b"b"))
+        reader.tell(EventChunk(text=b"b"))
         assert await taking == b"b"
 
     in_loop(story)
@@ -70,7 +70,7 @@ def test_after_a_while_without_events_there_is_a_comment() -> None:
 def test_whoever_reads_everything_in_time_may_be_told_any_amount() -> None:
     async def story(reader: EventReader, feed: Probe[DetachReader]) -> None:
         for _ in range(10):
-            reader.tell(Told(text=HALF))
+            reader.tell(EventChunk(text=HALF))
             assert await reader.take() == HALF
         feed.expect_silence()
 
@@ -79,10 +79,10 @@ def test_whoever_reads_everything_in_time_may_be_told_any_amount() -> None:
 
 def test_who_has_too_much_in_front_of_it_ends_and_is_told_no_more() -> None:
     async def story(reader: EventReader, feed: Probe[DetachReader]) -> None:
-        reader.tell(Told(text=HALF))
-        reader.tell(Told(text=HALF))
+        reader.tell(EventChunk(text=HALF))
+        reader.tell(EventChunk(text=HALF))
         feed.expect_silence()
-        reader.tell(Told(text=b"one more"))
+        reader.tell(EventChunk(text=b"one more"))
         feed.expect(DetachReader(reader=reader, was_slow=True))
         assert await reader.ended == SLOW
 
@@ -95,7 +95,7 @@ def test_a_reader_that_ended_detaches_again_when_it_is_told_something() -> None:
         reader.end(b"bye again")
         assert await reader.ended == b"bye"
         feed.expect(*[DetachReader(reader=reader)] * 2)
-        reader.tell(Told(text=b"a"))
+        reader.tell(EventChunk(text=b"a"))
         feed.expect(DetachReader(reader=reader))
 
     in_loop(story)
@@ -109,6 +109,6 @@ def test_a_reader_whose_loop_is_gone_is_found_dead() -> None:
 
     reader = asyncio.run(make())
     # The first time it finds out, the second time it says so.
-    reader.tell(Told(text=b"a"))
-    reader.tell(Told(text=b"b"))
+    reader.tell(EventChunk(text=b"a"))
+    reader.tell(EventChunk(text=b"b"))
     feed.expect(DetachReader(reader=reader))

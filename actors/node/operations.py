@@ -1,6 +1,6 @@
 """What the registrar has to ask of the API server next, as far as it follows from what is known. Pure.
 
-Nothing is planned ahead: after each answer and each event the most urgent errand is found anew, so that
+Nothing is planned ahead: after each answer and each event the most urgent operation is found anew, so that
 nothing has to be taken back when the Node goes or comes meanwhile.
 """
 
@@ -13,16 +13,16 @@ from functools import partial
 from typing import TypeAlias
 
 from actors.node import document
-from actors.node.conditions import Finding
+from actors.node.conditions import NodeCondition
 from actors.node.machine import MachineFacts
+from actors.node.observed import ObservedNode, uid_of
 from actors.node.rules import NodeRules, jittered
-from actors.node.sight import NodeSight, uid_of
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
 from messages.units import Seconds, Timestamp
 
 
-class Errand(StrEnum):
+class NodeOperation(StrEnum):
     """What the API server is asked for."""
 
     LOOK = "look at the Node"
@@ -48,15 +48,15 @@ _Make: TypeAlias = Callable[[], ApiRequest | None]
 
 
 @dataclass(slots=True)
-class Errands:
+class NodeOperations:
     """What is known of the Node and of the machine, and what follows."""
 
     rules: NodeRules
     taken_over: TakenOver
-    sight: NodeSight = field(default_factory=NodeSight)
+    observed: ObservedNode = field(default_factory=ObservedNode)
     facts: MachineFacts | None = None
     """As the machine was last; nothing is done before."""
-    found: Sequence[Finding] = ()
+    found: Sequence[NodeCondition] = ()
     """What the conditions have to say."""
     owes_look: bool = False
     """A look was refused. That stays shown until one is answered, whether or not it is still wanted."""
@@ -71,58 +71,58 @@ class Errands:
         self._report_wanted = True
 
     def next(
-        self, waits: Callable[[Errand], bool], now: Seconds, wall: Timestamp
-    ) -> tuple[Errand, ApiRequest] | None:
-        """Return the most urgent errand that does not wait, and its request."""
-        for errand, make in self._all(now, wall):
-            request = None if waits(errand) else make()
+        self, waits: Callable[[NodeOperation], bool], now: Seconds, wall: Timestamp
+    ) -> tuple[NodeOperation, ApiRequest] | None:
+        """Return the most urgent operation that does not wait, and its request."""
+        for operation, make in self._all(now, wall):
+            request = None if waits(operation) else make()
             if request is not None:
-                return errand, request
+                return operation, request
         return None
 
-    def succeeded(self, errand: Errand, node: JsonObject, now: Seconds) -> None:
-        """Take the answer to an errand: the Node as it is."""
-        if errand is Errand.LOOK:
+    def succeeded(self, operation: NodeOperation, node: JsonObject, now: Seconds) -> None:
+        """Take the answer to an operation: the Node as it is."""
+        if operation is NodeOperation.LOOK:
             self._note_look(node)
             return
-        self.sight.answered(node)
-        if errand is not Errand.REPORT:
+        self.observed.answered(node)
+        if operation is not NodeOperation.REPORT:
             self.taken_over.labelled = uid_of(node)
-        if errand is Errand.REPORT:
+        if operation is NodeOperation.REPORT:
             self.taken_over.cleared = self._clears
-        if errand is not Errand.LABEL:  # a Node is created with its status
+        if operation is not NodeOperation.LABEL:  # a Node is created with its status
             period = jittered(self.rules.status_report_frequency, 0.1)
             self._report_due = Seconds(now + period)
 
-    def missed(self, errand: Errand) -> None:
+    def missed(self, operation: NodeOperation) -> None:
         """Take it that there was no Node."""
-        if errand is Errand.LOOK:
+        if operation is NodeOperation.LOOK:
             self._note_look(None)
         else:
-            self.sight.missing()
+            self.observed.missing()
 
     def _note_look(self, node: JsonObject | None) -> None:
         self.owes_look = False
-        self.sight.looked(node)
+        self.observed.looked(node)
 
-    def _all(self, now: Seconds, wall: Timestamp) -> Iterator[tuple[Errand, _Make]]:
+    def _all(self, now: Seconds, wall: Timestamp) -> Iterator[tuple[NodeOperation, _Make]]:
         """Give what there may be to do, the most urgent first."""
-        sight, facts = self.sight, self.facts
+        observed, facts = self.observed, self.facts
         if facts is None:
             return
-        if sight.needs_look:
-            yield Errand.LOOK, self._look
-        elif sight.is_known and sight.node is not None:
+        if observed.needs_look:
+            yield NodeOperation.LOOK, self._look
+        elif observed.is_known and observed.node is not None:
             if self.rules.register:
-                yield Errand.LABEL, partial(self._label, facts, sight.node)
-            yield Errand.REPORT, partial(self._report, facts, sight.node, now, wall)
-        elif sight.is_known and self.rules.register:
-            yield Errand.REGISTER, partial(self._register, facts, wall)
+                yield NodeOperation.LABEL, partial(self._label, facts, observed.node)
+            yield NodeOperation.REPORT, partial(self._report, facts, observed.node, now, wall)
+        elif observed.is_known and self.rules.register:
+            yield NodeOperation.REGISTER, partial(self._register, facts, wall)
         if self.owes_look:
-            yield Errand.LOOK, self._look
+            yield NodeOperation.LOOK, self._look
 
     def _look(self) -> ApiRequest:
-        self.sight.looking()
+        self.observed.looking()
         return ApiRequest(verb=Verb.GET, path=document.node_path(self.rules.name))
 
     def _register(self, facts: MachineFacts, wall: Timestamp) -> ApiRequest:

@@ -16,7 +16,7 @@ from messages.watches import ObjectOp
 
 
 @dataclass(slots=True)
-class NodeSight:
+class ObservedNode:
     """The Node, as far as anybody has told."""
 
     node: JsonObject | None = None

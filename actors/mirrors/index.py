@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from actors.mirrors.plan import FIGHT_LIMIT
+from actors.mirrors.plan import CREATION_LIMIT
 from actors.mirrors.pod import can_be_shown, is_mirror_of_node
 from kernel import Timer
 from messages.changes import Op, PodChange
@@ -28,7 +28,7 @@ Touched: TypeAlias = dict[FullName, bool]
 
 
 @dataclass(slots=True)
-class Entry:
+class MirrorRecord:
     """One name: what is known, what is under way, and what went wrong."""
 
     full_name: FullName
@@ -42,7 +42,7 @@ class Entry:
     """A mirror that an answer showed and the watch did not."""
     departing: PodUid | None = None
     """A mirror that an answer called gone, and the watch did not. Never together with an unseen one."""
-    patience: Timer | None = None
+    lag_timer: Timer | None = None
     """When to look whether that is still so."""
     confirmations: int = 0
     """How often looks confirmed what no watch showed."""
@@ -53,7 +53,7 @@ class Entry:
     """A mirror, and of which source it says at the API server that it came."""
     is_asking: bool = False
     """A call about it is in flight; there is never a second one."""
-    wait: Timer | None = None
+    retry_timer: Timer | None = None
     """Set while nothing is to be tried before a certain time."""
     failures: int = 0
     """How many tries were refused in a row."""
@@ -61,7 +61,7 @@ class Entry:
     """How many tries in a row did not get as far as that."""
     trouble: str = ""
     """Why there is no right mirror, as a sentence."""
-    creations: deque[Seconds] = field(default_factory=lambda: deque(maxlen=FIGHT_LIMIT))
+    creations: deque[Seconds] = field(default_factory=lambda: deque(maxlen=CREATION_LIMIT))
 
     @property
     def is_empty(self) -> bool:
@@ -149,41 +149,41 @@ class Entry:
 
     def caught_up(self) -> None:
         """Stop waiting for the watch: it has caught up, or will never show it."""
-        if self.patience is not None:
-            self.patience.cancel()
-        self.unseen = self.departing = self.patience = None
+        if self.lag_timer is not None:
+            self.lag_timer.cancel()
+        self.unseen = self.departing = self.lag_timer = None
         self.confirmations = 0
 
     def stop_waiting(self) -> None:
         """Let the next try be made at once."""
-        if self.wait is not None:
-            self.wait.cancel()
-            self.wait = None
+        if self.retry_timer is not None:
+            self.retry_timer.cancel()
+            self.retry_timer = None
 
 
-class MirrorBook:
-    """The entries of all names, kept by the facts of PodManager."""
+class MirrorIndex:
+    """The records of all names, kept by the facts of PodManager."""
 
     def __init__(self, node_name: str) -> None:
         self._node_name = node_name
-        self._entries: dict[FullName, Entry] = {}
+        self._records: dict[FullName, MirrorRecord] = {}
         self._places: dict[PodUid, tuple[SourceName, FullName]] = {}
         """Where the pods that matter stand: a UID may change its name, its source and its class."""
 
-    def entries(self) -> Iterable[Entry]:
+    def records(self) -> Iterable[MirrorRecord]:
         """Return what is known of every name of which something is known."""
-        return self._entries.values()
+        return self._records.values()
 
-    def get(self, full_name: FullName) -> Entry | None:
+    def get(self, full_name: FullName) -> MirrorRecord | None:
         """Return what is known of a name, None if nothing is."""
-        return self._entries.get(full_name)
+        return self._records.get(full_name)
 
-    def forget_if_empty(self, entry: Entry) -> None:
+    def forget_if_empty(self, record: MirrorRecord) -> None:
         """Let go of a name that has neither pod nor mirror."""
-        if entry.is_empty:
-            entry.stop_waiting()
-            entry.caught_up()
-            self._entries.pop(entry.full_name, None)
+        if record.is_empty:
+            record.stop_waiting()
+            record.caught_up()
+            self._records.pop(record.full_name, None)
 
     def replace(self, source: SourceName, pods: Sequence[Pod]) -> Touched:
         """Take ``pods`` as all that ``source`` has, and return the names that this touches."""
@@ -215,29 +215,29 @@ class MirrorBook:
         if not is_mirror and not pod.is_static:
             return
         self._places[pod.uid] = (SourceName(pod.source), pod.full_name)
-        entry = self._entries.setdefault(pod.full_name, Entry(pod.full_name))
+        record = self._records.setdefault(pod.full_name, MirrorRecord(pod.full_name))
         if is_mirror:
-            entry.show(pod)
+            record.show(pod)
             touched.setdefault(pod.full_name, False)
         else:
-            touched[pod.full_name] = touched.get(pod.full_name, False) or entry.static != pod
-            entry.static = pod
+            touched[pod.full_name] = touched.get(pod.full_name, False) or record.static != pod
+            record.static = pod
 
     def _remove(self, uid: PodUid, touched: Touched) -> None:
-        entry = self._leave(uid, touched)
-        if entry is not None:
-            entry.drop(uid)
+        record = self._leave(uid, touched)
+        if record is not None:
+            record.drop(uid)
 
-    def _leave(self, uid: PodUid, touched: Touched) -> Entry | None:
-        """Take a pod from where it stands, and return that entry."""
+    def _leave(self, uid: PodUid, touched: Touched) -> MirrorRecord | None:
+        """Take a pod from where it stands, and return that record."""
         _, full_name = self._places.pop(uid, ("", FullName("")))
-        entry = self._entries.get(full_name)
-        if entry is None:
+        record = self._records.get(full_name)
+        if record is None:
             return None
-        entry.mirrors.pop(uid, None)
-        entry.shown.discard(uid)
-        is_static = entry.static is not None and entry.static.uid == uid
+        record.mirrors.pop(uid, None)
+        record.shown.discard(uid)
+        is_static = record.static is not None and record.static.uid == uid
         if is_static:
-            entry.static = None
+            record.static = None
         touched[full_name] = touched.get(full_name, False) or is_static
-        return entry
+        return record

@@ -14,10 +14,10 @@ from kernel import ActorDescription, ActorSystem, Port, TreeSummary, asking
 from messages.event_feed import (
     AttachReader,
     DescribeFeed,
+    EventChunk,
     EventFeedMessage,
     FeedDescribed,
     ReaderAttached,
-    Told,
 )
 from messages.objects import (
     DescribeObjects,
@@ -47,18 +47,18 @@ between two of its lives, before its supervisor gives up, is 1.7 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class EventStreamTimeouts:
     """How long readers of events are waited for."""
 
     keep_alive: Seconds = Seconds(15.0)
     """After so long without events a reader is told that there are none, which finds those that are
     gone. Proxies take a connection for dead after half a minute at the least."""
-    farewell: Seconds = Seconds(5.0)
+    closing: Seconds = Seconds(5.0)
     """To read what is left when it is over. Who takes longer is cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class EndpointBackend:
     """Whom the endpoints ask, and what they were told to show and to allow.
 
     No question takes longer than ``answer_within``, and none raises.
@@ -80,7 +80,7 @@ class Surroundings:
     """Who deals with the API server; None for a standalone agent."""
     answer_within: Seconds = ANSWER_WITHIN
     """How long an actor may take to answer. Whoever takes longer is shown as not answering."""
-    patience: Patience = field(default_factory=Patience)
+    timeouts: EventStreamTimeouts = field(default_factory=EventStreamTimeouts)
 
     async def tree(self) -> tuple[ActorDescription, ...] | Unanswered:
         """Return the actors, parents before their children."""
@@ -168,7 +168,7 @@ class Surroundings:
             ),
         )
 
-    async def attach(self, reader: Port[Told]) -> ReaderAttached | Unanswered:
+    async def attach(self, reader: Port[EventChunk]) -> ReaderAttached | Unanswered:
         """Have a reader told every event from here on."""
         return await or_unanswered(
             "event-feed",

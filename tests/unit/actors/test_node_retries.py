@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from actors.node.patience import Patience
+from actors.node.retries import OperationRetries
 from kernel import Timer
 from kernel.timers import Timers
 from messages.api import ApiFailure, FailureKind, Retry
@@ -18,7 +18,7 @@ from messages.units import Seconds
 FAILURE = ApiFailure(kind=FailureKind.TIMEOUT, retry=Retry.AFTER_DELAY, sentence="no answer")
 
 
-class Errand(StrEnum):
+class NodeOperation(StrEnum):
     DIG = "dig"
     FILL = "fill"
 
@@ -30,69 +30,69 @@ class Waits:
         self.timers = Timers()
         self.delays: list[float] = []
 
-    def after(self, delay: Seconds, _errand: Errand) -> Timer:
+    def after(self, delay: Seconds, _operation: NodeOperation) -> Timer:
         self.delays.append(delay)
         return self.timers.add(delay, lambda: None)[0]
 
 
-def test_each_errand_waits_for_itself() -> None:
-    patience = Patience[Errand](Waits().after, "test")
-    patience.wait(Errand.DIG, FAILURE)
-    assert patience.waits(Errand.DIG)
-    assert not patience.waits(Errand.FILL)
-    patience.resume(Errand.DIG)
-    assert not patience.waits(Errand.DIG)
+def test_each_operation_waits_for_itself() -> None:
+    patience = OperationRetries[NodeOperation](Waits().after, "test")
+    patience.wait(NodeOperation.DIG, FAILURE)
+    assert patience.waits(NodeOperation.DIG)
+    assert not patience.waits(NodeOperation.FILL)
+    patience.resume(NodeOperation.DIG)
+    assert not patience.waits(NodeOperation.DIG)
 
 
 def test_a_new_wait_replaces_the_one_before() -> None:
     waits = Waits()
-    patience = Patience[Errand](waits.after, "test")
-    patience.wait_for(Errand.DIG, Seconds(1.0))
-    patience.wait_for(Errand.DIG, Seconds(5.0))
+    patience = OperationRetries[NodeOperation](waits.after, "test")
+    patience.wait_for(NodeOperation.DIG, Seconds(1.0))
+    patience.wait_for(NodeOperation.DIG, Seconds(5.0))
     assert len(waits.timers) == 1
     assert waits.timers.next_due() == 5.0
 
 
 @pytest.mark.parametrize(("longest", "delay"), [(None, 60.0), (10.0, 10.0)])
-def test_a_server_s_wish_is_granted_as_far_as_the_errand_can_wait(
+def test_a_server_s_wish_is_granted_as_far_as_the_operation_can_wait(
     longest: float | None, delay: float
 ) -> None:
     waits = Waits()
     limit = None if longest is None else Seconds(longest)
-    patience = Patience[Errand](waits.after, "test", longest=limit)
-    patience.wait(Errand.DIG, replace(FAILURE, retry_after=Seconds(60.0)))
+    patience = OperationRetries[NodeOperation](waits.after, "test", longest=limit)
+    patience.wait(NodeOperation.DIG, replace(FAILURE, retry_after=Seconds(60.0)))
     assert waits.delays == [delay]
 
 
 def test_success_ends_a_wait_and_forgets_the_failures() -> None:
     waits = Waits()
-    patience = Patience[Errand](waits.after, "test")
-    assert [patience.failed(Errand.DIG) for _ in range(4)] == [1, 2, 3, 4]
-    patience.wait(Errand.DIG, FAILURE)
+    patience = OperationRetries[NodeOperation](waits.after, "test")
+    assert [patience.failed(NodeOperation.DIG) for _ in range(4)] == [1, 2, 3, 4]
+    patience.wait(NodeOperation.DIG, FAILURE)
     assert 1.6 <= waits.delays[-1] <= 1.7
 
-    patience.succeeded(Errand.DIG)
-    assert not patience.waits(Errand.DIG)
+    patience.succeeded(NodeOperation.DIG)
+    assert not patience.waits(NodeOperation.DIG)
     assert len(waits.timers) == 0
-    assert patience.failed(Errand.DIG) == 1
+    assert patience.failed(NodeOperation.DIG) == 1
 
 
 def test_what_is_wrong_with_the_credentials_is_left_to_who_sends_all_calls(
     logs: list[MutableMapping[str, Any]],
 ) -> None:
-    patience = Patience[Errand](Waits().after, "test")
-    patience.show(Errand.DIG, replace(FAILURE, kind=FailureKind.CREDENTIALS))
-    patience.succeeded(Errand.DIG)
+    patience = OperationRetries[NodeOperation](Waits().after, "test")
+    patience.show(NodeOperation.DIG, replace(FAILURE, kind=FailureKind.CREDENTIALS))
+    patience.succeeded(NodeOperation.DIG)
     assert [line["log_level"] for line in logs] == ["debug"]
 
 
 def test_a_failure_of_one_kind_is_told_once_and_so_is_its_end(
     logs: list[MutableMapping[str, Any]],
 ) -> None:
-    patience = Patience[Errand](Waits().after, "test")
-    patience.show(Errand.DIG, FAILURE)
-    patience.show(Errand.DIG, FAILURE)
-    patience.succeeded(Errand.DIG)
+    patience = OperationRetries[NodeOperation](Waits().after, "test")
+    patience.show(NodeOperation.DIG, FAILURE)
+    patience.show(NodeOperation.DIG, FAILURE)
+    patience.succeeded(NodeOperation.DIG)
     assert [(line["log_level"], line["event"]) for line in logs] == [
         ("warning", "cannot dig"),
         ("debug", "cannot dig"),
