@@ -1,7 +1,7 @@
 # make run    the agent on examples/manifests, endpoints on 127.0.0.1:10255 and 127.0.0.1:10248
 # make test   every test that this machine can run
 # make check  format, lint, types, layers
-# make bench  the numbers of the README
+# make bench  the numbers of docs/numbers.md
 PYTHON ?= python3
 PY := .venv/bin/python
 # The kernel, and what decides without doing: held to a higher share of branches.

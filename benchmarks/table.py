@@ -1,4 +1,4 @@
-"""Rows as a Markdown table that is readable as plain text too: it goes to terminals and into the README."""
+"""Rows as a Markdown table, also readable as plain text: for terminals and for docs/numbers.md."""
 
 from __future__ import annotations
 
