@@ -128,6 +128,7 @@ def test_what_is_forbidden_fails_until_it_is_allowed_and_somebody_asks_again(
     failed = facts.next()
     assert isinstance(failed, WatchFailed)
     assert (failed.failure.kind, failed.failure.status) == (FailureKind.FORBIDDEN, 403)
+    assert failed.failure.sentence.startswith(f"cannot list {WEB.path} ({WEB.field_selector})")
 
     # A pod of the node references it.
     keeper.store.add(POD)

@@ -1,4 +1,8 @@
-"""The failures that fakes of the API server answer with: those that the real senders make of them."""
+"""The failures that fakes of the API server answer with: those that the real senders make of them.
+
+The fakes decide what fails, with which status and reason. What that means to actors is said by the
+product's own ``kube.errors``, so that a fault there shows in the stories too.
+"""
 
 from __future__ import annotations
 

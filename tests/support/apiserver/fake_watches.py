@@ -15,7 +15,6 @@ from typing import TypeAlias, TypeVar, assert_never
 
 from typing_extensions import override
 
-from kube.streams.queries import attempt, is_one_object
 from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
 from messages.port import Port
 from messages.watches import (
@@ -44,6 +43,16 @@ Outcome: TypeAlias = ObjectsAre | ApiFailure
 def any_target(_target: WatchTarget) -> bool:
     """Pick every target."""
     return True
+
+
+def _names_one_object(target: WatchTarget) -> bool:
+    return target.field_selector.startswith("metadata.name=")
+
+
+def _in_words(verb: str, target: WatchTarget) -> str:
+    """Return ``list PATH (SELECTOR)``, as the sentences of failures have it."""
+    selector = f" ({target.field_selector})" if target.field_selector else ""
+    return f"{verb} {target.path}{selector}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -86,7 +95,7 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget]):
             case Unwatch(target=target, subscriber=subscriber):
                 self._forget(target, subscriber)
             case ListTarget(target=target, mark=mark, reply_to=reply_to):
-                assert is_one_object(target), f"{target} is no single object"
+                assert _names_one_object(target), f"{target} is no single object"
                 self._send_list(
                     target,
                     mark,
@@ -214,7 +223,7 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget]):
         self._follow(followed)
 
     def _send_list(self, target: WatchTarget, mark: int, take: Callable[[Outcome], None]) -> None:
-        self._asked.append(attempt("list", target))
+        self._asked.append(_in_words("list", target))
         if self._holds is None or not self._holds(target):
             take(self._found(target, mark))
         elif self._holds_answers:
@@ -233,7 +242,7 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget]):
         try:
             answer = self._store.handle(request, as_node=self._as_node)
         except StatusError as error:
-            return failure_of_status(error, attempt("list", target))
+            return failure_of_status(error, _in_words("list", target))
         kind = self._store.collection(target.path, target.field_selector).kind
         typed = {"apiVersion": kind.api_version, "kind": kind.name}
         return ObjectsAre(
@@ -255,7 +264,7 @@ class FakeWatches(Port[Watch | Unwatch | ListTarget]):
                 fact = WatchEvent(target=target, op=op, object=document)
                 self._tell(followed.subscriber, fact)
 
-        self._asked.append(attempt("watch", target))
+        self._asked.append(_in_words("watch", target))
         followed.stop = self._store.follow(followed.version, heard)
 
     def _fail(self, followed: _Followed, failure: ApiFailure) -> None:
