@@ -30,16 +30,16 @@ from messages.holders import (
 from messages.objects import ObjectId, ObjectState, ReadVerdict
 from messages.units import Seconds
 from stores.objects.cached_object import (
-    Answer,
     CachedObject,
-    Fetch,
-    Finding,
-    Setback,
+    FailedFetch,
+    FetchResult,
+    ObjectFetch,
     found,
     is_passing,
     request_for,
 )
 from stores.objects.fetcher_memory import FetcherMemory
+from stores.objects.last_known import Moment
 from stores.objects.places import can_exist, holder_path
 from stores.objects.waiting_reads import WaitingRead
 
@@ -54,7 +54,7 @@ __all__ = [
 
 PASSING_BACKOFF: Final = Backoff(initial=Seconds(0.05), cap=Seconds(2.0), jitter=Seconds(0.0))
 """Between requests that say nothing yet, while a read waits; as watches are retried after a 403."""
-_UNREFERENCED: Final = Answer(ReadVerdict.NOT_REGISTERED, reason="no pod references it any more")
+_UNREFERENCED: Final = FailedFetch(ReadVerdict.NOT_REGISTERED, "no pod references it any more")
 
 
 class FetchMode(Enum):
@@ -120,7 +120,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         self._mode = mode
         self._ports = ports
         self._memory = memory
-        self._calls = PendingCalls[Fetch](ports.calls, self.after)
+        self._calls = PendingCalls[ObjectFetch](ports.calls, self.after)
         self._alarm: Timer | None = None
         self._alarm_at = Seconds(0.0)
         self._retry: Timer | None = None
@@ -159,12 +159,11 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
 
     @override
     def stopping(self) -> None:
-        cached = self._memory.cached
-        answer = _UNREFERENCED
+        cached, why = CachedObject(), _UNREFERENCED
         if self._memory.references:
-            why = Setback(ReadVerdict.NOT_SYNCED, cached.error or "it is being stopped")
-            answer = cached.last_known(self.clock.monotonic(), why)
-        self._answer(self._memory.reads.take(), answer)
+            cached = self._memory.cached
+            why = FailedFetch(ReadVerdict.NOT_SYNCED, cached.error or "it is being stopped")
+        self._answer(self._memory.reads.take(), cached, why)
 
     # --- what it hears ---------------------------------------------------------------------------------
 
@@ -191,23 +190,23 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         if fetch is None:
             return
         since_reference = Seconds(self.clock.monotonic() - self._memory.newest_since)
-        finding = found(outcome, self._object)
-        if isinstance(finding, Setback) and is_passing(outcome, since_reference):
-            self._memory.cached.trouble = finding.reason
+        result = found(outcome, self._object)
+        if isinstance(result, FailedFetch) and is_passing(outcome, since_reference):
+            self._memory.cached.trouble = result.reason
             self._report()
             self._memory.ask_again()
             self._passed += 1
             self._retry = self.after(PASSING_BACKOFF.delay(self._passed), FetchDue())
         else:
             self._passed = 0
-            self._conclude(fetch, finding)
+            self._conclude(fetch, result)
 
     # --- what it does ----------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
         """Answer what can be answered, and fetch for the rest and for those who follow the object."""
         memory, now = self._memory, self.clock.monotonic()
-        self._answer(memory.take_fresh(now), memory.cached.current())
+        self._answer(memory.take_fresh(now), memory.cached)
         if not memory.is_read and not memory.is_due_unread(now):
             self._stop_retrying()
         elif not self._calls and self._retry is None:
@@ -217,30 +216,27 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     def _begin(self) -> None:
         memory = self._memory
         from_etcd = memory.cached.needs_etcd(memory.begin_fetch())
-        fetch = Fetch(self.clock.monotonic(), memory.newest, from_etcd)
+        fetch = ObjectFetch(self._now(), memory.newest, from_etcd)
         if not can_exist(self._object):
             self._conclude(fetch, None)
             return
         self._calls.send(fetch, request_for(self._object, from_etcd=from_etcd), self.me)
 
-    def _conclude(self, fetch: Fetch, finding: Finding) -> None:
+    def _conclude(self, fetch: ObjectFetch, result: FetchResult) -> None:
         """Learn what a fetch found, and answer those who asked for it."""
         memory = self._memory
-        if not memory.cached.learn(fetch, finding):
+        if not memory.cached.learn(fetch, result):
             memory.ask_again()
             return
-        memory.asked_at = fetch.begun
-        if isinstance(finding, Setback):
-            answer = memory.cached.last_known(self.clock.monotonic(), finding)
-        else:
-            answer = memory.cached.current()
+        memory.asked_at = fetch.begun.at
+        cached, failed = memory.cached, result if isinstance(result, FailedFetch) else None
         if self._mode is FetchMode.GET:
-            memory.cached = CachedObject(trouble=memory.cached.error)
+            memory.cached = CachedObject(trouble=cached.error)
         self._report()
-        if not isinstance(finding, Setback):
+        if failed is None:
             # A pod that is told of changes need not read: it counts as begun with what was found then.
             memory.usage.note(fetch.mark)
-        self._answer(memory.take_asked_for(), answer)
+        self._answer(memory.take_asked_for(), cached, failed)
 
     def _stop_retrying(self) -> None:
         if self._retry is not None:
@@ -252,7 +248,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         memory = self._memory
         self._calls.forget()
         memory.forget()
-        self._answer(memory.reads.take(), _UNREFERENCED)
+        self._answer(memory.reads.take(), memory.cached, _UNREFERENCED)
         self._ports.manager.tell(HolderDone(object=self._object, newest=memory.newest_told))
         memory.references = None
 
@@ -271,8 +267,8 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     def _answer_overdue(self) -> None:
         cached, now = self._memory.cached, self.clock.monotonic()
         reason = cached.error or "the API server has not answered in time"
-        answer = cached.last_known(now, Setback(ReadVerdict.NOT_SYNCED, reason))
-        self._answer(self._memory.reads.take_overdue(now), answer)
+        late = FailedFetch(ReadVerdict.NOT_SYNCED, reason)
+        self._answer(self._memory.reads.take_overdue(now), cached, late)
 
     # --- what it tells ---------------------------------------------------------------------------------
 
@@ -280,11 +276,17 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         """Tell the manager how the object is held, and what is another than it was told last."""
         memory = self._memory
         if memory.references is not None:
-            now, wall = self.clock.monotonic(), self.clock.wall()
-            self._ports.manager.tell(memory.news(self._object, self._mode.value, now, wall))
+            self._ports.manager.tell(memory.news(self._object, self._mode.value))
             memory.note_told()
 
-    def _answer(self, reads: Iterable[WaitingRead], answer: Answer) -> None:
+    def _now(self) -> Moment:
+        return Moment(self.clock.monotonic(), self.clock.wall())
+
+    def _answer(
+        self, reads: Iterable[WaitingRead], cached: CachedObject, failed: FailedFetch | None = None
+    ) -> None:
+        """Answer ``reads`` with what is cached, which is current unless something ``failed``."""
         for _, read, _ in reads:
-            read.reply_to.tell(answer.to(read))
+            answer = cached.answer(read, self._now(), failed)
+            read.reply_to.tell(answer)
             self._memory.usage.note_answer(read.mark, answer.verdict)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from files.verdicts.state import FileRecord, FileState
 from manifests.objects.local_object import LocalObject, display_name
@@ -28,30 +29,22 @@ from messages.objects import (
     ObjectKind,
     ObjectRead,
     ObjectState,
-    ObjectValue,
     ReadVerdict,
 )
 from messages.sources import Verdict
-from messages.units import Seconds, Timestamp
+from messages.units import Timestamp
 from stores.objects.answers import answer_of
 from stores.objects.changes import object_change
+from stores.objects.last_known import LastKnown, Moment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
+class LocalHolding(NamedTuple):
     """One object, as it is answered to readers."""
 
     described: LocalObject
     version: int
-    current_until: Timestamp | None = None
-    """When it was last known to be so; None when that is now."""
-    error: str = ""
-    """Why it is not; empty when it is."""
-
-    @property
-    def value(self) -> ObjectValue:
-        """The value, with its version."""
-        return replace(self.described.value, resource_version=str(self.version))
+    known: LastKnown
+    """Its value has the version. Its flaw says why the object may be another one by now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +56,7 @@ class Outage:
     reason: str
 
 
-Holdings = Mapping[ObjectId, Holding]
+LocalHoldings = Mapping[ObjectId, LocalHolding]
 
 Gone = Mapping[ObjectId, int | None]
 """Objects that were, and are no more, each with its last fingerprint until somebody was told of that."""
@@ -72,9 +65,10 @@ Gone = Mapping[ObjectId, int | None]
 def holdings(
     state: FileState[LocalObject],
     outage: Outage | None,
-    held: Holdings,
+    held: LocalHoldings,
     highest_gone: int,
-) -> dict[ObjectId, Holding]:
+    now: Moment,
+) -> dict[ObjectId, LocalHolding]:
     """Return what is held from here on: where nothing changed, the identical holding.
 
     ``held`` is what was held before, and ``highest_gone`` the highest version of what is no more.
@@ -82,14 +76,17 @@ def holdings(
     records = {record.good.object: record for record in _serving(state) if record.good is not None}
     return {
         described.object: _holding(
-            described, records[described.object], outage, held.get(described.object), highest_gone
+            described,
+            _known(records[described.object], outage, now),
+            held.get(described.object),
+            highest_gone,
         )
         for described in state.served or ()
     }
 
 
 def news(
-    before: Holdings, after: Holdings, gone: Gone, concerned: Callable[[ObjectId], Mark]
+    before: LocalHoldings, after: LocalHoldings, gone: Gone, concerned: Callable[[ObjectId], Mark]
 ) -> Iterator[HolderIs]:
     """Yield what is to be told when ``after`` takes the place of ``before``, by namespace and name.
 
@@ -99,7 +96,7 @@ def news(
     others = [each for each in {*before, *after} if before.get(each) is not after.get(each)]
     for object_id in sorted(others, key=lambda each: (each.display_name, each.kind)):
         new = after.get(object_id)
-        is_back = new is not None and gone.get(object_id) == fingerprint(new.value)
+        is_back = new is not None and gone.get(object_id) == fingerprint(new.described.value)
         yield HolderIs(
             described=described(object_id, new),
             changed=_changed(object_id, before.get(object_id), new),
@@ -107,19 +104,10 @@ def news(
         )
 
 
-def described(object_id: ObjectId, holding: Holding | None) -> ObjectDescribed:
+def described(object_id: ObjectId, holding: LocalHolding | None) -> ObjectDescribed:
     """Return how an object is held; one that there is not, when ``holding`` is None."""
-    if holding is None:
-        return ObjectDescribed(object=object_id, state=ObjectState.ABSENT, is_known=True)
-    return ObjectDescribed(
-        object=object_id,
-        state=ObjectState.LOCAL,
-        uid=holding.described.uid,
-        resource_version=str(holding.version),
-        current_until=holding.current_until,
-        is_known=True,
-        error=holding.error,
-    )
+    known = LastKnown(is_known=True) if holding is None else holding.known
+    return known.described(object_id, ObjectState.LOCAL, known.flaw)
 
 
 def listed(
@@ -138,29 +126,28 @@ def listed(
 
 def answer(
     read: ReadObject,
-    held: Holdings,
+    held: LocalHoldings,
     state: FileState[LocalObject],
     outage: Outage | None,
-    now: Timestamp,
+    now: Moment,
 ) -> ObjectRead:
-    """Return what comes of ``read``, once the files have been listed."""
+    """Return the answer to ``read``, once the files have been listed."""
     holding = held.get(read.object)
     if holding is not None:
-        since = holding.current_until
-        verdict = ReadVerdict.FOUND if since is None else ReadVerdict.STALE
-        return _read(read, verdict, since, now, reason=holding.error, value=holding.value)
+        return holding.known.answer(read, now, reason=holding.known.flaw)
     unheld = listed(read.object.kind, state, outage)
     refusal = unheld.refused.get(read.object.display_name)
     if refusal is not None:
-        return _read(read, ReadVerdict.UNUSABLE, None, now, reason=refusal)
+        return answer_of(read, ReadVerdict.UNUSABLE, reason=refusal)
+    absent = LastKnown(is_known=True, current_until=_moment(unheld.current_until, now))
     reason = unheld.error or f"no file describes {display_name(read.object)}"
-    return _read(read, ReadVerdict.NOT_FOUND, unheld.current_until, now, reason=reason)
+    return absent.answer(read, now, reason=reason)
 
 
 def unanswered(read: ReadObject, trouble: str) -> ObjectRead:
-    """Return what comes of ``read`` if the files could not be listed in time."""
+    """Return the answer to ``read`` if the files could not be listed in time."""
     reason = trouble or "the files have not been listed yet"
-    return _read(read, ReadVerdict.NOT_SYNCED, None, Timestamp(0.0), reason=reason)
+    return answer_of(read, ReadVerdict.NOT_SYNCED, reason=reason)
 
 
 def _serving(state: FileState[LocalObject]) -> Iterator[FileRecord[LocalObject]]:
@@ -171,42 +158,48 @@ def _serving(state: FileState[LocalObject]) -> Iterator[FileRecord[LocalObject]]
 
 def _holding(
     described: LocalObject,
-    record: FileRecord[LocalObject],
-    outage: Outage | None,
-    held: Holding | None,
+    known: LastKnown,
+    held: LocalHolding | None,
     highest_gone: int,
-) -> Holding:
-    since, error = record.broken_since, ""
-    if isinstance(record.outcome, Refused):
-        error = f"{printable(record.entry.path)}: {record.outcome.reason}"
-    if outage is not None and outage.since is not None:
-        since = min(outage.since, outage.since if since is None else since)
-        error = error or outage.reason
+) -> LocalHolding:
+    """Return how an object is held whose file says ``described``; ``known`` has no value yet."""
     if held is None:
         version = max(described.written, highest_gone + 1)
     elif held.described is described or held.described == described:
-        if (held.current_until, held.error) == (since, error):
+        if _doubt(held.known) == _doubt(known):
             return held
         version = held.version
     else:
         version = max(described.written, held.version + 1)
-    return Holding(described=described, version=version, current_until=since, error=error)
+    value = replace(described.value, resource_version=str(version))
+    return LocalHolding(described, version, replace(known, value=value))
 
 
-def _changed(object_id: ObjectId, old: Holding | None, new: Holding | None) -> ObjectChanged | None:
+def _known(record: FileRecord[LocalObject], outage: Outage | None, now: Moment) -> LastKnown:
+    """Return since when an object's file may say something else, and why."""
+    since, flaw = record.broken_since, ""
+    if isinstance(record.outcome, Refused):
+        flaw = f"{printable(record.entry.path)}: {record.outcome.reason}"
+    if outage is not None and outage.since is not None:
+        since = outage.since if since is None else min(outage.since, since)
+        flaw = flaw or outage.reason
+    return LastKnown(is_known=True, flaw=flaw, current_until=_moment(since, now))
+
+
+def _moment(since: Timestamp | None, now: Moment) -> Moment | None:
+    return None if since is None else now.on_wall(since)
+
+
+def _doubt(known: LastKnown) -> tuple[Timestamp | None, str]:
+    since = known.current_until
+    return None if since is None else since.wall, known.flaw
+
+
+def _changed(
+    object_id: ObjectId, old: LocalHolding | None, new: LocalHolding | None
+) -> ObjectChanged | None:
     if old is not None and new is not None and old.version == new.version:
         return None  # what changed is only whether it is current
-    return object_change(object_id, old.value if old else None, new.value if new else None)
-
-
-def _read(  # an answer has that many parts
-    read: ReadObject,
-    verdict: ReadVerdict,
-    since: Timestamp | None,
-    now: Timestamp,
-    *,
-    reason: str,
-    value: ObjectValue | None = None,
-) -> ObjectRead:
-    age = None if since is None else Seconds(max(0.0, now - since))
-    return answer_of(read, verdict, value=value, age=age, reason=reason)
+    return object_change(
+        object_id, old.known.value if old else None, new.known.value if new else None
+    )

@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from actors.objects.local_admission import admit
 from actors.objects.local_holdings import (
-    Holding,
+    LocalHolding,
     Outage,
     answer,
     described,
@@ -48,6 +48,7 @@ from messages.objects import ObjectId, ObjectKind, ReadVerdict
 from messages.pods import LOCAL_FILES
 from messages.sources import DescribeSource, Epoch, Rescan
 from messages.units import Seconds
+from stores.objects.last_known import Moment
 from stores.objects.usage import JointUsage
 from stores.objects.waiting_reads import WaitingReads
 
@@ -93,7 +94,7 @@ class LocalMemory(FilesMemory[LocalObject]):
     """What outlives a life of the holder: what it holds, what it told, and who waits for an answer."""
 
     board: VerdictBoard = field(default_factory=lambda: VerdictBoard(LOCAL_FILES, "object"))
-    told: dict[ObjectId, Holding] = field(default_factory=dict)
+    told: dict[ObjectId, LocalHolding] = field(default_factory=dict)
     """What the managers have been told that there is."""
     gone: dict[ObjectId, int | None] = field(default_factory=dict)
     """As ``Gone``: those that went last, the latest last."""
@@ -114,7 +115,7 @@ class LocalMemory(FilesMemory[LocalObject]):
     def note_gone(self, object_id: ObjectId) -> None:
         """Remember that an object was told to be no more, in place of the one that went first."""
         self.highest_gone = max(self.highest_gone, self.told[object_id].version)
-        self.gone[object_id] = fingerprint(self.told[object_id].value)
+        self.gone[object_id] = fingerprint(self.told[object_id].described.value)
         if len(self.gone) > MAX_GONE:
             del self.gone[next(iter(self.gone))]
         del self.told[object_id]
@@ -207,7 +208,9 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     def _tell_news(self) -> None:
         """Tell what the last look changed, and what there is if it was the first of this life."""
         memory = self._memory
-        after = holdings(memory.state, self._outage(), memory.told, memory.highest_gone)
+        after = holdings(
+            memory.state, self._outage(), memory.told, memory.highest_gone, self._now()
+        )
         unchanged = [each for each, holding in after.items() if memory.told.get(each) is holding]
         for fact in news(dict(memory.told), after, memory.gone, memory.usage.concerned):
             self._tell(fact)
@@ -220,7 +223,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             self._tell_holdings(unchanged)
         self._tell_listed()
 
-    def _note_told(self, object_id: ObjectId, holding: Holding | None) -> None:
+    def _note_told(self, object_id: ObjectId, holding: LocalHolding | None) -> None:
         # After it was told: a crash between the two repeats it, and loses nothing.
         self._tellings += 1
         if holding is None:
@@ -265,14 +268,16 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     def _answer(self, read: ReadObject) -> None:
         memory, outage = self._memory, self._outage()
         if memory.is_told:
-            wall = self.clock.wall()
-            answered = answer(read, memory.told, memory.state, outage, wall)
+            answered = answer(read, memory.told, memory.state, outage, self._now())
             if answered.verdict is ReadVerdict.NOT_FOUND and read.object in memory.gone:
                 memory.gone[read.object] = None
             read.reply_to.tell(answered)
             memory.usage.note_answer(read.object, read.mark, answered.verdict)
         else:
             read.reply_to.tell(unanswered(read, self._files.trouble))
+
+    def _now(self) -> Moment:
+        return Moment(self.clock.monotonic(), self.clock.wall())
 
     def _outage(self) -> Outage | None:
         trouble = self._files.trouble

@@ -35,7 +35,7 @@ from messages.watches import (
     WatchFailed,
     WatchRecovered,
 )
-from stores.objects.knowledge import Moment
+from stores.objects.last_known import Moment
 from stores.objects.places import holder_path, object_target
 from stores.objects.watched_object import WatchedObject
 from stores.objects.watcher_memory import (

@@ -13,7 +13,7 @@ it was restored from a backup.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from manifests.objects.values import UnusableObjectError, object_value
@@ -29,8 +29,8 @@ from messages.objects import (
 )
 from messages.pods import JsonObject
 from messages.units import Seconds
-from stores.objects.answers import answer_of
 from stores.objects.changes import object_change
+from stores.objects.last_known import LastKnown, Moment
 from stores.objects.places import object_path
 
 FORBIDDEN_GRACE: Final = Seconds(5.0)
@@ -38,7 +38,7 @@ FORBIDDEN_GRACE: Final = Seconds(5.0)
 of pods by a watch of its own."""
 
 
-class Setback(NamedTuple):
+class FailedFetch(NamedTuple):
     """Why a fetch found out nothing."""
 
     verdict: ReadVerdict
@@ -46,46 +46,27 @@ class Setback(NamedTuple):
     reason: str
 
 
-Finding: TypeAlias = ObjectValue | Setback | None
+FetchResult: TypeAlias = ObjectValue | FailedFetch | None
 """What came of a fetch; None: there is no such object."""
 
 
-class Fetch(NamedTuple):
+class ObjectFetch(NamedTuple):
     """One request for the object."""
 
-    begun: Seconds
+    begun: Moment
     mark: Mark
     """The newest reference that was known when it began."""
     from_etcd: bool
 
 
-class Answer(NamedTuple):
-    """What a read is answered."""
-
-    verdict: ReadVerdict
-    value: ObjectValue | None = None
-    age: Seconds | None = None
-    reason: str = ""
-
-    def to(self, read: ReadObject) -> ObjectRead:
-        """Return it as the answer of ``read``."""
-        return answer_of(read, self.verdict, value=self.value, age=self.age, reason=self.reason)
-
-
 @dataclass(slots=True)
 class CachedObject:
-    """What is known of one object. Times are those of a monotonic clock."""
+    """What is known of one object, and what the last fetch said of that."""
 
-    is_known: bool = False
-    """It was ever learned what it is, or that there is none."""
-    value: ObjectValue | None = None
-    """The last good version; None when there is no object."""
-    as_of: Seconds = Seconds(0.0)
-    """When the request began that confirmed this last."""
+    known: LastKnown = field(default_factory=LastKnown)
+    """Current until the request began that confirmed it last."""
     proven: Mark = NO_MARK
     """What is known is no older than the reference of this mark."""
-    broken: str = ""
-    """What is wrong with the newest version, if that is not ``value``."""
     trouble: str = ""
     """Why the last fetch failed; empty when it did not."""
     is_contested: bool = False
@@ -94,64 +75,64 @@ class CachedObject:
     @property
     def error(self) -> str:
         """What is wrong at present."""
-        return self.trouble or self.broken
+        return self.trouble or self.known.flaw
 
     def is_fresh_for(self, read: ReadObject, now: Seconds) -> bool:
         """Return whether ``read`` may be answered with ``value``, without a fetch.
 
         An absent or broken object is always asked for anew (rule T5).
         """
-        if self.value is None or self.broken or self.is_contested:
+        confirmed = self.known.current_until
+        if not self._is_sound or confirmed is None:
             return False
-        return read.mark <= self.proven and now < self.as_of + read.time_to_live
+        return read.mark <= self.proven and now < confirmed.at + read.time_to_live
 
     def needs_etcd(self, reads: Iterable[ReadObject]) -> bool:
         """Return whether the API server's cache is not good enough for any of ``reads`` (rule T6)."""
-        if self.value is None or self.broken or self.is_contested:
-            return True
-        return any(read.mark > self.proven for read in reads)
+        return not self._is_sound or any(read.mark > self.proven for read in reads)
 
-    def learn(self, fetch: Fetch, finding: Finding) -> bool:
+    @property
+    def _is_sound(self) -> bool:
+        return self.known.value is not None and not self.known.flaw and not self.is_contested
+
+    def learn(self, fetch: ObjectFetch, result: FetchResult) -> bool:
         """Take in what a fetch found; return False if the same must be asked of etcd.
 
         What is known outlasts failures, and so does a good version one that is broken.
         """
-        if isinstance(finding, Setback) and finding.verdict is not ReadVerdict.UNUSABLE:
-            self.trouble = finding.reason
+        if isinstance(result, FailedFetch) and result.verdict is not ReadVerdict.UNUSABLE:
+            self.trouble = result.reason
             return True
-        self.is_contested = not fetch.from_etcd and not self._is_continued_by(finding)
+        self.is_contested = not fetch.from_etcd and not self._is_continued_by(result)
         if self.is_contested:
             return False
         self.trouble = ""
-        if isinstance(finding, Setback):
-            self.broken = finding.reason
+        if isinstance(result, FailedFetch):
+            self.known = replace(self.known, flaw=result.reason)
             return True
-        self.is_known, self.broken, self.as_of = True, "", fetch.begun
         if fetch.from_etcd:
             self.proven = max(self.proven, fetch.mark)
-        if finding is None or self.value is None or not _is_same(finding, self.value):
-            self.value = finding
+        before = self.known.value
+        is_same = result is not None and before is not None and _is_same(result, before)
+        value = before if is_same else result
+        self.known = LastKnown(value=value, is_known=True, current_until=fetch.begun)
         return True
 
-    def _is_continued_by(self, finding: Finding) -> bool:
-        if not isinstance(finding, ObjectValue) or self.value is None:
+    def _is_continued_by(self, result: FetchResult) -> bool:
+        known = self.known.value
+        if not isinstance(result, ObjectValue) or known is None:
             return False
-        return not is_older(finding.resource_version, than=self.value.resource_version)
+        return not is_older(result.resource_version, than=known.resource_version)
 
-    def current(self) -> Answer:
-        """Return the answer of a fetch that succeeded."""
-        if self.value is None:
-            return Answer(ReadVerdict.NOT_FOUND, reason="there is no such object")
-        return Answer(ReadVerdict.FOUND, self.value)
+    def answer(self, read: ReadObject, now: Moment, failed: FailedFetch | None) -> ObjectRead:
+        """Return what ``read`` is answered: what was just fetched, or the last value known (quirk K24).
 
-    def last_known(self, now: Seconds, setback: Setback) -> Answer:
-        """Return the answer of a read that ``setback`` kept from a current one (rule T9, quirk K24)."""
-        age = Seconds(now - self.as_of)
-        if self.value is not None:
-            return Answer(ReadVerdict.STALE, self.value, age, setback.reason)
-        if self.is_known and not self.broken:
-            return Answer(ReadVerdict.NOT_FOUND, age=age, reason=setback.reason)
-        return Answer(setback.verdict, reason=setback.reason)
+        ``failed`` is why there was no fetch for it that succeeded (rule T9).
+        """
+        if failed is None:
+            current = replace(self.known, current_until=None)
+            return current.answer(read, now, reason="there is no such object")
+        return self.known.answer(read, now, reason=failed.reason, otherwise=failed.verdict)
 
 
 def request_for(wanted: ObjectId, *, from_etcd: bool) -> ApiRequest:
@@ -163,20 +144,20 @@ def request_for(wanted: ObjectId, *, from_etcd: bool) -> ApiRequest:
     )
 
 
-def found(outcome: JsonObject | ApiFailure, wanted: ObjectId) -> Finding:
+def found(outcome: JsonObject | ApiFailure, wanted: ObjectId) -> FetchResult:
     """Return what the answer of a request says of the object."""
     if isinstance(outcome, ApiFailure):
         match outcome.kind:
             case FailureKind.NOT_FOUND:
                 return None
             case FailureKind.FORBIDDEN:
-                return Setback(ReadVerdict.FORBIDDEN, outcome.sentence)
+                return FailedFetch(ReadVerdict.FORBIDDEN, outcome.sentence)
             case _:
-                return Setback(ReadVerdict.NOT_SYNCED, outcome.sentence)
+                return FailedFetch(ReadVerdict.NOT_SYNCED, outcome.sentence)
     try:
         return object_value(outcome, wanted)
     except UnusableObjectError as error:
-        return Setback(ReadVerdict.UNUSABLE, str(error))
+        return FailedFetch(ReadVerdict.UNUSABLE, str(error))
 
 
 def is_passing(outcome: JsonObject | ApiFailure, since_reference: Seconds) -> bool:

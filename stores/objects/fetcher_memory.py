@@ -13,8 +13,8 @@ from random import random
 from typing import Final
 
 from messages.holders import NO_MARK, HolderIs, Mark, ReadObject, ReferencesAre
-from messages.objects import ObjectDescribed, ObjectId, ObjectState, ObjectValue
-from messages.units import Seconds, Timestamp
+from messages.objects import ObjectId, ObjectState, ObjectValue
+from messages.units import Seconds
 from stores.objects.cached_object import CachedObject, change_between
 from stores.objects.usage import Usage
 from stores.objects.waiting_reads import WaitingRead, WaitingReads
@@ -133,34 +133,17 @@ class FetcherMemory:
 
     # --- what the manager is told ----------------------------------------------------------------------
 
-    def news(self, wanted: ObjectId, state: ObjectState, now: Seconds, wall: Timestamp) -> HolderIs:
-        """Return how ``wanted`` is held, and what is another than was told last."""
-        changed, concerns, cached = None, NO_MARK, self.cached
-        if cached.is_known:
-            changed = change_between(wanted, self.told, cached.value)
+    def news(self, wanted: ObjectId, state: ObjectState) -> HolderIs:
+        """Return how ``wanted`` is held, and what changed since the manager was told last."""
+        changed, concerns, known = None, NO_MARK, self.cached.known
+        if known.is_known:
+            changed = change_between(wanted, self.told, known.value)
         if changed is not None and self.is_told:
-            concerns = self.usage.concerned(self.told, cached.value)
-        described = self._described(wanted, state, now, wall)
+            concerns = self.usage.concerned(self.told, known.value)
+        described = known.described(wanted, state, self.cached.error)
         return HolderIs(described=described, changed=changed, concerns=concerns)
 
     def note_told(self) -> None:
         """Remember that the ``news`` were told: a crash before that repeats them, and loses nothing."""
-        if self.cached.is_known:
-            self.told, self.is_told = self.cached.value, True
-
-    def _described(
-        self, wanted: ObjectId, state: ObjectState, now: Seconds, wall: Timestamp
-    ) -> ObjectDescribed:
-        cached = self.cached
-        is_absent = cached.is_known and cached.value is None and not cached.broken
-        known_at = Timestamp(wall - (now - cached.as_of))
-        return ObjectDescribed(
-            object=wanted,
-            state=ObjectState.ABSENT if is_absent else state,
-            references=self.references or 0,
-            uid=cached.value.uid if cached.value else "",
-            resource_version=cached.value.resource_version if cached.value else "",
-            current_until=known_at if cached.is_known else None,
-            is_known=cached.is_known,
-            error=cached.error,
-        )
+        if self.cached.known.is_known:
+            self.told, self.is_told = self.cached.known.value, True

@@ -7,32 +7,20 @@ seen is a repeat, and a list replaces everything (rules W4 to W6).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from manifests.objects.values import UnusableObjectError, object_value
 from manifests.versions import is_older
 from messages.holders import Mark
-from messages.objects import ObjectChanged, ObjectId, ObjectValue
+from messages.objects import ObjectChanged, ObjectId
 from messages.pods import JsonObject
-from messages.units import Seconds, Timestamp
 from messages.watches import ObjectOp, ObjectsAre, WatchEvent
 from stores.objects.changes import object_change
+from stores.objects.last_known import LastKnown, Moment
 from stores.objects.usage import Usage
 
 _SHOWN_LEN = 64
-
-
-class Moment(NamedTuple):
-    """A moment on both clocks: ages are differences of ``at``, people are shown ``wall``."""
-
-    at: Seconds
-    """Monotonic."""
-    wall: Timestamp
-
-    def earlier(self, at: Seconds) -> Moment:
-        """Return the moment that was ``at`` on the monotonic clock, as this one sees it."""
-        return Moment(at, Timestamp(self.wall - (self.at - at)))
 
 
 class Learned(NamedTuple):
@@ -45,56 +33,45 @@ class Learned(NamedTuple):
 
 @dataclass(slots=True)
 class ObjectKnowledge:
-    """See the module."""
+    """What is known of one object, and what has to be told of it."""
 
     object: ObjectId
-    value: ObjectValue | None = None
-    """The last good version; None when there is none, and while nothing is known."""
-    is_known: bool = False
-    """It was learned what the object is, or that there is none."""
-    flaw: str = ""
-    """Why the present version cannot be used; then ``value`` is an earlier one."""
+    known: LastKnown = field(default_factory=LastKnown)
     remark: str = ""
     """What was ignored last, because it is not about this object."""
     seen: str = ""
-    """The version of the API server's that this is the state of."""
+    """The version of the API server's data that this is the state of."""
     confirmed: Moment | None = None
-    """When a list or an event told last that it is so."""
-    doubtful_since: Moment | None = None
-    """When it was last certain that it is so; None while that is certain."""
+    """When a list or an event last told that it is so."""
     usage: Usage = field(default_factory=Usage)
-    """Of what is known."""
+    """Who may have used what is known."""
     untold: list[Learned] = field(default_factory=list)
     """Written before the change is made, so that no crash loses it."""
 
-    @property
-    def is_learned(self) -> bool:
-        """Whether anything was learned, be it that the object cannot be used."""
-        return self.is_known or bool(self.flaw)
-
-    @property
-    def is_absent(self) -> bool:
-        """Whether it is known that there is none."""
-        return self.is_known and self.value is None and not self.flaw
-
-    @property
-    def is_immutable(self) -> bool:
-        """Whether the present version says that it will not change."""
-        return self.value is not None and self.value.immutable and not self.flaw
-
-    def age(self, now: Moment) -> Seconds:
-        """Return how long ago it was last known to be so."""
-        since = self.doubtful_since or self.confirmed or now
-        return Seconds(max(0.0, now.at - since.at))
+    def known_before(self, unless_told: Moment | None = None) -> LastKnown:
+        """Return what is known as certain only until it was last told, or until ``unless_told``."""
+        since = self.confirmed or unless_told
+        if self.known.current_until is not None or since is None:
+            return self.known
+        return replace(self.known, current_until=since)
 
     def doubt(self, since: Moment) -> None:
-        """Have what is known be uncertain, unless it was before: ``since`` then, or the last word of it."""
-        if self.doubtful_since is None and self.is_learned:
-            self.doubtful_since = max(since, self.confirmed or since)
+        """Make what is known uncertain since ``since``, or since it was last confirmed if that was later.
+
+        What is uncertain already stays so since then.
+        """
+        if self.known.current_until is None and self.known.is_learned:
+            self.known = replace(self.known, current_until=max(since, self.confirmed or since))
 
     def trust(self) -> None:
-        """Have what is known be certain."""
-        self.doubtful_since = None
+        """Make what is known certain."""
+        if self.known.current_until is not None:
+            self.known = replace(self.known, current_until=None)
+
+    def learn_absence(self) -> None:
+        """Know that there is no such object, without having asked."""
+        if not self.known.is_known:
+            self.known = replace(self.known, is_known=True)
 
     def take_list(self, listed: ObjectsAre, now: Moment) -> None:
         """Take a complete list for what there is, also one of a lower version than was seen."""
@@ -105,7 +82,7 @@ class ObjectKnowledge:
             self._mar(f"the API server lists another object instead of it: {name}", now)
         else:
             self._take(ours[0] if ours else None, now)
-        if not self.flaw:
+        if not self.known.flaw:
             self.trust()
 
     def take_event(self, event: WatchEvent, now: Moment) -> None:
@@ -126,16 +103,17 @@ class ObjectKnowledge:
         except UnusableObjectError as error:
             self._mar(str(error), now)
             return
-        if after != self.value:
-            changed = object_change(self.object, self.value, after, self.seen)
-            self.untold.append(Learned(changed, self.usage.concerned(self.value, after)))
-            self.value = after
-        self.is_known = True
-        self.flaw = self.remark = ""
+        before = self.known.value
+        if after != before:
+            changed = object_change(self.object, before, after, self.seen)
+            self.untold.append(Learned(changed, self.usage.concerned(before, after)))
+            before = after
+        self.known = replace(self.known, value=before, is_known=True, flaw="")
+        self.remark = ""
         self.confirmed = now
 
     def _mar(self, flaw: str, now: Moment) -> None:
-        self.flaw = flaw
+        self.known = replace(self.known, flaw=flaw)
         self.doubt(now)
 
     def _is_gone(self, event: WatchEvent) -> bool:

@@ -23,7 +23,8 @@ from messages.watches import (
     WatchFailed,
     WatchRecovered,
 )
-from stores.objects.knowledge import Moment, ObjectKnowledge
+from stores.objects.knowledge import ObjectKnowledge
+from stores.objects.last_known import Moment
 from stores.objects.waiting_reads import WaitingRead
 from stores.objects.watched_reads import answer_to, grace_ends, is_refused, is_ripe
 from stores.objects.watcher_memory import (
@@ -54,7 +55,7 @@ class WatchedObject:
     @property
     def complaint(self) -> str:
         """What the API server told that cannot be used; empty when all can."""
-        return self._knowledge.flaw or self._knowledge.remark
+        return self._knowledge.known.flaw or self._knowledge.remark
 
     # What is heard.
 
@@ -171,7 +172,7 @@ class WatchedObject:
             self._ask(now)
         if not memory.is_vouched:
             self._knowledge.doubt(now)
-        if self._knowledge.is_known:
+        if self._knowledge.known.is_known:
             self._knowledge.usage.note(memory.proven)
         self._inform()
 
@@ -213,7 +214,7 @@ class WatchedObject:
         """Know without asking: the API server has no object of such a name, and takes none."""
         memory = self._memory
         memory.state, memory.proven = ObjectState.IMMUTABLE, memory.newest
-        memory.knowledge.is_known = True
+        memory.knowledge.learn_absence()
 
     def _hold(self, now: Moment) -> None:
         memory, is_idle = self._memory, self._is_idle(now)
@@ -224,7 +225,7 @@ class WatchedObject:
                 self._watch()
             case ObjectState.IMMUTABLE if not memory.is_immutable:
                 self._watch()
-            case ObjectState.SYNCED if self._knowledge.is_immutable:
+            case ObjectState.SYNCED if self._knowledge.known.is_immutable:
                 self._unwatch(ObjectState.IMMUTABLE)
             case ObjectState.SYNCED if is_idle and not memory.reads:
                 self._unwatch(ObjectState.IDLE)

@@ -6,17 +6,13 @@ for that as long as its reader allows. What is known by then is answered with it
 
 from __future__ import annotations
 
-from typing import Final
-
 from messages.holders import ReadObject
 from messages.objects import ObjectRead, ReadVerdict
 from messages.units import Seconds
 from stores.objects.answers import answer_of
-from stores.objects.knowledge import Moment
+from stores.objects.last_known import LastKnown, Moment
 from stores.objects.waiting_reads import WaitingRead
 from stores.objects.watcher_memory import WatcherMemory, WatcherRules, is_reached
-
-_WITH_AGE: Final = frozenset({ReadVerdict.STALE, ReadVerdict.NOT_FOUND})
 
 
 def is_ripe(waiting: WaitingRead, memory: WatcherMemory, rules: WatcherRules, now: Moment) -> bool:
@@ -27,7 +23,7 @@ def is_ripe(waiting: WaitingRead, memory: WatcherMemory, rules: WatcherRules, no
     if mark > memory.newest:
         # Its reference is told of behind it: of those only the newest is kept, at its place.
         return False
-    is_proven = mark <= memory.proven and memory.knowledge.is_learned
+    is_proven = mark <= memory.proven and memory.knowledge.known.is_learned
     return not memory.references or is_proven or is_refused(memory, rules, now)
 
 
@@ -35,33 +31,30 @@ def answer_to(
     read: ReadObject, memory: WatcherMemory, rules: WatcherRules, now: Moment
 ) -> ObjectRead:
     """Return what is known of the object, as the answer to ``read``."""
-    knowledge = memory.knowledge
-    is_current = read.mark <= memory.proven and knowledge.doubtful_since is None
     name = f"{read.object.kind} {read.object.display_name}"
     if not memory.references:
-        verdict, reason = ReadVerdict.NOT_REGISTERED, f"no pod references {name}"
-    elif knowledge.value is not None and is_current:
-        verdict, reason = ReadVerdict.FOUND, ""
-    elif knowledge.value is not None:
-        verdict, reason = ReadVerdict.STALE, memory.error or f"{name} may have changed"
-    elif knowledge.flaw:
-        verdict, reason = ReadVerdict.UNUSABLE, knowledge.flaw
-    elif knowledge.is_known and is_current:
-        verdict = ReadVerdict.NOT_FOUND
-        reason = f"there is no {name}" if memory.can_exist else memory.error
-    elif knowledge.is_known:
-        verdict, reason = ReadVerdict.NOT_FOUND, memory.error or f"there may be a {name} by now"
+        return answer_of(read, ReadVerdict.NOT_REGISTERED, reason=f"no pod references {name}")
+    knowledge = memory.knowledge
+    is_proven = read.mark <= memory.proven
+    known = knowledge.known if is_proven else knowledge.known_before(now)
+    if known.flaw:
+        otherwise = ReadVerdict.UNUSABLE
     elif is_refused(memory, rules, now):
-        verdict, reason = ReadVerdict.FORBIDDEN, memory.error
+        otherwise = ReadVerdict.FORBIDDEN
     else:
-        verdict, reason = ReadVerdict.NOT_SYNCED, memory.error or f"{name} was not listed in time"
-    return answer_of(
-        read,
-        verdict,
-        value=knowledge.value,
-        age=knowledge.age(now) if verdict in _WITH_AGE and not is_current else None,
-        reason=reason,
-    )
+        otherwise = ReadVerdict.NOT_SYNCED
+    return known.answer(read, now, reason=_reason(name, known, memory), otherwise=otherwise)
+
+
+def _reason(name: str, known: LastKnown, memory: WatcherMemory) -> str:
+    """Return why a read finds no current value."""
+    if known.is_absent and known.current_until is None and memory.can_exist:
+        return f"there is no {name}"
+    if memory.error:
+        return memory.error
+    if known.value is not None:
+        return f"{name} may have changed"
+    return f"there may be a {name} by now" if known.is_known else f"{name} was not listed in time"
 
 
 def is_refused(memory: WatcherMemory, rules: WatcherRules, now: Moment) -> bool:

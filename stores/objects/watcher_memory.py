@@ -12,7 +12,8 @@ from messages.objects import ObjectDescribed, ObjectId, ObjectRead, ObjectState
 from messages.port import Port
 from messages.units import Seconds
 from stores.objects.cached_object import FORBIDDEN_GRACE
-from stores.objects.knowledge import Moment, ObjectKnowledge
+from stores.objects.knowledge import ObjectKnowledge
+from stores.objects.last_known import Moment
 from stores.objects.places import can_exist
 from stores.objects.waiting_reads import WaitingReads
 
@@ -157,7 +158,7 @@ class WatcherMemory:
         """Whether a change would be heard of, or cannot be, and the present version can be used."""
         is_watched = self.state is ObjectState.SYNCED and self.failure is None
         is_held = is_watched or self.state is ObjectState.IMMUTABLE
-        return is_held and not self.knowledge.flaw
+        return is_held and not self.knowledge.known.flaw
 
     @property
     def is_forbidden(self) -> bool:
@@ -167,31 +168,16 @@ class WatcherMemory:
     @property
     def is_immutable(self) -> bool:
         """Whether the object will not change, so that there is nothing to watch."""
-        return self.knowledge.is_immutable or not self.can_exist
+        return self.knowledge.known.is_immutable or not self.can_exist
 
     @property
     def described(self) -> ObjectDescribed:
         """How the object is held, as the manager is told."""
         knowledge = self.knowledge
-        value, since = knowledge.value, knowledge.doubtful_since
-        if self.state is ObjectState.IMMUTABLE:
-            # Nobody would hear if it were gone, or made anew.
-            since = since or knowledge.confirmed
-        return ObjectDescribed(
-            object=self.object,
-            state=ObjectState.ABSENT if self._is_absent else self.state,
-            uid=value.uid if value else "",
-            resource_version=value.resource_version if value else "",
-            current_until=since.wall if since else None,
-            is_known=knowledge.is_known,
-            error=self.error,
-        )
-
-    @property
-    def _is_absent(self) -> bool:
-        """Whether pods reference what there is none of, as far as is known. What is listed anew may come."""
-        is_looked_for = self.state in {ObjectState.INITIALISING, ObjectState.STOPPED}
-        return self.knowledge.is_absent and not is_looked_for
+        # Nobody watches an immutable object: nobody would hear if it were deleted, or made anew.
+        is_unwatched = self.state is ObjectState.IMMUTABLE
+        known = knowledge.known_before() if is_unwatched else knowledge.known
+        return known.described(self.object, self.state, self.error)
 
     @property
     def error(self) -> str:
@@ -199,4 +185,4 @@ class WatcherMemory:
         if not self.can_exist:
             return NO_SUCH_NAME
         failure = self.failure.sentence if self.failure else ""
-        return self.knowledge.flaw or failure or self.list_error or self.knowledge.remark
+        return self.knowledge.known.flaw or failure or self.list_error or self.knowledge.remark

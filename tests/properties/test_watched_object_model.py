@@ -30,7 +30,7 @@ from messages.objects import (
 )
 from messages.pods import PodUid
 from messages.units import Seconds, Timestamp
-from stores.objects.knowledge import Moment
+from stores.objects.last_known import Moment
 from stores.objects.watched_object import WatchedObject
 from stores.objects.watcher_memory import (
     Answer,
@@ -251,10 +251,10 @@ class WatchedObjectModel(RuleBasedStateMachine):
         assert self.waiting == {}
         assert self.memory.state in {ObjectState.SYNCED, ObjectState.IMMUTABLE}
         assert self.memory.newest <= self.memory.proven
-        assert self.memory.knowledge.doubtful_since is None
+        assert self.memory.knowledge.known.current_until is None
         # What does not change by its own word may be deleted, and nobody asks until a pod comes.
         if self.memory.state is ObjectState.SYNCED:
-            value, document = self.memory.knowledge.value, self.server.present.document
+            value, document = self.memory.knowledge.known.value, self.server.present.document
             assert (value and _index_of(value)) == (document and _index_in(document))
 
     # --- what holds always -----------------------------------------------------------------------------
@@ -268,7 +268,7 @@ class WatchedObjectModel(RuleBasedStateMachine):
 
     @invariant()
     def what_the_manager_heard_is_what_is_known(self) -> None:
-        value = self.memory.knowledge.value
+        value = self.memory.knowledge.known.value
         is_there = self.told is not None and self.told.change is not Change.DELETED
         assert is_there == (value is not None)
         if self.told is not None and value is not None:

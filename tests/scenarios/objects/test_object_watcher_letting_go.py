@@ -38,7 +38,7 @@ def test_without_references_it_lets_go_of_everything(good: WatcherStage) -> None
     good.refers(0)
     assert good.news() == ["stopped", "done"]
     assert not good.is_watched
-    assert good.memory.knowledge.value is None
+    assert good.memory.knowledge.known.value is None
 
 
 def test_reads_that_wait_are_answered_when_the_last_reference_goes(stage: WatcherStage) -> None:

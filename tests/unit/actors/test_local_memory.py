@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from actors.objects.local_holdings import Holding
+from actors.objects.local_holdings import LocalHolding
 from actors.objects.local_objects import MAX_GONE, LocalMemory
 from manifests.objects.local_object import LocalObject
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
+from stores.objects.last_known import LastKnown
 
 
 def object_id(number: int) -> ObjectId:
@@ -14,9 +15,10 @@ def object_id(number: int) -> ObjectId:
     return ObjectId(kind=ObjectKind.CONFIG_MAP, namespace="default", name=name, origin=Origin.LOCAL)
 
 
-def holding(number: int, version: int) -> Holding:
+def holding(number: int, version: int) -> LocalHolding:
     value = ObjectValue(uid="u", resource_version="0", data={})
-    return Holding(described=LocalObject(object=object_id(number), value=value), version=version)
+    described = LocalObject(object=object_id(number), value=value)
+    return LocalHolding(described, version, LastKnown(value=value, is_known=True))
 
 
 def memory_of(*versions: int) -> LocalMemory:

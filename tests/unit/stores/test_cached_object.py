@@ -20,33 +20,40 @@ from messages.objects import (
     ReadVerdict,
 )
 from messages.pods import JsonObject, PodUid
-from messages.units import Seconds
+from messages.units import Seconds, Timestamp
 from stores.objects.cached_object import (
     FORBIDDEN_GRACE,
-    Answer,
     CachedObject,
-    Fetch,
-    Setback,
+    FailedFetch,
+    ObjectFetch,
     change_between,
     found,
     is_passing,
     request_for,
 )
+from stores.objects.last_known import LastKnown, Moment
 from stores.objects.places import can_exist
 from tests.support.kernel.probe import Probe
 
 WANTED = ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="tls")
-AWAY = Setback(ReadVerdict.NOT_SYNCED, "away")
-BROKEN = Setback(ReadVerdict.UNUSABLE, "broken")
-NOW = Seconds(100.0)
+AWAY = FailedFetch(ReadVerdict.NOT_SYNCED, "away")
+BROKEN = FailedFetch(ReadVerdict.UNUSABLE, "broken")
+
+
+def at(seconds: float) -> Moment:
+    """Return a moment so long after the beginning."""
+    return Moment(Seconds(seconds), Timestamp(1000.0 + seconds))
+
+
+NOW = at(100.0)
 
 
 def value(version: int = 10, uid: str = "u1", **data: bytes) -> ObjectValue:
     return ObjectValue(uid=uid, resource_version=str(version), data=data)
 
 
-def fetch(begun: float = 0.0, mark: int = 1, *, from_etcd: bool = True) -> Fetch:
-    return Fetch(Seconds(begun), Mark(mark), from_etcd)
+def fetch(begun: float = 0.0, mark: int = 1, *, from_etcd: bool = True) -> ObjectFetch:
+    return ObjectFetch(at(begun), Mark(mark), from_etcd)
 
 
 def read(mark: int = 1, ttl: float = 60.0, pod: str = "p1") -> ReadObject:
@@ -65,10 +72,14 @@ def failure(kind: FailureKind) -> ApiFailure:
     return ApiFailure(kind=kind, retry=Retry.AFTER_DELAY, sentence=f"it is {kind}")
 
 
-def knows(finding: ObjectValue | None, at: Fetch | None = None) -> CachedObject:
+def knows(result: ObjectValue | None, at: ObjectFetch | None = None) -> CachedObject:
     cached = CachedObject()
-    assert cached.learn(at or fetch(), finding)
+    assert cached.learn(at or fetch(), result)
     return cached
+
+
+def known(value: ObjectValue | None, since: float) -> LastKnown:
+    return LastKnown(value=value, is_known=True, current_until=at(since))
 
 
 def document(**fields: Any) -> JsonObject:
@@ -100,7 +111,7 @@ class TestFreshness:
     def test_what_is_cached_at_the_api_server_proves_no_mark(self) -> None:
         cached = knows(value(10), fetch(mark=1))
         assert cached.learn(fetch(5.0, mark=4, from_etcd=False), value(11))
-        assert cached.value == value(11)
+        assert cached.known.value == value(11)
         assert not cached.is_fresh_for(read(4), Seconds(5.0))
         assert cached.is_fresh_for(read(1), Seconds(64.9))
 
@@ -127,31 +138,32 @@ class TestFreshness:
 class TestLearning:
     """Rules T7 to T9."""
 
-    @pytest.mark.parametrize("finding", [value(9), None, BROKEN, value("x")])  # type: ignore[arg-type]
+    @pytest.mark.parametrize("result", [value(9), None, BROKEN, value("x")])  # type: ignore[arg-type]
     def test_the_api_server_s_cache_must_be_confirmed_unless_it_knows_as_much(
-        self, finding: ObjectValue | Setback | None
+        self, result: ObjectValue | FailedFetch | None
     ) -> None:
         cached = knows(value(10))
-        assert not cached.learn(fetch(50.0, from_etcd=False), finding)
-        assert (cached.value, cached.as_of) == (value(10), 0.0)
+        assert not cached.learn(fetch(50.0, from_etcd=False), result)
+        assert cached.known == known(value(10), 0.0)
         assert not cached.is_fresh_for(read(), Seconds(1.0))
         assert cached.needs_etcd([])
 
-    @pytest.mark.parametrize("finding", [value(9), value(11), None])
-    def test_etcd_is_right_even_with_an_older_version(self, finding: ObjectValue | None) -> None:
+    @pytest.mark.parametrize("result", [value(9), value(11), None])
+    def test_etcd_is_right_even_with_an_older_version(self, result: ObjectValue | None) -> None:
         """It was restored from a backup."""
         cached = knows(value(10))
         cached.learn(fetch(40.0, from_etcd=False), None)
-        assert cached.learn(fetch(50.0), finding)
-        assert (cached.value, cached.as_of, cached.is_contested) == (finding, 50.0, False)
+        assert cached.learn(fetch(50.0), result)
+        assert cached.known == known(result, 50.0)
+        assert not cached.is_contested
 
     def test_a_version_that_is_known_keeps_its_value(self) -> None:
         """So that no two copies are held where one does."""
         first = value(10)
         cached = knows(first)
         cached.learn(fetch(50.0), value(10))
-        assert cached.value is first
-        assert cached.as_of == 50.0
+        assert cached.known.value is first
+        assert cached.known.current_until == at(50.0)
 
     def test_an_error_goes_with_its_cause(self) -> None:
         cached = knows(value())
@@ -168,38 +180,41 @@ class TestLearning:
 class TestAnswers:
     """What a read hears."""
 
+    @staticmethod
+    def answer(cached: CachedObject, failed: FailedFetch | None = None) -> ObjectRead:
+        return cached.answer(read(), NOW, failed)
+
     def test_what_was_fetched_is_current(self) -> None:
-        assert knows(value()).current() == Answer(ReadVerdict.FOUND, value())
-        gone = knows(None).current()
+        found = self.answer(knows(value(), fetch(30.0)))
+        assert (found.verdict, found.value, found.age) == (ReadVerdict.FOUND, value(), None)
+        gone = self.answer(knows(None, fetch(30.0)))
         assert (gone.verdict, gone.age) == (ReadVerdict.NOT_FOUND, None)
 
     def test_the_last_known_has_an_age_and_says_why(self) -> None:
-        known = knows(value(), fetch(30.0)).last_known(NOW, AWAY)
-        assert known == Answer(ReadVerdict.STALE, value(), Seconds(70.0), "away")
-        absent = knows(None, fetch(30.0)).last_known(NOW, AWAY)
-        assert absent == Answer(ReadVerdict.NOT_FOUND, None, Seconds(70.0), "away")
-
-    def test_where_nothing_was_known_the_setback_is_the_answer(self) -> None:
-        assert CachedObject().last_known(NOW, AWAY) == Answer(AWAY.verdict, reason="away")
-
-    def test_an_object_that_is_broken_is_not_absent(self) -> None:
-        cached = knows(None)
-        cached.learn(fetch(), BROKEN)
-        assert cached.last_known(NOW, BROKEN).verdict is ReadVerdict.UNUSABLE
-        assert cached.last_known(NOW, AWAY).verdict is ReadVerdict.NOT_SYNCED
-
-    def test_an_answer_names_its_read(self) -> None:
-        answer = Answer(ReadVerdict.STALE, value(), Seconds(3.0), "away")
-        assert answer.to(read(pod="p2")) == ObjectRead(
+        stale = self.answer(knows(value(), fetch(30.0)), AWAY)
+        assert stale == ObjectRead(
             kind=ObjectKind.SECRET,
-            pod=PodUid("p2"),
+            pod=PodUid("p1"),
             name="tls",
             ref="r",
             verdict=ReadVerdict.STALE,
             value=value(),
-            age=Seconds(3.0),
+            age=Seconds(70.0),
             reason="away",
         )
+        absent = self.answer(knows(None, fetch(30.0)), AWAY)
+        assert (absent.verdict, absent.age) == (ReadVerdict.NOT_FOUND, 70.0)
+        assert absent.reason == "away"
+
+    def test_where_nothing_was_known_the_failure_is_the_answer(self) -> None:
+        answer = self.answer(CachedObject(), AWAY)
+        assert (answer.verdict, answer.age, answer.reason) == (AWAY.verdict, None, "away")
+
+    def test_an_object_that_is_broken_is_not_absent(self) -> None:
+        cached = knows(None)
+        cached.learn(fetch(), BROKEN)
+        assert self.answer(cached, BROKEN).verdict is ReadVerdict.UNUSABLE
+        assert self.answer(cached, AWAY).verdict is ReadVerdict.NOT_SYNCED
 
 
 class TestRequests:
@@ -249,13 +264,13 @@ class TestRequests:
             ({"kind": "Status", "metadata": {}}, ReadVerdict.UNUSABLE),
         ],
     )
-    def test_anything_else_is_a_setback(
+    def test_anything_else_is_a_failure(
         self, outcome: JsonObject | ApiFailure, verdict: ReadVerdict
     ) -> None:
-        finding = found(outcome, WANTED)
-        assert isinstance(finding, Setback)
-        assert finding.verdict is verdict
-        assert finding.reason
+        result = found(outcome, WANTED)
+        assert isinstance(result, FailedFetch)
+        assert result.verdict is verdict
+        assert result.reason
 
     def test_a_404_says_that_there_is_none(self) -> None:
         assert found(failure(FailureKind.NOT_FOUND), WANTED) is None
@@ -311,19 +326,23 @@ class TestChanges:
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> list[tuple[int, Fetch, ObjectValue | Setback | None]]:
+def histories(draw: st.DrawFn) -> list[tuple[int, ObjectFetch, ObjectValue | FailedFetch | None]]:
     """Return fetches of an object that only grows, each with the version that etcd had when it began.
 
     The API server's cache says something true of an earlier time; anything may fail.
     """
-    history, version, began = list[tuple[int, Fetch, ObjectValue | Setback | None]](), 0, 0.0
+    history, version, began = (
+        list[tuple[int, ObjectFetch, ObjectValue | FailedFetch | None]](),
+        0,
+        0.0,
+    )
     for mark in range(1, draw(st.integers(1, 12)) + 1):
         version += draw(st.integers(0, 2))
         began += draw(st.floats(0.1, 40.0))
         from_etcd = draw(st.booleans())
         shown = version if from_etcd else draw(st.integers(0, version))
-        finding = draw(st.sampled_from((value(shown) if shown else None, AWAY, BROKEN)))
-        history.append((version, fetch(began, mark, from_etcd=from_etcd), finding))
+        result = draw(st.sampled_from((value(shown) if shown else None, AWAY, BROKEN)))
+        history.append((version, fetch(began, mark, from_etcd=from_etcd), result))
     return history
 
 
@@ -331,18 +350,19 @@ def histories(draw: st.DrawFn) -> list[tuple[int, Fetch, ObjectValue | Setback |
     history=histories(), mark=st.integers(1, 12), ttl=st.floats(0.0, 100.0), late=st.floats(0, 90)
 )
 def test_what_is_fresh_is_no_older_than_the_read_s_reference(
-    history: list[tuple[int, Fetch, ObjectValue | Setback | None]],
+    history: list[tuple[int, ObjectFetch, ObjectValue | FailedFetch | None]],
     mark: int,
     ttl: float,
     late: float,
 ) -> None:
     cached = CachedObject()
-    for _, asked, finding in history:
+    for _, asked, result in history:
         if asked.from_etcd or not cached.needs_etcd([]):
-            cached.learn(asked, finding)
+            cached.learn(asked, result)
     at_mark = [version for version, asked, _ in history if asked.mark >= mark]
-    now = Seconds(history[-1][1].begun + late)
+    now = Seconds(history[-1][1].begun.at + late)
     if cached.is_fresh_for(read(mark, ttl), now):
-        assert cached.value is not None
-        assert int(cached.value.resource_version) >= at_mark[0]
-        assert now - cached.as_of < ttl
+        assert cached.known.value is not None
+        assert int(cached.known.value.resource_version) >= at_mark[0]
+        assert cached.known.current_until is not None
+        assert now - cached.known.current_until.at < ttl

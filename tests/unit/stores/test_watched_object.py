@@ -11,7 +11,7 @@ from messages.holders import HolderIs
 from messages.objects import ObjectKind, ObjectRead, ObjectState
 from messages.units import Seconds, Timestamp
 from messages.watches import ObjectOp, TargetListed, WatchFailed, WatchRecovered, WatchTarget
-from stores.objects.knowledge import Moment
+from stores.objects.last_known import Moment
 from stores.objects.places import object_target
 from stores.objects.watched_object import WatchedObject
 from stores.objects.watcher_memory import (
@@ -190,7 +190,7 @@ def test_what_was_watched_is_watched_again_after_a_stop_and_known_as_of_then(
     assert synced.done() == [StopWatch()]
     WatchedObject(synced.memory, RULES).revive(at(5.0))
     assert synced.done() == [StartWatch(references().newest)]
-    assert synced.memory.knowledge.doubtful_since == at(3.0)
+    assert synced.memory.knowledge.known.current_until == at(3.0)
 
 
 def test_a_stop_of_what_is_not_watched_asks_for_nothing(synced: Bench) -> None:
@@ -271,22 +271,22 @@ def test_a_watch_that_lists_and_fails_all_the_same_is_left_alone_for_longer_and_
 def test_doubt_counts_from_when_the_watch_was_lost(synced: Bench) -> None:
     failed = WatchFailed(target=TARGET, failure=AWAY, since=Seconds(4.0))
     synced.watches(9.0, failed)
-    assert synced.memory.knowledge.doubtful_since == at(4.0)
+    assert synced.memory.knowledge.known.current_until == at(4.0)
     # It is told again, in other words, and is as old as it was.
     synced.watches(20.0, replace(failed, failure=FORBIDDEN, since=Seconds(6.0)))
-    assert synced.memory.knowledge.doubtful_since == at(4.0)
+    assert synced.memory.knowledge.known.current_until == at(4.0)
 
 
 def test_doubt_counts_from_the_last_word_if_that_came_later(synced: Bench) -> None:
     """What stands is told to each who begins to watch: it may be older than what was heard since."""
     synced.watches(5.0, told(ObjectOp.MODIFIED, version(12, a="2")))
     synced.watches(9.0, WatchFailed(target=TARGET, failure=AWAY, since=Seconds(4.0)))
-    assert synced.memory.knowledge.doubtful_since == at(5.0)
+    assert synced.memory.knowledge.known.current_until == at(5.0)
 
 
 def test_a_watch_that_was_never_followed_is_doubted_from_its_failure_on(synced: Bench) -> None:
     synced.watches(9.0, WatchFailed(target=TARGET, failure=AWAY))
-    assert synced.memory.knowledge.doubtful_since == at(9.0)
+    assert synced.memory.knowledge.known.current_until == at(9.0)
 
 
 def test_what_was_not_carried_out_is_still_there_in_the_next_life(synced: Bench) -> None:
@@ -316,15 +316,15 @@ def test_a_change_that_was_noted_and_not_told_is_told_by_the_next_life(synced: B
 def test_a_version_that_comes_again_with_other_data_is_another(synced: Bench) -> None:
     """etcd was restored, and has given a version a second time."""
     synced.watches(1.0, listed(version(10, a="2"), at=10))
-    assert synced.memory.knowledge.value is not None
-    assert synced.memory.knowledge.value.data == {"a": hidden("2").encode()}
+    assert synced.memory.knowledge.known.value is not None
+    assert synced.memory.knowledge.known.value.data == {"a": hidden("2").encode()}
     assert synced.memory.knowledge.untold == []
 
 
 def test_the_value_of_an_unchanged_object_is_kept_and_not_copied(synced: Bench) -> None:
-    before = synced.memory.knowledge.value
+    before = synced.memory.knowledge.known.value
     synced.watches(1.0, listed(version(10, a="1"), at=12))
-    assert synced.memory.knowledge.value is before
+    assert synced.memory.knowledge.known.value is before
 
 
 def test_a_failure_of_a_watch_that_was_stopped_does_not_count(synced: Bench) -> None:
@@ -339,8 +339,8 @@ def test_an_older_list_that_was_under_way_when_the_watch_was_stopped_is_ignored(
     synced.watches(1.0, told(ObjectOp.MODIFIED, version(12, a="2")))
     synced.watched.settle(at(62.0))
     synced.watches(63.0, listed(version(10, a="1"), at=11))
-    assert synced.memory.knowledge.value is not None
-    assert synced.memory.knowledge.value.resource_version == "12"
+    assert synced.memory.knowledge.known.value is not None
+    assert synced.memory.knowledge.known.value.resource_version == "12"
     assert synced.memory.state is ObjectState.IDLE
 
 
@@ -351,5 +351,5 @@ def test_who_references_it_and_goes_again_leaves_no_mark_behind(synced: Bench) -
         TargetListed(target=TARGET, mark=2, outcome=listed(at=20, mark=2)), at(3.0)
     )
     synced.watched.settle(at(3.0))
-    assert not synced.memory.knowledge.is_known
+    assert not synced.memory.knowledge.known.is_known
     assert synced.due(3.0) is None

@@ -1,0 +1,106 @@
+"""What is known of an object, wherever it comes from: its last good value, and whether that may be outdated.
+
+Every holder keeps this one record of each object, and it alone says how an object is described and what a
+read is answered. The holders decide when their knowledge is certain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from messages.holders import ReadObject
+from messages.objects import (
+    ObjectDescribed,
+    ObjectId,
+    ObjectRead,
+    ObjectState,
+    ObjectValue,
+    ReadVerdict,
+)
+from messages.units import Seconds, Timestamp
+from stores.objects.answers import answer_of
+
+_LOOKED_FOR: Final = frozenset({ObjectState.INITIALISING, ObjectState.STOPPED})
+"""An object in these states may have come into being since it was last seen to be absent."""
+
+
+class Moment(NamedTuple):
+    """A moment on both clocks: ages are differences of ``at``, people are shown ``wall``."""
+
+    at: Seconds
+    """Monotonic."""
+    wall: Timestamp
+
+    def earlier(self, at: Seconds) -> Moment:
+        """Return the moment that was ``at`` on the monotonic clock, as this one sees it."""
+        return Moment(at, Timestamp(self.wall - (self.at - at)))
+
+    def on_wall(self, wall: Timestamp) -> Moment:
+        """Return the moment that was ``wall`` on the wall clock, as this one sees it."""
+        return Moment(Seconds(self.at - (self.wall - wall)), wall)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastKnown:
+    """What is known of one object. By default nothing is."""
+
+    value: ObjectValue | None = None
+    """The last good version; None when there is no object, and while nothing is known."""
+    is_known: bool = False
+    """It was learned what the object is, or that there is none."""
+    flaw: str = ""
+    """Why the newest version cannot be used or seen; ``value`` is then an earlier one."""
+    current_until: Moment | None = None
+    """When it was last certain that this is so; None while it is certain, and while nothing is known."""
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether anything was learned, even if only that the object cannot be used."""
+        return self.is_known or bool(self.flaw)
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether it is known that there is no such object."""
+        return self.is_known and self.value is None and not self.flaw
+
+    @property
+    def is_immutable(self) -> bool:
+        """Whether the newest version says that it will not change."""
+        return self.value is not None and self.value.immutable and not self.flaw
+
+    def described(self, wanted: ObjectId, state: ObjectState, error: str) -> ObjectDescribed:
+        """Return the description of ``wanted``, held in ``state``: ABSENT instead if there is no object."""
+        value, since = self.value, self.current_until
+        return ObjectDescribed(
+            object=wanted,
+            state=ObjectState.ABSENT if self.is_absent and state not in _LOOKED_FOR else state,
+            uid=value.uid if value else "",
+            resource_version=value.resource_version if value else "",
+            current_until=since.wall if since else None,
+            is_known=self.is_known,
+            error=error,
+        )
+
+    def answer(
+        self,
+        read: ReadObject,
+        now: Moment,
+        *,
+        reason: str,
+        otherwise: ReadVerdict = ReadVerdict.NOT_SYNCED,
+    ) -> ObjectRead:
+        """Return the answer to ``read``: FOUND, or STALE with its age, or NOT_FOUND, or ``otherwise``.
+
+        ``otherwise`` is the verdict when nothing is known that could be answered. ``reason`` tells people why
+        the verdict is not FOUND.
+        """
+        since = self.current_until
+        age = None if since is None else Seconds(max(0.0, now.at - since.at))
+        if self.value is not None and age is None:
+            return answer_of(read, ReadVerdict.FOUND, value=self.value)
+        if self.value is not None:
+            return answer_of(read, ReadVerdict.STALE, value=self.value, age=age, reason=reason)
+        if self.is_absent:
+            return answer_of(read, ReadVerdict.NOT_FOUND, age=age, reason=reason)
+        return answer_of(read, otherwise, reason=reason)
