@@ -32,7 +32,19 @@ from benchmarks.table import table
 from benchmarks.waiting import waiting_rows
 from benchmarks.watching import watched_rows
 
-PRODUCT = ("actors", "kube", "sources", "stores")
+PRODUCT = (
+    "actors",
+    "agent",
+    "files",
+    "kernel",
+    "kube",
+    "manifests",
+    "messages",
+    "server",
+    "settings",
+    "sources",
+    "stores",
+)
 LATEST = Path(__file__).parent / "results" / "latest.json"
 
 

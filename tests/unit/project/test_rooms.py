@@ -5,6 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+from benchmarks.__main__ import PRODUCT
+
 ROOT = Path(__file__).parents[3]
 TOOL = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
 PACKAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")}
@@ -20,6 +22,10 @@ def test_every_check_goes_over_every_room() -> None:
     assert set(TOOL["importlinter"]["root_packages"]) == ROOMS
     assert set(TOOL["mypy"]["files"]) == PACKAGES | {"benchmarks", "run.py", "tests", "tools"}
     assert set(TOOL["coverage"]["run"]["source"]) == ROOMS | {"run"}
+
+
+def test_the_benchmarks_compile_every_room_before_they_measure_a_start() -> None:
+    assert set(PRODUCT) == ROOMS
 
 
 def test_every_folder_of_a_room_is_a_package() -> None:
