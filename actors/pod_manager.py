@@ -32,6 +32,7 @@ from messages.pod_manager import (
 from messages.pods import Pod, SourceName
 from messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
 from messages.units import Timestamp
+from stores.pods.index import PodIndex, is_critical
 from stores.pods.quarantine import Quarantine
 from stores.pods.served_pods import LedgerMemory, PodLedger, Taken
 
@@ -185,12 +186,13 @@ class PodManager(PooledActor[PodManagerMessage]):
     def _described(self) -> PodsDescribed:
         index = self._ledger.index
         pods, mirrors, orphans = index.pods_and_mirrors()
-        counts = index.counts()
+        translations, counts = index.uid_translations(), index.counts()
         return PodsDescribed(
             pods=pods,
             mirrors=mirrors,
             orphaned_mirrors=orphans,
-            mirror_to_static=index.uid_translations().mirror_to_static,
+            mirror_to_static=translations.mirror_to_static,
+            static_to_mirror=translations.static_to_mirror,
             shadowed={pod.uid: holder.uid for pod, holder in index.shadowed()},
             listed=self._ledger.listed,
             static_pods=counts.static_pods,
@@ -200,13 +202,23 @@ class PodManager(PooledActor[PodManagerMessage]):
 
     def _describe(self, question: DescribePod) -> None:
         index = self._ledger.index
-        pod = None
+        found = None
         if question.uid is not None:
-            pod = index.get_by_uid(index.translate_uid(question.uid))
+            found = index.holder(question.uid)
         elif question.full_name is not None:
-            pod = index.get_by_full_name(question.full_name)
-        mirror = index.mirror_of(pod) if pod is not None else None
-        question.reply_to.tell(PodDescribed(pod=pod, mirror=mirror))
+            found = index.get_by_full_name(question.full_name)
+        question.reply_to.tell(PodDescribed() if found is None else _described(index, found))
+
+
+def _described(index: PodIndex, found: Pod) -> PodDescribed:
+    pod, mirror, was_mirror = index.pod_and_mirror(found)
+    return PodDescribed(
+        pod=pod,
+        mirror=mirror,
+        was_mirror=was_mirror,
+        waits_behind=index.shadow_of(found),
+        is_critical=is_critical(found),
+    )
 
 
 def _is_harmless(source: SourceName, now: Timestamp, pod: Pod) -> bool:

@@ -84,7 +84,9 @@ class PodsDescribed:
     orphaned_mirrors: tuple[FullName, ...]
     """Names that only mirrors have (rule P12)."""
     mirror_to_static: Mapping[PodUid, PodUid]
-    """UID translations (rule P20)."""
+    """UIDs of mirrors, and of the pods that they show; no orphaned mirrors (rule P20)."""
+    static_to_mirror: Mapping[PodUid, PodUid | None]
+    """UIDs of static pods, and of the mirrors that show them; None without a mirror (rule P18)."""
     shadowed: Mapping[PodUid, PodUid]
     """Pods that are not served, and whom they wait behind."""
     listed: frozenset[SourceName]
@@ -100,15 +102,23 @@ class DescribePod:
 
     reply_to: Port[PodDescribed]
     uid: PodUid | None = None
+    """A pod's or a mirror pod's."""
     full_name: FullName | None = None
+    """A pod's: mirrors are found by the name of their pod."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodDescribed:
     """A pod, and the mirror pod that shows it; each None when there is none."""
 
-    pod: Pod | None
-    mirror: Pod | None
+    pod: Pod | None = None
+    mirror: Pod | None = None
+    was_mirror: bool = False
+    """The UID asked for is the mirror's."""
+    waits_behind: Pod | None = None
+    """Which pod keeps this one from being served, by its UID or its name; None for a served pod."""
+    is_critical: bool = False
+    """The node must not do without the pod: it is static, a mirror, or of critical priority."""
 
 
 PodManagerMessage: TypeAlias = SourceListed | Subscribe | Unsubscribe | DescribePods | DescribePod

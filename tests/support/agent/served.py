@@ -55,6 +55,7 @@ NO_PODS = PodsDescribed(
     mirrors=(),
     orphaned_mirrors=(),
     mirror_to_static={},
+    static_to_mirror={},
     shadowed={},
     listed=frozenset(),
     static_pods=0,
@@ -197,7 +198,7 @@ class _StandIns:
 
     def specs(self) -> tuple[ChildSpec[Any], ...]:
         around = self._around
-        pods = {DescribePods: NO_PODS, DescribePod: PodDescribed(pod=None, mirror=None)}
+        pods = {DescribePods: NO_PODS, DescribePod: PodDescribed()}
         return (
             _spec(POD_MANAGER, self._before, pods),
             *(
