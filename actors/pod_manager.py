@@ -34,7 +34,7 @@ from messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMe
 from messages.units import Timestamp
 from stores.pods.index import PodIndex, is_critical
 from stores.pods.quarantine import Quarantine
-from stores.pods.served_pods import LedgerMemory, PodLedger, Taken
+from stores.pods.served_pods import ServedPods, ServedPodsMemory, Taken
 
 _BEFORE_ALL = Epoch(0, 0)
 
@@ -53,7 +53,7 @@ POD_MANAGER = Key[PodManagerMessage]("pod-manager", coalesce=_source_of_listing)
 class PodMemory:
     """What outlives a life of PodManager. Used by one life at a time, so it needs no lock."""
 
-    ledger: LedgerMemory = field(default_factory=LedgerMemory)
+    served_pods: ServedPodsMemory = field(default_factory=ServedPodsMemory)
     quarantine: Quarantine = field(default_factory=Quarantine)
     subscribers: dict[Port[PodFact], None] = field(default_factory=dict)
     """In the order of their subscription, which is the order in which they are told."""
@@ -82,7 +82,7 @@ class PodManager(PooledActor[PodManagerMessage]):
     ) -> None:
         self._sources = sources
         self._memory = memory
-        self._ledger = PodLedger(memory.ledger)
+        self._pods = ServedPods(memory.served_pods)
         self._epochs: dict[SourceName, Epoch] = {}
         self._provisional: set[SourceName] = set()
         """Sources whose last listing was provisional."""
@@ -120,7 +120,7 @@ class PodManager(PooledActor[PodManagerMessage]):
         quarantine = self._memory.quarantine
         pods = quarantine.admitted(source, listing.pods, partial(_is_harmless, source, now))
         with quarantine.attempt(source, pods):
-            taken = self._ledger.take(source, pods, now)
+            taken = self._pods.take(source, pods, now)
             was_provisional = source in self._provisional
             self._note_provision(listing)
             self._publish(source, taken)
@@ -167,10 +167,10 @@ class PodManager(PooledActor[PodManagerMessage]):
         for name, source in self._sources.items():
             judged = PodsJudged(
                 source=name,
-                shadowed=self._ledger.waiting(name),
+                shadowed=self._pods.waiting(name),
                 rejected=self._memory.quarantine.rejected(name),
             )
-            if name in self._ledger.listed and judged != self._judged.get(name):
+            if name in self._pods.listed and judged != self._judged.get(name):
                 self._judged[name] = judged
                 source.tell(judged)
 
@@ -180,11 +180,11 @@ class PodManager(PooledActor[PodManagerMessage]):
             subscriber.tell(self._pods_of(source))
 
     def _pods_of(self, source: SourceName) -> PodsAre:
-        pods, is_provisional = self._ledger.served(source), source in self._provisional
+        pods, is_provisional = self._pods.served(source), source in self._provisional
         return PodsAre(source=source, pods=pods, is_provisional=is_provisional)
 
     def _described(self) -> PodsDescribed:
-        index = self._ledger.index
+        index = self._pods.index
         pods, mirrors, orphans = index.pods_and_mirrors()
         translations, counts = index.uid_translations(), index.counts()
         return PodsDescribed(
@@ -194,14 +194,14 @@ class PodManager(PooledActor[PodManagerMessage]):
             mirror_to_static=translations.mirror_to_static,
             static_to_mirror=translations.static_to_mirror,
             shadowed={pod.uid: holder.uid for pod, holder in index.shadowed()},
-            listed=self._ledger.listed,
+            listed=self._pods.listed,
             static_pods=counts.static_pods,
             regular_pods=counts.regular_pods,
             ephemeral_containers=counts.ephemeral_containers,
         )
 
     def _describe(self, question: DescribePod) -> None:
-        index = self._ledger.index
+        index = self._pods.index
         found = None
         if question.uid is not None:
             found = index.holder(question.uid)
@@ -222,9 +222,9 @@ def _described(index: PodIndex, found: Pod) -> PodDescribed:
 
 
 def _is_harmless(source: SourceName, now: Timestamp, pod: Pod) -> bool:
-    """Return whether ``pod`` can be taken in, tried on a ledger that is thrown away."""
+    """Return whether ``pod`` can be taken in, tried with a memory that is thrown away."""
     try:
-        PodLedger(LedgerMemory()).take(source, (pod,), now)
+        ServedPods(ServedPodsMemory()).take(source, (pod,), now)
     except Exception:  # noqa: BLE001  # a trial: what it raises is the answer
         return False
     return True

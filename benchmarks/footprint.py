@@ -14,7 +14,8 @@ from benchmarks.row import WORST, Peer, Row, Target, spread, tail
 from files.looking.directory import Listed, look
 from files.verdicts.judging import judge
 from files.verdicts.state import FileState
-from manifests.pod_manifest import Decoded, ManifestRules, Refused, decode_manifest
+from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
+from manifests.refusals import Refused
 from messages.pods import FILE, Pod
 from messages.units import Timestamp
 

@@ -1,1 +1,6 @@
-"""Files that are looked at again and again: what is there, when it has settled, and what of it is good."""
+"""Files that are looked at again and again.
+
+``looking`` says what is there and whether it has settled, ``watching`` when it is worth looking. Neither
+knows what is in the files. ``verdicts`` judges them: the last good content of each file, and what its owner
+is told.
+"""

@@ -1,9 +1,11 @@
-"""The stages that a manifest goes through; ``manifests.pod_manifest`` is the way in and puts them in order.
+"""What documents mean, wherever they came from: manifests of pods, Secrets and ConfigMaps.
 
-document, yaml11, yaml_scalars, reading: bytes to one document with lines. schema: types and fields.
-defaults, volume_defaults: what the API fills in. static_pods: identity. validate_*: what the API
-server would refuse. api_references: what a static pod may not depend on. findings and fields are what
-the rules are written with.
+The ways in, from bytes to a value or a refusal: ``pod_manifest`` for static pods, ``objects.local_object``
+for Secrets and ConfigMaps from files. Their stages: ``reading`` (bytes to a document with lines),
+``schema`` (fields and types), ``defaults`` (what the API fills in), ``static_pods`` (names and UID),
+``validation`` (what the API server would refuse), ``references`` (what a pod needs). ``verdicts``: what
+people are told of each file.
 
-references, hooks, values, durations: what pods and objects say, for those who have no manifest before them.
+The forms of single values: ``durations``, ``names``, ``quantities``, ``times``, ``versions``,
+``change_hooks``. What rules are written with: ``places``, ``findings``, ``refusals``, ``texts``.
 """

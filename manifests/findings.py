@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from manifests.texts import QUOTED_LEN, SENTENCE_LEN, cut, one_line, quoted
+
 Path: TypeAlias = tuple[str | int, ...]
 """Steps from the top of the manifest: field names, map keys and list indices."""
 
@@ -19,8 +21,6 @@ KEPT = 50
 """Findings of one kind that are kept; the rest are only counted. More than anybody reads."""
 
 SHOWN_PROBLEMS = 3
-QUOTED_LEN = 64
-SENTENCE_LEN = 1_000
 
 _PLAIN_STEP = re.compile(r"[A-Za-z][-A-Za-z0-9_]*")
 
@@ -29,7 +29,7 @@ LineOf: TypeAlias = Callable[[Path], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FieldFinding:
     """One thing to say about the field at ``path``."""
 
     path: Path
@@ -43,13 +43,13 @@ class Finding:
 
 
 @dataclass(slots=True)
-class Told:
+class CountedFindings:
     """Findings of one kind: the first of them, and how many there are."""
 
-    first: list[Finding] = field(default_factory=list)
+    first: list[FieldFinding] = field(default_factory=list)
     total: int = 0
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: FieldFinding) -> None:
         """Count one more, and keep it while few are kept."""
         self.total += 1
         if len(self.first) < KEPT:
@@ -60,25 +60,25 @@ class Told:
 class Findings:
     """Everything found in one manifest."""
 
-    problems: Told = field(default_factory=Told)
-    unknown: Told = field(default_factory=Told)
+    problems: CountedFindings = field(default_factory=CountedFindings)
+    unknown: CountedFindings = field(default_factory=CountedFindings)
     """Fields that a Pod does not have."""
-    warnings: Told = field(default_factory=Told)
+    warnings: CountedFindings = field(default_factory=CountedFindings)
 
     def problem(self, path: Path, text: str) -> None:
         """Tell what makes the manifest unusable."""
-        self.problems.add(Finding(path, text))
+        self.problems.add(FieldFinding(path, text))
 
     def unknown_field(self, path: Path, text: str) -> None:
         """Tell of a field that a Pod does not have."""
-        self.unknown.add(Finding(path, text))
+        self.unknown.add(FieldFinding(path, text))
 
     def warning(self, path: Path, text: str) -> None:
         """Tell what its owner should know."""
-        self.warnings.add(Finding(path, text))
+        self.warnings.add(FieldFinding(path, text))
 
 
-def reason(told: Told, line_of: LineOf) -> str:
+def reason(told: CountedFindings, line_of: LineOf) -> str:
     """Return one line that shows the first few findings and says how many more there are."""
     first = [finding.sentence(line_of) for finding in told.first[:SHOWN_PROBLEMS]]
     more = told.total - len(first)
@@ -97,19 +97,3 @@ def shown(path: Path) -> str:
         else:
             text += f"[{quoted(step)}]"
     return text or "the document"
-
-
-def quoted(text: str) -> str:
-    """Return ``text`` in quotes, cut to a length that fits into a sentence."""
-    return f'"{cut(text, QUOTED_LEN)}"'
-
-
-def cut(text: str, length: int) -> str:
-    """Return at most ``length`` characters of ``text``, with an ellipsis where some are missing."""
-    return text if len(text) <= length else f"{text[: length - 1]}…"
-
-
-def one_line(text: str) -> str:
-    """Return ``text`` without line breaks and other characters that a terminal would obey."""
-    short = cut(text, SENTENCE_LEN)
-    return "".join(letter if letter.isprintable() else " " for letter in short).strip()

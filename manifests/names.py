@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from manifests.findings import quoted
+from manifests.texts import quoted
 
 Rule: TypeAlias = Callable[[str], str]
 

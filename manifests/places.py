@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from manifests.findings import Findings, Path, quoted
+from manifests.findings import Findings, Path
+from manifests.texts import quoted
 
 REQUIRED = "is required"
 MAX_ID = 2**31 - 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from manifests.defaults.pod import fill_defaults
-from manifests.findings import Findings, quoted, reason
+from manifests.findings import Findings, reason
 from manifests.names import dns_label, dns_subdomain
 from manifests.places import Place
 from manifests.reading.decoding import canonical_json, read_document
@@ -20,6 +20,7 @@ from manifests.reading.document import Document, DocumentError
 from manifests.references.api_objects import LOCAL, api_references
 from manifests.refusals import (
     RefusalError,
+    Refused,
     sentences,
     stop_on_problems,
     stop_on_unknown_fields,
@@ -33,6 +34,7 @@ from manifests.static_pods import (
     warn_of_node,
     warn_of_priority,
 )
+from manifests.texts import quoted
 from manifests.validation.change_hooks import warn_of_change_hook
 from manifests.validation.pod import validate_pod
 from manifests.validation.volumes import refuse_unknown_volumes
@@ -68,18 +70,6 @@ class Decoded:
     def described(self) -> Pod:
         """What every usable file of a source has: the thing that it describes."""
         return self.pod
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """A manifest that cannot be used."""
-
-    code: RejectReason
-    reason: str
-    """One line with the path and line of the first few problems; no more than 1,000 characters."""
-    pod: str = ""
-    """``<namespace>/<name>`` of the pod, or other thing, that it would have; empty when that cannot be
-    told."""
 
 
 def decode_manifest(data: bytes, rules: ManifestRules) -> Decoded | Refused:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from manifests.findings import Findings, Told
+from dataclasses import dataclass
+
+from manifests.findings import CountedFindings, Findings
 from manifests.reading.document import Document
 from messages.sources import RejectReason
 
@@ -10,10 +12,22 @@ MAX_WARNINGS = 20
 """Warnings of one manifest that are told one by one."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A manifest that cannot be used."""
+
+    code: RejectReason
+    reason: str
+    """One line with the path and line of the first few problems; no more than 1,000 characters."""
+    pod: str = ""
+    """``<namespace>/<name>`` of the pod, or other thing, that it would have; empty when that cannot be
+    told."""
+
+
 class RefusalError(Exception):
     """Ends the judging of a document: what was found so far makes it unusable."""
 
-    def __init__(self, code: RejectReason, told: Told) -> None:
+    def __init__(self, code: RejectReason, told: CountedFindings) -> None:
         super().__init__(code)
         self.code = code
         self.told = told

@@ -14,8 +14,9 @@ from functools import cache
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
-from manifests.findings import KEPT, QUOTED_LEN, Findings, Path
+from manifests.findings import KEPT, Findings, Path
 from manifests.quantities import is_quantity
+from manifests.texts import QUOTED_LEN
 from manifests.times import is_rfc3339
 
 _SCHEMA_FILE = FilePath(__file__).with_name("pod_schema.json")

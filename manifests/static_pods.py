@@ -11,8 +11,8 @@ import hashlib
 import json
 from typing import Any
 
-from manifests.findings import quoted
 from manifests.places import Place
+from manifests.texts import quoted
 from messages.pods import (
     CONFIG_HASH,
     CONFIG_SEEN,

@@ -10,12 +10,12 @@ from typing import TypeAlias, assert_never
 
 from typing_extensions import override
 
-from files.verdicts.judged_files import FilesMemory, FilesRules, WatchedFiles
-from files.watching.inotify import DirectoryWatch, KeepWatch
-from files.watching.path_watch import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
+from files.verdicts.judged_files import FilesMemory, FilesRules, JudgedFiles
+from files.watching.inotify import InotifyWatch, KeepWatch
+from files.watching.messages import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
 from kernel import Actor, Key, Port
 from manifests.pod_manifest import ManifestRules, decode_manifest
-from manifests.verdicts.report import VerdictBoard
+from manifests.verdicts.report import VerdictReport
 from messages.pods import FILE, Pod
 from messages.sources import (
     DescribeSource,
@@ -57,7 +57,7 @@ class FileSourceRules:
 class FileMemory(FilesMemory[Pod]):
     """What outlives a life of the file source."""
 
-    board: VerdictBoard = field(default_factory=lambda: VerdictBoard(FILE))
+    report: VerdictReport = field(default_factory=lambda: VerdictReport(FILE))
 
 
 class FileSource(Actor[FileSourceMessage]):
@@ -80,7 +80,7 @@ class FileSource(Actor[FileSourceMessage]):
         rules: FileSourceRules,
         pod_manager: Port[SourceListed],
         memory: FileMemory,
-        keep_watch: KeepWatch = DirectoryWatch,
+        keep_watch: KeepWatch = InotifyWatch,
     ) -> None:
         self._rules = rules
         self._keep_watch = keep_watch
@@ -95,7 +95,7 @@ class FileSource(Actor[FileSourceMessage]):
             decode=partial(decode_manifest, rules=self._rules.manifests),
             clear_on_missing=self._rules.clear_on_missing,
         )
-        self._files = WatchedFiles(self, rules, self._memory, self._keep_watch)
+        self._files = JudgedFiles(self, rules, self._memory, self._keep_watch)
         self._listings = Listings(FILE, self._pod_manager, self.incarnation)
 
     @override
@@ -109,7 +109,7 @@ class FileSource(Actor[FileSourceMessage]):
                 state = self._memory.state
                 self._listings.tell(state.served, is_provisional=state.is_provisional)
             case PodsJudged() | MirrorsJudged():
-                self._memory.board.hear(message)
+                self._memory.report.hear(message)
                 self._files.log_verdicts()
             case DescribeSource(reply_to=reply_to):
                 reply_to.tell(self._files.described(self._listings.epoch))

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from files.looking.directory import Entry
-from manifests.findings import quoted
 from manifests.objects.local_object import LocalObject
 from manifests.objects.values import changed_keys
-from manifests.pod_manifest import Refused
+from manifests.refusals import Refused
+from manifests.texts import quoted
 from messages.objects import ObjectKind, ObjectValue
 from messages.sources import RejectReason
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 from files.verdicts.state import FileRecord, FileState
 from manifests.objects.local_object import LocalObject, display_name
 from manifests.objects.values import fingerprint
-from manifests.pod_manifest import Refused
-from manifests.verdicts.judgements import printable
+from manifests.refusals import Refused
+from manifests.texts import printable
 from messages.holders import NO_MARK, HolderIs, LocalObjectsListed, Mark, ReadObject
 from messages.objects import (
     ObjectChanged,

@@ -27,13 +27,13 @@ from actors.objects.local_holdings import (
     news,
     unanswered,
 )
-from files.verdicts.judged_files import FilesMemory, FilesRules, WatchedFiles
-from files.watching.inotify import DirectoryWatch, KeepWatch
-from files.watching.path_watch import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
+from files.verdicts.judged_files import FilesMemory, FilesRules, JudgedFiles
+from files.watching.inotify import InotifyWatch, KeepWatch
+from files.watching.messages import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
 from kernel import Actor, Key, Port
 from manifests.objects.local_object import LocalObject, decode_object
 from manifests.objects.values import fingerprint
-from manifests.verdicts.report import VerdictBoard
+from manifests.verdicts.report import VerdictReport
 from messages.holders import (
     HolderIs,
     ListLocalObjects,
@@ -93,7 +93,7 @@ class LocalObjectsRules:
 class LocalMemory(FilesMemory[LocalObject]):
     """What outlives a life of the holder: what it holds, what it told, and who waits for an answer."""
 
-    board: VerdictBoard = field(default_factory=lambda: VerdictBoard(LOCAL_FILES, "object"))
+    report: VerdictReport = field(default_factory=lambda: VerdictReport(LOCAL_FILES, "object"))
     told: dict[ObjectId, LocalHolding] = field(default_factory=dict)
     """What the managers have been told that there is."""
     gone: dict[ObjectId, int | None] = field(default_factory=dict)
@@ -144,7 +144,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         rules: LocalObjectsRules,
         managers: Mapping[ObjectKind, Port[LocalHolderFact]],
         memory: LocalMemory,
-        keep_watch: KeepWatch = DirectoryWatch,
+        keep_watch: KeepWatch = InotifyWatch,
     ) -> None:
         self._rules = rules
         self._managers = managers
@@ -164,7 +164,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             admit=admit,
         )
         # Its first look answers those, too, who have waited since an earlier life.
-        self._files = WatchedFiles(self, rules, self._memory, self._keep_watch)
+        self._files = JudgedFiles(self, rules, self._memory, self._keep_watch)
 
     @override
     def receive(self, message: LocalObjectsMessage, /) -> None:

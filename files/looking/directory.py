@@ -14,6 +14,7 @@ import errno
 import os
 import stat
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fnmatch import translate
 from operator import is_
 from pathlib import Path
@@ -21,7 +22,6 @@ from re import compile as compiled
 from typing import Final, TypeAlias
 
 from files.looking.signature import Signature
-from messages.sources import RejectReason
 from messages.units import Timestamp
 
 SIZE_LIMIT: Final = 10 * 1024 * 1024
@@ -53,11 +53,22 @@ class Content:
     """The file was written to while it was read: part of it may be missing."""
 
 
+class ProblemKind(StrEnum):
+    """Why there is no content, in one word."""
+
+    UNREADABLE = "unreadable"
+    """Permissions, an I/O error, a link that leads nowhere."""
+    NOT_A_FILE = "not_a_file"
+    """A directory, fifo, socket or device."""
+    TOO_LARGE = "too_large"
+    """``SIZE_LIMIT`` bytes or more."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """There is something of this name, and why it cannot be read as a file."""
 
-    code: RejectReason
+    kind: ProblemKind
     reason: str
 
 
@@ -258,15 +269,15 @@ def _unread(path: Path, error: OSError) -> tuple[Problem, Signature] | None:
         if leads_nowhere
         else f"cannot be read: {_sentence(error)}"
     )
-    return Problem(code=RejectReason.UNREADABLE, reason=reason), signature
+    return Problem(kind=ProblemKind.UNREADABLE, reason=reason), signature
 
 
 def _not_a_file(mode: int) -> Problem:
-    return Problem(code=RejectReason.NOT_A_FILE, reason=f"is a {_kind(mode)}, not a file")
+    return Problem(kind=ProblemKind.NOT_A_FILE, reason=f"is a {_kind(mode)}, not a file")
 
 
 def _too_large() -> Problem:
-    return Problem(code=RejectReason.TOO_LARGE, reason="has 10 MiB or more")
+    return Problem(kind=ProblemKind.TOO_LARGE, reason="has 10 MiB or more")
 
 
 def _kind(mode: int) -> str:

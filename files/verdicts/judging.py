@@ -19,11 +19,11 @@ from typing import Generic
 from files.looking.directory import Entry, Ignored, Listed, Listing, Problem, Unlistable
 from files.looking.settling import GRACE, PATIENCE, QUIET, ROUNDING, unrest
 from files.verdicts.state import Admit, Decode, FileRecord, FileState, T, Usable, admit_all
-from manifests.pod_manifest import Refused
-from manifests.verdicts.conflicts import Claimant, LostTo, lost_claims
-from manifests.verdicts.judgements import printable
+from manifests.refusals import Refused
+from manifests.texts import printable
+from manifests.verdicts.conflicts import Conflict, NamedObject, conflicts
 from messages.pods import PodUid
-from messages.sources import ManifestVerdict, Verdict
+from messages.sources import ManifestVerdict, RejectReason, Verdict
 from messages.units import Seconds, Timestamp
 
 
@@ -187,8 +187,8 @@ class _Look(Generic[T]):
         match entry.found:
             case Ignored() as ignored:
                 return ignored, None
-            case Problem(code=code, reason=reason):
-                return Refused(code=code, reason=reason), None
+            case Problem(kind=kind, reason=reason):
+                return Refused(code=RejectReason(kind.value), reason=reason), None
             case content:
                 outcome = self._decode(content.data)
         if isinstance(outcome, Refused):
@@ -222,7 +222,7 @@ class _Look(Generic[T]):
         records = {name: self._records[name] for name in sorted(self._records, key=os.fsencode)}
         claims = {name: record.good for name, record in records.items() if record.good is not None}
         # The last in name order wins, as in a kubelet (F12).
-        lost = lost_claims((name, claims[name]) for name in reversed(claims))
+        lost = conflicts((name, claims[name]) for name in reversed(claims))
         # Whoever misses a thing in the first listing takes it for removed.
         is_complete = not self._waits or not self._state.never_listed
         things = (thing for name, thing in claims.items() if name not in lost)
@@ -245,7 +245,7 @@ class _Look(Generic[T]):
         return served
 
 
-def _place(thing: Claimant) -> tuple[str, str, str]:
+def _place(thing: NamedObject) -> tuple[str, str, str]:
     return thing.namespace, thing.name, thing.display_name
 
 
@@ -253,7 +253,7 @@ def _inode(entry: Entry) -> tuple[int, int] | None:
     return None if entry.signature is None else entry.signature[:2]
 
 
-def _verdict(record: FileRecord[T], lost: LostTo | None) -> ManifestVerdict:
+def _verdict(record: FileRecord[T], lost: Conflict | None) -> ManifestVerdict:
     path = printable(record.entry.path)
     outcome, good = record.outcome, record.good
     if isinstance(outcome, Ignored):

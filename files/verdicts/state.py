@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from files.looking.directory import Entry, Ignored
-from manifests.pod_manifest import Refused
-from manifests.verdicts.conflicts import Claimant
+from manifests.refusals import Refused
+from manifests.verdicts.conflicts import NamedObject
 from messages.sources import ManifestVerdict
 from messages.units import Timestamp
 
-T = TypeVar("T", bound=Claimant)
+T = TypeVar("T", bound=NamedObject)
 """What a file describes: hashable, and equal to another when nobody needs to be told of the difference."""
-T_co = TypeVar("T_co", bound=Claimant, covariant=True)
+T_co = TypeVar("T_co", bound=NamedObject, covariant=True)
 
 
 class Usable(Protocol[T_co]):

@@ -19,14 +19,14 @@ MAX_LINKS: Final = 40
 """As many links as Linux follows in one path before it answers ELOOP."""
 
 
-class Identity(NamedTuple):
+class DirectoryId(NamedTuple):
     """Which directory it is that stands at a path."""
 
     device: int
     inode: int
 
 
-def watched_paths(path: Path) -> Mapping[Path, Identity]:
+def watched_directories(path: Path) -> Mapping[Path, DirectoryId]:
     """Return the directories to watch for manifest path ``path``; never raises for what it finds.
 
     To be watched without their sub-directories. Compare with the mapping of before as a whole: a
@@ -78,9 +78,9 @@ def _link_target(path: Path) -> Path | None:
         return None
 
 
-def _identity(directory: Path) -> Identity | None:
+def _identity(directory: Path) -> DirectoryId | None:
     try:
         status = directory.stat()
     except OSError:
         return None
-    return Identity(status.st_dev, status.st_ino)
+    return DirectoryId(status.st_dev, status.st_ino)

@@ -32,7 +32,7 @@ _JOIN_DEADLINE: Final = 1.0
 """Seconds. The thread sees the stop within a step; on a machine that is that slow, let it finish alone."""
 
 
-class Watch(Protocol):
+class DirectoryWatch(Protocol):
     """A watch that is kept."""
 
     def close(self) -> None:
@@ -40,11 +40,13 @@ class Watch(Protocol):
         ...
 
 
-KeepWatch: TypeAlias = Callable[[Iterable[Path], Callable[[], None], Callable[[str], None]], Watch]
-"""Begins to watch directories, as the constructor of ``DirectoryWatch`` does."""
+KeepWatch: TypeAlias = Callable[
+    [Iterable[Path], Callable[[], None], Callable[[str], None]], DirectoryWatch
+]
+"""Begins to watch directories, as the constructor of ``InotifyWatch`` does."""
 
 
-class DirectoryWatch(Watch):
+class InotifyWatch(DirectoryWatch):
     """Watches from construction until ``close``. Calls back on its own thread."""
 
     def __init__(

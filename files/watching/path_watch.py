@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
-from files.watching.directories import watched_paths
+from files.watching.directories import watched_directories
 from files.watching.inotify import KeepWatch
-from kernel import Clock, Port, Timer
+from files.watching.messages import FilesHost, FilesNoticed, WatchDue, WatchLost
 from messages.units import Seconds
 
 FIRST_RETRY: Final = Seconds(1.0)
@@ -20,56 +19,7 @@ LONGEST_RETRY: Final = Seconds(20.0)
 then the scans notice everything, only later."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesNoticed:
-    """Something in the watched directories changed. Coalesced; may come for nothing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchLost:
-    """Watching ended by itself, or could not begin."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchDue:
-    """It is time to try watching again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookDue:
-    """It is time to look: a scan is due, or something that was moving may have settled."""
-
-
-FilesMessage: TypeAlias = FilesNoticed | LookDue | WatchLost | WatchDue
-"""What an actor that looks at files hears from itself."""
-
-
-class FilesHost(Protocol):
-    """An actor that hears ``FilesMessage``, in one life of it."""
-
-    @property
-    def me(self) -> Port[FilesMessage]:
-        """Its port."""
-        ...
-
-    @property
-    def clock(self) -> Clock:
-        """The time that counts for it."""
-        ...
-
-    @property
-    def resources(self) -> ExitStack:
-        """Closed when its life ends."""
-        ...
-
-    def after(self, delay: Seconds, message: FilesMessage) -> Timer:
-        """Have it told ``message`` in ``delay`` seconds."""
-        ...
-
-
-class KeptWatch:
+class PathWatch:
     """The watch on ``path``: tells its host what is noticed, for as long as the host lives."""
 
     def __init__(
@@ -86,7 +36,7 @@ class KeptWatch:
 
     def renew(self) -> None:
         """Watch the directories that matter at present; does nothing while they are the same."""
-        wanted = watched_paths(self._path)
+        wanted = watched_directories(self._path)
         if wanted == self._watched:
             return
         self._watch.close()

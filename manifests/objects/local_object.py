@@ -17,21 +17,22 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from manifests.findings import Findings, quoted, reason
+from manifests.findings import Findings, reason
 from manifests.names import dns_label, dns_subdomain
 from manifests.objects.values import UnusableObjectError, object_value
 from manifests.places import Place
-from manifests.pod_manifest import Refused
 from manifests.reading.decoding import read_document
 from manifests.reading.document import Document, DocumentError
 from manifests.refusals import (
     RefusalError,
+    Refused,
     sentences,
     stop_on_problems,
     stop_on_unknown_fields,
 )
 from manifests.schema import conform_fields
 from manifests.static_pods import DEFAULT_NAMESPACE, validate_uid
+from manifests.texts import quoted
 from manifests.validation.metadata import validate_metadata
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from messages.sources import RejectReason

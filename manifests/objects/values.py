@@ -55,7 +55,7 @@ class _FlawError(Exception):
         return UnusableObjectError(sentence, self.entry, self.text)
 
 
-class _Entry(NamedTuple):
+class _DataEntry(NamedTuple):
     """A key, where it stands, and its value as it stands there."""
 
     field: str
@@ -146,7 +146,7 @@ def _bounded(data: dict[str, bytes]) -> dict[str, bytes]:
     return data
 
 
-def _entries(document: JsonObject, field: str) -> Iterator[_Entry]:
+def _entries(document: JsonObject, field: str) -> Iterator[_DataEntry]:
     """Yield what stands under ``field``, by its keys."""
     entries = document.get(field)
     if entries is None:
@@ -158,10 +158,10 @@ def _entries(document: JsonObject, field: str) -> Iterator[_Entry]:
         if not is_key or key == "." or key.startswith(".."):
             raise _FlawError("is no key that an object can have", (field, str(key)))
         # Thousands of objects share a few keys, such as tls.crt.
-        yield _Entry(field, sys.intern(key), value)
+        yield _DataEntry(field, sys.intern(key), value)
 
 
-def _decoded(entry: _Entry) -> bytes:
+def _decoded(entry: _DataEntry) -> bytes:
     """Return the bytes of a base64 text.
 
     As the API server reads it: line breaks are skipped, and what is left over in the last digit; any
@@ -177,7 +177,7 @@ def _decoded(entry: _Entry) -> bytes:
     return binascii.a2b_base64(digits)
 
 
-def _encoded(entry: _Entry) -> bytes:
+def _encoded(entry: _DataEntry) -> bytes:
     """Return a text as UTF-8. Null is empty."""
     if entry.value is None:
         return b""

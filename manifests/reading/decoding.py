@@ -11,7 +11,7 @@ import math
 import re
 from typing import Any
 
-from manifests.findings import Finding, one_line
+from manifests.findings import FieldFinding
 from manifests.reading.document import (
     MAX_BYTES,
     MAX_DEPTH,
@@ -25,6 +25,7 @@ from manifests.reading.document import (
 )
 from manifests.reading.yaml11 import read_yaml
 from manifests.reading.yaml_scalars import integer, whole
+from manifests.texts import one_line
 from messages.sources import RejectReason
 
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
@@ -163,8 +164,8 @@ def _located(text: str) -> Located | None:
         return None
 
 
-def _repeated_keys(text: str) -> list[Finding]:
+def _repeated_keys(text: str) -> list[FieldFinding]:
     try:
         return read_yaml(text).warnings
     except DocumentError:
-        return [Finding((), "a key stands twice in one object; the last one counts")]
+        return [FieldFinding((), "a key stands twice in one object; the last one counts")]

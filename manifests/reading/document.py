@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from manifests.findings import Finding, Path
+from manifests.findings import FieldFinding, Path
 from messages.sources import RejectReason
 
 MAX_BYTES = 10 * 1024 * 1024
@@ -68,7 +68,7 @@ class Document:
     value: Any
     locate: Callable[[], Located | None]
     """Tells where things stand; ``None`` when that cannot be told."""
-    warnings: list[Finding] = field(default_factory=list)
+    warnings: list[FieldFinding] = field(default_factory=list)
     _located: list[Located | None] = field(default_factory=list)
     """The answer of ``locate``, once it was asked for."""
 

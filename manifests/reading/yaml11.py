@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from manifests.findings import KEPT, Finding, Path, one_line
+from manifests.findings import KEPT, FieldFinding, Path
 from manifests.reading.document import (
     MAX_DEPTH,
     MAX_WEIGHT,
@@ -29,6 +29,7 @@ from manifests.reading.document import (
     too_heavy,
 )
 from manifests.reading.yaml_scalars import Scalar, TagError, plain_scalar, tagged_scalar
+from manifests.texts import one_line
 from messages.sources import RejectReason
 
 # libyaml's parser is many times faster; PyYAML is also built without it.
@@ -68,7 +69,7 @@ def read_yaml(text: str) -> Document:
     return Document(builder.root, lambda: located, builder.warnings)
 
 
-def _nothing_found(warnings: list[Finding]) -> str:
+def _nothing_found(warnings: list[FieldFinding]) -> str:
     if warnings:
         return "the first document is empty, and only the first one counts"
     return "there is no document"
@@ -96,7 +97,7 @@ class _Builder:
         self.root: Any = None
         self.first_line = 0
         self.lines: Lines = {}
-        self.warnings: list[Finding] = []
+        self.warnings: list[FieldFinding] = []
         self._stack: list[_Frame] = []
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._weight = 0
@@ -218,7 +219,7 @@ class _Builder:
         if key in container and key not in frame.merged and len(self.warnings) < KEPT:
             first = frame.lines[key]
             self.warnings.append(
-                Finding(
+                FieldFinding(
                     (*self._path(), key),
                     f"the key stands here twice; this one on line {line} counts,"
                     f" the one on line {first} does not",
@@ -254,7 +255,7 @@ def _key_text(value: Scalar, line: int) -> str:
     return str(value)
 
 
-def _look_behind(events: Any, warnings: list[Finding]) -> None:
+def _look_behind(events: Any, warnings: list[FieldFinding]) -> None:
     """Warn when something follows the first document: it is not even parsed by Kubernetes."""
     try:
         for _ in range(_EMPTY_DOCUMENTS_SKIPPED):
@@ -273,8 +274,8 @@ def _look_behind(events: Any, warnings: list[Finding]) -> None:
         warnings.append(_only_the_first(" (what follows it is not even YAML)"))
 
 
-def _only_the_first(detail: str) -> Finding:
-    return Finding((), f"{ONLY_THE_FIRST}{detail}")
+def _only_the_first(detail: str) -> FieldFinding:
+    return FieldFinding((), f"{ONLY_THE_FIRST}{detail}")
 
 
 def _syntax(line: int, sentence: str) -> DocumentError:

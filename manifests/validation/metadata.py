@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from manifests.findings import quoted
 from manifests.names import dns_label, dns_subdomain, label_value, qualified_name
 from manifests.places import Place
+from manifests.texts import quoted
 
 MAX_ANNOTATION_BYTES = 256 * 1024
 """Keys and values of all annotations together."""

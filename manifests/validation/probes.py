@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from manifests.findings import quoted
 from manifests.names import header_name, port_name
 from manifests.places import REQUIRED, Place
+from manifests.texts import quoted
 
 MAX_PORT = 65535
 

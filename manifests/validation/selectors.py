@@ -5,9 +5,9 @@ A static pod is never scheduled, but its mirror must pass, and tolerations count
 
 from __future__ import annotations
 
-from manifests.findings import quoted
 from manifests.names import dns_label, dns_subdomain, label_value, qualified_name
 from manifests.places import REQUIRED, Place
+from manifests.texts import quoted
 from manifests.validation.metadata import validate_labels
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Claimant(Protocol):
+class NamedObject(Protocol):
     """What a manifest describes: a pod, or something else that has a name and a UID of its own."""
 
     @property
@@ -36,7 +36,7 @@ class Claimant(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LostTo:
+class Conflict:
     """A claim that lost: to which manifest, and over what."""
 
     winner: str
@@ -44,19 +44,19 @@ class LostTo:
     """As a sentence names it: ``the name default/web`` or ``the UID 4f1c``."""
 
 
-def lost_claims(claims: Iterable[tuple[str, Claimant]]) -> Mapping[str, LostTo]:
+def conflicts(claims: Iterable[tuple[str, NamedObject]]) -> Mapping[str, Conflict]:
     """Return the claims that lose, by the name of their manifest, where the first claim comes first.
 
     ``claims`` holds the name of a manifest and what it describes, the strongest first. A claim loses if
     a stronger one that did not lose itself has the same name, or the same UID.
     """
     owners: dict[str, str] = {}
-    lost: dict[str, LostTo] = {}
+    lost: dict[str, Conflict] = {}
     for manifest, thing in claims:
         wanted = [f"the name {thing.display_name}", f"the UID {thing.uid}"]
         taken = next((claim for claim in wanted if claim in owners), None)
         if taken is None:
             owners.update(dict.fromkeys(wanted, manifest))
         else:
-            lost[manifest] = LostTo(winner=owners[taken], over=taken)
+            lost[manifest] = Conflict(winner=owners[taken], over=taken)
     return lost

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -15,27 +14,14 @@ from messages.sources import (
 )
 
 
-def changes(
-    before: Iterable[ManifestVerdict], after: Iterable[ManifestVerdict]
-) -> tuple[ManifestVerdict, ...]:
-    """Return those of ``after`` that are new or differ: what is worth a line in the log."""
-    known = set(before)
-    return tuple(verdict for verdict in after if verdict not in known)
-
-
-def printable(path: os.PathLike[str] | str) -> str:
-    """Return ``path`` as text that can be written anywhere: names of files need not be UTF-8."""
-    return os.fsencode(path).decode(errors="backslashreplace")
-
-
-def judged_too(
+def with_pods_judged(
     verdicts: Iterable[ManifestVerdict], judged: PodsJudged
 ) -> tuple[ManifestVerdict, ...]:
     """Return ``verdicts`` with PodManager's word on accepted ones: it knows the other sources."""
     return tuple(_judged(verdict, judged) for verdict in verdicts)
 
 
-def with_mirrors(
+def with_mirrors_judged(
     verdicts: Iterable[ManifestVerdict], mirrors: MirrorsJudged
 ) -> tuple[ManifestVerdict, ...]:
     """Return ``verdicts`` with MirrorKeeper's word on served ones: a warning, since the pod runs."""

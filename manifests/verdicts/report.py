@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from manifests.verdicts.judgements import changes, judged_too, with_mirrors
+from manifests.verdicts.judgements import with_mirrors_judged, with_pods_judged
 from messages.pods import SourceName
 from messages.sources import (
     ManifestVerdict,
@@ -24,7 +24,7 @@ from messages.sources import (
 
 
 @dataclass(slots=True)
-class VerdictBoard:
+class VerdictReport:
     """The standing verdicts of ``source`` as they are shown, logged and counted."""
 
     source: SourceName
@@ -50,9 +50,9 @@ class VerdictBoard:
         """Return the source's ``own`` verdicts with what others say of the same pods."""
         verdicts = tuple(own)
         if self._judged is not None:
-            verdicts = judged_too(verdicts, self._judged)
+            verdicts = with_pods_judged(verdicts, self._judged)
         if self._mirrors is not None:
-            verdicts = with_mirrors(verdicts, self._mirrors)
+            verdicts = with_mirrors_judged(verdicts, self._mirrors)
         return verdicts
 
     def log(self, own: Iterable[ManifestVerdict], trouble: str) -> None:
@@ -71,6 +71,14 @@ class VerdictBoard:
         for verdict in changes(self._logged, verdicts):
             _log_verdict(log, verdict, trouble, self.subject)
         self._logged = verdicts
+
+
+def changes(
+    before: Iterable[ManifestVerdict], after: Iterable[ManifestVerdict]
+) -> tuple[ManifestVerdict, ...]:
+    """Return those of ``after`` that are new or differ: what is worth a line in the log."""
+    known = set(before)
+    return tuple(verdict for verdict in after if verdict not in known)
 
 
 def _bare(verdicts: Iterable[ManifestVerdict]) -> tuple[ManifestVerdict, ...]:

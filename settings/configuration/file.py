@@ -16,9 +16,10 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from manifests.findings import quoted, shown
+from manifests.findings import shown
 from manifests.reading.decoding import read_document
 from manifests.reading.document import Document, DocumentError
+from manifests.texts import quoted
 from messages.pods import JsonObject
 from settings.configuration.field_types import Part
 from settings.configuration.schema import API_VERSION, KIND, KubeletConfiguration

@@ -14,7 +14,7 @@ import structlog
 from typing_extensions import override
 
 from kernel import Key, PooledActor, Port
-from manifests.verdicts.report import VerdictBoard
+from manifests.verdicts.report import VerdictReport
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
 from messages.pods import API, Pod
 from messages.sources import (
@@ -90,7 +90,7 @@ class ApiMemory:
     last_good: Timestamp | None = None
     """When something was last known to be current, while the watch fails."""
     error: str = WAITS_FOR_NODE
-    board: VerdictBoard = field(default_factory=lambda: VerdictBoard(API))
+    report: VerdictReport = field(default_factory=lambda: VerdictReport(API))
 
 
 class ApiSource(PooledActor[ApiSourceMessage]):
@@ -153,10 +153,10 @@ class ApiSource(PooledActor[ApiSourceMessage]):
                     self._watch()
             case PodsJudged() | MirrorsJudged():
                 # In the log are only those that are not served; PodManager logs all others.
-                self._memory.board.hear(message)
-                verdicts = self._memory.board.shown(self._accepted())
+                self._memory.report.hear(message)
+                verdicts = self._memory.report.shown(self._accepted())
                 unserved = [each for each in verdicts if each.verdict is not Verdict.ACCEPTED]
-                self._memory.board.log(unserved, "pod not served")
+                self._memory.report.log(unserved, "pod not served")
             case DescribeSource(reply_to=reply_to):
                 reply_to.tell(self._described())
             case _:
@@ -213,7 +213,7 @@ class ApiSource(PooledActor[ApiSourceMessage]):
 
     def _complain(self, complaints: Iterable[str]) -> None:
         for complaint in complaints:
-            self._memory.board.rejected[RejectReason.NOT_A_POD] += 1
+            self._memory.report.rejected[RejectReason.NOT_A_POD] += 1
             _log.warning("left out", reason=complaint)
 
     def _accepted(self) -> Iterable[ManifestVerdict]:
@@ -230,9 +230,9 @@ class ApiSource(PooledActor[ApiSourceMessage]):
             ready=memory.listed,
             epoch=self._listings.epoch,
             last_listed=last_listed,
-            rejected=dict(memory.board.rejected),
+            rejected=dict(memory.report.rejected),
             error=memory.error,
-            manifests=memory.board.shown(self._accepted()),
+            manifests=memory.report.shown(self._accepted()),
         )
 
 

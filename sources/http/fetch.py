@@ -31,8 +31,8 @@ from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
 from kernel.cancelling import raise_if_cancelled
-from manifests.findings import cut, one_line
 from manifests.reading.document import MAX_BYTES
+from manifests.texts import cut, one_line
 from messages.sources import RejectReason
 from messages.units import Seconds
 from settings.values.addresses import is_loopback

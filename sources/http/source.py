@@ -19,8 +19,9 @@ import structlog
 from typing_extensions import override
 
 from kernel import Actor, Key, Port, Timer
-from manifests.pod_manifest import ManifestRules, Refused, decode_document
-from manifests.verdicts.report import VerdictBoard
+from manifests.pod_manifest import ManifestRules, decode_document
+from manifests.refusals import Refused
+from manifests.verdicts.report import VerdictReport
 from messages.pods import HTTP
 from messages.sources import (
     DescribeSource,
@@ -120,7 +121,7 @@ class HttpMemory:
     state: HttpState = field(default_factory=HttpState)
     validators: Validators | None = None
     """Of the last good body."""
-    board: VerdictBoard = field(default_factory=lambda: VerdictBoard(HTTP))
+    report: VerdictReport = field(default_factory=lambda: VerdictReport(HTTP))
     last_listed: Timestamp | None = None
     trouble: str = ""
     """Why the last poll failed; empty if it did not."""
@@ -198,7 +199,7 @@ class HttpSource(Actor[HttpSourceMessage]):
             case ListPods():
                 self._listings.tell(self._memory.state.pods)
             case PodsJudged() | MirrorsJudged():
-                self._memory.board.hear(message)
+                self._memory.report.hear(message)
                 self._log_verdicts()
             case DescribeSource(reply_to=reply_to):
                 reply_to.tell(self._described())
@@ -249,7 +250,7 @@ class HttpSource(Actor[HttpSourceMessage]):
     # What people see.
 
     def _log_verdicts(self) -> None:
-        self._memory.board.log(self._memory.state.verdicts, "Could not process manifest")
+        self._memory.report.log(self._memory.state.verdicts, "Could not process manifest")
 
     def _note_trouble(self, trouble: str) -> None:
         memory = self._memory
@@ -279,9 +280,9 @@ class HttpSource(Actor[HttpSourceMessage]):
             ready=memory.state.pods is not None,
             epoch=self._listings.epoch,
             last_listed=memory.last_listed,
-            rejected=dict(memory.board.rejected),
+            rejected=dict(memory.report.rejected),
             error=memory.trouble and f"{self._url}: {memory.trouble}",
-            manifests=memory.board.shown(memory.state.verdicts),
+            manifests=memory.report.shown(memory.state.verdicts),
         )
 
 

@@ -19,11 +19,13 @@ from functools import cache
 from operator import is_
 from typing import Final, TypeAlias
 
-from manifests.findings import Finding, Path, quoted
-from manifests.pod_manifest import Decoded, Refused
+from manifests.findings import FieldFinding, Path
+from manifests.pod_manifest import Decoded
 from manifests.reading.decoding import read_document
 from manifests.reading.document import Document, DocumentError, Located
-from manifests.verdicts.conflicts import LostTo, lost_claims
+from manifests.refusals import Refused
+from manifests.texts import quoted
+from manifests.verdicts.conflicts import Conflict, conflicts
 from messages.pods import Pod
 from messages.sources import ManifestVerdict, RejectReason, Verdict
 
@@ -158,14 +160,14 @@ def _decoded(
             error = _not_pods(document, (*here, "kind"), "must be Pod")
             return Refused(code=error.code, reason=error.sentence)
     warnings = [
-        Finding(finding.path[2:], finding.text)
+        FieldFinding(finding.path[2:], finding.text)
         for finding in document.warnings
         if finding.path[:2] == here
     ]
     return decode(Document(item, lambda: _located_at(located(), here), warnings))
 
 
-def _is_of_an_item(finding: Finding) -> bool:
+def _is_of_an_item(finding: FieldFinding) -> bool:
     return len(finding.path) > 1 and finding.path[0] == "items"
 
 
@@ -177,7 +179,7 @@ def _located_at(located: Located | None, here: Path) -> Located | None:
 
 
 def _not_pods(document: Document, path: Path, text: str) -> DocumentError:
-    return DocumentError(RejectReason.NOT_A_POD, Finding(path, text).sentence(document.line))
+    return DocumentError(RejectReason.NOT_A_POD, FieldFinding(path, text).sentence(document.line))
 
 
 # From the items to pods and verdicts.
@@ -214,7 +216,7 @@ def _judge_list(state: HttpState, items: Mapping[str, Decoded | Refused], url: s
 
 def _taken(state: HttpState, items: Mapping[str, Decoded], prefix: str = "") -> HttpState:
     """Return the state after a body of which everything can be used. The first of two claims wins."""
-    lost = lost_claims((place, item.pod) for place, item in items.items())
+    lost = conflicts((place, item.pod) for place, item in items.items())
     served = [item.pod for place, item in items.items() if place not in lost]
     pods = tuple(sorted(served, key=lambda pod: (pod.namespace, pod.name)))
     before = state.pods
@@ -225,7 +227,7 @@ def _taken(state: HttpState, items: Mapping[str, Decoded], prefix: str = "") -> 
     return replace(state, pods=before if same else pods, good=verdicts, verdicts=verdicts, error="")
 
 
-def _verdict(path: str, item: Decoded, lost: LostTo | None = None) -> ManifestVerdict:
+def _verdict(path: str, item: Decoded, lost: Conflict | None = None) -> ManifestVerdict:
     """Return the verdict on a good manifest, whose pod is served unless its claim lost."""
     return ManifestVerdict(
         path=path,

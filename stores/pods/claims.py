@@ -44,7 +44,7 @@ _AGE = attrgetter("age")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ClaimHolders:
     """Who held each UID and each name by the claims on record when this was made."""
 
     uid_holders: Mapping[PodUid, SourceName]
@@ -72,7 +72,7 @@ class Claims:
         self._ticks = count()
         self._claims: dict[PodUid, tuple[Claim, ...]] = {}
 
-    def stake(self, pod: Pod) -> Age:
+    def record(self, pod: Pod) -> Age:
         """Return the age of ``pod``'s claim. The claim is recorded unless it is on record."""
         source, full_name = SourceName(pod.source), pod.full_name
         claims = self._claims.get(pod.uid, ())
@@ -103,10 +103,10 @@ class Claims:
         for uid in self._claims.keys() - uids:
             self.release(source, uid)
 
-    def standing(self) -> Standing:
+    def holders(self) -> ClaimHolders:
         """Return who holds what by the claims on record. To be taken anew after every ``retain``."""
         uid_holders = {uid: min(claims, key=_AGE) for uid, claims in self._claims.items()}
-        return Standing(
+        return ClaimHolders(
             {uid: claim.source for uid, claim in uid_holders.items()},
             _name_holders(uid_holders.values()),
         )

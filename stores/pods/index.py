@@ -127,7 +127,7 @@ class PodIndex:
     def add(self, pod: Pod) -> Turnover:
         """Index ``pod`` in place of what its source told under its UID before, of any name or kind."""
         before = self._by_uid.oldest(pod.uid)
-        self._by_uid.put(pod.uid, pod, self._claims.stake(pod))
+        self._by_uid.put(pod.uid, pod, self._claims.record(pod))
         return self._settle(before, self._by_uid.oldest(pod.uid))
 
     update = add

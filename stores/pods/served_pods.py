@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from messages.changes import Op, PodChange
 from messages.pods import Pod, PodUid, SourceName
 from messages.units import Timestamp
-from stores.pods.claims import Claims, Standing
+from stores.pods.claims import ClaimHolders, Claims
 from stores.pods.comparison import difference
 from stores.pods.first_seen import FirstSeen
 from stores.pods.index import PodIndex
@@ -35,7 +35,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerMemory:
+class ServedPodsMemory:
     """What outlives a ledger. Everything else in it is rebuilt by the listings."""
 
     claims: Claims = field(default_factory=Claims)
@@ -46,10 +46,10 @@ class LedgerMemory:
     """The served pods, as everybody was told of them last."""
 
 
-class PodLedger:
+class ServedPods:
     """Takes listings in, one after the other."""
 
-    def __init__(self, memory: LedgerMemory) -> None:
+    def __init__(self, memory: ServedPodsMemory) -> None:
         self.index = PodIndex(memory.claims)
         self._claims = memory.claims
         self._seen = memory.seen
@@ -57,7 +57,7 @@ class PodLedger:
         self._awaited = set(memory.heard)
         """Sources that have listed in an earlier life and not yet in this one."""
         self._sources: dict[SourceName, SourceMemory] = {}
-        self._standing: Standing = self._claims.standing()
+        self._holders: ClaimHolders = self._claims.holders()
         self._served = memory.served
         self._held: set[PodUid] = set()
         """Pods that nothing new is said of until a source has listed, as it had before the restart."""
@@ -94,7 +94,7 @@ class PodLedger:
             self._refresh(pod)
         if merged.first or (self._awaited and _may_free_names(merged.changes)):
             # The next in line for a name may belong to a source that has yet to list.
-            self._standing = self._claims.standing()
+            self._holders = self._claims.holders()
         self._seen.retain(source, merged.memory.kept.keys())
         return Taken(first=merged.first, listed=merged.changes, served=tuple(self._changes(ops)))
 
@@ -113,7 +113,7 @@ class PodLedger:
         for uid in self._held:
             held = self.index.holder(uid)
             if held is not None and held.source == source:
-                awaited = self._standing.awaited(held, self._sources)
+                awaited = self._holders.awaited(held, self._sources)
                 reasons[uid] = f"its name was held by source {awaited}, which has not listed yet"
         return reasons
 
@@ -141,13 +141,13 @@ class PodLedger:
     def _to_serve(self, uid: PodUid) -> Pod | None:
         self._held.discard(uid)
         known, pod = self._served.get(uid), self.index.holder(uid)
-        if known is not None and self._standing.uid_holders.get(uid) in self._awaited:
+        if known is not None and self._holders.uid_holders.get(uid) in self._awaited:
             # Whoever told it first may tell it still: until that is known, it is as it was.
             self._held.add(uid)
             return known
         if pod is None or self.index.shadow_of(pod) is not None:
             return None
-        if self._standing.awaited(pod, self._sources) is not None:
+        if self._holders.awaited(pod, self._sources) is not None:
             self._held.add(uid)
             return None
         return pod

@@ -38,7 +38,7 @@ from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from sources.http.source import HTTP_SOURCE
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.builders import make_pod
-from tests.support.files.fake_directory_watches import Watchtower
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage
@@ -106,7 +106,7 @@ def file_company(path: Path) -> Iterator[Company]:
 
     child = ChildSpec(
         key=FILE_SOURCE,
-        factory=lambda: FileSource(rules, told, memory, Watchtower()),
+        factory=lambda: FileSource(rules, told, memory, FakeDirectoryWatches()),
         on_exhausted=OnExhausted.ISOLATE,
     )
     with stage(SupervisorSpec(name="root", children=(child,))) as play:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from files.watching.inotify import DirectoryWatch, KeepWatch
-from tests.support.files.fake_directory_watches import Watchtower
+from files.watching.inotify import InotifyWatch, KeepWatch
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.probe import Probe
 
 
@@ -38,9 +38,9 @@ def nothing() -> None:
 @pytest.fixture(params=["real", "fake"])
 def watcher(request: pytest.FixtureRequest) -> Watcher:
     if request.param == "real":
-        return Watcher(DirectoryWatch, nothing)
-    tower = Watchtower()
-    return Watcher(tower, tower.notice)
+        return Watcher(InotifyWatch, nothing)
+    watches = FakeDirectoryWatches()
+    return Watcher(watches, watches.notice)
 
 
 def test_a_change_after_the_beginning_is_noticed(watcher: Watcher, tmp_path: Path) -> None:

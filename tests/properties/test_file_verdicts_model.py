@@ -12,7 +12,7 @@ from files.looking.directory import Entry, Listed
 from manifests.pod_manifest import Decoded
 from messages.pods import Pod
 from messages.sources import ManifestVerdict, Verdict
-from tests.support.files.manifest_files import FIFO, Desk, decode, manifest
+from tests.support.files.manifest_files import FIFO, Observer, decode, manifest
 
 FILES = st.sampled_from(["a", "b", "c", "d"])
 GOOD = st.builds(
@@ -45,11 +45,11 @@ class File:
 
 
 class Directory(RuleBasedStateMachine):
-    """A directory that people work in, and the desk that judges it."""
+    """A directory that people work in, and the observer that judges it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.desk = Desk()
+        self.observer = Observer()
         self.files: dict[str, File] = {}
         self.time = 0.0
         self.inodes = 0
@@ -58,7 +58,7 @@ class Directory(RuleBasedStateMachine):
 
     def look(self) -> None:
         listing = Listed(entries=tuple(f.entry(name) for name, f in sorted(self.files.items())))
-        judgement = self.desk.hears(listing, at=self.time)
+        judgement = self.observer.hears(listing, at=self.time)
         self.pods = judgement.served
         self.verdicts = {verdict.path[-1]: verdict for verdict in judgement.verdicts}
 
@@ -107,11 +107,11 @@ class Directory(RuleBasedStateMachine):
         assert self.pods is None or sorted(map(str, served)) == sorted(p.uid for p in self.pods)
 
     def check_that_a_second_look_changes_nothing(self) -> None:
-        state, decoded = self.desk.state, len(self.desk.decoded)
+        state, decoded = self.observer.state, len(self.observer.decoded)
         self.look()
-        assert self.desk.state.served is state.served
-        assert self.desk.state.verdicts == state.verdicts
-        assert len(self.desk.decoded) == decoded
+        assert self.observer.state.served is state.served
+        assert self.observer.state.verdicts == state.verdicts
+        assert len(self.observer.decoded) == decoded
 
 
 class BusyDirectory(Directory):

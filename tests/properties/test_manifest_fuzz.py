@@ -15,7 +15,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from manifests.pod_manifest import Decoded, Refused, decode_manifest
+from manifests.pod_manifest import Decoded, decode_manifest
+from manifests.refusals import Refused
 from tests.support.manifests.manifest_text import RULES
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "manifests"

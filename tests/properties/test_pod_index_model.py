@@ -184,9 +184,9 @@ class PodIndexModel(RuleBasedStateMachine):
 
     @invariant()
     def the_claims_on_record_tell_the_same_holders(self) -> None:
-        standing = self.claims.standing()
-        assert standing.uid_holders == {uid: pod.source for uid, pod in self.known().items()}
-        assert standing.name_holders == {name: pod.source for name, pod in self.holders().items()}
+        holders = self.claims.holders()
+        assert holders.uid_holders == {uid: pod.source for uid, pod in self.known().items()}
+        assert holders.name_holders == {name: pod.source for name, pod in self.holders().items()}
 
     @invariant()
     def translations_agree_with_the_names(self) -> None:

@@ -1,4 +1,4 @@
-"""The ledger against a plain model: several sources, any order of listings, crashes in between."""
+"""The served pods against a plain model: several sources, any order of listings, crashes in between."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from messages.changes import Op, PodChange
 from messages.pod_manager import PodFact, PodsAre, PodsChanged
 from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
 from messages.units import Timestamp
-from stores.pods.served_pods import LedgerMemory, PodLedger, Taken
+from stores.pods.served_pods import ServedPods, ServedPodsMemory, Taken
 from tests.support.builders import make_pod
 from tests.support.pods.pod_picture import PodPicture
 
@@ -74,12 +74,12 @@ class Model:
 
 
 class LedgerModel(RuleBasedStateMachine):
-    """Beside the ledger a model of it, and a subscriber's picture that outlives crashes."""
+    """Beside the pods a model of it, and a subscriber's picture that outlives crashes."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.memory = LedgerMemory()
-        self.ledger = PodLedger(self.memory)
+        self.memory = ServedPodsMemory()
+        self.pods = ServedPods(self.memory)
         self.model = Model()
         self.picture = PodPicture()
         self.told: dict[SourceName, tuple[Pod, ...]] = {}
@@ -101,12 +101,12 @@ class LedgerModel(RuleBasedStateMachine):
 
     @rule()
     def crashes(self) -> None:
-        self.ledger = PodLedger(self.memory)
+        self.pods = ServedPods(self.memory)
 
-    @precondition(lambda self: self.told.keys() - self.ledger.listed)
+    @precondition(lambda self: self.told.keys() - self.pods.listed)
     @rule(data=st.data())
     def tells_its_listing_again(self, data: st.DataObject) -> None:
-        missing = sorted(self.told.keys() - self.ledger.listed)
+        missing = sorted(self.told.keys() - self.pods.listed)
         source = data.draw(st.sampled_from(missing))
         self.take(source, self.told[source])
 
@@ -124,13 +124,13 @@ class LedgerModel(RuleBasedStateMachine):
 
     @property
     def complete(self) -> bool:
-        return self.ledger.listed == self.told.keys()
+        return self.pods.listed == self.told.keys()
 
     def take(self, source: SourceName, pods: tuple[Pod, ...]) -> None:
         self.now += 1
         removals_before = len(self.picture.removed)
-        taken = self.ledger.take(source, pods, Timestamp(self.now))
-        for fact in facts(source, taken, self.ledger.served(source)):
+        taken = self.pods.take(source, pods, Timestamp(self.now))
+        for fact in facts(source, taken, self.pods.served(source)):
             self.picture.apply(fact)
         self.told[source] = pods
         self.model.take(source, admitted(pods), claim_order(taken.listed))
@@ -148,8 +148,8 @@ class LedgerModel(RuleBasedStateMachine):
 
     @invariant()
     def what_a_subscriber_knows_is_what_is_served(self) -> None:
-        listed = self.ledger.listed
-        served = [pod for source in listed for pod in self.ledger.served(source)]
+        listed = self.pods.listed
+        served = [pod for source in listed for pod in self.pods.served(source)]
         known = [pod for pod in self.picture.pods.values() if pod.source in listed]
         assert meanings(known) == meanings(served)
 
@@ -161,13 +161,13 @@ class LedgerModel(RuleBasedStateMachine):
 
     @invariant()
     def whoever_is_listed_is_served_or_waits(self) -> None:
-        for source in self.ledger.listed:
+        for source in self.pods.listed:
             listed = {pod.uid for pod in self.told[source]}
-            served = {pod.uid for pod in self.ledger.served(source)}
-            waiting = self.ledger.waiting(source).keys()
+            served = {pod.uid for pod in self.pods.served(source)}
+            waiting = self.pods.waiting(source).keys()
             assert listed <= served | waiting
             # Who went, or waits, is served on only as long as another source may tell it still.
-            silent = self.told.keys() - self.ledger.listed
+            silent = self.told.keys() - self.pods.listed
             may_be_told = {uid for s, uid in self.places() if s in silent}
             assert (served - listed) | (served & waiting) <= may_be_told
 

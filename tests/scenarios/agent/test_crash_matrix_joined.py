@@ -41,7 +41,7 @@ def write(pod: str, image: str = "web:1", uid: str = "") -> Action:
 
     def action(world: JoinedWorld) -> None:
         world.files.write(f"{pod}.yaml", pod_text(pod, image=image, uid=uid))
-        world.files.tower.notice()
+        world.files.watches.notice()
 
     return action
 
@@ -51,7 +51,7 @@ def remove(pod: str) -> Action:
 
     def action(world: JoinedWorld) -> None:
         (world.files.path / f"{pod}.yaml").unlink()
-        world.files.tower.notice()
+        world.files.watches.notice()
 
     return action
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from manifests.pod_manifest import Decoded, ManifestRules, Refused, decode_manifest
+from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
+from manifests.refusals import Refused
 from messages.pods import FILE
 from messages.sources import RejectReason
 

@@ -17,7 +17,7 @@ from messages.node import NodeUid
 from messages.pods import FILE
 from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.apiserver.store import ApiStore
-from tests.support.files.fake_directory_watches import Watchtower
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.files.files_stage import SCAN
 from tests.support.mirrors.mirror_stage import NODE, MirrorStage
 from tests.support.sources.file_source_stage import pod_text
@@ -33,7 +33,7 @@ class FilesAndMirrors(MirrorStage):
 
     @override
     def _tree(self) -> SupervisorSpec:
-        memory, tower = FileMemory(), Watchtower()
+        memory, watches = FileMemory(), FakeDirectoryWatches()
         rules = FileSourceRules(
             path=self._path,
             check_frequency=SCAN,
@@ -43,7 +43,7 @@ class FilesAndMirrors(MirrorStage):
 
         def file_source() -> FileSource:
             pod_manager = self.play.port(POD_MANAGER)
-            return FileSource(rules, pod_manager, memory, tower)
+            return FileSource(rules, pod_manager, memory, watches)
 
         spec = super()._tree()
         return replace(spec, children=(*spec.children, isolated(FILE_SOURCE, file_source)))

@@ -10,14 +10,14 @@ import pytest
 from typing_extensions import override
 
 from actors.objects.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
-from files.watching.inotify import DirectoryWatch
+from files.watching.inotify import InotifyWatch
 from kernel import Backoff, Runtime, SupervisorSpec, Threads, isolated
 from messages.holders import HolderIs, ReadObject
 from messages.objects import Change, ObjectKind, ReadVerdict
 from messages.sources import Verdict
 from messages.units import Seconds
 from tests.support.crash_matrix import End, Matrix, Sights, Telling, World
-from tests.support.files.fake_directory_watches import Watchtower
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.objects.local_objects_stage import (
     LocalObjectsStage,
     Managers,
@@ -110,7 +110,7 @@ def test_who_waits_for_an_answer_waits_no_longer_for_a_crash(tmp_path: Path) -> 
 
 @pytest.fixture
 def watched(path: Path) -> Iterator[LocalObjectsStage]:
-    with local_objects_stage(path, Threads(), keep_watch=DirectoryWatch) as files:
+    with local_objects_stage(path, Threads(), keep_watch=InotifyWatch) as files:
         files.play.settle()
         yield files
 
@@ -149,17 +149,17 @@ class LocalWorld(World):
     taken_at_once = (ReadObject,)
 
     def __init__(self, telling: Telling) -> None:
-        tower, managers, memory = Watchtower(), Managers(), LocalMemory()
+        watches, managers, memory = FakeDirectoryWatches(), Managers(), LocalMemory()
         rules = LocalObjectsRules(path=telling.folder, check_frequency=Seconds(2.0))
         tree = SupervisorSpec(
             name="root",
             backoff=Backoff(initial=Seconds(0.1), cap=Seconds(1.0)),
             children=(
-                isolated(LOCAL_OBJECTS, lambda: LocalObjects(rules, managers, memory, tower)),
+                isolated(LOCAL_OBJECTS, lambda: LocalObjects(rules, managers, memory, watches)),
             ),
         )
         super().__init__(telling, tree)
-        self.files = LocalObjectsStage(self.play, telling.folder, tower, managers)
+        self.files = LocalObjectsStage(self.play, telling.folder, watches, managers)
 
     @override
     def _end(self) -> End:
@@ -180,12 +180,12 @@ class LocalWorld(World):
 
 def write(name: str, text: str, world: LocalWorld) -> None:
     world.files.keep(name, text)
-    world.files.tower.notice()
+    world.files.watches.notice()
 
 
 def remove(name: str, world: LocalWorld) -> None:
     (world.files.path / name).unlink()
-    world.files.tower.notice()
+    world.files.watches.notice()
 
 
 def ask(name: str, world: LocalWorld) -> None:

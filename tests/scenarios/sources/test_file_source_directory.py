@@ -60,14 +60,14 @@ def test_a_file_that_is_being_written_is_listed_when_it_is_quiet(files: FileSour
     # Half of it may well be a valid pod.
     files.told.drain()
     file = files.write("web.yaml", pod_text("half"), age=0)
-    files.tower.notice()
+    files.watches.notice()
     files.play.settle()
     files.told.expect_silence()
 
     files.play.advance(0.04)
     file.write_text(pod_text("web"))
     files.touch(file, age=0)
-    files.tower.notice()
+    files.watches.notice()
     files.play.advance(0.04)
     files.told.expect_silence()
 
@@ -136,7 +136,7 @@ def test_moving_a_file_away_and_making_it_anew_is_an_edit(files: FileSourceStage
     files.notices()
     files.told.drain()
     file.rename(files.path / "web.yaml~")
-    files.tower.notice()
+    files.watches.notice()
     files.play.settle()
     files.told.expect_silence()
     files.write("web.yaml", pod_text("web", image="web:2"))
@@ -326,7 +326,7 @@ def test_the_target_of_a_link_counts_as_the_file(files: FileSourceStage, tmp_pat
     files.touch(target)
     files.notices()
     assert files.listings() == [["web"]]
-    assert {tmp_path, files.path} <= files.tower.newest.directories
+    assert {tmp_path, files.path} <= files.watches.newest.directories
 
 
 def mount(path: Path, version: int) -> None:
@@ -353,5 +353,5 @@ def test_a_swap_of_a_mounted_config_map_is_an_edit(files: FileSourceStage) -> No
     assert pod.document["spec"]["containers"][0]["image"] == "web:2"
     assert files.verdicts()["web.yaml"] is Verdict.ACCEPTED
     # What is watched is the new directory behind the link.
-    assert files.path / "..2026_11_21_2" in files.tower.newest.directories
-    assert files.tower.open_count() == 1
+    assert files.path / "..2026_11_21_2" in files.watches.newest.directories
+    assert files.watches.open_count() == 1

@@ -67,11 +67,11 @@ def test_what_is_told_of_a_path_is_provisional_until_it_is_there(
 
 def test_scenario_2_the_birth_of_a_missing_directory_is_watched_for(path: Path) -> None:
     with file_source_stage(path) as files:
-        assert files.tower.newest.directories == {path.parent}
+        assert files.watches.newest.directories == {path.parent}
         path.mkdir()
         files.notices()
-        assert files.tower.newest.directories == {path}
-        assert files.tower.open_count() == 1
+        assert files.watches.newest.directories == {path}
+        assert files.watches.open_count() == 1
 
 
 def test_a_directory_that_vanishes_keeps_its_pods_and_says_so(
@@ -203,7 +203,7 @@ def test_rule_f18_a_single_file_that_is_replaced_by_a_rename_is_an_edit(path: Pa
         files.touch(fresh)
         fresh.rename(path)
         # Its directory is watched, not the file: that one is gone.
-        assert files.tower.newest.directories == {path.parent}
+        assert files.watches.newest.directories == {path.parent}
         files.notices()
         (pod,) = files.pods() or ()
         assert pod.document["spec"]["containers"][0]["image"] == "web:2"
@@ -239,11 +239,11 @@ def test_a_linked_directory_is_followed_and_its_swap_noticed(tmp_path: Path) -> 
     link.symlink_to(first)
     with file_source_stage(link) as files:
         assert files.listings() == [["web"]]
-        assert files.tower.newest.directories == {tmp_path, first}
+        assert files.watches.newest.directories == {tmp_path, first}
 
         fresh = tmp_path / "fresh"
         fresh.symlink_to(second)
         fresh.rename(link)
         files.notices()
         assert files.listed() == ["shop"]
-        assert files.tower.newest.directories == {tmp_path, second}
+        assert files.watches.newest.directories == {tmp_path, second}

@@ -84,12 +84,12 @@ def test_a_scan_of_an_ended_life_is_not_done_by_the_next(files: FileSourceStage)
 
 def test_a_crash_closes_the_watch_and_the_next_life_has_its_own(files: FileSourceStage) -> None:
     files.goes_down()
-    assert files.tower.open_count() == 0
+    assert files.watches.open_count() == 0
     files.recovers()
-    assert files.tower.open_count() == 1
+    assert files.watches.open_count() == 1
 
 
 def test_it_stops_with_its_watch(tmp_path: Path) -> None:
     with file_source_stage(tmp_path) as files:
         assert files.play.stop() == 0
-        assert files.tower.open_count() == 0
+        assert files.watches.open_count() == 0

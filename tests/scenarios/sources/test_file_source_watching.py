@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from files.watching.inotify import DirectoryWatch
+from files.watching.inotify import InotifyWatch
 from kernel import Threads
 from tests.support.sources.file_source_stage import FileSourceStage, file_source_stage, pod_text
 
@@ -31,7 +31,7 @@ def files(path: Path) -> Iterator[FileSourceStage]:
 
 @pytest.fixture
 def watched(path: Path) -> Iterator[FileSourceStage]:
-    with file_source_stage(path, Threads(), keep_watch=DirectoryWatch) as files:
+    with file_source_stage(path, Threads(), keep_watch=InotifyWatch) as files:
         assert files.told.next().pods == ()
         yield files
 
@@ -69,7 +69,7 @@ def test_a_change_of_a_link_s_target_is_noticed(watched: FileSourceStage, tmp_pa
 
 def test_the_birth_of_a_missing_directory_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "not" / "yet"
-    with file_source_stage(path, Threads(), keep_watch=DirectoryWatch) as files:
+    with file_source_stage(path, Threads(), keep_watch=InotifyWatch) as files:
         assert files.told.next().pods == ()
         path.parent.mkdir()
         path.mkdir()
@@ -82,23 +82,23 @@ def test_the_birth_of_a_missing_directory_is_noticed(tmp_path: Path) -> None:
 
 def asked_within(files: FileSourceStage, seconds: float) -> int:
     """Return how often a watch is asked for while time passes."""
-    before = len(files.tower.watches)
+    before = len(files.watches.kept)
     files.play.advance(seconds)
-    return len(files.tower.watches) - before
+    return len(files.watches.kept) - before
 
 
 def test_a_watch_that_stays_the_same_is_kept(files: FileSourceStage) -> None:
     assert asked_within(files, 60.0) == 0
     files.write("web.yaml", pod_text("web"))
     files.notices()
-    assert files.tower.open_count() == len(files.tower.watches) == 1
+    assert files.watches.open_count() == len(files.watches.kept) == 1
 
 
 def test_rule_f20_a_lost_watch_is_asked_for_again_with_growing_waits(
     files: FileSourceStage,
 ) -> None:
-    files.tower.trouble = "no inotify watches left"
-    files.tower.newest.lose("no inotify watches left")
+    files.watches.trouble = "no inotify watches left"
+    files.watches.newest.lose("no inotify watches left")
     files.play.settle()
 
     assert asked_within(files, 0.99) == 0
@@ -114,15 +114,15 @@ def test_rule_f20_a_lost_watch_is_asked_for_again_with_growing_waits(
 
 
 def test_without_a_watch_the_scans_go_on(files: FileSourceStage) -> None:
-    files.tower.trouble = "no inotify watches left"
-    files.tower.newest.lose("no inotify watches left")
+    files.watches.trouble = "no inotify watches left"
+    files.watches.newest.lose("no inotify watches left")
     files.write("web.yaml", pod_text("web"))
     files.scans()
     assert files.listed() == ["web"]
 
 
 def test_a_watch_that_is_had_again_is_kept(files: FileSourceStage) -> None:
-    files.tower.newest.lose("gone")
+    files.watches.newest.lose("gone")
     assert asked_within(files, 2.0) == 1
     assert asked_within(files, 60.0) == 0
     files.write("web.yaml", pod_text("web"))
@@ -133,20 +133,20 @@ def test_a_watch_that_is_had_again_is_kept(files: FileSourceStage) -> None:
 def test_trouble_after_a_good_time_is_met_with_a_short_wait_again(
     files: FileSourceStage,
 ) -> None:
-    files.tower.newest.lose("gone")
+    files.watches.newest.lose("gone")
     assert asked_within(files, 1.01) == 1
-    files.tower.newest.lose("gone")
+    files.watches.newest.lose("gone")
     assert asked_within(files, 1.01) == 0
     assert asked_within(files, 1.01) == 1
 
     files.play.advance(60.0)
-    files.tower.newest.lose("gone")
+    files.watches.newest.lose("gone")
     assert asked_within(files, 1.01) == 1
 
 
 def test_a_watch_that_cannot_be_had_from_the_start_stops_nothing(path: Path) -> None:
     with file_source_stage(path) as files:
-        files.tower.trouble = "no inotify watches left"
+        files.watches.trouble = "no inotify watches left"
         files.crashes()
         files.write("web.yaml", pod_text("web"))
         files.scans()
@@ -156,8 +156,8 @@ def test_a_watch_that_cannot_be_had_from_the_start_stops_nothing(path: Path) -> 
 def test_a_lost_watch_is_one_warning(
     logs: list[MutableMapping[str, Any]], files: FileSourceStage
 ) -> None:
-    files.tower.trouble = "no inotify watches left"
-    files.tower.newest.lose("no inotify watches left")
+    files.watches.trouble = "no inotify watches left"
+    files.watches.newest.lose("no inotify watches left")
     files.play.advance(120.0)
     told = [
         event["reason"]

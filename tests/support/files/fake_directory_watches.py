@@ -7,10 +7,10 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from files.watching.inotify import Watch
+from files.watching.inotify import DirectoryWatch
 
 
-class HandWatch(Watch):
+class FakeDirectoryWatch(DirectoryWatch):
     """One watch; passes the contract suite of the real one."""
 
     def __init__(
@@ -40,11 +40,11 @@ class HandWatch(Watch):
         self.is_open = False
 
 
-class Watchtower:
+class FakeDirectoryWatches:
     """Keeps every watch that it was asked for."""
 
     def __init__(self) -> None:
-        self.watches: list[HandWatch] = []
+        self.kept: list[FakeDirectoryWatch] = []
         self.trouble = ""
         """Why no watch can be had; empty when one can."""
 
@@ -53,24 +53,24 @@ class Watchtower:
         directories: Iterable[Path],
         changed: Callable[[], None],
         lost: Callable[[str], None],
-    ) -> HandWatch:
+    ) -> FakeDirectoryWatch:
         """Keep one more watch."""
-        watch = HandWatch(directories, changed, lost)
-        self.watches.append(watch)
+        watch = FakeDirectoryWatch(directories, changed, lost)
+        self.kept.append(watch)
         if self.trouble:
             watch.lose(self.trouble)
         return watch
 
     @property
-    def newest(self) -> HandWatch:
+    def newest(self) -> FakeDirectoryWatch:
         """The watch that was asked for last."""
-        return self.watches[-1]
+        return self.kept[-1]
 
     def notice(self) -> None:
         """Have everybody who watches notice something."""
-        for watch in tuple(self.watches):
+        for watch in tuple(self.kept):
             watch.notice()
 
     def open_count(self) -> int:
         """Return how many are not closed."""
-        return sum(watch.is_open for watch in self.watches)
+        return sum(watch.is_open for watch in self.kept)

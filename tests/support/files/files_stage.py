@@ -15,7 +15,7 @@ from messages.sources import (
     Verdict,
 )
 from messages.units import Seconds
-from tests.support.files.fake_directory_watches import Watchtower
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.stage import Stage
 
@@ -29,10 +29,10 @@ class FilesStage(Generic[M]):
 
     key: Key[M]
 
-    def __init__(self, play: Stage, path: Path, tower: Watchtower) -> None:
+    def __init__(self, play: Stage, path: Path, watches: FakeDirectoryWatches) -> None:
         self.play = play
         self.path = path
-        self.tower = tower
+        self.watches = watches
 
     def write(self, name: str, text: str | bytes, *, age: float = 60.0) -> Path:
         """Write a file as if ``age`` seconds ago, without any notification."""
@@ -48,7 +48,7 @@ class FilesStage(Generic[M]):
 
     def notices(self) -> None:
         """Have the actor notice that something changed, and give it time to believe it."""
-        self.tower.notice()
+        self.watches.notice()
         self.play.advance(0.3)
 
     def scans(self) -> None:

@@ -1,4 +1,4 @@
-"""Files of a manifest directory as values, in a notation of one line, and a desk that judges them.
+"""Files of a manifest directory as values, in a notation of one line, and a observer that judges them.
 
 ``name=web`` is a manifest of pod ``web``; ``uid=`` and ``image=`` say more; anything else is broken.
 """
@@ -16,11 +16,13 @@ from files.looking.directory import (
     Listed,
     Listing,
     Problem,
+    ProblemKind,
 )
 from files.looking.signature import Signature
 from files.verdicts.judging import Judgement, judge
 from files.verdicts.state import FileState
-from manifests.pod_manifest import Decoded, Refused
+from manifests.pod_manifest import Decoded
+from manifests.refusals import Refused
 from messages.pods import Pod
 from messages.sources import RejectReason, Verdict
 from messages.units import Timestamp
@@ -29,7 +31,7 @@ from tests.support.builders import PodFields, make_pod
 NOON = Timestamp(1_900_000_000.0)
 """When the stories begin."""
 
-FIFO = Problem(code=RejectReason.NOT_A_FILE, reason="is a fifo, not a file")
+FIFO = Problem(kind=ProblemKind.NOT_A_FILE, reason="is a fifo, not a file")
 LEFTOVER = Ignored(reason="what an editor or a patch leaves behind")
 
 
@@ -65,7 +67,7 @@ def decode(data: bytes) -> Decoded | Refused:
     return Decoded(pod=make_pod(words["name"], **fields), warnings=warnings)
 
 
-class Desk:
+class Observer:
     """Judges one look after the other as the file source does, and counts what it decodes."""
 
     def __init__(self, *, clear_on_missing: bool = False) -> None:

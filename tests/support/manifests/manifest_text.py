@@ -6,7 +6,8 @@ import copy
 import json
 from typing import Any
 
-from manifests.pod_manifest import Decoded, ManifestRules, Refused, decode_manifest
+from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
+from manifests.refusals import Refused
 from messages.pods import FILE
 
 RULES = ManifestRules(node_name="node1", source=FILE)

@@ -17,7 +17,7 @@ from messages.objects import ObjectKind
 from messages.pods import JsonObject
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.canary import hidden
-from tests.support.files.fake_directory_watches import Watchtower
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.stage import Stage
 
 NAMESPACE = "shop"
@@ -111,11 +111,13 @@ class ApiAdministrator(Administrator):
 class FileAdministrator(Administrator):
     """Somebody who writes files, which gives each object that is made anew another UID."""
 
-    def __init__(self, kind: ObjectKind, path: Path, play: Stage, tower: Watchtower) -> None:
+    def __init__(
+        self, kind: ObjectKind, path: Path, play: Stage, watches: FakeDirectoryWatches
+    ) -> None:
         super().__init__(kind)
         self._path = path
         self._play = play
-        self._tower = tower
+        self._watches = watches
         self._uids = 0
         self._is_unnoticed = False
 
@@ -162,5 +164,5 @@ class FileAdministrator(Administrator):
 
     def _notices(self) -> None:
         if not self._is_unnoticed:
-            self._tower.notice()
+            self._watches.notice()
             self._play.advance(0.3)

@@ -36,7 +36,7 @@ from messages.objects import (
 from messages.pods import PodUid
 from messages.units import Seconds
 from tests.support import canary
-from tests.support.files.fake_directory_watches import Watchtower
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.files.files_stage import SCAN, FilesStage
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.probe import Probe
@@ -92,8 +92,10 @@ class LocalObjectsStage(FilesStage[LocalObjectsMessage]):
 
     key = LOCAL_OBJECTS
 
-    def __init__(self, play: Stage, path: Path, tower: Watchtower, managers: Managers) -> None:
-        super().__init__(play, path, tower)
+    def __init__(
+        self, play: Stage, path: Path, watches: FakeDirectoryWatches, managers: Managers
+    ) -> None:
+        super().__init__(play, path, watches)
         self.managers = managers
         self.answers: Probe[ObjectRead] = Probe()
 
@@ -171,11 +173,11 @@ def local_objects_stage(
 ) -> Iterator[LocalObjectsStage]:
     """Start the holder over ``path``."""
     rules = LocalObjectsRules(path=path, check_frequency=SCAN, strict=strict)
-    memory, managers, tower = LocalMemory(), Managers(), Watchtower()
+    memory, managers, watches = LocalMemory(), Managers(), FakeDirectoryWatches()
     child = ChildSpec(
         key=LOCAL_OBJECTS,
-        factory=lambda: LocalObjects(rules, managers, memory, keep_watch or tower),
+        factory=lambda: LocalObjects(rules, managers, memory, keep_watch or watches),
         on_exhausted=OnExhausted.ISOLATE,
     )
     with stage(SupervisorSpec(name="root", children=(child,)), runtime) as play:
-        yield LocalObjectsStage(play, path, tower, managers)
+        yield LocalObjectsStage(play, path, watches, managers)

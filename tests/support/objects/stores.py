@@ -67,7 +67,7 @@ from messages.sources import Epoch, SourceListed
 from messages.units import Seconds
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.builders import PodFields, make_pod
-from tests.support.files.fake_directory_watches import Watchtower
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.files.files_stage import SCAN
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage
@@ -106,7 +106,7 @@ class ObjectWorld:
         self.kind = kind
         self.api = FakeApi(as_node="")
         self.source = FILE if store is Store.LOCAL else API
-        self._tower = Watchtower()
+        self._watches = FakeDirectoryWatches()
         self._rules = LocalObjectsRules(path=path, check_frequency=Seconds(SCAN))
         self._local_memory = LocalMemory()
         self._memories = {kind: ObjectManagerMemory() for kind in ObjectKind}
@@ -115,7 +115,7 @@ class ObjectWorld:
         self._epochs = dict.fromkeys((FILE, API), 0)
         self.play = Stage(self._tree(), Steps())
         self.cluster = ApiAdministrator(kind, self.api)
-        self.files = FileAdministrator(kind, path, self.play, self._tower)
+        self.files = FileAdministrator(kind, path, self.play, self._watches)
 
     @property
     def admin(self) -> Administrator:
@@ -253,7 +253,7 @@ class ObjectWorld:
 
     def _make_local_objects(self) -> LocalObjects:
         managers = {kind: self.play.port(key) for kind, key in _MANAGERS.items()}
-        return LocalObjects(self._rules, managers, self._local_memory, self._tower)
+        return LocalObjects(self._rules, managers, self._local_memory, self._watches)
 
     def _make_spec(self, wanted: ObjectId) -> ChildSpec[Any]:
         assert wanted.origin is Origin.API

@@ -18,7 +18,7 @@ from sources.file import (
     FileSourceMessage,
     FileSourceRules,
 )
-from tests.support.files.fake_directory_watches import Watchtower
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.files.files_stage import SCAN, FilesStage
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage
@@ -42,9 +42,9 @@ class FileSourceStage(FilesStage[FileSourceMessage]):
     key = FILE_SOURCE
 
     def __init__(
-        self, play: Stage, path: Path, told: Probe[SourceListed], tower: Watchtower
+        self, play: Stage, path: Path, told: Probe[SourceListed], watches: FakeDirectoryWatches
     ) -> None:
-        super().__init__(play, path, tower)
+        super().__init__(play, path, watches)
         self.told = told
 
     def asks_for_listing(self) -> None:
@@ -85,13 +85,13 @@ def file_source_stage(
         manifests=ManifestRules(node_name="node1", source=FILE),
     )
     told: Probe[SourceListed] = Probe()
-    tower = Watchtower()
+    watches = FakeDirectoryWatches()
     memory = FileMemory()
     child = ChildSpec(
         key=FILE_SOURCE,
-        factory=lambda: FileSource(rules, told, memory, keep_watch or tower),
+        factory=lambda: FileSource(rules, told, memory, keep_watch or watches),
         on_exhausted=OnExhausted.ISOLATE,
     )
     spec = SupervisorSpec(name="root", children=(child,))
     with stage(spec, runtime) as play:
-        yield FileSourceStage(play, path, told, tower)
+        yield FileSourceStage(play, path, told, watches)

@@ -8,7 +8,7 @@ from typing import assert_never
 from typing_extensions import override
 
 from kernel import Actor, Key, Port
-from manifests.verdicts.judgements import judged_too
+from manifests.verdicts.judgements import with_pods_judged
 from messages.pods import HTTP, Pod
 from messages.sources import (
     DescribeSource,
@@ -100,5 +100,5 @@ class FakeSource(Actor[SourceMessage]):
             last_listed=self._memory.last_listed,
             rejected={},
             error="",
-            manifests=judged_too(accepted, self._memory.judged),
+            manifests=with_pods_judged(accepted, self._memory.judged),
         )

@@ -38,7 +38,7 @@ from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.store import ApiStore
 from tests.support.apiserver.store_rim import StoreSender, StoreWatches
 from tests.support.crash_matrix import End, Sights, Telling, World
-from tests.support.files.fake_directory_watches import Watchtower
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.probe import Probe
 from tests.support.kube.calls_stage import HandWorked
 from tests.support.node.node_stage import MadeUpMachine
@@ -74,9 +74,9 @@ class JoinedWorld(World):
     taken_at_once = (Subscribe, FollowNode, Watch, CallApi, MirrorsJudged)
 
     def __init__(self, telling: Telling, prepare: Preparation | None = None) -> None:
-        tower = Watchtower()
-        super().__init__(telling, self._tree(telling, tower))
-        self.files = FileSourceStage(self.play, telling.folder, Probe(), tower)
+        watches = FakeDirectoryWatches()
+        super().__init__(telling, self._tree(telling, watches))
+        self.files = FileSourceStage(self.play, telling.folder, Probe(), watches)
         self.store = ApiStore(now=self.play.clock.wall)
         self.api = FakeApi(self.store, as_node=NODE)
         self.sender = StoreSender(self.store, NODE, self._is_right)
@@ -108,7 +108,7 @@ class JoinedWorld(World):
 
     # What it is made of.
 
-    def _tree(self, telling: Telling, tower: Watchtower) -> SupervisorSpec:
+    def _tree(self, telling: Telling, watches: FakeDirectoryWatches) -> SupervisorSpec:
         pod_memory, file_memory = PodMemory(), FileMemory()
         rim = Rim(
             calls=lambda memory: ApiCalls(self.sender, HandWorked, memory, CallRules()),
@@ -130,7 +130,7 @@ class JoinedWorld(World):
 
         def file_source() -> FileSource:
             pod_manager = self._address(POD_MANAGER)
-            return FileSource(rules, pod_manager, file_memory, tower)
+            return FileSource(rules, pod_manager, file_memory, watches)
 
         def static_sources() -> dict[SourceName, Port[SourceMessage]]:
             file = self._address(FILE_SOURCE)

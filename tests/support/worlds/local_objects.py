@@ -23,7 +23,7 @@ from settings.flags.command_line import parse
 from settings.load import settings_of
 from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.crash_matrix import Telling
-from tests.support.files.fake_directory_watches import Watchtower
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.clock import EPOCH
 from tests.support.worlds.objects import NODE, ObjectsWorld, Wanted
 
@@ -37,7 +37,7 @@ class LocalObjectsWorld(ObjectsWorld):
     in_the_end: ClassVar[float] = 20.0  # longer than any backoff, and several scans
 
     def __init__(self, telling: Telling) -> None:
-        self._tower = Watchtower()
+        self._watches = FakeDirectoryWatches()
         self._pods, self._objects = telling.folder / "pods", telling.folder / "objects"
         directory = f"--local-objects-dir={self._objects}"
         super().__init__(telling, settings_of(parse([directory]), (), hostname=NODE))
@@ -74,12 +74,12 @@ class LocalObjectsWorld(ObjectsWorld):
     def directory_goes(self) -> None:
         """Have no directory of objects."""
         self._objects.rename(self._objects.with_name("elsewhere"))
-        self._tower.notice()
+        self._watches.notice()
 
     def directory_comes_back(self) -> None:
         """Have it again, as it was."""
         self._objects.with_name("elsewhere").rename(self._objects)
-        self._tower.notice()
+        self._watches.notice()
 
     def _write(self, path: str, text: str) -> None:
         # Written at times that are the same in each telling: versions of objects are made of them.
@@ -89,11 +89,11 @@ class LocalObjectsWorld(ObjectsWorld):
         self._writings += 1
         moment = EPOCH - 1000.0 + self._writings
         os.utime(file, (moment, moment))
-        self._tower.notice()
+        self._watches.notice()
 
     def _remove(self, path: str) -> None:
         (self._pods.parent / path).unlink()
-        self._tower.notice()
+        self._watches.notice()
 
     # What it is made of.
 
@@ -108,14 +108,14 @@ class LocalObjectsWorld(ObjectsWorld):
             rules = FileSourceRules(
                 path=self._pods, check_frequency=SCAN, clear_on_missing=False, manifests=MANIFESTS
             )
-            return FileSource(rules, self._address(POD_MANAGER), files, self._tower)
+            return FileSource(rules, self._address(POD_MANAGER), files, self._watches)
 
         def local_objects() -> LocalObjects:
             rules = LocalObjectsRules(path=self._objects, check_frequency=SCAN)
             managers: dict[ObjectKind, Port[LocalHolderFact]] = {
                 kind: self._address(key) for kind, key in MANAGERS.items()
             }
-            return LocalObjects(rules, managers, local, self._tower)
+            return LocalObjects(rules, managers, local, self._watches)
 
         return SupervisorSpec(
             name="actorlet",

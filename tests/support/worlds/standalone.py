@@ -24,7 +24,7 @@ from messages.sources import DescribeSource, Rescan, SourceDescribed
 from messages.units import Seconds
 from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.crash_matrix import End, Sights, Telling, World
-from tests.support.files.fake_directory_watches import Watchtower
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.probe import Probe
 from tests.support.pods.pod_picture import PodPicture
 from tests.support.sources.file_source_stage import FileSourceStage
@@ -65,13 +65,13 @@ class StandaloneWorld(World):
         self.removed: set[PodUid] = set()
         self.late: list[Probe[PodFact]] = []
         self.fake = FakeMemory(wanted=())
-        tower = Watchtower()
-        super().__init__(telling, self._tree(telling, tower))
-        self.files = FileSourceStage(self.play, telling.folder, Probe(), tower)
+        watches = FakeDirectoryWatches()
+        super().__init__(telling, self._tree(telling, watches))
+        self.files = FileSourceStage(self.play, telling.folder, Probe(), watches)
 
     def notice(self) -> None:
         """Tell the file source that something changed."""
-        self.files.tower.notice()
+        self.files.watches.notice()
 
     def other_source_wants(self, *pods: Pod) -> None:
         """Have the second source list ``pods``."""
@@ -83,7 +83,7 @@ class StandaloneWorld(World):
         self.late.append(Probe())
         self.play.port(POD_MANAGER).tell(Subscribe(subscriber=self.late[-1]))
 
-    def _tree(self, telling: Telling, tower: Watchtower) -> SupervisorSpec:
+    def _tree(self, telling: Telling, watches: FakeDirectoryWatches) -> SupervisorSpec:
         pod_memory, file_memory = PodMemory(), FileMemory()
         rules = FileSourceRules(
             path=telling.folder,
@@ -98,7 +98,7 @@ class StandaloneWorld(World):
 
         def file_source() -> FileSource:
             pod_manager = self.play.port(POD_MANAGER)
-            return FileSource(rules, pod_manager, file_memory, tower)
+            return FileSource(rules, pod_manager, file_memory, watches)
 
         def fake_source() -> FakeSource:
             pod_manager = self.play.port(POD_MANAGER)

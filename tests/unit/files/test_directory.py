@@ -21,11 +21,11 @@ from files.looking.directory import (
     Ignored,
     Listed,
     Problem,
+    ProblemKind,
     Unlistable,
     look,
 )
 from files.looking.signature import Signature
-from messages.sources import RejectReason
 from messages.units import Timestamp
 
 LATER = Timestamp(time.time() + 3600)
@@ -133,7 +133,7 @@ def test_what_is_no_file_is_a_problem_and_does_not_hang(
 ) -> None:
     make(tmp_path / "thing")
 
-    assert the_entry(listed(tmp_path)).found == Problem(code=RejectReason.NOT_A_FILE, reason=reason)
+    assert the_entry(listed(tmp_path)).found == Problem(kind=ProblemKind.NOT_A_FILE, reason=reason)
 
 
 def test_a_fifo_that_takes_a_files_place_at_the_last_moment_does_not_hang(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_fifo_that_takes_a_files_place_at_the_last_moment_does_not_hang(tmp_pa
 
     found, _ = directory._content(tmp_path / "web.yaml")
 
-    assert found == Problem(code=RejectReason.NOT_A_FILE, reason="is a fifo, not a file")
+    assert found == Problem(kind=ProblemKind.NOT_A_FILE, reason="is a fifo, not a file")
 
 
 def test_a_dangling_link_is_a_problem(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_dangling_link_is_a_problem(tmp_path: Path) -> None:
     entry = the_entry(listed(tmp_path))
 
     assert entry.found == Problem(
-        code=RejectReason.UNREADABLE, reason="is a link to something that does not exist"
+        kind=ProblemKind.UNREADABLE, reason="is a link to something that does not exist"
     )
     # Its age is that of the link, so that one just made is given time to get its target.
     assert entry.signature == Signature.of((tmp_path / "web.yaml").lstat())
@@ -160,7 +160,7 @@ def test_a_link_to_itself_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").symlink_to("web.yaml")
 
     assert the_entry(listed(tmp_path)).found == Problem(
-        code=RejectReason.UNREADABLE,
+        kind=ProblemKind.UNREADABLE,
         reason="cannot be read: Too many levels of symbolic links",
     )
 
@@ -175,7 +175,7 @@ def test_a_file_that_may_not_be_read_is_a_problem_and_no_other_suffers(
         secret, web = listed(public_directory).entries
 
     assert secret.found == Problem(
-        code=RejectReason.UNREADABLE, reason="cannot be read: Permission denied"
+        kind=ProblemKind.UNREADABLE, reason="cannot be read: Permission denied"
     )
     assert isinstance(web.found, Content)
 
@@ -185,7 +185,7 @@ def test_a_file_of_10_mib_is_too_large(tmp_path: Path) -> None:
         file.truncate(SIZE_LIMIT)
 
     assert the_entry(listed(tmp_path)).found == Problem(
-        code=RejectReason.TOO_LARGE, reason="has 10 MiB or more"
+        kind=ProblemKind.TOO_LARGE, reason="has 10 MiB or more"
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from watchfiles._rust_notify import RustNotify
 
-from files.watching.inotify import DirectoryWatch
+from files.watching.inotify import InotifyWatch
 from tests.support.kernel.probe import Probe
 
 
@@ -16,14 +16,14 @@ from tests.support.kernel.probe import Probe
 def test_what_cannot_be_watched_is_lost_at_once(tmp_path: Path, name: bytes) -> None:
     lost: Probe[str] = Probe()
     directory = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
-    watch = DirectoryWatch([tmp_path, directory], lambda: None, lost.tell)
+    watch = InotifyWatch([tmp_path, directory], lambda: None, lost.tell)
     assert lost.next()
     watch.close()
 
 
 def test_a_watch_that_ends_by_itself_is_lost(tmp_path: Path) -> None:
     lost: Probe[str] = Probe()
-    watch = DirectoryWatch([tmp_path], lambda: None, lost.tell)
+    watch = InotifyWatch([tmp_path], lambda: None, lost.tell)
     dead = RustNotify([str(tmp_path)], False, False, 0, False, False)  # noqa: FBT003  # as declared
     dead.close()
     watch._run(dead)

@@ -11,8 +11,9 @@ import pytest
 from files.looking.directory import Listed
 from files.verdicts.judging import judge
 from files.verdicts.state import FileState
-from manifests.pod_manifest import Decoded, ManifestRules, Refused, decode_manifest
-from manifests.verdicts.judgements import changes
+from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
+from manifests.refusals import Refused
+from manifests.verdicts.report import changes
 from messages.pods import FILE
 from messages.sources import ManifestVerdict, RejectReason, Verdict
 from messages.units import Timestamp
@@ -21,7 +22,7 @@ from tests.support.files.manifest_files import (
     FIFO,
     LEFTOVER,
     NOON,
-    Desk,
+    Observer,
     manifest,
     names,
     reasons,
@@ -31,15 +32,15 @@ from tests.support.files.manifest_files import (
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def observer() -> Observer:
+    return Observer()
 
 
 # --- the verdicts ---------------------------------------------------------------------------------
 
 
-def test_a_good_manifest_is_accepted_and_its_pod_is_served(desk: Desk) -> None:
-    seen = desk.sees(manifest("web.yaml", "name=web odd=yes"))
+def test_a_good_manifest_is_accepted_and_its_pod_is_served(observer: Observer) -> None:
+    seen = observer.sees(manifest("web.yaml", "name=web odd=yes"))
 
     assert names(seen) == ["web"]
     assert seen.verdicts == (
@@ -53,8 +54,8 @@ def test_a_good_manifest_is_accepted_and_its_pod_is_served(desk: Desk) -> None:
     )
 
 
-def test_a_bad_manifest_is_rejected_and_stops_no_other(desk: Desk) -> None:
-    seen = desk.sees(manifest("bad.yaml", "rubbish"), manifest("web.yaml", "name=web"))
+def test_a_bad_manifest_is_rejected_and_stops_no_other(observer: Observer) -> None:
+    seen = observer.sees(manifest("bad.yaml", "rubbish"), manifest("web.yaml", "name=web"))
 
     assert names(seen) == ["web"]
     assert seen.verdicts[0] == ManifestVerdict(
@@ -65,29 +66,29 @@ def test_a_bad_manifest_is_rejected_and_stops_no_other(desk: Desk) -> None:
     )
 
 
-def test_what_is_no_file_is_rejected_without_being_decoded(desk: Desk) -> None:
-    seen = desk.sees(manifest("pipe", FIFO))
+def test_what_is_no_file_is_rejected_without_being_decoded(observer: Observer) -> None:
+    seen = observer.sees(manifest("pipe", FIFO))
 
     assert names(seen) == []
     assert verdicts(seen) == {"pipe": Verdict.REJECTED}
     assert seen.verdicts[0].code is RejectReason.NOT_A_FILE
-    assert desk.decoded == []
+    assert observer.decoded == []
 
 
-def test_an_ignored_name_has_a_verdict_and_no_pod(desk: Desk) -> None:
-    seen = desk.sees(manifest("web.yaml~", LEFTOVER))
+def test_an_ignored_name_has_a_verdict_and_no_pod(observer: Observer) -> None:
+    seen = observer.sees(manifest("web.yaml~", LEFTOVER))
 
     assert names(seen) == []
     assert verdicts(seen) == {"web.yaml~": Verdict.IGNORED}
     assert reasons(seen) == {"web.yaml~": LEFTOVER.reason}
 
 
-def test_an_empty_directory_is_an_empty_listing(desk: Desk) -> None:
-    assert desk.sees().served == ()
+def test_an_empty_directory_is_an_empty_listing(observer: Observer) -> None:
+    assert observer.sees().served == ()
 
 
-def test_a_name_that_is_not_utf_8_can_still_be_written(desk: Desk) -> None:
-    seen = desk.sees(manifest(os.fsdecode(b"w\xff.yaml"), "name=web"))
+def test_a_name_that_is_not_utf_8_can_still_be_written(observer: Observer) -> None:
+    seen = observer.sees(manifest(os.fsdecode(b"w\xff.yaml"), "name=web"))
 
     assert seen.verdicts[0].path == r"/manifests/w\xff.yaml"
 
@@ -95,30 +96,30 @@ def test_a_name_that_is_not_utf_8_can_still_be_written(desk: Desk) -> None:
 # --- nothing changes what did not change ------------------------------------------------------------
 
 
-def test_an_unchanged_listing_changes_nothing_and_decodes_nothing(desk: Desk) -> None:
+def test_an_unchanged_listing_changes_nothing_and_decodes_nothing(observer: Observer) -> None:
     listing = Listed(entries=(manifest("bad", "rubbish"), manifest("web", "name=web")))
-    before = desk.hears(listing)
-    desk.decoded.clear()
+    before = observer.hears(listing)
+    observer.decoded.clear()
 
-    after = desk.hears(listing, at=60)
+    after = observer.hears(listing, at=60)
 
     assert after.state is before.state
-    assert desk.decoded == []
+    assert observer.decoded == []
 
 
-def test_a_file_read_again_with_the_same_content_is_not_decoded_again(desk: Desk) -> None:
-    before = desk.sees(manifest("bad", "rubbish"), manifest("web", "name=web"))
-    desk.decoded.clear()
+def test_a_file_read_again_with_the_same_content_is_not_decoded_again(observer: Observer) -> None:
+    before = observer.sees(manifest("bad", "rubbish"), manifest("web", "name=web"))
+    observer.decoded.clear()
 
-    after = desk.sees(manifest("bad", "rubbish", written=-1), manifest("web", "name=web"))
+    after = observer.sees(manifest("bad", "rubbish", written=-1), manifest("web", "name=web"))
 
     assert after.served is before.served
-    assert desk.decoded == []
+    assert observer.decoded == []
 
 
-def test_a_change_leaves_the_pods_of_other_files_identical(desk: Desk) -> None:
-    before = desk.sees(manifest("a", "name=a"), manifest("b", "name=b"))
-    after = desk.sees(manifest("a", "name=a"), manifest("b", "name=b image=b:2"))
+def test_a_change_leaves_the_pods_of_other_files_identical(observer: Observer) -> None:
+    before = observer.sees(manifest("a", "name=a"), manifest("b", "name=b"))
+    after = observer.sees(manifest("a", "name=a"), manifest("b", "name=b image=b:2"))
 
     assert before.served is not None
     assert after.served is not None
@@ -126,9 +127,9 @@ def test_a_change_leaves_the_pods_of_other_files_identical(desk: Desk) -> None:
     assert after.served[1] != before.served[1]
 
 
-def test_an_edit_that_leaves_the_pod_equal_leaves_it_identical(desk: Desk) -> None:
-    before = desk.sees(manifest("web", "name=web"))
-    after = desk.sees(manifest("web", "name=web odd=comment"))
+def test_an_edit_that_leaves_the_pod_equal_leaves_it_identical(observer: Observer) -> None:
+    before = observer.sees(manifest("web", "name=web"))
+    after = observer.sees(manifest("web", "name=web odd=comment"))
 
     assert after.served is before.served
     assert after.verdicts[0].warnings == ("is odd",)
@@ -138,11 +139,11 @@ def test_an_edit_that_leaves_the_pod_equal_leaves_it_identical(desk: Desk) -> No
 
 
 @pytest.mark.parametrize("broken", ["rubbish", "", FIFO], ids=["syntax", "empty", "fifo"])
-def test_a_file_that_was_good_once_keeps_its_pod(desk: Desk, broken: str) -> None:
+def test_a_file_that_was_good_once_keeps_its_pod(observer: Observer, broken: str) -> None:
     # Scenario 12; a kubelet removes the pod at its next listing.
-    before = desk.sees(manifest("web", "name=web"))
+    before = observer.sees(manifest("web", "name=web"))
 
-    after = desk.sees_for_a_second(manifest("web", broken))
+    after = observer.sees_for_a_second(manifest("web", broken))
 
     assert after.served is before.served
     assert verdicts(after) == {"web": Verdict.KEPT}
@@ -151,46 +152,46 @@ def test_a_file_that_was_good_once_keeps_its_pod(desk: Desk, broken: str) -> Non
     assert after.verdicts[0].uid == uid_of("web")
 
 
-def test_a_mended_file_is_served_as_it_says(desk: Desk) -> None:
-    desk.sees(manifest("web", "name=web"))
-    desk.sees_for_a_second(manifest("web", "rubbish"))
+def test_a_mended_file_is_served_as_it_says(observer: Observer) -> None:
+    observer.sees(manifest("web", "name=web"))
+    observer.sees_for_a_second(manifest("web", "rubbish"))
 
-    mended = desk.sees(manifest("web", "name=web image=web:2"))
+    mended = observer.sees(manifest("web", "name=web image=web:2"))
 
     assert the_pod(mended).document["spec"]["containers"][0]["image"] == "web:2"
     assert verdicts(mended) == {"web": Verdict.ACCEPTED}
 
 
-def test_a_file_that_breaks_twice_still_keeps_its_pod(desk: Desk) -> None:
-    before = desk.sees(manifest("web", "name=web"))
-    desk.sees_for_a_second(manifest("web", "rubbish"))
+def test_a_file_that_breaks_twice_still_keeps_its_pod(observer: Observer) -> None:
+    before = observer.sees(manifest("web", "name=web"))
+    observer.sees_for_a_second(manifest("web", "rubbish"))
 
-    assert desk.sees_for_a_second(manifest("web", ""), at=9).served is before.served
+    assert observer.sees_for_a_second(manifest("web", ""), at=9).served is before.served
 
 
-def test_a_removed_file_takes_its_pod_along_and_never_gives_it_back(desk: Desk) -> None:
+def test_a_removed_file_takes_its_pod_along_and_never_gives_it_back(observer: Observer) -> None:
     # Scenario 13: a kubelet brings "a" back with the first file that is made afterwards (K3).
-    desk.sees(manifest("a", "name=a"))
-    desk.sees(at=1)
-    assert names(desk.sees(at=2)) == []
+    observer.sees(manifest("a", "name=a"))
+    observer.sees(at=1)
+    assert names(observer.sees(at=2)) == []
 
-    assert names(desk.sees(manifest("b", "name=b"), at=3)) == ["b"]
+    assert names(observer.sees(manifest("b", "name=b"), at=3)) == ["b"]
 
 
-def test_a_broken_file_that_is_removed_takes_its_kept_pod_along(desk: Desk) -> None:
-    desk.sees(manifest("web", "name=web"))
-    desk.sees_for_a_second(manifest("web", "rubbish"))
+def test_a_broken_file_that_is_removed_takes_its_kept_pod_along(observer: Observer) -> None:
+    observer.sees(manifest("web", "name=web"))
+    observer.sees_for_a_second(manifest("web", "rubbish"))
 
-    gone = desk.sees_for_a_second(at=2)
+    gone = observer.sees_for_a_second(at=2)
 
     assert names(gone) == []
     assert verdicts(gone) == {}
 
 
-def test_a_rejected_file_that_is_removed_is_forgotten_at_once(desk: Desk) -> None:
-    desk.sees(manifest("web", "rubbish"))
+def test_a_rejected_file_that_is_removed_is_forgotten_at_once(observer: Observer) -> None:
+    observer.sees(manifest("web", "rubbish"))
 
-    gone = desk.sees()
+    gone = observer.sees()
 
     assert verdicts(gone) == {}
     assert gone.look_again_in is None
@@ -199,68 +200,72 @@ def test_a_rejected_file_that_is_removed_is_forgotten_at_once(desk: Desk) -> Non
 # --- renaming -----------------------------------------------------------------------------------------
 
 
-def test_a_renamed_file_changes_nothing(desk: Desk) -> None:
+def test_a_renamed_file_changes_nothing(observer: Observer) -> None:
     # Scenario 10; a kubelet removes the pod and adds it again. The order of names changes, too.
-    before = desk.sees(manifest("a", "name=web", inode=1), manifest("b", "name=db"))
-    desk.decoded.clear()
+    before = observer.sees(manifest("a", "name=web", inode=1), manifest("b", "name=db"))
+    observer.decoded.clear()
 
-    after = desk.sees(manifest("c", "name=web", inode=1), manifest("b", "name=db"))
+    after = observer.sees(manifest("c", "name=web", inode=1), manifest("b", "name=db"))
 
     assert after.served is before.served
     assert verdicts(after) == {"b": Verdict.ACCEPTED, "c": Verdict.ACCEPTED}
-    assert desk.decoded == []
+    assert observer.decoded == []
 
 
-def test_a_file_that_was_copied_and_removed_changes_nothing(desk: Desk) -> None:
-    before = desk.sees(manifest("a", "name=web", inode=1))
+def test_a_file_that_was_copied_and_removed_changes_nothing(observer: Observer) -> None:
+    before = observer.sees(manifest("a", "name=web", inode=1))
 
-    after = desk.sees(manifest("b", "name=web", inode=2))
+    after = observer.sees(manifest("b", "name=web", inode=2))
 
     assert after.served is before.served
     assert verdicts(after) == {"b": Verdict.ACCEPTED}
 
 
-def test_two_files_that_swap_their_names_change_nothing(desk: Desk) -> None:
-    before = desk.sees(manifest("a", "name=web"), manifest("b", "name=db"))
+def test_two_files_that_swap_their_names_change_nothing(observer: Observer) -> None:
+    before = observer.sees(manifest("a", "name=web"), manifest("b", "name=db"))
 
-    assert desk.sees(manifest("a", "name=db"), manifest("b", "name=web")).served is before.served
+    assert (
+        observer.sees(manifest("a", "name=db"), manifest("b", "name=web")).served is before.served
+    )
 
 
-def test_a_kept_pod_follows_its_broken_file_to_another_name(desk: Desk) -> None:
-    desk.sees(manifest("a", "name=web", inode=1))
-    before = desk.sees_for_a_second(manifest("a", "rubbish", inode=1))
+def test_a_kept_pod_follows_its_broken_file_to_another_name(observer: Observer) -> None:
+    observer.sees(manifest("a", "name=web", inode=1))
+    before = observer.sees_for_a_second(manifest("a", "rubbish", inode=1))
 
-    after = desk.sees(manifest("b", "rubbish", inode=1))
+    after = observer.sees(manifest("b", "rubbish", inode=1))
 
     assert after.served is before.served
     assert verdicts(after) == {"b": Verdict.KEPT}
 
 
-def test_a_broken_file_does_not_inherit_from_a_removed_one_whose_inode_it_got(desk: Desk) -> None:
+def test_a_broken_file_does_not_inherit_from_a_removed_one_whose_inode_it_got(
+    observer: Observer,
+) -> None:
     # File systems give a freed inode to the next file: that alone makes it no rename.
-    desk.sees(manifest("a", "name=web", inode=1))
-    desk.sees(manifest("b", "rubbish", inode=1), at=1)
+    observer.sees(manifest("a", "name=web", inode=1))
+    observer.sees(manifest("b", "rubbish", inode=1), at=1)
 
-    after = desk.sees(manifest("b", "rubbish", inode=1), at=2)
+    after = observer.sees(manifest("b", "rubbish", inode=1), at=2)
 
     assert names(after) == []
     assert verdicts(after) == {"b": Verdict.REJECTED}
 
 
-def test_a_file_renamed_to_what_is_ignored_is_gone(desk: Desk) -> None:
-    desk.sees(manifest("web.yaml", "name=web"))
-    desk.sees(manifest("web.yaml.bak", LEFTOVER), at=1)
+def test_a_file_renamed_to_what_is_ignored_is_gone(observer: Observer) -> None:
+    observer.sees(manifest("web.yaml", "name=web"))
+    observer.sees(manifest("web.yaml.bak", LEFTOVER), at=1)
 
-    after = desk.sees(manifest("web.yaml.bak", LEFTOVER), at=2)
+    after = observer.sees(manifest("web.yaml.bak", LEFTOVER), at=2)
 
     assert names(after) == []
     assert verdicts(after) == {"web.yaml.bak": Verdict.IGNORED}
 
 
-def test_a_rename_over_another_manifest_leaves_no_moment_of_absence(desk: Desk) -> None:
-    desk.sees(manifest("new", "name=web image=web:2"), manifest("web", "name=web", inode=1))
+def test_a_rename_over_another_manifest_leaves_no_moment_of_absence(observer: Observer) -> None:
+    observer.sees(manifest("new", "name=web image=web:2"), manifest("web", "name=web", inode=1))
 
-    after = desk.sees(manifest("web", "name=web image=web:2", inode=2))
+    after = observer.sees(manifest("web", "name=web image=web:2", inode=2))
 
     assert names(after) == ["web"]
     assert verdicts(after) == {"web": Verdict.ACCEPTED}
@@ -269,39 +274,39 @@ def test_a_rename_over_another_manifest_leaves_no_moment_of_absence(desk: Desk) 
 # --- two files, one pod -------------------------------------------------------------------------------
 
 
-def test_of_two_files_with_one_name_the_last_wins(desk: Desk) -> None:
-    seen = desk.sees(manifest("a", "name=web uid=1"), manifest("b", "name=web uid=2"))
+def test_of_two_files_with_one_name_the_last_wins(observer: Observer) -> None:
+    seen = observer.sees(manifest("a", "name=web uid=1"), manifest("b", "name=web uid=2"))
 
     assert the_pod(seen).uid == "2"
     assert verdicts(seen) == {"a": Verdict.SHADOWED, "b": Verdict.ACCEPTED}
     assert reasons(seen)["a"] == "b has the name default/web and comes later in name order"
 
 
-def test_of_two_files_with_one_uid_the_last_wins(desk: Desk) -> None:
-    seen = desk.sees(manifest("a", "name=web uid=1"), manifest("b", "name=db uid=1"))
+def test_of_two_files_with_one_uid_the_last_wins(observer: Observer) -> None:
+    seen = observer.sees(manifest("a", "name=web uid=1"), manifest("b", "name=db uid=1"))
 
     assert names(seen) == ["db"]
     assert reasons(seen)["a"] == "b has the UID 1 and comes later in name order"
 
 
-def test_the_shadowed_file_takes_over_at_once_when_the_winner_goes(desk: Desk) -> None:
-    desk.sees(manifest("a", "name=web uid=1"), manifest("b", "name=web uid=2"))
+def test_the_shadowed_file_takes_over_at_once_when_the_winner_goes(observer: Observer) -> None:
+    observer.sees(manifest("a", "name=web uid=1"), manifest("b", "name=web uid=2"))
 
-    after = desk.sees(manifest("a", "name=web uid=1"))
+    after = observer.sees(manifest("a", "name=web uid=1"))
 
     assert the_pod(after).uid == "1"
     assert verdicts(after) == {"a": Verdict.ACCEPTED}
 
 
-def test_a_backup_copy_takes_over_without_any_change(desk: Desk) -> None:
-    before = desk.sees(manifest("a", "name=web"), manifest("b", "name=web"))
+def test_a_backup_copy_takes_over_without_any_change(observer: Observer) -> None:
+    before = observer.sees(manifest("a", "name=web"), manifest("b", "name=web"))
 
-    assert desk.sees(manifest("a", "name=web")).served is before.served
+    assert observer.sees(manifest("a", "name=web")).served is before.served
 
 
-def test_who_lost_one_claim_does_not_hold_on_to_the_other(desk: Desk) -> None:
+def test_who_lost_one_claim_does_not_hold_on_to_the_other(observer: Observer) -> None:
     # c beats b by the UID, so b does not beat a by the name.
-    seen = desk.sees(
+    seen = observer.sees(
         manifest("a", "name=web uid=1"),
         manifest("b", "name=web uid=2"),
         manifest("c", "name=db uid=2"),
@@ -311,20 +316,20 @@ def test_who_lost_one_claim_does_not_hold_on_to_the_other(desk: Desk) -> None:
     assert verdicts(seen) == {"a": Verdict.ACCEPTED, "b": Verdict.SHADOWED, "c": Verdict.ACCEPTED}
 
 
-def test_a_kept_pod_defends_its_name(desk: Desk) -> None:
+def test_a_kept_pod_defends_its_name(observer: Observer) -> None:
     good = manifest("a", "name=web uid=1")
-    before = desk.sees(good, manifest("b", "name=web uid=2"))
+    before = observer.sees(good, manifest("b", "name=web uid=2"))
 
-    after = desk.sees_for_a_second(good, manifest("b", "rubbish"))
+    after = observer.sees_for_a_second(good, manifest("b", "rubbish"))
 
     assert after.served is before.served
     assert verdicts(after) == {"a": Verdict.SHADOWED, "b": Verdict.KEPT}
 
 
-def test_a_broken_file_whose_last_good_pod_lost_its_name_is_rejected(desk: Desk) -> None:
-    desk.sees(manifest("a", "name=web uid=1"))
+def test_a_broken_file_whose_last_good_pod_lost_its_name_is_rejected(observer: Observer) -> None:
+    observer.sees(manifest("a", "name=web uid=1"))
 
-    seen = desk.sees_for_a_second(manifest("a", "rubbish"), manifest("b", "name=web uid=2"))
+    seen = observer.sees_for_a_second(manifest("a", "rubbish"), manifest("b", "name=web uid=2"))
 
     assert the_pod(seen).uid == "2"
     assert verdicts(seen) == {"a": Verdict.REJECTED, "b": Verdict.ACCEPTED}
@@ -337,9 +342,9 @@ def test_a_broken_file_whose_last_good_pod_lost_its_name_is_rejected(desk: Desk)
 # --- news ---------------------------------------------------------------------------------------------------
 
 
-def test_a_verdict_is_news_only_when_it_changes(desk: Desk) -> None:
-    before = desk.sees(manifest("a", "name=a"), manifest("b", "name=b")).verdicts
-    after = desk.sees_for_a_second(
+def test_a_verdict_is_news_only_when_it_changes(observer: Observer) -> None:
+    before = observer.sees(manifest("a", "name=a"), manifest("b", "name=b")).verdicts
+    after = observer.sees_for_a_second(
         manifest("a", "name=a"), manifest("b", "rubbish"), manifest("c", "")
     ).verdicts
 
@@ -390,13 +395,13 @@ def listing_of(text: str) -> Listed:
     return Listed(entries=(manifest("web.json", text),))
 
 
-def test_no_repr_of_a_state_shows_what_is_in_a_file(desk: Desk) -> None:
-    seen = desk.sees(manifest("web", "name=web image=hunter2"), manifest("bad", "hunter2"))
+def test_no_repr_of_a_state_shows_what_is_in_a_file(observer: Observer) -> None:
+    seen = observer.sees(manifest("web", "name=web image=hunter2"), manifest("bad", "hunter2"))
 
     assert "hunter2" not in repr(seen)
 
 
-def test_the_path_of_a_verdict_is_that_of_the_file(desk: Desk) -> None:
-    seen = desk.sees(manifest("web", "name=web"))
+def test_the_path_of_a_verdict_is_that_of_the_file(observer: Observer) -> None:
+    seen = observer.sees(manifest("web", "name=web"))
 
     assert Path(seen.verdicts[0].path) == Path("/manifests/web")

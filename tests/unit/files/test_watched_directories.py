@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from files.watching import directories as module
-from files.watching.directories import watched_paths
+from files.watching.directories import watched_directories
 
 
 def test_a_directory_is_watched_itself(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").touch()
     (tmp_path / "directory").mkdir()
 
-    assert watched_paths(tmp_path).keys() == {tmp_path}
+    assert watched_directories(tmp_path).keys() == {tmp_path}
 
 
 def test_a_single_file_is_watched_through_its_directory(tmp_path: Path) -> None:
     # Rename-over leaves a watch on the file itself with an inode that nobody writes to (rule F18).
     (tmp_path / "web.yaml").touch()
 
-    assert watched_paths(tmp_path / "web.yaml").keys() == {tmp_path}
+    assert watched_directories(tmp_path / "web.yaml").keys() == {tmp_path}
 
 
 def test_the_directory_of_a_links_target_is_watched_too(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_the_directory_of_a_links_target_is_watched_too(tmp_path: Path) -> None:
     (elsewhere / "web.yaml").touch()
     (manifests / "web.yaml").symlink_to(elsewhere / "web.yaml")
 
-    assert watched_paths(manifests).keys() == {manifests, elsewhere}
+    assert watched_directories(manifests).keys() == {manifests, elsewhere}
 
 
 def test_every_link_on_the_way_to_a_file_is_watched(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_every_link_on_the_way_to_a_file_is_watched(tmp_path: Path) -> None:
     (hop / "web.yaml").symlink_to(end / "web.yaml")
     (manifests / "web.yaml").symlink_to("../hop/web.yaml")
 
-    assert watched_paths(manifests).keys() == {manifests, hop, end}
+    assert watched_directories(manifests).keys() == {manifests, hop, end}
 
 
 def test_a_mounted_config_map_is_watched_where_its_data_is_swapped(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_mounted_config_map_is_watched_where_its_data_is_swapped(tmp_path: Pat
     (tmp_path / "..data").symlink_to("..2030")
     (tmp_path / "web.yaml").symlink_to("..data/web.yaml")
 
-    assert watched_paths(tmp_path).keys() == {tmp_path, tmp_path / "..2030"}
+    assert watched_directories(tmp_path).keys() == {tmp_path, tmp_path / "..2030"}
 
 
 def test_a_directory_behind_a_link_is_watched_together_with_the_link(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_directory_behind_a_link_is_watched_together_with_the_link(tmp_path: P
     links.mkdir()
     (links / "manifests").symlink_to(real)
 
-    assert watched_paths(links / "manifests").keys() == {links, real}
+    assert watched_directories(links / "manifests").keys() == {links, real}
 
 
 def test_the_place_where_a_dangling_links_target_would_be_is_watched(tmp_path: Path) -> None:
@@ -69,17 +69,17 @@ def test_the_place_where_a_dangling_links_target_would_be_is_watched(tmp_path: P
     elsewhere.mkdir()
     (manifests / "web.yaml").symlink_to(elsewhere / "deep" / "web.yaml")
 
-    assert watched_paths(manifests).keys() == {manifests, elsewhere}
+    assert watched_directories(manifests).keys() == {manifests, elsewhere}
 
 
 def test_a_missing_path_is_watched_for_in_the_nearest_directory_that_exists(tmp_path: Path) -> None:
-    assert watched_paths(tmp_path / "etc" / "manifests").keys() == {tmp_path}
+    assert watched_directories(tmp_path / "etc" / "manifests").keys() == {tmp_path}
 
 
 def test_a_path_below_a_file_is_watched_for_in_the_files_directory(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    assert watched_paths(tmp_path / "file" / "manifests").keys() == {tmp_path}
+    assert watched_directories(tmp_path / "file" / "manifests").keys() == {tmp_path}
 
 
 def test_links_of_ignored_names_are_not_followed(tmp_path: Path) -> None:
@@ -88,26 +88,26 @@ def test_links_of_ignored_names_are_not_followed(tmp_path: Path) -> None:
     elsewhere.mkdir()
     (manifests / "web.yaml~").symlink_to(elsewhere / "web.yaml")
 
-    assert watched_paths(manifests).keys() == {manifests}
+    assert watched_directories(manifests).keys() == {manifests}
 
 
 def test_a_link_to_itself_ends_the_search(tmp_path: Path) -> None:
     (tmp_path / "manifests").symlink_to("manifests")
 
-    assert watched_paths(tmp_path / "manifests").keys() == {tmp_path}
+    assert watched_directories(tmp_path / "manifests").keys() == {tmp_path}
 
 
 def test_a_directory_replaced_under_the_same_path_has_to_be_watched_anew(tmp_path: Path) -> None:
     manifests, other = tmp_path / "manifests", tmp_path / "other"
     manifests.mkdir()
     other.mkdir()
-    before = watched_paths(manifests)
+    before = watched_directories(manifests)
 
     manifests.rmdir()
     other.rename(manifests)
 
-    assert watched_paths(manifests) != before
-    assert watched_paths(manifests) == watched_paths(manifests)
+    assert watched_directories(manifests) != before
+    assert watched_directories(manifests) == watched_directories(manifests)
 
 
 def test_a_directory_that_goes_meanwhile_is_not_watched(tmp_path: Path) -> None:
@@ -115,4 +115,4 @@ def test_a_directory_that_goes_meanwhile_is_not_watched(tmp_path: Path) -> None:
 
 
 def test_a_relative_path_is_watched_like_the_absolute_one() -> None:
-    assert watched_paths(Path()) == watched_paths(Path.cwd())
+    assert watched_directories(Path()) == watched_directories(Path.cwd())

@@ -33,7 +33,7 @@ class Clock(ManualClock):
         return super().monotonic()
 
 
-class Desk:
+class Observer:
     """Where tokens are got: at once, unless it is closed. Nobody waits for it who need not."""
 
     def __init__(self, file: Path | None = None, patience: float = 3600.0) -> None:
@@ -100,65 +100,71 @@ def helpers() -> list[threading.Thread]:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    desk = Desk()
-    assert desk.token() == "1"
-    return desk
+def observer() -> Observer:
+    observer = Observer()
+    assert observer.token() == "1"
+    return observer
 
 
-def test_a_command_that_hangs_keeps_nobody_from_a_token_that_is_still_good(desk: Desk) -> None:
-    desk.later(240.0)
-    with desk.closed():
+def test_a_command_that_hangs_keeps_nobody_from_a_token_that_is_still_good(
+    observer: Observer,
+) -> None:
+    observer.later(240.0)
+    with observer.closed():
         # Neither who finds that it is time for another one, nor who comes meanwhile.
-        assert desk.token_at_once() == "1"
-        assert desk.is_asked.wait(PATIENCE)
-        desk.later(10.0)
-        assert desk.token_at_once() == "1"
-        desk.later(49.0)
-        assert desk.token_at_once() == "1"
-        assert desk.asked == 2
-    desk.settles()
-    assert desk.token_at_once() == "2"
+        assert observer.token_at_once() == "1"
+        assert observer.is_asked.wait(PATIENCE)
+        observer.later(10.0)
+        assert observer.token_at_once() == "1"
+        observer.later(49.0)
+        assert observer.token_at_once() == "1"
+        assert observer.asked == 2
+    observer.settles()
+    assert observer.token_at_once() == "2"
 
 
-def test_when_its_token_has_ended_everybody_waits_for_the_one_that_hangs(desk: Desk) -> None:
-    desk.later(LIFE)
+def test_when_its_token_has_ended_everybody_waits_for_the_one_that_hangs(
+    observer: Observer,
+) -> None:
+    observer.later(LIFE)
     with ThreadPoolExecutor(3) as threads:
-        with desk.closed():
-            waiting = [threads.submit(desk.token) for _ in range(3)]
-            assert desk.is_asked.wait(PATIENCE)
+        with observer.closed():
+            waiting = [threads.submit(observer.token) for _ in range(3)]
+            assert observer.is_asked.wait(PATIENCE)
             assert not any(map(Future.done, waiting))
         assert {each.result(PATIENCE) for each in waiting} == {"2"}
-    assert desk.asked == 2
+    assert observer.asked == 2
 
 
-def test_a_command_that_hung_in_vain_is_left_alone_for_a_while_after_that(desk: Desk) -> None:
-    desk.fails = True
-    desk.later(240.0)
-    with desk.closed():
-        assert desk.token_at_once() == "1"
-        desk.later(30.0)
-    desk.settles()
-    desk.later(4.0)
-    assert desk.token_at_once() == "1"
-    desk.settles()
-    assert desk.asked == 2
-    desk.later(1.0)
-    assert desk.token_at_once() == "1"
-    desk.settles()
-    assert desk.asked == 3
+def test_a_command_that_hung_in_vain_is_left_alone_for_a_while_after_that(
+    observer: Observer,
+) -> None:
+    observer.fails = True
+    observer.later(240.0)
+    with observer.closed():
+        assert observer.token_at_once() == "1"
+        observer.later(30.0)
+    observer.settles()
+    observer.later(4.0)
+    assert observer.token_at_once() == "1"
+    observer.settles()
+    assert observer.asked == 2
+    observer.later(1.0)
+    assert observer.token_at_once() == "1"
+    observer.settles()
+    assert observer.asked == 3
 
 
 def test_who_has_no_token_is_not_kept_waiting_for_ever() -> None:
-    desk = Desk(patience=0.01)
-    with desk.closed():
+    observer = Observer(patience=0.01)
+    with observer.closed():
         with pytest.raises(CredentialsError, match=r"^credentials are being read since 0.01 s$"):
-            desk.token()
+            observer.token()
         with pytest.raises(CredentialsError):
-            desk.token()
-        assert desk.asked == 1
-    desk.settles()
-    assert desk.token() == "1"
+            observer.token()
+        assert observer.asked == 1
+    observer.settles()
+    assert observer.token() == "1"
 
 
 class Gone(PosixPath):
@@ -182,42 +188,42 @@ def gone(tmp_path: Path) -> Gone:
 
 
 def test_a_file_system_that_hangs_takes_no_token_away_and_one_thread_only(gone: Gone) -> None:
-    desk = Desk(gone)
-    assert desk.token() == "1"
+    observer = Observer(gone)
+    assert observer.token() == "1"
     gone.answers.clear()
     for _ in range(5):
-        desk.later(1.0)
-        assert desk.token_at_once() == "1"
+        observer.later(1.0)
+        assert observer.token_at_once() == "1"
     assert len(helpers()) == 1
     gone.answers.set()
-    desk.settles()
-    assert desk.asked == 1
+    observer.settles()
+    assert observer.asked == 1
 
 
 def test_who_was_refused_gets_another_token_although_somebody_was_just_looking(gone: Gone) -> None:
-    desk = Desk(gone)
-    refused = desk.credentials.access()
+    observer = Observer(gone)
+    refused = observer.credentials.access()
     gone.answers.clear()
-    desk.later(10.0)
-    assert desk.credentials.access() is refused
+    observer.later(10.0)
+    assert observer.credentials.access() is refused
     gone.answers.set()
-    assert desk.credentials.reload(refused).authorization == "Bearer 2"
-    assert desk.asked == 2
+    assert observer.credentials.reload(refused).authorization == "Bearer 2"
+    assert observer.asked == 2
 
 
-def test_who_was_overtaken_by_another_caller_takes_what_that_one_got(desk: Desk) -> None:
-    desk.later(LIFE)
-    desk.clock.meanwhile = desk.token
-    assert desk.token() == "2"
-    assert desk.asked == 2
+def test_who_was_overtaken_by_another_caller_takes_what_that_one_got(observer: Observer) -> None:
+    observer.later(LIFE)
+    observer.clock.meanwhile = observer.token
+    assert observer.token() == "2"
+    assert observer.asked == 2
 
 
 def test_where_no_thread_can_be_had_it_is_read_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(_thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    desk = Desk()
+    observer = Observer()
     monkeypatch.setattr(threading.Thread, "start", start)
-    assert desk.token() == "1"
-    desk.later(LIFE)
-    assert desk.token() == "2"
+    assert observer.token() == "1"
+    observer.later(LIFE)
+    assert observer.token() == "2"

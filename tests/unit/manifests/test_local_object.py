@@ -16,7 +16,7 @@ from actors.objects.local_admission import admit
 from files.looking.directory import Content, Entry
 from files.looking.signature import Signature
 from manifests.objects.local_object import DecodedObject, LocalObject, decode_object
-from manifests.pod_manifest import Refused
+from manifests.refusals import Refused
 from messages.objects import ObjectKind, ObjectValue, Origin
 from messages.sources import RejectReason
 from tests.support.canary import CANARY

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from manifests.verdicts.judgements import judged_too, with_mirrors
-from manifests.verdicts.report import VerdictBoard
+from manifests.verdicts.judgements import with_mirrors_judged, with_pods_judged
+from manifests.verdicts.report import VerdictReport
 from messages.pods import FILE, PodUid
 from messages.sources import (
     ManifestVerdict,
@@ -28,35 +28,35 @@ def verdict(word: Verdict, reason: str = "") -> ManifestVerdict:
 
 def test_an_accepted_pod_that_waits_behind_another_source_is_shadowed() -> None:
     judged = PodsJudged(source=FILE, shadowed={UID: "http was first"}, rejected={})
-    assert judged_too([verdict(Verdict.ACCEPTED)], judged) == (
+    assert with_pods_judged([verdict(Verdict.ACCEPTED)], judged) == (
         verdict(Verdict.SHADOWED, "http was first"),
     )
 
 
 def test_a_kept_pod_that_waits_behind_another_source_is_rejected_for_both_reasons() -> None:
     judged = PodsJudged(source=FILE, shadowed={UID: "http was first"}, rejected={})
-    assert judged_too([verdict(Verdict.KEPT, "is empty")], judged) == (
+    assert with_pods_judged([verdict(Verdict.KEPT, "is empty")], judged) == (
         verdict(Verdict.REJECTED, "is empty; its last good pod is not served: http was first"),
     )
 
 
 def test_a_pod_in_quarantine_is_rejected_as_poison() -> None:
     judged = PodsJudged(source=FILE, shadowed={}, rejected={UID: "it crashed somebody"})
-    (after,) = judged_too([verdict(Verdict.ACCEPTED)], judged)
+    (after,) = with_pods_judged([verdict(Verdict.ACCEPTED)], judged)
     assert (after.verdict, after.code) == (Verdict.REJECTED, RejectReason.POISON)
 
 
 @pytest.mark.parametrize("word", [Verdict.SHADOWED, Verdict.REJECTED, Verdict.IGNORED])
 def test_what_the_source_did_not_offer_stays_as_the_source_judged_it(word: Verdict) -> None:
     judged = PodsJudged(source=FILE, shadowed={UID: "http was first"}, rejected={UID: "poison"})
-    assert judged_too([verdict(word)], judged) == (verdict(word),)
+    assert with_pods_judged([verdict(word)], judged) == (verdict(word),)
 
 
 @pytest.mark.parametrize("word", [Verdict.ACCEPTED, Verdict.KEPT])
 def test_a_served_pod_whose_mirror_is_refused_gets_one_more_warning(word: Verdict) -> None:
     mirrors = MirrorsJudged(source=FILE, refused={UID: "no priority class"})
     before = replace(verdict(word), warnings=("an unknown field",))
-    assert with_mirrors([before], mirrors) == (
+    assert with_mirrors_judged([before], mirrors) == (
         replace(
             before,
             warnings=("an unknown field", "the cluster does not show it: no priority class"),
@@ -67,28 +67,28 @@ def test_a_served_pod_whose_mirror_is_refused_gets_one_more_warning(word: Verdic
 @pytest.mark.parametrize("word", [Verdict.SHADOWED, Verdict.REJECTED, Verdict.IGNORED])
 def test_a_pod_that_is_not_served_misses_no_mirror(word: Verdict) -> None:
     mirrors = MirrorsJudged(source=FILE, refused={UID: "no priority class"})
-    assert with_mirrors([verdict(word)], mirrors) == (verdict(word),)
+    assert with_mirrors_judged([verdict(word)], mirrors) == (verdict(word),)
 
 
 def test_a_mirror_that_is_refused_is_news_but_no_other_refusal_of_the_manifest(
     logs: list[MutableMapping[str, Any]],
 ) -> None:
-    board = VerdictBoard(FILE)
+    report = VerdictReport(FILE)
     kept = replace(verdict(Verdict.KEPT, "is empty"), code=RejectReason.EMPTY)
-    board.log([kept], "trouble")
-    board.hear(MirrorsJudged(source=FILE, refused={UID: "no priority class"}))
-    board.log([kept], "trouble")
-    board.log([kept], "trouble")
+    report.log([kept], "trouble")
+    report.hear(MirrorsJudged(source=FILE, refused={UID: "no priority class"}))
+    report.log([kept], "trouble")
+    report.log([kept], "trouble")
     assert len(logs) == 2
-    assert board.rejected == {RejectReason.EMPTY: 1}
+    assert report.rejected == {RejectReason.EMPTY: 1}
 
 
 def test_the_newest_word_of_each_counts() -> None:
-    board = VerdictBoard(FILE)
-    board.hear(MirrorsJudged(source=FILE, refused={UID: "no priority class"}))
-    board.hear(PodsJudged(source=FILE, shadowed={UID: "http was first"}, rejected={}))
-    board.hear(PodsJudged(source=FILE, shadowed={}, rejected={}))
-    (shown,) = board.shown([verdict(Verdict.ACCEPTED)])
+    report = VerdictReport(FILE)
+    report.hear(MirrorsJudged(source=FILE, refused={UID: "no priority class"}))
+    report.hear(PodsJudged(source=FILE, shadowed={UID: "http was first"}, rejected={}))
+    report.hear(PodsJudged(source=FILE, shadowed={}, rejected={}))
+    (shown,) = report.shown([verdict(Verdict.ACCEPTED)])
     assert (shown.verdict, len(shown.warnings)) == (Verdict.ACCEPTED, 1)
-    board.hear(MirrorsJudged(source=FILE, refused={}))
-    assert board.shown([verdict(Verdict.ACCEPTED)]) == (verdict(Verdict.ACCEPTED),)
+    report.hear(MirrorsJudged(source=FILE, refused={}))
+    assert report.shown([verdict(Verdict.ACCEPTED)]) == (verdict(Verdict.ACCEPTED),)

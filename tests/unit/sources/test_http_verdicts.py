@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from manifests.pod_manifest import Decoded, ManifestRules, Refused, decode_document
+from manifests.pod_manifest import Decoded, ManifestRules, decode_document
 from manifests.reading.document import Document
+from manifests.refusals import Refused
 from messages.pods import HTTP
 from messages.sources import ManifestVerdict, Verdict
 from sources.http.verdicts import HttpState, confirm, judge

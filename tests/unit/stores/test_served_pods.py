@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from messages.pods import API, FILE, HTTP, Pod, SourceName
 from messages.units import Timestamp
-from stores.pods.served_pods import LedgerMemory, PodLedger, Taken
+from stores.pods.served_pods import ServedPods, ServedPodsMemory, Taken
 from tests.support.builders import make_mirror, make_pod
 
 NOON = Timestamp(1_900_000_000.0)
 
 
 class Books:
-    """A ledger and the memory that outlives it."""
+    """The pods, and the memory that outlives them."""
 
     def __init__(self) -> None:
-        self.memory = LedgerMemory()
-        self.ledger = PodLedger(self.memory)
+        self.memory = ServedPodsMemory()
+        self.pods = ServedPods(self.memory)
 
     def crash(self) -> None:
-        self.ledger = PodLedger(self.memory)
+        self.pods = ServedPods(self.memory)
 
     def take(self, source: SourceName, *pods: Pod) -> list[str]:
         """Take a listing and return what it changed about the served pods."""
-        return spoken(self.ledger.take(source, pods, NOON))
+        return spoken(self.pods.take(source, pods, NOON))
 
     def served(self, source: SourceName) -> list[str]:
-        return [pod.name for pod in self.ledger.served(source)]
+        return [pod.name for pod in self.pods.served(source)]
 
 
 def spoken(taken: Taken) -> list[str]:
@@ -39,25 +39,25 @@ def pod(name: str, uid: str, **fields: str) -> Pod:
 def test_a_pod_is_served_by_the_node_s_own_annotations() -> None:
     books = Books()
     assert books.take(FILE, pod("web", "u1")) == ["ADD u1 file"]
-    assert books.ledger.listed == {FILE}
-    assert books.ledger.waiting(FILE) == {}
+    assert books.pods.listed == {FILE}
+    assert books.pods.waiting(FILE) == {}
 
 
 def test_the_first_listing_of_a_source_is_marked() -> None:
-    ledger = PodLedger(LedgerMemory())
-    assert ledger.take(FILE, (), NOON).first
-    assert not ledger.take(FILE, (), NOON).first
+    pods = ServedPods(ServedPodsMemory())
+    assert pods.take(FILE, (), NOON).first
+    assert not pods.take(FILE, (), NOON).first
 
 
 def test_a_pod_whose_name_is_taken_waits_and_follows() -> None:
     books = Books()
     books.take(FILE, pod("web", "u1"))
     assert books.take(HTTP, pod("web", "u2")) == []
-    assert books.ledger.waiting(HTTP) == {
+    assert books.pods.waiting(HTTP) == {
         "u2": "default/web of source file was there first",
     }
     assert books.take(FILE) == ["REMOVE u1 file", "ADD u2 http"]
-    assert books.ledger.waiting(HTTP) == {}
+    assert books.pods.waiting(HTTP) == {}
 
 
 def test_a_pod_that_another_source_tells_too_changes_its_keeper_without_going() -> None:
@@ -108,9 +108,9 @@ def test_a_refreshed_version_is_served_though_no_change_tells_of_it() -> None:
     books = Books()
     books.take(API, make_pod(resource_version="1"))
     assert books.take(API, make_pod(resource_version="2")) == []
-    (served,) = books.ledger.served(API)
+    (served,) = books.pods.served(API)
     assert served.document["metadata"]["resourceVersion"] == "2"
-    assert books.ledger.index.get_by_uid(served.uid) is served
+    assert books.pods.index.get_by_uid(served.uid) is served
 
 
 def test_a_refreshed_version_that_waits_is_not_served() -> None:
@@ -131,7 +131,7 @@ def test_a_mirror_and_its_pod_are_served_side_by_side() -> None:
 def test_of_two_pods_in_one_listing_with_one_name_the_second_says_why_it_waits() -> None:
     books = Books()
     books.take(HTTP, pod("web", "u1"), pod("web", "u2"))
-    assert books.ledger.waiting(HTTP) == {
+    assert books.pods.waiting(HTTP) == {
         "u2": "an earlier pod of the same listing has its namespace and name",
     }
 
@@ -141,7 +141,7 @@ def test_of_two_pods_in_one_listing_with_one_uid_nothing_bad_is_said() -> None:
     books = Books()
     books.take(HTTP, pod("web", "u1"), pod("shop", "u1"))
     assert books.served(HTTP) == ["web"]
-    assert books.ledger.waiting(HTTP) == {}
+    assert books.pods.waiting(HTTP) == {}
 
 
 def test_after_a_crash_a_name_waits_for_its_former_holder() -> None:
@@ -150,10 +150,10 @@ def test_after_a_crash_a_name_waits_for_its_former_holder() -> None:
     books.take(HTTP, pod("web", "u2"))
     books.crash()
     assert books.take(HTTP, pod("web", "u2")) == []
-    assert books.ledger.waiting(HTTP) == {
+    assert books.pods.waiting(HTTP) == {
         "u2": "its name was held by source file, which has not listed yet",
     }
-    assert books.ledger.waiting(API) == {}
+    assert books.pods.waiting(API) == {}
     assert books.take(FILE, pod("web", "u1")) == []
     assert books.served(FILE) == ["web"]
     assert books.served(HTTP) == []
@@ -175,7 +175,7 @@ def test_a_pod_that_goes_while_it_is_held_back_is_not_waited_for() -> None:
     books.crash()
     books.take(HTTP, pod("web", "u2"))
     books.take(HTTP)
-    assert books.ledger.waiting(HTTP) == {}
+    assert books.pods.waiting(HTTP) == {}
     assert books.take(FILE) == ["REMOVE u1 file"]
 
 
@@ -232,16 +232,16 @@ def test_a_name_is_not_given_away_while_its_pod_may_be_told_still() -> None:
     books.crash()
     # The manifest was edited, and its UID is a digest of it.
     assert books.take(FILE, pod("web", "u2")) == []
-    assert books.ledger.waiting(FILE) == {
+    assert books.pods.waiting(FILE) == {
         "u2": "its name was held by source http, which has not listed yet"
     }
     assert books.take(HTTP) == ["REMOVE u1 file", "ADD u2 file"]
 
 
-def test_the_time_of_first_sight_outlives_the_ledger() -> None:
+def test_the_time_of_first_sight_outlives_the_pods() -> None:
     books = Books()
     books.take(FILE, pod("web", "u1"))
     books.crash()
-    books.ledger.take(FILE, (pod("web", "u1"),), Timestamp(NOON + 60))
-    (served,) = books.ledger.served(FILE)
+    books.pods.take(FILE, (pod("web", "u1"),), Timestamp(NOON + 60))
+    (served,) = books.pods.served(FILE)
     assert served.annotations["kubernetes.io/config.seen"] == "2030-03-17T17:46:40.000000000Z"

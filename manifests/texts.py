@@ -1,0 +1,32 @@
+"""Texts for people: cut to a length, quoted, and without what a terminal would obey."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+QUOTED_LEN: Final = 64
+"""Characters of a quotation."""
+SENTENCE_LEN: Final = 1_000
+"""Characters of a sentence."""
+
+
+def quoted(text: str) -> str:
+    """Return ``text`` in quotes, cut to a length that fits into a sentence."""
+    return f'"{cut(text, QUOTED_LEN)}"'
+
+
+def cut(text: str, length: int) -> str:
+    """Return at most ``length`` characters of ``text``, with an ellipsis where some are missing."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` without line breaks and other characters that a terminal would obey."""
+    short = cut(text, SENTENCE_LEN)
+    return "".join(letter if letter.isprintable() else " " for letter in short).strip()
+
+
+def printable(path: os.PathLike[str] | str) -> str:
+    """Return ``path`` as text that can be written anywhere: names of files need not be UTF-8."""
+    return os.fsencode(path).decode(errors="backslashreplace")
