@@ -47,7 +47,7 @@ from kernel.system import (
 )
 from kernel.telemetry import SECONDS_BUCKETS, RoleStatistics
 from kernel.timers import Timer
-from kernel.tree import ActorDescription, CrowdSummary, TreeSummary
+from kernel.tree import ActorDescription, DynamicSummary, TreeSummary
 
 __all__ = [
     "EXIT_FAILED",
@@ -67,9 +67,9 @@ __all__ = [
     "BaseActor",
     "ChildSpec",
     "Clock",
-    "CrowdSummary",
     "DynamicMessage",
     "DynamicSpec",
+    "DynamicSummary",
     "EndReason",
     "Ended",
     "Hook",

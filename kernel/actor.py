@@ -1,9 +1,9 @@
-"""The two actor types, with one contract. What differs is only whose thread runs them.
+"""The two actor types. They have one contract, and differ only in whose thread runs them.
 
-Pykka's actor base is sealed here: its hooks are final, its registry and its proxies stay out, and
-what it calls an inbox is the mailbox of an address that survives the actor. The turn function is
-the kernel's own (``incarnation.py``), because Pykka's loop reports neither a failing ``on_start``
-nor a failing ``on_stop`` and lets a SystemExit in one actor stop all of them.
+This module seals Pykka's actor base. Its hooks are final. Its registry and its proxies are not used.
+Its inbox is the mailbox of an address, which survives the actor. The kernel has a turn function of its own
+(``incarnation.py``), because Pykka's loop does not report a failing ``on_start`` or ``on_stop``, and lets
+a SystemExit in one actor stop all of them.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ M = TypeVar("M")
 
 
 class BaseActor(pykka.Actor, Generic[M]):
-    """What both actor types are: somebody with a mailbox, who handles one message at a time.
+    """What both actor types share: an actor has a mailbox and handles one message at a time.
 
-    Subclasses implement ``receive``, and ``started`` and ``stopping`` where they have something to
-    do there. Constructors only store their arguments: everything below exists from ``started`` on.
+    Subclasses implement ``receive``. They may implement ``started`` and ``stopping``. Constructors only
+    store their arguments: the properties and methods below work from ``started`` on.
     """
 
     _life: Incarnation
@@ -45,35 +45,35 @@ class BaseActor(pykka.Actor, Generic[M]):
 
     @abstractmethod
     def receive(self, message: M, /) -> None:
-        """Handle one message. What it raises ends this life; the supervisor decides about the next.
+        """Handle one message. An exception ends this life, and the supervisor decides about the next.
 
-        The message is then lost; those behind it wait for the next life.
+        The message that failed is lost. The messages behind it wait for the next life.
         """
 
     def started(self) -> None:
-        """Prepare: acquire resources, set the first timer, ask others for their state.
+        """Prepare: acquire resources, set the first timer, tell others to send their state.
 
-        Later siblings start after this returned. What it raises is a failed start.
+        Later siblings start after this returned. An exception is a failed start.
         """
 
     def stopping(self) -> None:
-        """Say goodbye. Runs on ordered stops only: after a crash nothing of the state is trusted.
+        """Do what belongs to an orderly stop. Does not run after a crash, whose state nobody trusts.
 
-        What must be released in any case belongs to ``resources``.
+        Put what must be released in any case into ``resources``.
         """
 
     @property
     def me(self) -> Port[M]:
-        """The port of this life, for messages to itself and for helper threads it starts.
+        """The port of this life, for messages to itself and for helper threads that it starts.
 
-        Unlike the address, it ends with this life: what was told to it and is not handled by then,
-        and what is told to it later, are dead letters.
+        Unlike the address, it ends with this life. Messages to it that are not handled by then, or are
+        told later, become dead letters.
         """
-        return LifePort(self._life)
+        return IncarnationPort(self._life)
 
     @property
     def name(self) -> str:
-        """The running name: the path of the address."""
+        """The path of its address."""
         return self._life.cell.key.path
 
     @property
@@ -83,30 +83,30 @@ class BaseActor(pykka.Actor, Generic[M]):
 
     @property
     def clock(self) -> Clock:
-        """The time that counts here."""
+        """The clock of the actor system."""
         return self._control.clock
 
     @property
     def resources(self) -> ExitStack:
-        """Closed whenever and however this life ends."""
+        """A stack that is closed whenever and however this life ends."""
         if self._life.resources is None:
             self._life.resources = ExitStack()
         return self._life.resources
 
     def after(self, delay: Seconds, message: M) -> Timer:
-        """Have ``message`` told to this life in ``delay`` seconds; return how to cancel that."""
+        """Tell this life ``message`` in ``delay`` seconds. Return the timer, which can be cancelled."""
         return self._life.set_timer(self._control, delay, message)
 
     @final
     @override
     def stop(self) -> None:
-        """End this life in order, before another message is handled: its work is done."""
+        """End this life in order, before it handles another message: its work is done."""
         self._life.stopped_itself = True
         self._life.cell.request_stop(self._life)
 
     @final
     def bind(self, life: Incarnation, control: Control) -> None:
-        """Join the actor to its life. Called by its supervisor, once, before anything runs."""
+        """Join the actor to its life. Its supervisor calls this once, before anything runs."""
         self._life = life
         self._control = control
         self.actor_urn = life.cell.key.path
@@ -116,7 +116,7 @@ class BaseActor(pykka.Actor, Generic[M]):
 
     @final
     def unbind(self) -> None:
-        """Be nobody's actor any more: what refers to itself stays in memory until it is collected."""
+        """Drop the reference to itself, which would keep the actor in memory until a collection."""
         del self._actor_ref
 
     # Pykka's side, sealed. Its three extension methods are the seam that it offers to new actor
@@ -143,7 +143,7 @@ class BaseActor(pykka.Actor, Generic[M]):
     @classmethod
     @override
     def start(cls, *_args: Any, **_kwargs: Any) -> NoReturn:
-        """Refuse: actors are started by their supervisors, from a child spec."""
+        """Raise TypeError: supervisors start actors, from a child spec."""
         raise TypeError(f"{cls.__name__} is started by its supervisor, from a ChildSpec")
 
     @final
@@ -180,8 +180,8 @@ class PooledActor(BaseActor[M]):
     """An actor that shares the pool's threads: it never blocks, and may exist ten thousand times."""
 
 
-class LifePort(Port[M]):
-    """The port of one life."""
+class IncarnationPort(Port[M]):
+    """The port of one incarnation."""
 
     __slots__ = ("_life",)
 
@@ -194,7 +194,7 @@ class LifePort(Port[M]):
 
 
 class Liveness:
-    """The part of a threading.Event that Pykka's ActorRef asks."""
+    """The part of a threading.Event that Pykka's ActorRef uses."""
 
     __slots__ = ("_life",)
 
@@ -203,11 +203,11 @@ class Liveness:
 
     def is_set(self) -> bool:
         """Whether the actor has ended."""
-        return self._life.fenced
+        return self._life.is_cut_off
 
 
 class PykkaInbox:
-    """Where Pykka's ActorRef puts its envelopes: translated into the kernel's terms, or refused."""
+    """Takes the envelopes of Pykka's ActorRef: translates them into the kernel's terms, or refuses them."""
 
     __slots__ = ("_life",)
 
@@ -215,7 +215,7 @@ class PykkaInbox:
         self._life = life
 
     def put(self, envelope: PykkaEnvelope[Any], /) -> None:
-        """Take what ``ActorRef.tell``, ``ask`` and ``stop`` send."""
+        """Take what ``ActorRef.tell``, ``ask`` and ``stop`` send. Raises TypeError for proxy messages."""
         message, reply_to = envelope.message, envelope.reply_to
         if isinstance(message, _ActorStop):
             self._life.stopped_itself = True
@@ -232,9 +232,9 @@ class PykkaInbox:
             self._life.cell.tell(message)
 
     def get(self) -> NoReturn:
-        """Refuse: only the kernel's turn takes from a mailbox."""
+        """Raise TypeError: only the kernel's turn takes from a mailbox."""
         raise TypeError("only the kernel takes from a mailbox")
 
     def empty(self) -> bool:
-        """Whether nothing waits."""
+        """Whether no message waits."""
         return self._life.cell.depth == 0

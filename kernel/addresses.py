@@ -1,4 +1,4 @@
-"""Every address there is, by its path."""
+"""All addresses of an actor system, by their paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ M = TypeVar("M")
 
 
 class Addresses:
-    """The cells, made at their first mention from any thread."""
+    """The cells of all addresses. A cell is made when somebody first mentions it, on any thread."""
 
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
@@ -23,18 +23,18 @@ class Addresses:
         self._forgotten: WeakValueDictionary[str, Cell[Any]] = WeakValueDictionary()
         """Closed, but somebody may still hold them."""
         self._most_lives = 0
-        """Of any that was forgotten. Others count on from there: no life of an address ever has the
-        number of an earlier one, and nobody has to remember every path that there was."""
+        """The highest incarnation number of all forgotten cells. A new cell counts on from here, so no
+        number is used twice at an address, and no path has to be remembered for that."""
 
     def cell(self, key: Key[M]) -> Cell[M]:
-        """Return the cell of ``key``."""
+        """Return the cell of ``key``; make it if there is none."""
         with self._lock:
             return self._cell(key)
 
     def _cell(self, key: Key[M]) -> Cell[M]:
         cell = self._cells.get(key.path)
         if cell is None:
-            # Whoever holds the port of a child that was forgotten, holds that of the next one too.
+            # Ports of a forgotten child stay valid for the next child of the same path.
             cell = self._forgotten.pop(key.path, None) or Cell(key, self._telemetry)
             cell.expect(0)
             cell.lives = self._most_lives
@@ -42,12 +42,15 @@ class Addresses:
         return cell
 
     def expect(self, key: Key[Any], starts: int) -> None:
-        """Note that a start was asked for (+1) or begun (-1) at the address of ``key``."""
+        """Count a start that was asked for (+1) or has begun (-1) at the address of ``key``."""
         with self._lock:
             self._cell(key).expect(starts)
 
     def forget(self, path: str, *, is_wanted: bool) -> None:
-        """Close the address of a dynamic child that is gone, unless another start was asked for."""
+        """Close the address of a dynamic child that is gone.
+
+        It stays open when ``is_wanted``, or when another start was asked for.
+        """
         with self._lock:
             cell = self._cells[path]
             cell.owner = None
@@ -62,6 +65,6 @@ class Addresses:
             return tuple(self._cells.values())
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all addresses."""
         for cell in self.all():
             cell.close()

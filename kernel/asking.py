@@ -1,6 +1,6 @@
-"""Asking from an asyncio loop, such as an HTTP server's: the same questions, awaited.
+"""Questions to actors from an asyncio loop, such as that of an HTTP server.
 
-No thread waits meanwhile: whoever answers hands the answer over to the loop.
+No thread waits meanwhile: the thread that answers hands the answer to the loop.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ A = TypeVar("A")
 
 
 class LoopFuture(pykka.Future[A], Generic[A]):
-    """A future that is set on any thread and awaited on the loop that made it.
+    """A future that any thread sets, and that the loop that made it awaits.
 
-    Only the first that is set counts; what is set when nobody awaits it any more is dropped.
+    Only the first answer counts. An answer that comes when nobody awaits it any more is dropped.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,11 @@ class LoopFuture(pykka.Future[A], Generic[A]):
             self._loop.call_soon_threadsafe(once)
 
     async def within(self, deadline: Seconds, who: str) -> A:
-        """Return the answer. Raises AskTimeoutError after ``deadline``, or what was set."""
+        """Return the answer.
+
+        Raises AskTimeoutError, which names ``who``, after ``deadline`` seconds, or the exception that
+        was set.
+        """
         try:
             return await asyncio.wait_for(self._awaited, deadline)
         except TimeoutError:
@@ -67,10 +71,10 @@ class LoopFuture(pykka.Future[A], Generic[A]):
 
 
 def _for_loop(error: BaseException | None) -> Exception:
-    """Return what is raised at who awaits: no text of a bug, which goes to the log and not outside.
+    """Return the exception that the asker gets. It has no text of a bug: that is for the log alone.
 
-    Neither would every exception do: asyncio refuses to carry a StopIteration, and a SystemExit would
-    end its loop.
+    Other exceptions are replaced also because asyncio refuses to carry a StopIteration, and a SystemExit
+    would end its loop.
     """
     if isinstance(error, ActorDeadError | ActorCrashedError):
         return error
@@ -83,10 +87,10 @@ async def ask(
     question: Callable[[Port[A]], M],
     deadline: Seconds = Seconds(2.0),
 ) -> A:
-    """Return the answer to ``question``.
+    """Tell ``port`` the message that ``question`` makes of a reply port, and return the answer.
 
-    Raises AskTimeoutError, ActorDeadError when the address is closed, and ActorCrashedError when the
-    handler raised, whatever it was.
+    Raises AskTimeoutError after ``deadline`` seconds, ActorDeadError when the address is closed, and
+    ActorCrashedError when the handler raised, whatever it raised.
     """
     future: LoopFuture[A] = LoopFuture()
     who = system.send_question(port, question(ReplyPort(future)), future)
@@ -96,12 +100,12 @@ async def ask(
 async def describe(
     system: ActorSystem, deadline: Seconds = Seconds(2.0)
 ) -> tuple[ActorDescription, ...]:
-    """Return the tree, parents before their children. Raises AskTimeoutError."""
+    """Return all nodes of the tree, parents before their children. Raises AskTimeoutError."""
     return await _look(system, described, deadline)
 
 
 async def summarize(system: ActorSystem, deadline: Seconds = Seconds(2.0)) -> TreeSummary:
-    """Return the tree, with children that come and go only counted. Raises AskTimeoutError."""
+    """Return the tree, with dynamic children only counted. Raises AskTimeoutError."""
     return await _look(system, summarized, deadline)
 
 
@@ -112,7 +116,10 @@ async def _look(system: ActorSystem, at: Callable[[Child], A], deadline: Seconds
 
 
 async def crash(system: ActorSystem, path: str, deadline: Seconds = Seconds(2.0)) -> bool:
-    """Make the actor or supervisor of ``path`` fail; return False if there is none."""
+    """Make the actor or supervisor of ``path`` fail. Return whether there is one.
+
+    Raises AskTimeoutError when the control thread does not answer within ``deadline`` seconds.
+    """
     future: LoopFuture[bool] = LoopFuture()
     system.crash(path, ReplyPort(future))
     return await future.within(deadline, "the control thread")

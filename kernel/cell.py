@@ -1,7 +1,7 @@
-"""The lasting side of an address: its mailbox, and whose turn it is.
+"""The lasting part of an address: its mailbox, and the incarnation that takes from it.
 
-A cell exists before its first actor and after any crash. Its one lock guards the mailbox together
-with the two facts that decide whether somebody must be woken: is an incarnation up, and is it idle.
+A cell exists before its first actor and after any crash. One lock guards the mailbox and the two facts
+that decide whether an incarnation must be woken: whether there is one, and whether it is idle.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import structlog
 from typing_extensions import override
 
 from kernel.current import current_incarnation
-from kernel.envelope import Envelope, ForLife, unwrapped
+from kernel.envelope import Envelope, ForIncarnation, unwrapped
 from kernel.mailbox import CoalescingQueue, MessageQueue
 from kernel.ports import ActorDeadError, Key, Port
 from kernel.telemetry import Meter, Telemetry
@@ -25,12 +25,12 @@ M = TypeVar("M")
 _log = structlog.get_logger("kernel")
 
 DOWN_LIMIT = 10_000
-"""Messages kept for a child that is down. One second of tells to a child in backoff has been
-126,000 messages; what exceeds the limit becomes dead letters."""
+"""Most messages that wait for a child that is down. Further ones become dead letters. One second of
+tells to a child in backoff has been 126,000 messages."""
 
 
 class _Nothing:
-    """Answer of ``take``: the mailbox is empty, or a stop overtakes what is in it."""
+    """What ``take`` returns instead of an item: ``EMPTY``, or ``STOP`` ahead of all messages."""
 
     __slots__ = ()
 
@@ -43,19 +43,19 @@ class Consumer(Protocol):
     """An incarnation as its address sees it: it takes from the mailbox, and rests while that is empty."""
 
     number: int
-    """Which life of its address it is."""
-    fenced: bool
-    """It ended or was abandoned."""
+    """Its number among the incarnations of this address."""
+    is_cut_off: bool
+    """Whether it ended or was abandoned."""
     stop_requested: bool
-    """It has to stop before it handles another message."""
+    """Whether it has to stop before it handles another message."""
 
     def wake(self) -> None:
-        """Have it take from the mailbox soon."""
+        """Make it take from the mailbox soon."""
         ...
 
 
 class Cell(Port[M], Generic[M]):
-    """One address. It is its own port: ``tell`` is all that others see of it."""
+    """One address. It is its own port: others only see ``tell``."""
 
     __slots__ = (
         "_busy",
@@ -77,22 +77,22 @@ class Cell(Port[M], Generic[M]):
         self.meter: Meter = telemetry.meter(key.role)
         self.handled = 0
         self.lives = 0
-        """Number of the last incarnation; never reset while the process lives."""
+        """Number of the last incarnation. Never goes back while the process runs."""
         self.incarnation: Consumer | None = None
         self._lock = threading.Lock()
         self._queue: MessageQueue = _queue_for(key)
         self._busy = False
-        """An incarnation is queued or running, and will look into the mailbox before it rests."""
+        """Whether an incarnation is queued or running. It looks into the mailbox before it rests."""
         self._closed = False
         self._expected = 0
-        """Starts that were asked for and not begun: while there are any it is not forgotten."""
+        """Starts that were asked for and have not begun. While there are any, the cell is kept."""
         self.owner: object = None
-        """The supervisor whose child lives here."""
+        """The supervisor whose child has this address."""
 
     @override
     def tell(self, message: M, /) -> None:
         teller = current_incarnation()
-        if teller is not None and teller.fenced:
+        if teller is not None and teller.is_cut_off:
             self._discard((message,), "told by an ended actor")
             return
         refusal = self.put(message)
@@ -100,12 +100,12 @@ class Cell(Port[M], Generic[M]):
             self._discard((message,), refusal)
 
     def put(self, item: object) -> str:
-        """Append ``item`` and wake who handles it. Return why it was refused, or nothing."""
+        """Append ``item`` and wake the incarnation. Return why ``item`` was refused; empty if it was not."""
         with self._lock:
             if self._closed:
                 return "address closed"
             incarnation = self.incarnation
-            if isinstance(item, ForLife) and (
+            if isinstance(item, ForIncarnation) and (
                 incarnation is None or incarnation.number != item.number
             ):
                 return "told to an ended life"
@@ -122,13 +122,16 @@ class Cell(Port[M], Generic[M]):
         return isinstance(self._queue, CoalescingQueue) and item in self._queue
 
     def put_envelope(self, envelope: Envelope) -> None:
-        """Append a question that somebody waits for, or fail it at once."""
+        """Append a question that somebody waits for. If it is refused, the asker gets ActorDeadError."""
         refusal = self.put(envelope)
         if refusal:
             self._discard((envelope,), refusal)
 
     def take(self, incarnation: Consumer) -> object:
-        """Return the next item for ``incarnation``: STOP before all else, EMPTY when it may rest."""
+        """Return the next item for ``incarnation``.
+
+        STOP comes before all messages. EMPTY means that it rests until it is woken.
+        """
         with self._lock:
             if self.incarnation is not incarnation:
                 return EMPTY
@@ -136,14 +139,14 @@ class Cell(Port[M], Generic[M]):
                 return STOP
             if self._queue:
                 item = self._queue.popleft()
-                return item.message if isinstance(item, ForLife) else item
+                return item.message if isinstance(item, ForIncarnation) else item
             self._busy = False
             return EMPTY
 
     def attach(self, incarnation: Consumer) -> None:
-        """Make ``incarnation`` the one that handles the mailbox; it counts as woken.
+        """Give the mailbox to ``incarnation``, which counts as woken.
 
-        Opens a closed address: a child that was gone may be started with its group again.
+        Opens a closed address: a child that was gone may be started again with its group.
         """
         with self._lock:
             self._closed = False
@@ -151,14 +154,14 @@ class Cell(Port[M], Generic[M]):
             self._busy = True
 
     def detach(self, incarnation: Consumer, report: Callable[[], None] | None = None) -> bool:
-        """Fence ``incarnation`` off from the mailbox; return False when it was so already.
+        """Cut ``incarnation`` off from the mailbox. Return False when it was cut off before.
 
-        ``report`` is called in the same step: nobody sees the mailbox at rest before it.
+        ``report`` is called under the same lock, so nobody sees the mailbox at rest before it ran.
         """
         with self._lock:
-            if incarnation.fenced:
+            if incarnation.is_cut_off:
                 return False
-            incarnation.fenced = True
+            incarnation.is_cut_off = True
             is_idle = self.incarnation is incarnation and not self._busy
             if self.incarnation is incarnation:
                 self.incarnation = None
@@ -168,23 +171,23 @@ class Cell(Port[M], Generic[M]):
                 report()
         self._discard(stale, "told to an ended life")
         if is_idle:
-            # It rests, and would never learn that it is over and has resources to close.
+            # It rests: unless it is woken it never learns that it is over and has resources to close.
             incarnation.wake()
         return True
 
     def _take_out(self, number: int) -> list[object]:
-        """Return what waited for life ``number`` alone; the rest stays in order."""
+        """Remove and return what waited for incarnation ``number`` alone; the rest stays in order."""
         stale: list[object] = []
         for _ in range(len(self._queue)):
             item = self._queue.popleft()
-            if isinstance(item, ForLife) and item.number == number:
+            if isinstance(item, ForIncarnation) and item.number == number:
                 stale.append(item)
             else:
                 self._queue.append(item)
         return stale
 
     def request_stop(self, incarnation: Consumer) -> None:
-        """Have ``incarnation`` stop before it handles another message."""
+        """Make ``incarnation`` stop before it handles another message."""
         with self._lock:
             incarnation.stop_requested = True
             if self._busy or self.incarnation is not incarnation:
@@ -193,7 +196,7 @@ class Cell(Port[M], Generic[M]):
         incarnation.wake()
 
     def expect(self, starts: int) -> None:
-        """Open, and count ``starts`` more, or fewer, that were asked for and not begun."""
+        """Open the address, and add ``starts``, which may be negative, to the starts to come."""
         with self._lock:
             self._closed = False
             self._expected += starts
@@ -204,7 +207,7 @@ class Cell(Port[M], Generic[M]):
         return self._expected > 0
 
     def close(self) -> None:
-        """Refuse everything from here on; what waits becomes dead letters and failed questions."""
+        """Refuse all further messages. Those that wait become dead letters, questions fail."""
         with self._lock:
             self._closed = True
             left = [self._queue.popleft() for _ in range(len(self._queue))]
@@ -224,7 +227,7 @@ class Cell(Port[M], Generic[M]):
 
     @property
     def is_idle(self) -> bool:
-        """Nothing waits that somebody could handle, and nobody is handling anything."""
+        """Whether no message is being handled, and none waits for an incarnation that is up."""
         with self._lock:
             return self.incarnation is None or not self._busy
 
@@ -236,16 +239,18 @@ def _queue_for(key: Key[Any]) -> MessageQueue:
 
     def name_of(item: object) -> Hashable | None:
         if isinstance(item, Envelope):
-            # Somebody waits for the answer: it may not be dropped.
+            # Somebody waits for the answer: it is never dropped.
             return None
         try:
             own = name(unwrapped(item))
             hash(own)
         except Exception:  # noqa: BLE001  # whatever an actor's naming raises
-            # Whoever tells is not to blame, and telling never raises: nothing is dropped.
+            # The teller is not to blame, and telling never raises: the message is kept without a name.
             _log.exception("message could not be named", actor=key.path)
             return None
-        # What ends with a life may replace nothing that outlives it.
-        return (ForLife, own) if isinstance(item, ForLife) and own is not None else own
+        # A message for one incarnation never replaces one that outlives it.
+        return (
+            (ForIncarnation, own) if isinstance(item, ForIncarnation) and own is not None else own
+        )
 
     return CoalescingQueue(name_of)

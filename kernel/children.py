@@ -1,6 +1,6 @@
 """A child as its supervisor sees it, and the child that is an actor.
 
-All of this runs on the control thread.
+Everything here runs on the control thread, unless it says otherwise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from kernel.actor import PooledActor
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
-from kernel.incarnation import Incarnation, Supervised
+from kernel.incarnation import Incarnation, Monitor
 from kernel.restarts import FailureStreak, RestartWindow
 from kernel.services import Services
 from kernel.specs import AnySpec, ChildSpec, OnExhausted, Restart
@@ -24,43 +24,43 @@ from messages.units import Seconds
 
 
 class ChildState(StrEnum):
-    """Where a child is in its life."""
+    """The states of a child."""
 
     WAITING = "waiting"
-    """Its turn to start has not come."""
+    """It waits for its turn to start."""
     STARTING = "starting"
     RUNNING = "running"
     BACKOFF = "backoff"
     """It failed, and will be started again."""
     STOPPING = "stopping"
     STOPPED = "stopped"
-    """It is over, and its supervisor leaves it so."""
+    """It ended, and its supervisor does not start it again."""
     FAILED = "failed"
-    """It failed too often; isolated, it is still tried again at the longest backoff."""
+    """It failed too often. An isolated child is still started again, at the longest backoff."""
 
 
 ALIVE = frozenset({ChildState.STARTING, ChildState.RUNNING, ChildState.STOPPING})
-"""States in which something of the child may still run."""
+"""States in which code of the child may still run."""
 
 _HOOK_WHILE = {ChildState.STARTING: Hook.STARTED, ChildState.STOPPING: Hook.STOPPING}
 
 
-class ParentOfChildren(ABC):
-    """What a child reports to: a supervisor, or the system for the root."""
+class Parent(ABC):
+    """Who a child reports to: a supervisor, or the actor system for the root."""
 
     @abstractmethod
     def child_started(self, child: Child) -> None:
-        """``child`` finished its start."""
+        """React to ``child`` having finished its start."""
 
     @abstractmethod
     def child_ended(self, child: Child, ended: Ended) -> None:
-        """``child`` is down, by itself or because it was stopped. Once per start."""
+        """React to ``child`` being down, by itself or because it was stopped. Called once per start."""
 
 
 class Child(ABC):
-    """One node of the tree, seen from above."""
+    """One node of the tree as its parent sees it."""
 
-    def __init__(self, spec: AnySpec, services: Services, parent: ParentOfChildren) -> None:
+    def __init__(self, spec: AnySpec, services: Services, parent: Parent) -> None:
         self.name = spec.name
         self.restart: Restart = spec.restart
         self.on_exhausted: OnExhausted = spec.on_exhausted
@@ -73,49 +73,49 @@ class Child(ABC):
         self.last_error = ""
         self.streak = FailureStreak()
         self.window: RestartWindow | None = None
-        """Its own count of restarts, when it is isolated."""
+        """Its own restart window, if it is isolated."""
         self.retry: Timer | None = None
 
     @property
     def is_down(self) -> bool:
-        """Nothing of it runs."""
+        """Whether no code of it runs."""
         return self.state not in ALIVE
 
     @abstractmethod
     def start(self) -> None:
-        """Begin a life. ``child_started`` or ``child_ended`` follows, as an event of its own."""
+        """Begin a life. Later the parent's ``child_started`` or ``child_ended`` is called."""
 
     @abstractmethod
     def stop(self) -> None:
         """Stop it.
 
-        One that is up answers with ``child_ended``, never before this returns; one that is down
-        settles at once.
+        If it is up, the parent's ``child_ended`` is called later, never before this returns. If it is
+        down, it gets the state ``STOPPED`` at once.
         """
 
     @abstractmethod
     def abandon(self, why: str) -> None:
-        """Give up waiting for it: fence it off and count it as ended."""
+        """Stop waiting for it: cut it off and report it as ended, for the reason ``why``."""
 
     @abstractmethod
     def forget(self) -> None:
-        """Close its addresses: it will not live again."""
+        """Close its addresses: it will not be started again."""
 
     def rest(self, state: ChildState) -> None:
-        """Settle in a state in which nothing of it runs or is about to."""
+        """Take a state in which no code of it runs, and cancel its next start."""
         self.state = state
         if self.retry is not None:
             self.retry.cancel()
             self.retry = None
 
     def report_started(self) -> None:
-        """Tell the parent that it runs."""
+        """Report to the parent that it runs."""
         self.state = ChildState.RUNNING
         self.streak.started = self.services.control.clock.monotonic()
         self.parent.child_started(self)
 
     def report_ended(self, ended: Ended) -> None:
-        """Tell the parent that it is down, and everybody who counts endings."""
+        """Report to the parent, and to the observers of endings, that it is down."""
         self.state = ChildState.STOPPED
         self.last_error = ended.error or self.last_error
         self.services.reports.ended(ended)
@@ -123,7 +123,10 @@ class Child(ABC):
 
 
 def all_stopped(children: Iterable[Child]) -> bool:
-    """Stop the last child that is up, if any; return whether none was. Exact reverse order."""
+    """Stop the last child that is up. Return True when no child was up.
+
+    Called again at each ending, it stops the children one by one, in exact reverse order.
+    """
     for child in reversed(tuple(children)):
         if not child.is_down:
             child.stop()
@@ -131,10 +134,10 @@ def all_stopped(children: Iterable[Child]) -> bool:
     return True
 
 
-class ActorChild(Child, Supervised):
-    """A child that is an actor: one incarnation at a time, with a deadline on start and stop."""
+class ActorChild(Child, Monitor):
+    """A child that is an actor. It has one incarnation at a time, and deadlines for start and stop."""
 
-    def __init__(self, spec: ChildSpec[Any], services: Services, parent: ParentOfChildren) -> None:
+    def __init__(self, spec: ChildSpec[Any], services: Services, parent: Parent) -> None:
         super().__init__(spec, services, parent)
         self.spec = spec
         self.cell = services.addresses.cell(spec.key)
@@ -164,9 +167,9 @@ class ActorChild(Child, Supervised):
             self._fail(number, hook, one_line(error), with_traceback(error))
 
     def _fail(self, number: int, hook: Hook, error: str, details: str = "") -> None:
-        """End a life that did not get as far as a turn."""
+        """End a life that had no turn."""
         if self._life is not None:
-            self._life.fence()
+            self._life.cut_off()
         ended = Ended(
             name=self.name,
             incarnation=number,
@@ -194,7 +197,7 @@ class ActorChild(Child, Supervised):
         elif self.state is not ChildState.STOPPING:
             self.state = ChildState.STOPPING
             if self._life is None:
-                # Its factory failed, and the word of that is on its way.
+                # Its factory failed, and the report of that is on its way.
                 return
             self._arm(self.shutdown, "did not stop")
             self.cell.request_stop(self._life)
@@ -210,7 +213,7 @@ class ActorChild(Child, Supervised):
         self._abandon(incarnation, f"a turn did not end within {limit:g} s", stack)
 
     def _abandon(self, life: Incarnation, why: str, stack: str = "") -> None:
-        if not life.fence():
+        if not life.cut_off():
             # Its own ending is already on its way.
             return
         self.services.reports.abandoned(self.name, why, stack)
@@ -249,5 +252,5 @@ class ActorChild(Child, Supervised):
         self.report_ended(ended)
 
     def _is_present(self, number: int) -> bool:
-        # A late word of an abandoned life has an older number, or comes when its end is known.
+        # A late report of an abandoned life has an older number, or comes after its end was reported.
         return number == self.cell.lives and self.state in ALIVE

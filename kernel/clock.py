@@ -1,4 +1,4 @@
-"""Time, injected. Nothing else in the agent asks the system what time it is."""
+"""Clocks. Whoever needs the time gets one injected, so that a test can move it."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from messages.units import Seconds, Timestamp
 
 
 class Clock(Protocol):
-    """What time it is, and how long to really wait for a moment of it."""
+    """Tells the time, and how long a thread has to wait for a moment."""
 
     def monotonic(self) -> Seconds:
-        """Seconds since some fixed moment; never goes back."""
+        """Return seconds since some fixed moment. Never goes back."""
         ...
 
     def wall(self) -> Timestamp:
-        """Seconds since the Unix epoch."""
+        """Return seconds since the Unix epoch."""
         ...
 
     def real_delay(self, due: Seconds) -> float | None:
-        """Return how long a thread must wait until ``due``, in real seconds.
+        """Return how many real seconds a thread has to wait until ``due``.
 
-        ``None`` when time does not pass by itself: whoever moves it calls what was given to
-        ``on_advance``.
+        ``None`` when time does not pass by itself. Then moving the clock calls what ``on_advance`` was
+        given.
         """
         ...
 
     def on_advance(self, wake: Callable[[], None]) -> None:
-        """Have ``wake`` called whenever time was moved by hand."""
+        """Call ``wake`` whenever somebody has moved the clock."""
         ...
 
 
 class SystemClock(Clock):
-    """The machine's own time."""
+    """The machine's clock."""
 
     @override
     def monotonic(self) -> Seconds:
@@ -52,4 +52,4 @@ class SystemClock(Clock):
 
     @override
     def on_advance(self, wake: Callable[[], None]) -> None:
-        """Nobody moves the machine's time by hand."""
+        """Do nothing: nobody moves the machine's clock."""

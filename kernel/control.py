@@ -1,7 +1,7 @@
-"""The control thread: every supervisor and every timer runs here, one event after the other.
+"""The control thread. All supervisors and timers run on it, one event after the other.
 
-So supervision needs no locks and never waits for a pool that may be stuck. In tests there is no
-thread: ``step`` runs one event when the schedule says so.
+So supervision needs no locks, and never waits for a pool that may be stuck. On the ``Steps`` runtime
+there is no such thread: ``step`` runs one event when the schedule says so.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ class Control:
         self.clock = clock
         self.timers = Timers()
         self._events: deque[Callable[[], None]] = deque()
-        """An event leaves when it is done: while there is one, something happens."""
-        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
+        """An event leaves the queue when it is done, so the queue is empty only when nothing happens."""
+        self._wakeups: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._closed = False
         self._is_firing = False
         self.events = 0
-        """How many events were run."""
+        """How many events and timers were run."""
         clock.on_advance(self._wake)
 
     def post(self, event: Callable[[], None]) -> None:
-        """Run ``event`` on the control thread, after those posted before.
+        """Run ``event`` on the control thread, after the events posted before.
 
-        Takes no lock, and so may be called from anywhere, even from a signal handler. After the end
-        of the thread nothing changes any more, and ``event`` is run at once.
+        Takes no lock, so it may be called from anywhere, even from a signal handler. After ``close``
+        nothing else changes any more, and ``event`` runs at once on the calling thread.
         """
         if self._closed:
             self._run(event)
@@ -51,9 +51,9 @@ class Control:
     def set_timer(
         self, delay: Seconds, action: Callable[[], None], owner: set[Timer] | None = None
     ) -> Timer:
-        """Run ``action`` on the control thread in ``delay`` seconds; callable from any thread.
+        """Run ``action`` on the control thread in ``delay`` seconds. Callable from any thread.
 
-        The timer is in ``owner`` as long as it is to fire.
+        The timer stays in ``owner`` until it fires or is cancelled.
         """
         due = Seconds(self.clock.monotonic() + max(0.0, delay))
         timer, is_next = self.timers.add(due, action, owner)
@@ -70,15 +70,15 @@ class Control:
         self.post(self._close)
 
     def step(self) -> bool:
-        """Run one event or one due timer on the calling thread; return False if there was none."""
+        """Run one event or one due timer on the calling thread. Return False if there was none."""
         return self._run_event() or self._fire()
 
     @property
     def has_work(self) -> bool:
-        """Whether ``step`` would find something, or is at it."""
+        """Whether an event or a due timer waits or is being run."""
         if self._closed:
             return False
-        # In this order: what leaves the heap is firing before it has left.
+        # In this order: a timer counts as firing before it leaves the heap.
         due = self.timers.next_due()
         is_due = due is not None and due <= self.clock.monotonic()
         return is_due or bool(self._events) or self._is_firing
@@ -88,7 +88,7 @@ class Control:
             due = self.timers.next_due()
             delay = None if due is None else self.clock.real_delay(due)
             with suppress(queue.Empty):
-                self._bell.get(timeout=delay)
+                self._wakeups.get(timeout=delay)
                 self._run_event()
             while self._fire():
                 pass
@@ -114,13 +114,13 @@ class Control:
         try:
             event()
         except BaseException:  # noqa: BLE001  # whatever it is, the control thread goes on
-            # Supervisors guard their own events; this one is the kernel's, and must not end it.
+            # Supervisors guard their own events. This is one of the kernel's, and must not end the thread.
             _log.exception("control event failed")
         self.events += 1
 
     def _wake(self) -> None:
         """Make the control thread look at its events and timers."""
-        self._bell.put(None)
+        self._wakeups.put(None)
 
     def _close(self) -> None:
         self._closed = True

@@ -10,7 +10,7 @@ class Teller(Protocol):
     """An incarnation as those it tells something see it."""
 
     @property
-    def fenced(self) -> bool:
+    def is_cut_off(self) -> bool:
         """Whether it ended or was abandoned: what it tells does not count any more."""
         ...
 

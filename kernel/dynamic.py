@@ -1,9 +1,8 @@
-"""Children that come and go while their supervisor runs: one per watched object, say.
+"""Dynamic children: they come and go while their supervisor runs, one for each watched object, say.
 
-They are a crowd and no loops of the agent, each by itself: see ``loops``.
-
-A child that was asked for stays asked for until it is stopped or ends for good: it is started again
-with its supervisor, so nobody has to notice that the supervisor had failed.
+A child stays wanted from ``StartChild`` until ``StopChild`` or until it ends for good. A supervisor that
+is restarted starts its wanted children again, so nobody else has to notice that it had failed. All dynamic
+children of a supervisor count as one loop: see ``loops``.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from typing import Any, TypeAlias, assert_never
 import structlog
 from typing_extensions import override
 
-from kernel.children import ActorChild, Child, ChildState, ParentOfChildren
+from kernel.children import ActorChild, Child, ChildState, Parent
 from kernel.current import current_incarnation
 from kernel.endings import Ended
-from kernel.loops import crowd_name, is_crowd_failing
+from kernel.loops import are_most_failing, dynamic_loop_name
 from kernel.ports import Port
 from kernel.services import Services
 from kernel.specs import ChildSpec, DynamicSpec
@@ -29,10 +28,10 @@ _log = structlog.get_logger("kernel")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartChild:
-    """Start a child. Repeats are harmless: one that is up, or on its way up, is left as it is.
+    """Start a child. Does nothing to a child that is up or about to start, so it may be repeated.
 
-    One that is just stopping is started again once it has ended; what is told to its address
-    meanwhile is kept for the new life.
+    A child that is just stopping is started again once it has ended. Messages to its address are kept
+    for the new life meanwhile.
     """
 
     spec: ChildSpec[Any]
@@ -40,7 +39,7 @@ class StartChild:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopChild:
-    """Stop the child of this path and forget its address. Harmless when there is none."""
+    """Stop the child of this path and close its address. Does nothing when there is none."""
 
     path: str
 
@@ -49,23 +48,24 @@ DynamicMessage: TypeAlias = StartChild | StopChild
 
 
 class DynamicSupervisor(Supervisor):
-    """Owns children that others ask for. Starts them at once and side by side."""
+    """A supervisor of dynamic children. It starts and stops them all at the same time."""
 
-    def __init__(self, spec: DynamicSpec, services: Services, parent: ParentOfChildren) -> None:
+    def __init__(self, spec: DynamicSpec, services: Services, parent: Parent) -> None:
         super().__init__(spec, services, parent)
         self._successors: dict[str, ChildSpec[Any]] = {}
-        """Children to start once the one of the same path, which is stopping, has ended."""
+        """Children to start once the child of the same path, which is stopping, has ended."""
         self._unwanted: set[str] = set()
+        """Children that are stopping for good."""
         self._failing: set[str] = set()
-        """Children that failed too often, and were not healthy since."""
+        """Children that failed too often and have not been healthy since."""
         self._left_to_stop: set[Child] | None = None
-        """Children that are up while all are being stopped; counted down, since looking through
-        ten thousand of them at each ending would take ten thousand times as long."""
+        """Children that are still up while all are being stopped. A set that shrinks: looking through
+        ten thousand children at each ending would take ten thousand times as long."""
         self.is_gone = False
-        """It will not live again: nobody carries out what it is told."""
+        """It will not be started again: messages to it are dead letters."""
 
     def handle(self, message: DynamicMessage) -> None:
-        """Carry out one message; on the control thread."""
+        """Carry out one message. Runs on the control thread."""
         self._guarded(self._handle, message)
 
     def _handle(self, message: DynamicMessage) -> None:
@@ -127,8 +127,8 @@ class DynamicSupervisor(Supervisor):
         return child.name in self._failing
 
     def _judge(self) -> None:
-        failing = is_crowd_failing(len(self._failing), len(self.children))
-        self.services.failed_loops.note(crowd_name(self.name), failed=failing)
+        failing = are_most_failing(len(self._failing), len(self.children))
+        self.services.failed_loops.note(dynamic_loop_name(self.name), failed=failing)
 
     @override
     def is_unwanted(self, child: Child) -> bool:
@@ -136,7 +136,7 @@ class DynamicSupervisor(Supervisor):
 
     @override
     def _start_next(self) -> None:
-        # Once it runs nobody waits for anybody: each child starts when it is asked for.
+        # Once the supervisor runs, each child starts when it is asked for and waits for no other.
         if self.state is not ChildState.STARTING:
             return
         self.report_started()
@@ -171,7 +171,7 @@ class DynamicSupervisor(Supervisor):
 
 
 class DynamicPort(Port[DynamicMessage]):
-    """The address of a dynamic supervisor: it lives on the control thread, not in a mailbox."""
+    """The address of a dynamic supervisor. It has no mailbox: messages go to the control thread."""
 
     __slots__ = ("_supervisor",)
 
@@ -182,13 +182,13 @@ class DynamicPort(Port[DynamicMessage]):
     def tell(self, message: DynamicMessage, /) -> None:
         supervisor, teller = self._supervisor, current_incarnation()
         services = supervisor.services
-        if teller is not None and teller.fenced:
+        if teller is not None and teller.is_cut_off:
             services.telemetry.dead_letter(supervisor.name, message, "told by an ended actor")
         elif supervisor.is_gone:
             services.telemetry.dead_letter(supervisor.name, message, "address closed")
         else:
             if isinstance(message, StartChild):
-                # From here on, not from when it is handled: so what the same teller tells the
-                # child next is kept, even when one of the same path is just going.
+                # Here, and not only when the message is handled: so what the same teller tells the
+                # child next is kept, even while a child of the same path is stopping.
                 services.addresses.expect(message.spec.key, 1)
             services.control.post(partial(supervisor.handle, message))

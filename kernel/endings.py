@@ -1,4 +1,4 @@
-"""How a life of an actor ended: one fact, whatever ended it."""
+"""How a life of an actor ended. Every ending is the same fact, ``Ended``, whatever caused it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class EndReason(StrEnum):
-    """Why, as far as a restart policy cares."""
+    """Why a life ended, as far as restart policies care."""
 
     NORMAL = "normal"
     """It stopped by itself."""
@@ -19,7 +19,7 @@ class EndReason(StrEnum):
 
 
 class Hook(StrEnum):
-    """Where it ended."""
+    """Where in its code a life ended."""
 
     FACTORY = "factory"
     THREAD = "thread"
@@ -32,10 +32,10 @@ class Hook(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A life of an actor, or of a supervisor, is over.
+    """A life of an actor or of a supervisor is over.
 
-    Holds formatted text instead of the exception, whose traceback would keep the dead actor and all
-    that it held in memory.
+    Holds text instead of the exception, whose traceback would keep the dead actor, and all that it
+    holds, in memory.
     """
 
     name: str
@@ -43,13 +43,13 @@ class Ended:
     reason: EndReason
     hook: Hook | None = None
     message: str = ""
-    """Type of the message that was being handled: never its content."""
+    """Type of the message that was being handled. Never its content."""
     error: str = ""
-    """One line; empty when nothing went wrong."""
+    """The error on one line. Empty when nothing went wrong."""
     details: str = ""
     """The traceback, for the log."""
     abandoned: bool = False
-    """Its thread is still somewhere inside it, fenced off."""
+    """Nobody waited for its end: its thread may still run its code, cut off."""
 
 
 def one_line(error: BaseException) -> str:

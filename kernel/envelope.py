@@ -1,4 +1,4 @@
-"""What a mailbox holds besides plain messages: those that somebody waits for, and those for one life."""
+"""What a mailbox holds besides plain messages: questions, messages for one incarnation, kernel messages."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from kernel.ports import Port
 
 
 class KernelMessage:
-    """A message that the kernel handles in place of the actor, in its turn and on its thread."""
+    """A message that the kernel handles instead of the actor, on the actor's thread and in its turn."""
 
     __slots__ = ()
 
-    def happen(self) -> None:
-        """Do what the message says. What it raises is the actor's failure."""
+    def perform(self) -> None:
+        """Carry out the message. An exception counts as a failure of the actor."""
 
 
 class Fence(KernelMessage):
-    """Asks nothing: once it is handled, so is all that was told before it."""
+    """Does nothing. Once it is handled, all messages told before it are handled, too."""
 
     __slots__ = ()
 
 
 class InjectedCrashError(Exception):
-    """Somebody wanted to see the actor recover."""
+    """An actor was crashed on request."""
 
 
 class Crash(KernelMessage):
-    """Makes the actor fail, as a bug in its handler would."""
+    """Makes the actor fail as a bug in its handler would."""
 
     __slots__ = ()
 
     @override
-    def happen(self) -> None:
+    def perform(self) -> None:
         raise InjectedCrashError("crashed on request")
 
 
 class Envelope(PykkaEnvelope[Any]):
-    """A message with the future of who waits for it. Failing or answering twice does nothing."""
+    """A question: a message, and the future of the asker. Only the first answer or failure counts."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ class Envelope(PykkaEnvelope[Any]):
         return f"Envelope({type(self.message).__name__})"
 
     def answer(self, value: object) -> None:
-        """Give ``value`` to who waits."""
+        """Give ``value`` to the asker."""
         assert self.reply_to is not None  # noqa: S101  # the constructor requires it
         try:
             self.reply_to.set(value)
@@ -63,7 +63,7 @@ class Envelope(PykkaEnvelope[Any]):
             return
 
     def fail(self, error: BaseException) -> None:
-        """Raise ``error`` at who waits."""
+        """Raise ``error`` at the asker."""
         assert self.reply_to is not None  # noqa: S101  # the constructor requires it
         try:
             self.reply_to.set_exception((type(error), error, None))
@@ -71,8 +71,8 @@ class Envelope(PykkaEnvelope[Any]):
             return
 
 
-class ForLife:
-    """A message for one life of an actor only: a deadline that it set, or what it told itself."""
+class ForIncarnation:
+    """A message for one incarnation alone: from a timer that it set, or from its own port ``me``."""
 
     __slots__ = ("message", "number")
 
@@ -82,12 +82,12 @@ class ForLife:
 
 
 def unwrapped(item: object) -> object:
-    """Return the message in what a mailbox holds."""
-    return item.message if isinstance(item, Envelope | ForLife) else item
+    """Return the message in an item of a mailbox."""
+    return item.message if isinstance(item, Envelope | ForIncarnation) else item
 
 
 class ReplyPort(Port[Any]):
-    """Where the answer to one question goes: the first message told to it."""
+    """The port for the answer to one question. The first message told to it is the answer."""
 
     __slots__ = ("_future",)
 

@@ -1,4 +1,4 @@
-"""Whose thread runs a turn: one for each ``Actor``, a shared pool for every ``PooledActor``."""
+"""Executors: a thread for each ``Actor``, and a pool that all ``PooledActor`` share."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing_extensions import override
 from kernel.incarnation import Executor, Incarnation
 
 OWN_THREAD_BATCH = 1_000_000
-"""An actor with its own thread need not yield to anybody."""
+"""Messages per turn of an actor with its own thread. It need not make way for others."""
 POOL_BATCH = 16
-"""Messages per turn in the pool. A bound, so that a message waits for one round of those who are ready,
-and not for somebody's whole backlog; 16, so that changing turns is not most of the work."""
+"""Messages per turn in the pool. Bounded, so that a message waits for one round of the actors that are ready,
+and not for the whole backlog of one. 16, so that changing turns is not most of the work."""
 
 _log = structlog.get_logger("kernel")
 
@@ -26,7 +26,7 @@ class ThreadExecutor(Executor):
     """Runs one incarnation on a daemon thread of its own."""
 
     def __init__(self) -> None:
-        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._wakeups: SimpleQueue[None] = SimpleQueue()
 
     @override
     def start(self, incarnation: Incarnation) -> None:
@@ -35,19 +35,19 @@ class ThreadExecutor(Executor):
 
     @override
     def wake(self, incarnation: Incarnation) -> None:
-        self._bell.put(None)
+        self._wakeups.put(None)
 
     def _loop(self, incarnation: Incarnation) -> None:
         while True:
             while incarnation.turn(OWN_THREAD_BATCH):
                 pass
-            if incarnation.fenced:
+            if incarnation.is_cut_off:
                 return
-            self._bell.get()
+            self._wakeups.get()
 
 
 class _Worker:
-    """One thread of the pool, and what it is at."""
+    """One thread of the pool, and the turn that it runs."""
 
     __slots__ = ("abandoned", "began", "incarnation", "thread")
 
@@ -72,7 +72,7 @@ class PoolExecutor(Executor):
             self._add_worker()
 
     def close(self) -> None:
-        """Let the threads end once nothing is ready any more."""
+        """End the threads once no incarnation is ready any more."""
         self._ready.put(None)
 
     @override
@@ -84,9 +84,9 @@ class PoolExecutor(Executor):
         self._ready.put(incarnation)
 
     def hanging(self, limit: float) -> list[tuple[Incarnation, str]]:
-        """Give up every thread whose turn takes longer than ``limit`` seconds, and replace it.
+        """Abandon and replace every thread whose turn has taken longer than ``limit`` seconds.
 
-        Returns the incarnations they hang in, each with its thread's stack.
+        Returns the incarnations of these turns, each with its thread's stack.
         """
         # A worker writes ``incarnation`` after ``began``: a stale pair can only look younger.
         now = time.monotonic()
@@ -116,7 +116,7 @@ class PoolExecutor(Executor):
         while not worker.abandoned:
             incarnation = self._ready.get()
             if incarnation is None:
-                # One word for all: each passes it on, however many there are.
+                # The order to end is one for all threads: each puts it back for the next.
                 self._ready.put(None)
                 return
             worker.began = time.monotonic()
@@ -125,7 +125,7 @@ class PoolExecutor(Executor):
             worker.incarnation = None
             if again:
                 self._ready.put(incarnation)
-            # While this thread waits for the next one it must not keep a dead one in memory.
+            # A thread that waits must not keep a dead actor in memory.
             del incarnation
 
 

@@ -1,7 +1,7 @@
-"""One life of an actor, and the turn function that runs it on any executor.
+"""An incarnation is one life of an actor. Its turn function runs on any executor.
 
-Whatever ends a life (its factory, ``started``, a message, ``stopping``, a SystemExit) ends it by the
-same path: resources closed, fenced off from mailbox and timers, one ``Ended`` told to its supervisor.
+Every life ends by the same path, whatever ends it (``started``, a message, ``stopping``, a SystemExit):
+its resources are closed, it is cut off from mailbox and timers, and its supervisor gets one ``Ended``.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from kernel.cell import EMPTY, STOP, Cell
 from kernel.control import Control
 from kernel.current import set_current_incarnation
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
-from kernel.envelope import Envelope, ForLife, KernelMessage
+from kernel.envelope import Envelope, ForIncarnation, KernelMessage
 from kernel.ports import ActorCrashedError
 from kernel.timers import Timer
 from messages.units import Seconds
 
 SLOW = 1.0
-"""Seconds after which a handler is reported as slow. Generous: four 30 ms handlers at once look
-like 100 ms each on two cores."""
+"""A handler that takes longer, in seconds, is logged as slow. Generous, because four 30 ms handlers at once
+look like 100 ms each on two cores."""
 
 LONGEST_TURN = 0.1
-"""Seconds after which a turn handles no further message: the others in the pool wait meanwhile, and
+"""Seconds after which a turn takes no further message. The other actors of the pool wait meanwhile, and
 sixteen slow handlers in one turn must not look like one that hangs."""
 
 _log = structlog.get_logger("kernel")
 
 
 class Executor(Protocol):
-    """Whose thread runs an incarnation's turns."""
+    """Has the threads that run the turns of incarnations."""
 
     def start(self, incarnation: Incarnation) -> None:
-        """Run the first turn soon. Raises when no thread can be had for it."""
+        """Run the first turn soon. Raises RuntimeError when no thread can be started for it."""
         ...
 
     def wake(self, incarnation: Incarnation) -> None:
-        """Run a turn soon: an idle incarnation got a message or was asked to stop."""
+        """Run a turn soon, because an idle incarnation got a message or has to stop."""
         ...
 
 
@@ -58,45 +58,51 @@ class ActorHooks(Protocol):
         ...
 
     def stopping(self) -> None:
-        """Say goodbye."""
+        """Do what belongs to an orderly stop."""
         ...
 
     def unbind(self) -> None:
-        """Forget the incarnation: it is over."""
+        """Drop the reference to itself: its life is over."""
         ...
 
 
-class Supervised(Protocol):
-    """What an incarnation reports to."""
+class Monitor(Protocol):
+    """Who an incarnation reports its start and end to."""
 
     def incarnation_started(self, incarnation: Incarnation) -> None:
-        """Take note that it has finished ``started``. Called on its own thread."""
+        """Note that ``incarnation`` has finished ``started``. Called on the incarnation's thread."""
         ...
 
     def incarnation_ended(self, incarnation: Incarnation, ended: Ended) -> None:
-        """Take note that it is over. Called on its own thread, once, and may not wait."""
+        """Note that ``incarnation`` is over. Called once, on its thread, under the lock of its address.
+
+        May not wait.
+        """
         ...
 
     def hang(self, incarnation: Incarnation, stack: str, limit: Seconds) -> None:
-        """Take note that a turn of it takes longer than ``limit``. Called on the control thread."""
+        """Note that a turn of ``incarnation`` has taken longer than ``limit`` seconds.
+
+        ``stack`` is where its thread is. Called on the control thread.
+        """
         ...
 
 
 class Incarnation:
-    """One life: the actor object, and what the kernel knows of it."""
+    """One life of an actor: the actor object, and what the kernel knows of it."""
 
     __slots__ = (
         "actor",
         "cell",
         "executor",
-        "fenced",
+        "is_cut_off",
         "is_over",
         "is_started",
+        "monitor",
         "number",
         "resources",
         "stop_requested",
         "stopped_itself",
-        "supervised",
         "timers",
     )
 
@@ -106,30 +112,30 @@ class Incarnation:
         cell: Cell[Any],
         number: int,
         executor: Executor,
-        supervised: Supervised,
+        monitor: Monitor,
     ) -> None:
         self.actor = actor
         self.cell = cell
         self.number = number
         self.executor = executor
-        self.supervised = supervised
+        self.monitor = monitor
         self.is_started = False
         self.stop_requested = False
         self.stopped_itself = False
-        self.fenced = False
-        """It ended or was abandoned: nothing it tells or set a timer for counts any more."""
+        self.is_cut_off = False
+        """It ended or was abandoned: what it tells, and its timers, do not count any more."""
         self.is_over = False
-        """And no turn of it runs."""
+        """It is cut off, and no turn of it runs."""
         self.resources: ExitStack | None = None
         self.timers: set[Timer] | None = None
 
     def turn(self, batch: int) -> bool:
-        """Handle up to ``batch`` messages on the calling thread; return whether to come again."""
+        """Handle up to ``batch`` messages on the calling thread. Return whether it needs another turn."""
         set_current_incarnation(self)
         try:
             return self._run(batch)
         finally:
-            if self.fenced and not self.is_over:
+            if self.is_cut_off and not self.is_over:
                 self.is_over = True
                 self._release()
             set_current_incarnation(None)
@@ -139,16 +145,16 @@ class Incarnation:
         self.executor.wake(self)
 
     def tell(self, message: object) -> None:
-        """Tell ``message`` to this life alone; to nobody when it is over before its turn."""
-        self.cell.tell(ForLife(self.number, message))
+        """Tell ``message`` to this life alone. A later life of the address never gets it."""
+        self.cell.tell(ForIncarnation(self.number, message))
 
     def set_timer(self, control: Control, delay: Seconds, message: object) -> Timer:
-        """Have ``message`` told to this life in ``delay`` seconds; return how to cancel that."""
+        """Tell this life ``message`` in ``delay`` seconds. Return the timer, which can be cancelled."""
         if self.timers is None:
             self.timers = set()
         timer = control.set_timer(delay, partial(self.tell, message), self.timers)
-        if self.fenced:
-            # Too late to be dropped with the others, and it would keep a dead actor in memory.
+        if self.is_cut_off:
+            # The other timers were dropped before. This one would keep a dead actor in memory.
             timer.cancel()
         return timer
 
@@ -167,20 +173,20 @@ class Incarnation:
                 return False
             if perf_counter() > must_yield:
                 break
-        return not self.fenced
+        return not self.is_cut_off
 
     def _start(self) -> bool:
         self.is_started = True
-        if self.fenced:
+        if self.is_cut_off:
             return False
         try:
             self.actor.started()
         except BaseException as error:  # noqa: BLE001  # rule: every ending is a crash like any other
             self._end(EndReason.FAILED, Hook.STARTED, error)
             return False
-        if not self.fenced:
-            self.supervised.incarnation_started(self)
-        return not self.fenced
+        if not self.is_cut_off:
+            self.monitor.incarnation_started(self)
+        return not self.is_cut_off
 
     def _handle(self, item: object) -> bool:
         envelope = item if isinstance(item, Envelope) else None
@@ -188,7 +194,7 @@ class Incarnation:
         began = perf_counter()
         try:
             if isinstance(message, KernelMessage):
-                message.happen()
+                message.perform()
                 if envelope is not None:
                     envelope.answer(None)
             else:
@@ -199,7 +205,7 @@ class Incarnation:
                 envelope.fail(_for_asker(error))
             return False
         self._account(perf_counter() - began, message)
-        return not self.fenced
+        return not self.is_cut_off
 
     def _account(self, seconds: float, message: object) -> None:
         self.cell.handled += 1
@@ -242,10 +248,13 @@ class Incarnation:
             error=one_line(error) if error is not None else "",
             details=with_traceback(error) if error is not None else "",
         )
-        self.fence(partial(self.supervised.incarnation_ended, self, ended))
+        self.cut_off(partial(self.monitor.incarnation_ended, self, ended))
 
     def _release(self) -> None:
-        """Close what an abandoned life held, on its own thread, once it is back, and let it go."""
+        """Close the resources of an abandoned life, and drop the actor.
+
+        Runs on the life's own thread, once that is back from the actor's code.
+        """
         try:
             if self.resources is not None:
                 self.resources.close()
@@ -259,10 +268,10 @@ class Incarnation:
         self.actor.unbind()
         del self.actor
 
-    def fence(self, report: Callable[[], None] | None = None) -> bool:
-        """Cut it off from mailbox and timers; return False when it was cut off before.
+    def cut_off(self, report: Callable[[], None] | None = None) -> bool:
+        """Cut it off from mailbox and timers. Return False when it was cut off before.
 
-        If it was not, ``report`` is called in the same step.
+        Otherwise ``report`` is called under the lock of the address.
         """
         if not self.cell.detach(self, report):
             return False
@@ -272,7 +281,7 @@ class Incarnation:
 
 
 def _for_asker(error: BaseException) -> Exception:
-    """Return what is raised at who asked: without traceback, which would keep the actor in memory."""
+    """Return the exception that the asker gets. Without its traceback, which keeps the actor in memory."""
     if isinstance(error, Exception):
         return error.with_traceback(None)
     return ActorCrashedError(one_line(error))

@@ -1,8 +1,8 @@
-"""Which loops count as failed, for those who tell people. On the control thread.
+"""The loops of the agent that count as failed, for health reports. Runs on the control thread.
 
-A loop is a child of a supervisor whose children are fixed. Children that come and go are a crowd, and
-the crowd is one loop: one bad object never touches its neighbours, and must not have the whole agent
-called unwell, or restarted, for it.
+A loop is a child in the fixed part of the tree. All dynamic children of one supervisor together are one
+loop, too: one bad object does no harm to the others, and must not make the agent unhealthy, or have it
+restarted.
 """
 
 from __future__ import annotations
@@ -13,35 +13,37 @@ from typing import Final, TypeAlias
 FailedLoopsObserver: TypeAlias = Callable[[frozenset[str]], None]
 
 FEWEST_FAILING: Final = 5
-"""Children of a crowd. Fewer say something of themselves, and not of what all have in common. A guess."""
+"""Fewer failing dynamic children are taken for their own trouble, not for trouble that all of them have in
+common. A guess."""
 
 
-def is_crowd_failing(failed: int, members: int) -> bool:
-    """Return whether so many children that failed too often are more than their own trouble.
+def are_most_failing(failed: int, members: int) -> bool:
+    """Return whether the dynamic children of a supervisor count as a failed loop.
 
-    Then it is what all of them need that fails: they are more than half of the crowd, and not few.
+    They do when more than half of the ``members``, and at least ``FEWEST_FAILING``, ``failed`` too often:
+    then something that all of them need must be failing.
     """
     return failed >= FEWEST_FAILING and failed > members / 2
 
 
-def crowd_name(supervisor: str) -> str:
-    """Return what the children of a dynamic supervisor are called together."""
+def dynamic_loop_name(supervisor: str) -> str:
+    """Return the name of the loop that the children of a dynamic supervisor are together."""
     return f"{supervisor}/*"
 
 
 class FailedLoops:
-    """The names of loops that failed too often, and who is told of them."""
+    """The names of the failed loops, and the observers who are told of them."""
 
     def __init__(self) -> None:
         self._names: frozenset[str] = frozenset()
         self._observers: list[FailedLoopsObserver] = []
 
     def observe(self, observer: FailedLoopsObserver) -> None:
-        """Have ``observer`` told all names whenever there are others."""
+        """Call ``observer`` with all names whenever they change."""
         self._observers.append(observer)
 
     def note(self, name: str, *, failed: bool) -> None:
-        """Note that a loop failed too often, or is well again. May repeat."""
+        """Note that the loop ``name`` failed too often, or is well again. May be repeated."""
         if failed == (name in self._names):
             return
         self._names = self._names | {name} if failed else self._names - {name}
@@ -49,5 +51,5 @@ class FailedLoops:
             observer(self._names)
 
     def __contains__(self, name: str) -> bool:
-        """Whether a loop counts as failed, even if it runs at this moment."""
+        """Whether the loop ``name`` counts as failed, even if it runs at this moment."""
         return name in self._names

@@ -1,7 +1,7 @@
-"""Addresses: how an actor is named, and the only thing that others may do with it.
+"""Keys, ports, and the errors of asking.
 
-A ``Key`` names an actor before it exists and after it crashed; a ``Port`` is what everybody else
-holds of it, and can do nothing but ``tell``.
+A ``Key`` names an actor, also before it exists and after it crashed. A ``Port`` is all that others hold of
+an actor, and its only method is ``tell``.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ __all__ = [
 
 
 class Key(Generic[M]):
-    """The path of an actor and the policy of its mailbox. Two keys of one path are equal.
+    """The path of an actor, and how its mailbox coalesces. Two keys of one path are equal.
 
-    The path begins with the actor's role: ``source/file``, ``pod-worker/default/web-0``. It is the
-    running name in logs, threads and endpoints; the role is the label of its metrics.
+    The path is the actor's name in logs, threads and endpoints: ``source/file``,
+    ``pod-worker/default/web-0``. Its first part is the role, the label of the actor's metrics.
     """
 
     # No dataclass: one with slots that is frozen cannot be called as Key[M](...).
@@ -39,9 +39,9 @@ class Key(Generic[M]):
     def __init__(self, path: str, coalesce: Callable[[M], Hashable | None] | None = None) -> None:
         """Name an actor.
 
-        ``coalesce`` names the messages of which only the newest matters: of two with one name that
-        wait, the older is dropped. It returns ``None`` for a message that must be handled whatever
-        comes after it.
+        ``coalesce`` gives a name to a message of which only the newest matters: when two messages with
+        one name wait, the older is dropped. It returns ``None`` for a message that must be handled
+        whatever comes after it.
         """
         self.path = path
         self.coalesce = coalesce
@@ -65,7 +65,7 @@ class Key(Generic[M]):
 
 
 class Address(Protocol):
-    """Finds the port of a key, whether or not its actor exists yet."""
+    """A function that gives the port of a key, whether or not its actor exists yet."""
 
     def __call__(self, key: Key[M], /) -> Port[M]:
         """Return the port of ``key``."""
@@ -73,15 +73,15 @@ class Address(Protocol):
 
 
 class ActorDeadError(Exception):
-    """The actor that was asked is gone for good and will not answer."""
+    """The actor that was asked is gone for good, and will not answer."""
 
 
 class ActorCrashedError(Exception):
-    """The handler ended by something that must not travel to who asked, such as a SystemExit."""
+    """The handler failed with an exception that the asker must not get, such as a SystemExit."""
 
 
 class AskInsideActorError(Exception):
-    """An actor tried to ask. Actors tell: an ask can deadlock and hides failures from supervisors."""
+    """An actor tried to ask. Asking can deadlock and hides failures from supervisors: actors tell."""
 
 
 class AskTimeoutError(Exception):

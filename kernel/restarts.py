@@ -1,4 +1,4 @@
-"""Restart decisions, apart from carrying them out."""
+"""Decisions about restarts. Supervisors carry them out."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kernel.specs import Backoff, OnExhausted, Restart
 from messages.units import Seconds
 
 
-def lives_again(restart: Restart, reason: EndReason) -> bool:
-    """Return whether an ending for ``reason`` is followed by another life."""
+def is_restarted(restart: Restart, reason: EndReason) -> bool:
+    """Return whether a child with the policy ``restart`` is started again after an ending for ``reason``."""
     match restart:
         case Restart.PERMANENT:
             return True
@@ -32,7 +32,7 @@ class RestartWindow:
         self._times: deque[Seconds] = deque(maxlen=intensity + 1)
 
     def exceeded_by_one_more(self, now: Seconds) -> bool:
-        """Count a restart at ``now``; return whether there were more than ``intensity``."""
+        """Count a restart at ``now``. Return whether the period has more than ``intensity`` of them."""
         self._times.append(now)
         while self._times and self._times[0] < now - self._period:
             self._times.popleft()
@@ -41,15 +41,19 @@ class RestartWindow:
 
 @dataclass(slots=True)
 class FailureStreak:
-    """Failures of one child since its last healthy life, and when its present life began."""
+    """The failures of one child since its last healthy life."""
 
     count: int = 0
     started: Seconds | None = None
+    """When its present life finished its start. ``None`` while there is none."""
     is_exhausted: bool = False
-    """There were more than tolerated, and no healthy life since."""
+    """It failed more often than tolerated, and has had no healthy life since."""
 
     def failed(self, now: Seconds, reset_after: Seconds) -> int:
-        """Count a failure at ``now``; return how many there were in a row."""
+        """Count a failure at ``now``. Return how many there have been in a row.
+
+        A life that lasted ``reset_after`` seconds was healthy: the count begins again.
+        """
         if self.started is not None and now - self.started >= reset_after:
             self.count = 0
             self.is_exhausted = False
@@ -64,12 +68,12 @@ class Again:
 
     delay: Seconds
     exhausted: bool = False
-    """It failed too often, and is tried again only because it is isolated."""
+    """It failed too often, and is started again only because it is isolated."""
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """The supervisor fails."""
+    """The supervisor stops its children and fails."""
 
 
 def decide(
@@ -79,14 +83,15 @@ def decide(
     backoff: Backoff,
     on_exhausted: OnExhausted,
 ) -> Again | GiveUp:
-    """Return what a supervisor does about a child that has to live again.
+    """Return what a supervisor does about a child that has to be started again.
 
-    ``window`` is the supervisor's, or the child's own when it is isolated.
+    Counts the failure in ``streak`` and the restart in ``window``. That is the window of the supervisor,
+    or the child's own if it is isolated.
     """
     failures = streak.failed(now, backoff.reset_after)
     is_one_too_many = window.exceeded_by_one_more(now)
     if on_exhausted is OnExhausted.ISOLATE:
-        # The waits at the cap alone empty the window: only a healthy life ends the exhaustion.
+        # Waits at the cap alone would empty the window: only a healthy life ends the exhaustion.
         streak.is_exhausted |= is_one_too_many
         if streak.is_exhausted:
             return Again(backoff.cap, exhausted=True)

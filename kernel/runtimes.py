@@ -1,4 +1,4 @@
-"""Which executors a system runs on: real threads, or steps that a test takes one by one."""
+"""Runtimes: an actor system runs on real threads, or in steps that a test takes one by one."""
 
 from __future__ import annotations
 
@@ -13,37 +13,43 @@ from kernel.incarnation import Executor, Incarnation
 from messages.units import Seconds
 
 POOL_THREADS = 2
-"""One is fastest under the interpreter lock, but then one blocked handler stops everybody."""
+"""Threads of the pool. One is fastest under the interpreter lock, but one blocked handler would stop all."""
 
 
 class Runtime(Protocol):
-    """Whose threads a system uses."""
+    """Gives an actor system its threads."""
 
     def open(self, control: Control) -> None:
-        """Begin to run."""
+        """Start the threads, and that of ``control``."""
         ...
 
     def close(self, control: Control) -> None:
-        """End every thread that is not stuck."""
+        """End the threads, and that of ``control``. Does not wait for them."""
         ...
 
     def executor(self, *, pooled: bool) -> Executor:
-        """Return the executor for one incarnation."""
+        """Return the executor for one incarnation of a pooled or of another actor."""
         ...
 
     def hanging(self, limit: Seconds) -> list[tuple[Incarnation, str]]:
-        """Give up pool threads stuck for longer than ``limit``; return where, with their stacks."""
+        """Abandon the pool threads whose turn has taken longer than ``limit`` seconds.
+
+        Returns the incarnations of these turns, each with its thread's stack.
+        """
         ...
 
     def work_off(self) -> None:
-        """Before somebody waits for an answer: run what waits, if nobody else does."""
+        """Run all that can run now, if there are no threads for that.
+
+        Called before the calling thread waits for an answer.
+        """
         ...
 
 
 class Threads(Runtime):
-    """A control thread, a pool, and a thread for each ``Actor``.
+    """Real threads: a control thread, a pool, and one for each ``Actor``.
 
-    All of them are daemons, so that a stuck one never keeps the interpreter from exiting.
+    All of them are daemon threads, so that a stuck one never keeps the interpreter from exiting.
     """
 
     def __init__(self, pool_threads: int = POOL_THREADS) -> None:
@@ -69,14 +75,14 @@ class Threads(Runtime):
 
     @override
     def work_off(self) -> None:
-        """Do nothing: the threads do it."""
+        """Do nothing: the threads run everything."""
 
 
 class Steps(Runtime, Executor):
-    """No threads at all: each ``step`` runs one message of one actor, or one event of the control.
+    """No threads: each ``step`` runs one message of one actor, or one event of the control thread.
 
-    Which one is drawn from a seeded generator, so that a schedule can be replayed from its seed and
-    many schedules can be tried. Both actor types run alike.
+    A seeded random generator chooses which one. So a schedule can be replayed from its seed, and many
+    schedules can be tried. Both actor types run alike.
     """
 
     def __init__(self, seed: int = 0) -> None:
@@ -109,7 +115,7 @@ class Steps(Runtime, Executor):
         self._ready.append(incarnation)
 
     def step(self) -> bool:
-        """Run one thing that can run now; return False if there was none."""
+        """Run one message or event that can run now. Return False if there was none."""
         assert self._control is not None, "the system was not started"  # noqa: S101
         choices = len(self._ready) + (1 if self._control.has_work else 0)
         if choices == 0:
@@ -124,6 +130,6 @@ class Steps(Runtime, Executor):
 
     @override
     def work_off(self) -> None:
-        """Run until nothing can run without time passing."""
+        """Run steps until nothing can run before time passes."""
         while self.step():
             pass

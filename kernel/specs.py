@@ -1,4 +1,4 @@
-"""Child specs: what a supervisor has to know of its children, as data, in OTP's words."""
+"""Specs: a tree of supervisors and actors as data, in OTP's words."""
 
 from __future__ import annotations
 
@@ -18,53 +18,53 @@ M = TypeVar("M")
 
 
 class SpecError(ValueError):
-    """A tree that could never work as its spec says."""
+    """A spec describes a tree that could never work."""
 
 
 class Restart(StrEnum):
-    """Which endings of a child are followed by another life."""
+    """The restart policies: after which endings a child is started again."""
 
     PERMANENT = "permanent"
-    """All of them."""
+    """After all endings."""
     TRANSIENT = "transient"
-    """Failures; a child that stops by itself has done its work."""
+    """After failures. A child that stops by itself has done its work."""
     TEMPORARY = "temporary"
-    """None."""
+    """Never."""
 
 
 class Strategy(StrEnum):
-    """Who is restarted with a child that failed."""
+    """The strategies: which children are restarted with a child that failed."""
 
     ONE_FOR_ONE = "one_for_one"
-    """Nobody else."""
+    """No other child."""
     REST_FOR_ONE = "rest_for_one"
-    """Those that were started after it."""
+    """The children that were started after it."""
     ONE_FOR_ALL = "one_for_all"
-    """All of them."""
+    """All children."""
 
 
 class OnExhausted(StrEnum):
-    """What it means that a child failed more often than its supervisor tolerates."""
+    """What happens when a child failed more often than its supervisor tolerates."""
 
     ESCALATE = "escalate"
-    """The supervisor stops the others and fails: its own supervisor decides."""
+    """The supervisor stops its other children and fails. Its own supervisor decides about it."""
     ISOLATE = "isolate"
-    """The child's own trouble: it is tried again at the longest backoff, shown as failed, and
-    does not count against the others. As one of the agent's loops it has the agent called unwell; as
-    one of a crowd, under a dynamic supervisor, it does not."""
+    """The child is shown as failed and started again at the longest backoff. Its failures do not count
+    against the other children. A failed child in the fixed part of the tree makes the agent unhealthy; a
+    dynamic child alone does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backoff:
-    """How long a failed child waits for its next life: doubling, with jitter, up to a cap."""
+    """The wait before a failed child is started again: it doubles, with jitter, up to a cap."""
 
     initial: Seconds = Seconds(0.1)
     cap: Seconds = Seconds(10.0)
     jitter: Seconds = Seconds(0.1)
-    """Up to this much is added at random, so that children that failed together do not return
-    together."""
+    """The longest time that is added at random, so that children that failed together are not started
+    again together."""
     reset_after: Seconds = Seconds(30.0)
-    """A life that lasted this long was healthy: the next failure waits ``initial`` again."""
+    """A life that lasted this long was healthy: the wait after the next failure is ``initial`` again."""
 
     def delay(self, failures: int) -> Seconds:
         """Return the wait after ``failures`` failures in a row, the first being 1.
@@ -82,7 +82,7 @@ class Backoff:
         return Seconds(wait(state))
 
     def longest(self, failures: int) -> Seconds:
-        """Return the longest that ``delay`` can give."""
+        """Return the longest wait that ``delay`` can return."""
         # 2 ** 1023 is the largest power of two that a float holds.
         doubled = self.initial * 2.0 ** min(failures - 1, 1000)
         return Seconds(min(self.cap, doubled + self.jitter))
@@ -90,49 +90,50 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildSpec(Generic[M]):
-    """One actor: how to make it, and what its endings mean."""
+    """The spec of one actor: how to make it, and what happens when it ends."""
 
     key: Key[M]
     factory: Callable[[], BaseActor[M]]
-    """Makes a new actor for each life. Runs on the control thread, so constructors only store
-    their arguments; what takes time or may fail belongs into ``started``."""
+    """Makes a new actor for each life. Runs on the control thread, so constructors only store their
+    arguments. What takes time or may fail belongs into ``started``."""
     restart: Restart = Restart.PERMANENT
     on_exhausted: OnExhausted = OnExhausted.ESCALATE
     start_deadline: Seconds = Seconds(10.0)
     """A child that has not finished ``started`` by then is abandoned and counts as failed."""
     shutdown: Seconds = Seconds(5.0)
-    """A child that has not stopped by then is abandoned, and the process will not exit with 0."""
+    """A child that has not stopped by then is abandoned. If that happens while the whole tree stops, the
+    process does not exit with 0."""
 
     @property
     def name(self) -> str:
-        """The running name."""
+        """The path of its address."""
         return self.key.path
 
 
 def isolated(key: Key[M], factory: Callable[[], BaseActor[M]]) -> ChildSpec[M]:
-    """Return the spec of a permanent child whose trouble is its own."""
+    """Return the spec of a permanent child that is isolated when it fails too often."""
     return ChildSpec(key=key, factory=factory, on_exhausted=OnExhausted.ISOLATE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupervisorSpec:
-    """A supervisor and its children, in the order in which they start."""
+    """The spec of a supervisor and of its children, in the order in which they start."""
 
     name: str
     children: tuple[AnySpec, ...] = ()
     strategy: Strategy = Strategy.ONE_FOR_ONE
     intensity: int = 5
-    """More than this many restarts within ``period`` are more than it tolerates. After n
-    restarts with the default backoff 0.1 x (2**n - 1) s have passed, so five fit into 3.1 s."""
+    """The most restarts within ``period`` that it tolerates. With the default backoff, n restarts take
+    0.1 x (2**n - 1) s, so five fit into 3.1 s."""
     period: Seconds = Seconds(10.0)
     backoff: Backoff = field(default_factory=Backoff)
     restart: Restart = Restart.PERMANENT
     on_exhausted: OnExhausted = OnExhausted.ESCALATE
     shutdown: Seconds = Seconds(8.0)
-    """Covers the whole subtree: what still runs then is abandoned."""
+    """A deadline for the whole subtree: what still runs then is abandoned."""
 
     def __post_init__(self) -> None:
-        """Refuse limits that cannot be reached and names that occur twice."""
+        """Raise SpecError for limits that cannot be reached, and for names that occur twice."""
         check_intensity(self.name, self.intensity, self.period, self.backoff)
         twice = [name for name, times in Counter(names_in(self)).items() if times > 1]
         if twice:
@@ -141,11 +142,11 @@ class SupervisorSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DynamicSpec:
-    """A supervisor whose children come and go while it runs: one for each watched object, say.
+    """The spec of a supervisor of dynamic children, which come and go while it runs.
 
-    Told ``StartChild`` and ``StopChild`` at its key. Its strategy is one_for_one, and it stops its
-    children all at once instead of one after the other. An isolated one that keeps failing is no failed
-    loop: the children count as one together, which fails when most of them do.
+    It is told ``StartChild`` and ``StopChild`` at its key. Its strategy is one_for_one, and it stops all
+    children at the same time. All children together count as one loop, which fails when most of them do;
+    one child that keeps failing is no failed loop.
     """
 
     key: Key[Any]
@@ -158,12 +159,12 @@ class DynamicSpec:
     """One deadline for all children together."""
 
     def __post_init__(self) -> None:
-        """Refuse limits that cannot be reached."""
+        """Raise SpecError for limits that cannot be reached."""
         check_intensity(self.name, self.intensity, self.period, self.backoff)
 
     @property
     def name(self) -> str:
-        """The running name."""
+        """The path of its address."""
         return self.key.path
 
 
@@ -171,7 +172,7 @@ AnySpec: TypeAlias = ChildSpec[Any] | SupervisorSpec | DynamicSpec
 
 
 def names_in(spec: AnySpec) -> Iterator[str]:
-    """Give the names of a node and of everything below it."""
+    """Yield the names of a node and of all nodes below it."""
     yield spec.name
     if isinstance(spec, SupervisorSpec):
         for child in spec.children:
@@ -181,7 +182,7 @@ def names_in(spec: AnySpec) -> Iterator[str]:
 def check_intensity(name: str, intensity: int, period: Seconds, backoff: Backoff) -> None:
     """Raise SpecError when the waits between restarts alone take longer than ``period``.
 
-    Then a child that fails at once in each life would be restarted for ever, and nobody told.
+    Then a child that fails at once in each life would be restarted for ever, and nobody would learn of it.
     """
     if intensity < 0 or period <= 0:
         raise SpecError(f"supervisor {name}: intensity must be >= 0 and period > 0")

@@ -1,7 +1,7 @@
-"""Supervisors: who starts, stops and restarts children, by OTP's strategies.
+"""Supervisors: they start, stop and restart children, by OTP's strategies.
 
-A state machine on the control thread. It never waits: starting, stopping and backing off are states
-that the children's reports and timers move on.
+A supervisor is a state machine on the control thread. It never waits: reports of its children and timers
+move it from one state to the next.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing_extensions import override
 from kernel.children import (
     Child,
     ChildState,
-    ParentOfChildren,
+    Parent,
     all_stopped,
 )
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
-from kernel.restarts import Again, RestartWindow, decide, lives_again
+from kernel.restarts import Again, RestartWindow, decide, is_restarted
 from kernel.services import Services
 from kernel.specs import DynamicSpec, OnExhausted, Restart, Strategy, SupervisorSpec
 from kernel.timers import Timer
@@ -31,14 +31,14 @@ P = ParamSpec("P")
 _log = structlog.get_logger("kernel")
 
 
-class Supervisor(Child, ParentOfChildren):
-    """A child that has children. Starts them left to right and stops them right to left."""
+class Supervisor(Child, Parent):
+    """A child that has children. It starts them in order and stops them in reverse order."""
 
     def __init__(
         self,
         spec: SupervisorSpec | DynamicSpec,
         services: Services,
-        parent: ParentOfChildren,
+        parent: Parent,
     ) -> None:
         super().__init__(spec, services, parent)
         self.type = "supervisor"
@@ -50,12 +50,12 @@ class Supervisor(Child, ParentOfChildren):
         self._restarts = RestartWindow(spec.intensity, spec.period)
         self._group: _Group | None = None
         self._failure = ""
-        """Why it gives up; empty while it does not."""
+        """Why it gives up. Empty while it does not."""
         self._deadline: Timer | None = None
         self._lives = 0
         self._is_finishing = False
 
-    # What its own supervisor asks of it.
+    # Called by its own supervisor.
 
     @override
     def start(self) -> None:
@@ -90,7 +90,7 @@ class Supervisor(Child, ParentOfChildren):
         for child in self.children.values():
             child.forget()
 
-    # What its children report.
+    # Reports of its children.
 
     @override
     def child_started(self, child: Child) -> None:
@@ -104,7 +104,7 @@ class Supervisor(Child, ParentOfChildren):
             self.note_failing(child, failed=False)
 
     def note_failing(self, child: Child, *, failed: bool) -> None:
-        """Note that ``child``, which is a loop, failed too often, or is well again."""
+        """Note that ``child`` failed too often, or is well again."""
         self.services.failed_loops.note(child.name, failed=failed)
 
     def is_failing(self, child: Child) -> bool:
@@ -125,7 +125,7 @@ class Supervisor(Child, ParentOfChildren):
             return
         elif self._group is not None and self._group.is_stopping and child in self._members():
             self._stop_group()
-        elif lives_again(child.restart, ended.reason):
+        elif is_restarted(child.restart, ended.reason):
             self._restart(child, ended)
         else:
             child.rest(ChildState.STOPPED)
@@ -133,11 +133,14 @@ class Supervisor(Child, ParentOfChildren):
             self._start_next()
 
     def is_unwanted(self, child: Child) -> bool:  # noqa: ARG002  # asked of dynamic supervisors
-        """Whether ``child`` was told to stop for good."""
+        """Whether ``child`` is stopping for good. Only children of dynamic supervisors ever are."""
         return False
 
     def on_child_gone(self, child: Child) -> None:
-        """``child`` ended and will not live again, unless a group or the supervisor starts anew."""
+        """React to the end of a ``child`` that is not started again on its own.
+
+        It still is when its group or this supervisor is restarted.
+        """
         self.note_failing(child, failed=False)
         child.forget()
 
@@ -234,7 +237,7 @@ class Supervisor(Child, ParentOfChildren):
     # Stopping.
 
     def fail(self, why: str) -> None:
-        """Give up for a reason from outside."""
+        """Stop all children and fail, for the reason ``why``. Does nothing when it is stopping or down."""
         if self.state in {ChildState.STARTING, ChildState.RUNNING}:
             self._guarded(self._give_up, why)
 
@@ -252,7 +255,7 @@ class Supervisor(Child, ParentOfChildren):
         self._stop_next()
 
     def _cease(self) -> None:
-        """Start and restart nothing from here on."""
+        """Start and restart no child from here on."""
         self.state = ChildState.STOPPING
         if self._group is not None:
             self._group.timer.cancel()
@@ -266,7 +269,7 @@ class Supervisor(Child, ParentOfChildren):
             self._finish()
 
     def stop_children(self) -> bool:
-        """Go on stopping the children; return whether all are down."""
+        """Go on stopping the children. Return whether all are down."""
         return all_stopped(self.children.values())
 
     def _finish(self) -> None:
@@ -299,7 +302,7 @@ class Supervisor(Child, ParentOfChildren):
             self._collapse(one_line(error))
 
     def _collapse(self, why: str) -> None:
-        """Give up; without order when an orderly stop is what failed."""
+        """Give up. If the failure happened while stopping, abandon all children at once."""
         if self.state is not ChildState.STOPPING:
             self._guarded(self._give_up, why)
             return
@@ -311,7 +314,7 @@ class Supervisor(Child, ParentOfChildren):
 
 
 class _Group:
-    """Children that are restarted together: those from index ``first`` on."""
+    """The children that are restarted together: those from index ``first`` on."""
 
     __slots__ = ("first", "is_due", "is_stopping", "timer")
 

@@ -1,6 +1,6 @@
-"""The actor system: one tree under one root, its addresses, and the way in from outside.
+"""The actor system: one tree of actors, its addresses, and the way in from outside.
 
-Everything that is not an actor (``run.py``, HTTP handlers, tests) comes in through here.
+All code that is not an actor (``run.py``, HTTP handlers, tests) comes in through here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from kernel.addresses import Addresses
 from kernel.cell import Cell
-from kernel.children import ActorChild, Child, ChildState, ParentOfChildren
+from kernel.children import ActorChild, Child, ChildState, Parent
 from kernel.clock import Clock, SystemClock
 from kernel.control import Control
 from kernel.current import current_incarnation
@@ -37,23 +37,23 @@ M = TypeVar("M")
 A = TypeVar("A")
 
 HANG_LIMIT = Seconds(10.0)
-"""A pooled handler computes for milliseconds and never blocks; ten seconds is three orders above
-what a loaded machine makes of that."""
+"""A pooled turn that takes longer counts as a crash. A pooled handler computes for milliseconds and never
+blocks. Ten seconds is three orders of magnitude more, on a loaded machine, too."""
 MOST_HANGS = 8
-"""Pool threads that may be lost to hanging handlers. Each is a thread that never comes back, so
-after that many the process is better started anew."""
+"""Most pool threads that may be lost to hanging handlers. They never come back, so after more of them the
+root fails, and the process is better started again."""
 
 EXIT_STOPPED = 0
 EXIT_UNCLEAN = 1
-"""Something had to be abandoned while stopping."""
+"""An actor was abandoned while the tree stopped."""
 EXIT_FAILED = 70
 """The root supervisor gave up; EX_SOFTWARE of sysexits.h."""
 
 _log = structlog.get_logger("kernel")
 
 
-class ActorSystem(ParentOfChildren):
-    """Runs the tree of ``spec``. Start it once, stop it once, then ask how it ended."""
+class ActorSystem(Parent):
+    """Runs the tree of ``spec``. Start it once, stop it, and ``wait`` for its exit code."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class ActorSystem(ParentOfChildren):
         self._finished = threading.Event()
         self._exit_code = EXIT_STOPPED
         self.on_milestone: Callable[[], None] = _nobody_cares
-        """Called on the control thread once the tree is up, and once it is down. Set before start."""
+        """Called on the control thread when the tree is up, and when it is down. Set it before ``start``."""
         root = self._build(spec, self)
         assert isinstance(root, Supervisor)  # noqa: S101  # of a SupervisorSpec
         self._root = root
@@ -95,28 +95,28 @@ class ActorSystem(ParentOfChildren):
     # From outside.
 
     def start(self) -> None:
-        """Begin to start the tree; ``wait_started`` says when it is up."""
+        """Begin to start the tree. Returns at once; ``wait_started`` waits until it is up."""
         self._runtime.open(self.control)
         self.control.post(self._root.start)
         self._watch_for_hangs()
 
     def wait_started(self, deadline: Seconds) -> bool:
-        """Return whether every child had its start, or its first end, within ``deadline``.
+        """Return whether every child was started, or failed to start, within ``deadline`` seconds.
 
-        At once False when the tree is down.
+        Returns False at once when the tree is down.
         """
         self._runtime.work_off()
         return self._is_started.wait(deadline) and not self._finished.is_set()
 
     def stop(self) -> None:
-        """Begin to stop the tree, in the reverse order of its start.
+        """Begin to stop the tree, in the reverse order of its start. Returns at once.
 
-        May be called from anywhere, since it takes no lock, and more than once.
+        Takes no lock, so it may be called from anywhere, also more than once.
         """
         self.control.post(self._root.stop)
 
     def wait(self, deadline: Seconds | None = None) -> int | None:
-        """Return the exit code once the tree is down; None when it is not within ``deadline``."""
+        """Return the exit code once the tree is down. None if it is not down within ``deadline`` seconds."""
         self._runtime.work_off()
         return self._exit_code if self._finished.wait(deadline) else None
 
@@ -130,36 +130,36 @@ class ActorSystem(ParentOfChildren):
     def ask(
         self, port: Port[M], question: Callable[[Port[A]], M], deadline: Seconds = Seconds(2.0)
     ) -> A:
-        """Tell the question that ``question`` makes of a reply port, and return the answer.
+        """Tell ``port`` the message that ``question`` makes of a reply port, and return the answer.
 
-        For the edges only. Raises AskInsideActorError in an actor, AskTimeoutError after
-        ``deadline``, ActorDeadError when the address is closed, and what the handler raised.
+        Only for code that is not an actor. Raises AskInsideActorError in an actor, AskTimeoutError after
+        ``deadline`` seconds, ActorDeadError when the address is closed, and what the handler raised.
         """
         future: pykka.Future[A] = pykka.ThreadingFuture()
         who = self.send_question(port, question(ReplyPort(future)), future)
         return self._answer(future, who, deadline)
 
     def fence(self, port: Port[Any], deadline: Seconds = Seconds(5.0)) -> None:
-        """Return once everything told to ``port`` before is handled. Errors as of ``ask``."""
+        """Return when everything told to ``port`` before is handled. Raises the errors of ``ask``."""
         future: pykka.Future[None] = pykka.ThreadingFuture()
         who = self.send_question(port, Fence(), future)
         self._answer(future, who, deadline)
 
     def ping(self, deadline: Seconds = Seconds(2.0)) -> None:
-        """Return once the control thread, where supervisors and timers live, comes to it.
+        """Return when the control thread, which runs supervisors and timers, has answered.
 
-        Errors as of ``ask``.
+        Raises the errors of ``ask``.
         """
         self._look(lambda _root: None, deadline)
 
     def summarize(self, deadline: Seconds = Seconds(2.0)) -> TreeSummary:
-        """Return the tree, with children that come and go only counted. Errors as of ``ask``."""
+        """Return the tree, with dynamic children only counted. Raises the errors of ``ask``."""
         return self._look(summarized, deadline)
 
     def describe(self, deadline: Seconds = Seconds(2.0)) -> tuple[ActorDescription, ...]:
-        """Return the tree, parents before their children. Errors as of ``ask``.
+        """Return all nodes of the tree, parents before their children. Raises the errors of ``ask``.
 
-        Of 5,000 actors that takes the control thread 25 ms.
+        Takes the control thread 25 ms for 5,000 actors.
         """
         return self._look(described, deadline)
 
@@ -170,13 +170,13 @@ class ActorSystem(ParentOfChildren):
         return self._answer(future, "the control thread", deadline)
 
     def send_look(self, at: Callable[[Child], A], future: pykka.Future[A]) -> None:
-        """Have ``future`` told what ``at`` finds in the tree, once the control thread comes to it."""
+        """Set ``future`` to what ``at`` returns for the root, on the control thread. Returns at once."""
         self.control.post(lambda: future.set(at(self._root)))
 
     def crash(self, path: str, found: Port[bool] | None = None) -> None:
         """Make the actor or supervisor of ``path`` fail, if there is one.
 
-        Returns at once. ``found`` is told whether there is one when the control thread looked.
+        Returns at once. ``found`` is told whether there is one, when the control thread has looked.
         """
 
         def crash() -> None:
@@ -191,29 +191,30 @@ class ActorSystem(ParentOfChildren):
         self.control.post(crash)
 
     def observe_endings(self, observer: EndingsObserver) -> None:
-        """Have ``observer`` called with each ending, on the control thread. Call before start."""
+        """Call ``observer`` with each ending, on the control thread. For use before ``start``."""
         self._reports.observe_endings(observer)
 
     def observe_failed_loops(self, observer: FailedLoopsObserver) -> None:
-        """Have ``observer`` told, on the control thread, whenever other loops count as failed.
+        """Call ``observer`` with the names of all failed loops whenever they change.
 
-        One counts from the time it failed too often until it is gone or has been healthy again for
-        its backoff's ``reset_after``: between two attempts it looks well for a moment. The children of a
-        dynamic supervisor are one loop, ``NAME/*``, that fails with most of them. Call before start.
+        On the control thread. For use before ``start``. A loop counts as failed from the moment that it
+        failed too often until it is gone, or has been healthy for the ``reset_after`` of its backoff:
+        between two attempts it looks well for a moment. The dynamic children of one supervisor are one
+        loop, ``NAME/*``, that fails when most of them do.
         """
         self._failed_loops.observe(observer)
 
     @property
     def is_started(self) -> bool:
-        """Every child had its start, or its first end."""
+        """Whether every child was started, or failed to start."""
         return self._is_started.is_set()
 
     @property
     def is_quiet(self) -> bool:
-        """Nothing is being handled and nothing waits that could be, until time passes.
+        """Whether no message is being handled, and none waits that could be, until time passes.
 
-        Sound because whoever tells is busy while telling: a message on its way either shows as a
-        busy cell or has raised a count between the two readings.
+        That is certain, because an actor is busy while it tells: a message on its way shows as a busy cell,
+        or has raised a count between the two readings.
         """
         cells = self.addresses.all()
         before = self._activity(cells)
@@ -224,7 +225,10 @@ class ActorSystem(ParentOfChildren):
         return sum(cell.handled + cell.lives for cell in cells), self.control.events
 
     def send_question(self, port: Port[Any], message: object, future: pykka.Future[Any]) -> str:
-        """Tell ``message``, have ``future`` told when that fails, and return the path asked."""
+        """Tell ``port`` the ``message``, and return the path of ``port``. ``future`` gets any failure.
+
+        Raises AskInsideActorError in an actor, and TypeError when ``port`` is not an actor's address.
+        """
         _refuse_inside_actors()
         if not isinstance(port, Cell):
             raise TypeError(f"{type(port).__name__} cannot be asked: it is not an actor's address")
@@ -258,7 +262,7 @@ class ActorSystem(ParentOfChildren):
         self._is_started.set()
         self.on_milestone()
 
-    def _build(self, spec: AnySpec, parent: ParentOfChildren) -> Child:
+    def _build(self, spec: AnySpec, parent: Parent) -> Child:
         if isinstance(spec, ChildSpec):
             return ActorChild(spec, self._services, parent)
         if isinstance(spec, DynamicSpec):
@@ -271,7 +275,7 @@ class ActorSystem(ParentOfChildren):
         return supervisor
 
     def _note_abandoned(self, ended: Ended) -> None:
-        """Take note of what has to be abandoned while the tree stops: the exit code will not be 0."""
+        """Note that an actor was abandoned while the tree stops: then the exit code is not 0."""
         if ended.abandoned and self._root.state is ChildState.STOPPING:
             self._abandoned_while_stopping = True
 
@@ -279,7 +283,7 @@ class ActorSystem(ParentOfChildren):
         self.control.set_timer(Seconds(self._hang_limit / 4), self._watch_for_hangs)
         for life, stack in self._runtime.hanging(self._hang_limit):
             self._hangs += 1
-            life.supervised.hang(life, stack, self._hang_limit)
+            life.monitor.hang(life, stack, self._hang_limit)
         if self._hangs > MOST_HANGS:
             self._root.fail("too many handlers hang")
 

@@ -1,6 +1,6 @@
-"""What the kernel counts: per role, so that ten thousand watchers are one row and not ten thousand.
+"""What the kernel counts, per role: ten thousand watchers are one row of the metrics.
 
-Read by whoever shows metrics; knows no metrics library.
+The metrics endpoint reads the counts. This module knows no metrics library.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import structlog
 
 SECONDS_BUCKETS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
-"""Upper bounds of the histogram of seconds per message. A typical handler takes 10 to 100 us; the
-last bound is where the hang limit is near."""
+"""Upper bounds, in seconds, of the histogram of times per message. A typical handler takes 10 to 100 us. The
+last bound is near the hang limit."""
 
 _log = structlog.get_logger("kernel")
 
@@ -25,15 +25,17 @@ class RoleStatistics:
 
     role: str
     handled: int
+    """Messages that were handled."""
     seconds: float
+    """Time that this took, in seconds."""
     buckets: tuple[int, ...]
-    """Messages per bucket of ``SECONDS_BUCKETS``, not cumulated, and one more for those above."""
+    """Messages per bucket of ``SECONDS_BUCKETS``, not cumulated, and in one more bucket above them."""
     restarts: dict[str, int]
-    """Restarts by the reason of the ending that caused them."""
+    """Restarts, by the reason of the ending before them."""
 
 
 class Meter:
-    """Counts of one role. Written from every thread that runs one of its actors."""
+    """Counts of one role. All threads that run its actors write to it."""
 
     __slots__ = ("_buckets", "_lock", "_restarts", "_seconds", "role")
 
@@ -45,7 +47,7 @@ class Meter:
         self._restarts: Counter[str] = Counter()
 
     def handled(self, seconds: float) -> None:
-        """Count one message that took ``seconds``."""
+        """Count one message that took ``seconds`` to handle."""
         bucket = bisect_left(SECONDS_BUCKETS, seconds)
         with self._lock:
             self._buckets[bucket] += 1
@@ -69,7 +71,7 @@ class Meter:
 
 
 class Telemetry:
-    """All meters, and the dead letters."""
+    """The meters of all roles, and the counts of dead letters."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -77,18 +79,18 @@ class Telemetry:
         self._dead_letters: Counter[tuple[str, str]] = Counter()
 
     def meter(self, role: str) -> Meter:
-        """Return the meter of ``role``."""
+        """Return the meter of ``role``; make it if there is none."""
         with self._lock:
             return self._meters.setdefault(role, Meter(role))
 
     def dead_letter(self, path: str, message: object, why: str) -> None:
-        """Count a message that nobody will read any more; its type is logged, its content never."""
+        """Count a message that nobody will handle any more. Logs its type, never its content."""
         with self._lock:
             self._dead_letters[path.partition("/")[0], why] += 1
         _log.debug("dead letter", actor=path, message=type(message).__name__, why=why)
 
     def dead_letters(self) -> dict[tuple[str, str], int]:
-        """Return how many, by role and reason."""
+        """Return the numbers of dead letters, by role and reason."""
         with self._lock:
             return dict(self._dead_letters)
 

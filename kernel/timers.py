@@ -1,4 +1,4 @@
-"""Deadlines in order. Anybody may set or cancel one; the control thread alone fires them."""
+"""Timers in the order of their deadlines. Any thread sets and cancels them; the control thread fires them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORTH_COMPACTING = 64
 
 
 class Timer:
-    """One deadline: an action, run once, unless cancelled before."""
+    """One deadline. Its action runs once, unless it is cancelled before."""
 
     __slots__ = ("_timers", "action", "due", "owner")
 
@@ -31,11 +31,11 @@ class Timer:
         self._timers = timers
 
     def cancel(self) -> None:
-        """Keep it from firing. Harmless when it has fired or was cancelled."""
+        """Keep it from firing. Does nothing when it has fired or was cancelled."""
         self._timers.cancel(self)
 
-    def spend(self) -> Callable[[], None] | None:
-        """Return the action, if it is still to be run, and forget it and whose it was."""
+    def take_action(self) -> Callable[[], None] | None:
+        """Return the action if it is still to run, and drop it. Also leaves the owner's set."""
         action, self.action = self.action, None
         if self.owner is not None:
             self.owner.discard(self)
@@ -43,7 +43,7 @@ class Timer:
 
 
 class Timers:
-    """A heap of deadlines. Cancelled ones leave it: at most as many dead as live entries stay."""
+    """A heap of timers. Of cancelled ones it keeps at most as many as there are live ones."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -52,15 +52,15 @@ class Timers:
         self._dead = 0
 
     def __len__(self) -> int:
-        """How many are to fire."""
+        """How many timers are to fire."""
         return len(self._heap) - self._dead
 
     def add(
         self, due: Seconds, action: Callable[[], None], owner: set[Timer] | None = None
     ) -> tuple[Timer, bool]:
-        """Return the timer for ``action`` at ``due``, and whether it is the next to fire.
+        """Add a timer for ``action`` at ``due``. Return it, and whether it is the next to fire.
 
-        It is in ``owner`` as long as it is to fire.
+        The timer stays in ``owner`` until it fires or is cancelled.
         """
         timer = Timer(due, action, self, owner)
         with self._lock:
@@ -70,9 +70,9 @@ class Timers:
             return timer, self._heap[0][2] is timer
 
     def cancel(self, timer: Timer) -> None:
-        """Take ``timer`` out: at once from its owner, from the heap when half of it is such."""
+        """Cancel ``timer``. It leaves its owner at once, and the heap when half of that is cancelled."""
         with self._lock:
-            if timer.spend() is None:
+            if timer.take_action() is None:
                 return
             self._dead += 1
             if self._dead * 2 > len(self._heap) > _WORTH_COMPACTING:
@@ -81,23 +81,23 @@ class Timers:
                 self._dead = 0
 
     def clear(self) -> None:
-        """Cancel all of them."""
+        """Cancel all timers."""
         for _, _, timer in tuple(self._heap):
             timer.cancel()
 
     def next_due(self) -> Seconds | None:
-        """When the next live timer is due."""
+        """Return when the next live timer is due; ``None`` when there is none."""
         with self._lock:
             self._drop_cancelled_front()
             return self._heap[0][0] if self._heap else None
 
     def pop_due(self, now: Seconds) -> Callable[[], None] | None:
-        """Return the action of the earliest timer that is due by ``now`` and forget it."""
+        """Remove the earliest timer that is due by ``now``, and return its action; ``None`` if none is."""
         with self._lock:
             self._drop_cancelled_front()
             if not self._heap or self._heap[0][0] > now:
                 return None
-            return heapq.heappop(self._heap)[2].spend()
+            return heapq.heappop(self._heap)[2].take_action()
 
     def _drop_cancelled_front(self) -> None:
         while self._heap and self._heap[0][2].action is None:

@@ -1,7 +1,7 @@
-"""The tree as data: who is below whom, and how each of them is.
+"""The tree as data: all nodes with their parents and states.
 
-Read on the control thread, where nothing of it changes meanwhile. To describe thousands of children
-takes it tens of milliseconds, to count them two: whoever asks again and again asks for the summary.
+Read on the control thread, so nothing changes meanwhile. That takes it tens of milliseconds for a
+description of thousands of children, and two for a summary: use the summary for what is asked often.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Final
 
 from kernel.children import ActorChild, Child, ChildState
 from kernel.dynamic import DynamicSupervisor
-from kernel.loops import crowd_name, is_crowd_failing
+from kernel.loops import are_most_failing, dynamic_loop_name
 from kernel.supervisor import Supervisor
 
 MOST_SHOWN: Final = 20
-"""Children of a crowd that a summary describes."""
+"""Most dynamic children of a supervisor that a summary describes one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorDescription:
-    """One node of the tree, as it is at present."""
+    """One node of the tree, as it is at present. Supervisors handle no messages, and have no mailbox."""
 
     name: str
     parent: str
@@ -32,38 +32,39 @@ class ActorDescription:
     mailbox: int
     """How many messages wait."""
     handled: int
+    """How many messages all its lives have handled."""
     last_error: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrowdSummary:
+class DynamicSummary:
     """The children of one dynamic supervisor, counted."""
 
     name: str
-    """As which it is a loop: ``objects/*``."""
+    """The name of the loop that they are: ``objects/*``."""
     supervisor: str
     states: Mapping[str, int]
-    """How many are in which state, where there are any."""
+    """How many children are in which state. States without children are left out."""
     mailbox: int
-    """How many messages wait, for all of them together."""
+    """How many messages wait for all of them together."""
     is_failing: bool
-    """At present so many are in state ``failed`` that it is more than their own trouble."""
+    """Whether so many are in state ``failed`` that the loop counts as failed."""
     not_running: tuple[ActorDescription, ...]
-    """Some of those in another state, the failed ones first."""
+    """At most ``MOST_SHOWN`` of the children that do not run, the failed ones first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeSummary:
-    """The tree: supervisors and their fixed children as they are, those that come and go counted."""
+    """The tree in short: its fixed part as it is, and the numbers of dynamic children."""
 
     loops: tuple[ActorDescription, ...]
     """Parents before their children."""
-    crowds: tuple[CrowdSummary, ...]
+    dynamic: tuple[DynamicSummary, ...]
     """One for each dynamic supervisor."""
 
 
 def family(child: Child) -> Iterator[Child]:
-    """Yield ``child`` and all below it, parents before their children."""
+    """Yield ``child`` and all nodes below it, parents before their children."""
     yield child
     if isinstance(child, Supervisor):
         for grandchild in child.children.values():
@@ -71,41 +72,43 @@ def family(child: Child) -> Iterator[Child]:
 
 
 def described(root: Child) -> tuple[ActorDescription, ...]:
-    """Return how each of ``family`` is."""
+    """Return descriptions of ``root`` and of all nodes below it, parents before their children."""
     return tuple(_described(child) for child in family(root))
 
 
 def summarized(root: Child) -> TreeSummary:
-    """Return how the tree is."""
+    """Return the summary of the tree below ``root``."""
     fixed = tuple(_fixed(root))
     return TreeSummary(
         loops=tuple(_described(child) for child in fixed),
-        crowds=tuple(_crowd(child) for child in fixed if isinstance(child, DynamicSupervisor)),
+        dynamic=tuple(
+            _summarized(child) for child in fixed if isinstance(child, DynamicSupervisor)
+        ),
     )
 
 
 def _fixed(child: Child) -> Iterator[Child]:
-    """Yield those of ``family`` that are there as long as the tree is."""
+    """Yield ``child`` and all nodes below it but dynamic children."""
     yield child
     if isinstance(child, Supervisor) and not isinstance(child, DynamicSupervisor):
         for grandchild in child.children.values():
             yield from _fixed(grandchild)
 
 
-def _crowd(supervisor: DynamicSupervisor) -> CrowdSummary:
+def _summarized(supervisor: DynamicSupervisor) -> DynamicSummary:
     members = supervisor.children.values()
-    # Apart from the others, which are few as a rule: counting by state takes several times as long.
+    # Those that run are counted apart. The others are few as a rule, and counting by state is slower.
     others = [child for child in members if child.state is not ChildState.RUNNING]
     running = len(members) - len(others)
     others.sort(key=lambda child: child.state is not ChildState.FAILED)
     states = Counter({ChildState.RUNNING: running} if running else {})
     states.update(child.state for child in others)
-    return CrowdSummary(
-        name=crowd_name(supervisor.name),
+    return DynamicSummary(
+        name=dynamic_loop_name(supervisor.name),
         supervisor=supervisor.name,
         states={state.value: count for state, count in states.items()},
         mailbox=sum(child.cell.depth for child in members if isinstance(child, ActorChild)),
-        is_failing=is_crowd_failing(states[ChildState.FAILED], len(members)),
+        is_failing=are_most_failing(states[ChildState.FAILED], len(members)),
         not_running=tuple(_described(child) for child in others[:MOST_SHOWN]),
     )
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kernel import ActorDescription, CrowdSummary, TreeSummary
+from kernel import ActorDescription, DynamicSummary, TreeSummary
 from messages.api import CallsDescribed
 from messages.pods import LOCAL_FILES
 from messages.sources import SourceDescribed
@@ -46,22 +46,22 @@ def loops(tree: TreeSummary) -> list[Check]:
     """Return a check for each loop. One that is being restarted is well: that is what restarts are for."""
     return [
         *(_actor(actor) for actor in tree.loops),
-        *(_crowd(crowd) for crowd in tree.crowds if crowd.states),
+        *(_dynamic(group) for group in tree.dynamic if group.states),
     ]
 
 
 def members(tree: TreeSummary) -> list[Check]:
     """Return a check for some who come and go and do not run: to be shown, they make nobody unwell."""
-    return [_actor(actor) for crowd in tree.crowds for actor in crowd.not_running]
+    return [_actor(actor) for group in tree.dynamic for actor in group.not_running]
 
 
 def _actor(actor: ActorDescription) -> Check:
     return Check(name=actor.name, ok=actor.state != "failed", text=_text(actor))
 
 
-def _crowd(crowd: CrowdSummary) -> Check:
-    counts = (f"{count:,} {state}" for state, count in crowd.states.items())
-    return Check(name=crowd.name, ok=not crowd.is_failing, text=", ".join(counts))
+def _dynamic(group: DynamicSummary) -> Check:
+    counts = (f"{count:,} {state}" for state, count in group.states.items())
+    return Check(name=group.name, ok=not group.is_failing, text=", ".join(counts))
 
 
 def _text(actor: ActorDescription) -> str:

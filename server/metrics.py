@@ -167,11 +167,11 @@ def _tree(tree: TreeSummary | Unanswered) -> Iterable[Metric]:
         role = _role(actor.name)
         waiting[role,] += actor.mailbox
         states[role, actor.state] += 1
-    for crowd in tree.crowds:
+    for group in tree.dynamic:
         # Their names begin with their supervisor's.
-        role = _role(crowd.supervisor)
-        waiting[role,] += crowd.mailbox
-        states.update({(role, state): count for state, count in crowd.states.items()})
+        role = _role(group.supervisor)
+        waiting[role,] += group.mailbox
+        states.update({(role, state): count for state, count in group.states.items()})
     yield gauge("actorlet_actors", "Actors by role and state.", ("actor", "state"), states)
     yield gauge("actorlet_mailbox_depth", "Messages that wait.", ("actor",), waiting)
 

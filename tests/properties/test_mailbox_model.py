@@ -169,9 +169,9 @@ class Mailbox(RuleBasedStateMachine):
     def end_the_life(self) -> None:
         assert self.life is not None
         before = self.bell.rung
-        assert self.life.fence()
+        assert self.life.cut_off()
         self._woken(before)
-        assert not self.life.fence()
+        assert not self.life.cut_off()
         assert self.cell.take(self.life) is EMPTY
         kept = [entry for entry in self.waiting if entry[1] is None]
         self.lost += len(self.waiting) - len(kept)

@@ -13,7 +13,7 @@ from kernel.restarts import (
     GiveUp,
     RestartWindow,
     decide,
-    lives_again,
+    is_restarted,
 )
 from kernel.specs import check_intensity
 from messages.units import Seconds
@@ -41,7 +41,7 @@ def test_the_restart_kind_says_which_endings_are_followed_by_a_life(
     reason: EndReason,
     again: bool,  # noqa: FBT001
 ) -> None:
-    assert lives_again(restart, reason) is again
+    assert is_restarted(restart, reason) is again
 
 
 @given(st.lists(SECONDS), st.integers(min_value=0, max_value=5), SECONDS)

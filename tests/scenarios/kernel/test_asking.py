@@ -130,7 +130,7 @@ def test_who_comes_and_goes_is_counted_in_a_summary(troupe: Troupe) -> None:
         summary = asyncio.run(asking.summarize(play.system))
 
         assert [loop.name for loop in summary.loops] == ["root", "crowd"]
-        (crowd,) = summary.crowds
+        (crowd,) = summary.dynamic
         assert (crowd.name, crowd.supervisor, crowd.states) == ("crowd/*", "crowd", {"running": 30})
         assert (crowd.mailbox, crowd.is_failing, crowd.not_running) == (0, False, ())
 
@@ -151,7 +151,7 @@ def test_a_summary_shows_a_few_that_do_not_run_and_the_failed_ones_first(
         play.tell_each(members[:2], Say(word="hello"))
         play.settle()
 
-        (crowd,) = play.system.summarize().crowds
+        (crowd,) = play.system.summarize().dynamic
         assert crowd.states == {"failed": 1, "backoff": 30}
         assert crowd.mailbox == 2
         assert len(crowd.not_running) == 20

@@ -15,7 +15,7 @@ from kernel import (
     StopChild,
     SupervisorSpec,
 )
-from kernel.loops import is_crowd_failing
+from kernel.loops import are_most_failing
 from messages.units import Seconds
 from tests.support.kernel.players import STEADY, FailsAtFirst, Line, Troupe, crash, key
 from tests.support.kernel.probe import Probe
@@ -101,7 +101,7 @@ def failing(troupe: Troupe, *paths: str, times: int = 100) -> list[ChildSpec[Lin
 def test_a_crowd_fails_with_most_of_it_unless_these_are_few(
     failed: int, members: int, *, fails: bool
 ) -> None:
-    assert is_crowd_failing(failed, members) is fails
+    assert are_most_failing(failed, members) is fails
 
 
 def test_one_failing_child_of_a_crowd_is_nobodys_failed_loop(
@@ -115,7 +115,7 @@ def test_one_failing_child_of_a_crowd_is_nobodys_failed_loop(
 
         assert play.state(key("bad")) == "failed"
         heard.expect_silence()
-        (crowd,) = play.system.summarize().crowds
+        (crowd,) = play.system.summarize().dynamic
         assert (crowd.name, crowd.states) == ("crowd/*", {"running": 3, "failed": 1})
         assert ([each.name for each in crowd.not_running], crowd.is_failing) == (["bad"], False)
 
@@ -130,7 +130,7 @@ def test_most_of_a_crowd_is_one_failed_loop_until_they_are_healthy(
         start(play, *failing(troupe, *"abcdef", times=2))
         play.advance(1.5)
         heard.expect(frozenset({"crowd/*"}))
-        assert play.system.summarize().crowds[0].is_failing
+        assert play.system.summarize().dynamic[0].is_failing
 
         # The lives that begin at 9 s hold, and 30 s later that is believed.
         play.advance(37.0)

@@ -76,7 +76,7 @@ def test_a_late_word_of_an_old_life_changes_nothing(troupe: Troupe, runtime: Run
 
         # The first life reports its end once more, as if it had been delayed for so long.
         first = lives[0]._life
-        first.supervised.incarnation_ended(first, play.endings[0])
+        first.monitor.incarnation_ended(first, play.endings[0])
         play.advance(1.0)
 
         troupe.diary.expect("web starts 1", "web starts 2")
@@ -93,7 +93,7 @@ def test_a_late_start_of_an_old_life_is_not_taken_for_that_of_the_next(
     def say_it_again() -> None:
         # The word of the first life's start arrives while the second one starts.
         for life in lives:
-            life._life.supervised.incarnation_started(life._life)
+            life._life.monitor.incarnation_started(life._life)
 
     web = troupe.child(WEB, when_made=say_it_again, at_start=lives.append)
     spec = SupervisorSpec(

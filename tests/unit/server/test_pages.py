@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from kernel import (
     SECONDS_BUCKETS,
     ActorDescription,
-    CrowdSummary,
+    DynamicSummary,
     RoleStatistics,
     TreeSummary,
 )
@@ -63,9 +63,9 @@ def actor(name: str, state: str = "running", **more: object) -> ActorDescription
     return dataclasses.replace(well, **more)  # type: ignore[arg-type]  # fields by name
 
 
-def crowd(**more: object) -> CrowdSummary:
+def dynamic_children(**more: object) -> DynamicSummary:
     """Return how those who come and go are when they are well."""
-    well = CrowdSummary(
+    well = DynamicSummary(
         name="objects/*",
         supervisor="objects",
         states={"running": 4_998},
@@ -76,9 +76,9 @@ def crowd(**more: object) -> CrowdSummary:
     return dataclasses.replace(well, **more)  # type: ignore[arg-type]  # fields by name
 
 
-def tree(*loops: ActorDescription, crowds: tuple[CrowdSummary, ...] = ()) -> TreeSummary:
+def tree(*loops: ActorDescription, dynamic: tuple[DynamicSummary, ...] = ()) -> TreeSummary:
     """Return a tree of these."""
-    return TreeSummary(loops=loops, crowds=crowds)
+    return TreeSummary(loops=loops, dynamic=dynamic)
 
 
 # Documents.
@@ -167,11 +167,11 @@ BAD = actor("objects/secrets/shop/db", "failed", last_error="a bug")
 
 
 def test_those_who_come_and_go_are_one_line_and_another_for_who_does_not_run() -> None:
-    objects = crowd(
+    objects = dynamic_children(
         states={"running": 4_998, "failed": 1, "backoff": 1},
         not_running=(BAD, actor("objects/secrets/shop/web", "backoff", last_error="a bug")),
     )
-    shown = tree(actor("objects"), crowds=(objects,))
+    shown = tree(actor("objects"), dynamic=(objects,))
     assert health.loops(shown) == [
         Check(name="objects", ok=True),
         Check(name="objects/*", ok=True, text="4,998 running, 1 failed, 1 backoff"),
@@ -183,14 +183,14 @@ def test_those_who_come_and_go_are_one_line_and_another_for_who_does_not_run() -
 
 
 def test_those_who_come_and_go_are_not_well_when_most_of_them_fail() -> None:
-    failing = crowd(states={"failed": 9}, is_failing=True)
-    assert health.loops(tree(crowds=(failing,))) == [
+    failing = dynamic_children(states={"failed": 9}, is_failing=True)
+    assert health.loops(tree(dynamic=(failing,))) == [
         Check(name="objects/*", ok=False, text="9 failed")
     ]
 
 
 def test_where_nobody_came_there_is_no_line_of_them() -> None:
-    assert health.loops(tree(crowds=(crowd(states={}),))) == []
+    assert health.loops(tree(dynamic=(dynamic_children(states={}),))) == []
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_actors_are_counted_by_role_so_that_ten_thousand_are_one_row() -> None:
         actor("source/file", mailbox=2),
         actor("source/http", "backoff", mailbox=3),
         actor("objects"),
-        crowds=(crowd(states={"running": 9_998, "failed": 2}, mailbox=7),),
+        dynamic=(dynamic_children(states={"running": 9_998, "failed": 2}, mailbox=7),),
     )
     found = samples(dataclasses.replace(NOTHING, tree=measured))
     assert {key[1:]: n for key, n in found.items() if key[0] == "actorlet_actors"} == {
