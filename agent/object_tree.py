@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from actors.objects.api_holdings import Holders
+from actors.objects.api_holders import HolderFactory
 from actors.objects.fetcher import (
     FetcherMemory,
     FetcherPorts,
@@ -143,8 +143,8 @@ class ObjectTree:
         holders = self._holders(api) if api else None
         return ObjectManager(kind, ports, holders, self._memory.managers[kind], self._chance)
 
-    def _holders(self, api: ApiPorts) -> Holders:
-        return Holders(
+    def _holders(self, api: ApiPorts) -> HolderFactory:
+        return HolderFactory(
             make_spec=self._holder_of(api),
             address=self._address,
             tells_changes=self._detection is not ChangeDetection.GET,

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from typing_extensions import override
 
-from actors.objects.api_holdings import Holders
+from actors.objects.api_holders import HolderFactory
 from actors.objects.manager import (
     OBJECT_HOLDERS,
     SECRET_MANAGER,
@@ -108,7 +108,7 @@ class Watchers:
             node=None,
             me=self._manager,
         )
-        holders = Holders(make_spec=self._spec, address=self._system.address)
+        holders = HolderFactory(make_spec=self._spec, address=self._system.address)
         return ObjectManager(ObjectKind.SECRET, ports, holders, self._manager_memory, Random())
 
     def _spec(self, wanted: ObjectId) -> ChildSpec[Any]:

@@ -13,7 +13,7 @@ from messages.objects import ObjectDescribed, ObjectsDescribed, Origin
 from messages.units import Timestamp
 from messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
 from server.answers import Unanswered
-from stores.objects.places import object_target
+from stores.objects.paths import object_target
 
 PIECE: Final = 250
 """Objects; some 2 ms."""

@@ -40,7 +40,7 @@ from stores.objects.cached_object import (
 )
 from stores.objects.fetcher_memory import FetcherMemory
 from stores.objects.last_known import Moment
-from stores.objects.places import can_exist, holder_path
+from stores.objects.paths import can_exist, holder_path
 from stores.objects.waiting_reads import WaitingRead
 
 __all__ = [

@@ -3,7 +3,7 @@
 What static pods reference is answered from here, and never from the API server, so that they have it
 without any control plane, and before there is one. Files are looked at and judged as manifests of pods
 are (``files.verdicts.judged_files``); what is held of them, and what is told of that, is decided in
-``local_holdings``.
+``local_knowledge``.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Final, TypeAlias, assert_never
 from typing_extensions import override
 
 from actors.objects.local_admission import admit
-from actors.objects.local_holdings import (
-    LocalHolding,
+from actors.objects.local_knowledge import (
+    KnownLocalObject,
     Outage,
     answer,
     described,
-    holdings,
+    known_objects,
     listed,
     news,
     unanswered,
@@ -94,7 +94,7 @@ class LocalMemory(FilesMemory[LocalObject]):
     """What outlives a life of the holder: what it holds, what it told, and who waits for an answer."""
 
     report: VerdictReport = field(default_factory=lambda: VerdictReport(LOCAL_FILES, "object"))
-    told: dict[ObjectId, LocalHolding] = field(default_factory=dict)
+    told: dict[ObjectId, KnownLocalObject] = field(default_factory=dict)
     """What the managers have been told that there is."""
     gone: dict[ObjectId, int | None] = field(default_factory=dict)
     """As ``Gone``: those that went last, the latest last."""
@@ -208,7 +208,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     def _tell_news(self) -> None:
         """Tell what the last look changed, and what there is if it was the first of this life."""
         memory = self._memory
-        after = holdings(
+        after = known_objects(
             memory.state, self._outage(), memory.told, memory.highest_gone, self._now()
         )
         unchanged = [each for each, holding in after.items() if memory.told.get(each) is holding]
@@ -223,7 +223,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             self._tell_holdings(unchanged)
         self._tell_listed()
 
-    def _note_told(self, object_id: ObjectId, holding: LocalHolding | None) -> None:
+    def _note_told(self, object_id: ObjectId, holding: KnownLocalObject | None) -> None:
         # After it was told: a crash between the two repeats it, and loses nothing.
         self._tellings += 1
         if holding is None:

@@ -1,8 +1,8 @@
 """ObjectManager: who needs which Secrets, or which ConfigMaps, and who hears of their changes.
 
 It knows references, marks and versions, and no value: those are with the holders, who answer reads
-straight to who asked. Who references what is in ``stores.objects.reference_book``, what pods want done
-about a change in ``change_decisions`` beside it, the dealings with holders in ``api_holdings``. A Secret
+straight to who asked. Who references what is in ``stores.objects.reference_index``, what pods want done
+about a change in ``change_decisions`` beside it, the dealings with holders in ``api_holders``. A Secret
 and a ConfigMap manager are two instances, which know nothing of each other.
 """
 
@@ -17,15 +17,15 @@ from typing import Final, TypeAlias, assert_never
 import structlog
 from typing_extensions import override
 
-from actors.objects.api_holdings import (
-    ApiHoldings,
-    Holders,
-    HoldingsMemory,
-    HoldingsTimer,
+from actors.objects.api_holders import (
+    ApiHolders,
+    ApiHoldersMemory,
+    HolderFactory,
+    HoldersTimer,
     ReadsOverdue,
     StoppedHoldersEnded,
 )
-from actors.objects.holdings import Holdings, LocalHoldings, LocalHoldingsMemory, NoHoldings
+from actors.objects.holders import LocalHolder, LocalHolderMemory, NoHolders, ObjectHolders
 from kernel import DynamicMessage, Key, PooledActor, Port
 from manifests.change_hooks import ON_OBJECT_CHANGE
 from messages.holders import (
@@ -63,10 +63,15 @@ from stores.objects.change_decisions import decisions
 from stores.objects.followers import FollowerMemory, ObjectFollowers
 from stores.objects.node_ttl import DEFAULT_TTL, node_ttl
 from stores.objects.reads import read_of
-from stores.objects.reference_book import Booked, BookMemory, PodNeeds, ReferenceBook
+from stores.objects.reference_index import (
+    PodNeeds,
+    ReferenceChange,
+    ReferenceIndex,
+    ReferenceMemory,
+)
 
 ObjectManagerOwnMessage: TypeAlias = (
-    ObjectManagerMessage | HolderFact | LocalHolderFact | NodeFact | HoldingsTimer
+    ObjectManagerMessage | HolderFact | LocalHolderFact | NodeFact | HoldersTimer
 )
 
 SECRET_MANAGER = Key[ObjectManagerOwnMessage]("secret-manager")
@@ -75,10 +80,10 @@ CONFIG_MAP_MANAGER = Key[ObjectManagerOwnMessage]("configmap-manager")
 OBJECT_HOLDERS = Key[DynamicMessage]("objects")
 """The supervisor of the holders of both."""
 
-_NO_FILES = NoHoldings(
+_NO_FILES = NoHolders(
     "static pods read files of --local-objects-dir, and this node has none", ReadVerdict.NOT_FOUND
 )
-_NO_API_SERVER = NoHoldings("this node belongs to no API server", ReadVerdict.NOT_SYNCED)
+_NO_API_SERVER = NoHolders("this node belongs to no API server", ReadVerdict.NOT_SYNCED)
 
 _UNREADABLE_HOOK: Final = "annotation cannot be read, so changes do nothing"
 _UNTOLD_CHANGES: Final = "annotation has no effect: strategy Get hears of no changes"
@@ -105,9 +110,9 @@ class ObjectManagerPorts:
 class ObjectManagerMemory:
     """What outlives a life of a manager, so that its holders and its subscribers notice nothing."""
 
-    book: BookMemory = field(default_factory=BookMemory)
-    holdings: HoldingsMemory = field(default_factory=HoldingsMemory)
-    local: LocalHoldingsMemory = field(default_factory=LocalHoldingsMemory)
+    references: ReferenceMemory = field(default_factory=ReferenceMemory)
+    api: ApiHoldersMemory = field(default_factory=ApiHoldersMemory)
+    local: LocalHolderMemory = field(default_factory=LocalHolderMemory)
     followers: FollowerMemory = field(default_factory=dict)
     outbox: list[HolderIs] = field(default_factory=list)
     """News whose change is being told."""
@@ -146,7 +151,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         self,
         kind: ObjectKind,
         ports: ObjectManagerPorts,
-        holders: Holders | None,
+        holders: HolderFactory | None,
         memory: ObjectManagerMemory,
         chance: Random,
     ) -> None:
@@ -154,24 +159,24 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         self._ports = ports
         self._memory = memory
         self._chance = chance
-        self._book = ReferenceBook(kind, memory.book)
+        self._references = ReferenceIndex(kind, memory.references)
         self._followers = ObjectFollowers(memory.followers)
-        self._api: Holdings = _NO_API_SERVER
-        if holders is not None:
-            self._api = ApiHoldings(holders, ports.holders, self.after, self._now, memory.holdings)
         self._tells_changes = holders is None or holders.tells_changes
-        self._local: Holdings = _NO_FILES
+        self._api: ApiHolders | None = None
+        if holders is not None:
+            self._api = ApiHolders(holders, ports.holders, self.after, self._now, memory.api)
+        self._local: LocalHolder | None = None
         if ports.local is not None:
-            self._local = LocalHoldings(ports.local, self._book.objects(), memory.local)
+            self._local = LocalHolder(ports.local, self._references.objects(), memory.local)
 
     @override
     def started(self) -> None:
-        self._api.adopt()
-        self._local.adopt()
-        self._inform({*self._book.objects(), *self._memory.holdings.holdings})
+        for origin in Origin:
+            self._holders(origin).adopt()
+        self._inform({*self._references.objects(), *self._memory.api.holders})
         interrupted, self._memory.outbox = self._memory.outbox, []
         for news in interrupted:
-            self._holdings(news.described.object).note(news)
+            self._holders(news.described.object.origin).note(news)
             self._tell_change(news)
         self._ports.pod_manager.tell(Subscribe(subscriber=self._ports.me))
         if self._ports.node is not None:
@@ -186,7 +191,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 self._read(message)
             case FollowObjects(object=wanted) | UnfollowObjects(object=wanted):
                 if self._followers.note(message):
-                    self._inform(self._book.objects() if wanted is None else (wanted,))
+                    self._inform(self._references.objects() if wanted is None else (wanted,))
             case DescribeObjects(reply_to=reply_to, in_detail=in_detail):
                 reply_to.tell(self._described(in_detail=in_detail))
             case NodeIs() | NodeIsGone():
@@ -200,42 +205,42 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     # --- who needs what --------------------------------------------------------------------------------
 
     def _note_pods(self, message: PodFact | RegisterPod | UnregisterPod) -> None:
-        booked = self._enter(message)
-        for pod in booked.unreadable:
+        change = self._enter(message)
+        for pod in change.unreadable:
             self._warn(_UNREADABLE_HOOK, pod, reason=pod.hook_error)
-        for pod in booked.hooked:
+        for pod in change.hooked:
             if pod.origin is Origin.API and not self._tells_changes:
                 self._warn(_UNTOLD_CHANGES, pod)
-        self._inform(booked.touched)
+        self._inform(change.touched)
 
     def _warn(self, event: str, pod: PodNeeds, **fields: str) -> None:
         _log.warning(event, annotation=ON_OBJECT_CHANGE, pod=pod.name, kind=self._kind, **fields)
 
-    def _enter(self, message: PodFact | RegisterPod | UnregisterPod) -> Booked:
+    def _enter(self, message: PodFact | RegisterPod | UnregisterPod) -> ReferenceChange:
         match message:
             case PodsAre(source=source, pods=pods):
-                return self._book.replace(source, pods)
+                return self._references.replace(source, pods)
             case PodsChanged(changes=changes):
-                return self._book.apply(changes)
+                return self._references.apply(changes)
             case RegisterPod(pod=pod):
-                return self._book.register(pod)
+                return self._references.register(pod)
             case UnregisterPod(pod=uid):
-                return self._book.unregister(uid)
+                return self._references.unregister(uid)
 
     def _note_node(self, fact: NodeFact) -> None:
         """Have the holders know for how long what they fetch is current."""
         time_to_live = node_ttl(fact.document) if isinstance(fact, NodeIs) else DEFAULT_TTL
         if time_to_live != self._memory.time_to_live:
             self._memory.time_to_live = time_to_live
-            self._inform(self._book.objects())
+            self._inform(self._references.objects())
 
     def _inform(self, objects: Collection[ObjectId]) -> None:
         """Have the holders of ``objects`` know who needs them."""
         for wanted in objects:
-            self._holdings(wanted).needed(wanted, self._references(wanted))
+            self._holders(wanted.origin).needed(wanted, self._needs(wanted))
 
-    def _references(self, wanted: ObjectId) -> ReferencesAre:
-        references = self._book.references(wanted)
+    def _needs(self, wanted: ObjectId) -> ReferencesAre:
+        references = self._references.references(wanted)
         is_followed = self._followers.are_there(wanted) or references.wants_changes
         return ReferencesAre(
             references=references.pods,
@@ -244,39 +249,48 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
             time_to_live=self._memory.time_to_live,
         )
 
-    def _holdings(self, wanted: ObjectId) -> Holdings:
-        return self._local if wanted.origin is Origin.LOCAL else self._api
+    def _holders(self, origin: Origin) -> ObjectHolders:
+        if origin is Origin.LOCAL:
+            return self._local or _NO_FILES
+        return self._api or _NO_API_SERVER
 
     # --- reading ---------------------------------------------------------------------------------------
 
     def _read(self, question: GetObject) -> None:
         self._memory.reads += 1
-        read = read_of(question, self._kind, self._book, self._memory.time_to_live)
+        read = read_of(question, self._kind, self._references, self._memory.time_to_live)
         if isinstance(read, ObjectRead):
             question.reply_to.tell(read)
         else:
-            self._holdings(read.object).read(read)
+            self._holders(read.object.origin).read(read)
 
     # --- what becomes of objects -----------------------------------------------------------------------
 
-    def _note_holder(self, message: HolderFact | LocalHolderFact | HoldingsTimer) -> None:
+    def _note_holder(self, message: HolderFact | LocalHolderFact | HoldersTimer) -> None:
         match message:
             case HolderIs(described=described, changed=changed):
                 self._memory.outbox.append(message)
-                before = self._holdings(described.object).note(message)
+                before = self._holders(described.object.origin).note(message)
                 if before is None or changed != before.changed:
                     self._tell_change(message)
                 self._memory.outbox.clear()
             case LocalObjectsListed():
-                self._local.note_listed(message)
+                if self._local is not None:
+                    self._local.note_listed(message)
+            case _:
+                if self._api is not None:
+                    self._note_api_holder(self._api, message)
+
+    def _note_api_holder(
+        self, holders: ApiHolders, message: HolderDone | HolderBegan | HoldersTimer
+    ) -> None:
+        match message:
             case HolderDone(object=wanted, newest=newest):
-                self._api.done(wanted, newest, self._references(wanted))
+                holders.note_done(wanted, newest, self._needs(wanted))
             case HolderBegan(object=wanted):
-                self._api.repeat(wanted)
-            case StoppedHoldersEnded():
-                self._api.forget_ended()
-            case ReadsOverdue():
-                self._api.answer_overdue()
+                holders.repeat(wanted)
+            case StoppedHoldersEnded() | ReadsOverdue():
+                holders.note_timer(message)
             case _:
                 assert_never(message)
 
@@ -284,11 +298,11 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         changed = news.changed
         if changed is None:
             return
-        is_referenced = changed.object in self._book.objects()
+        is_referenced = changed.object in self._references.objects()
         followers = self._followers.get(changed.object, is_referenced=is_referenced)
         if not is_referenced and not followers:
             return
-        pods = self._book.hooked_pods(changed.object, news.concerns)
+        pods = self._references.hooked_pods(changed.object, news.concerns)
         decided = tuple(decisions(changed, pods, self._chance))
         self._memory.changes[changed.change] += 1
         self._memory.decisions.update(decision.action for decision in decided)
@@ -300,15 +314,15 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     # --- how it all is ---------------------------------------------------------------------------------
 
     def _described(self, *, in_detail: bool) -> ObjectsDescribed:
-        book, memory = self._book, self._memory
-        counts = tuple(book.counts())
-        described = (self._holdings(wanted).described(wanted, pods) for wanted, pods in counts)
+        references, memory = self._references, self._memory
+        counts = tuple(references.counts())
+        described = (self._holders(each.origin).described(each, pods) for each, pods in counts)
         return ObjectsDescribed(
             kind=self._kind,
             objects=tuple(described) if in_detail else (),
-            states=Counter(self._holdings(wanted).state(wanted) for wanted, _ in counts),
+            states=Counter(self._holders(each.origin).state(each) for each, _ in counts),
             references=sum(pods for _, pods in counts),
-            pods=book.pods(),
+            pods=references.pods(),
             changes=dict(memory.changes),
             decisions=dict(memory.decisions),
             reads=memory.reads,

@@ -36,10 +36,10 @@ from messages.watches import (
     WatchRecovered,
 )
 from stores.objects.last_known import Moment
-from stores.objects.places import holder_path, object_target
+from stores.objects.paths import holder_path, object_target
 from stores.objects.watched_object import WatchedObject
 from stores.objects.watcher_memory import (
-    Answer,
+    AnswerRead,
     AskList,
     Effect,
     Inform,
@@ -191,7 +191,7 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
                 watches.tell(Unwatch(target=target, subscriber=me))
             case AskList(mark=mark):
                 watches.tell(ListTarget(target=target, reply_to=me, mark=mark))
-            case Answer(reply_to=reply_to, answer=answer):
+            case AnswerRead(reply_to=reply_to, answer=answer):
                 reply_to.tell(answer)
             case Inform(fact=fact):
                 self._ports.manager.tell(fact)

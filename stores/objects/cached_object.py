@@ -31,7 +31,7 @@ from messages.pods import JsonObject
 from messages.units import Seconds
 from stores.objects.changes import object_change
 from stores.objects.last_known import LastKnown, Moment
-from stores.objects.places import object_path
+from stores.objects.paths import object_path
 
 FORBIDDEN_GRACE: Final = Seconds(5.0)
 """How long after a new reference a 403 says nothing yet: who decides about it, the Node authorizer, hears

@@ -7,7 +7,7 @@ from random import Random
 
 from messages.objects import Change, ChangeDecided, ObjectChanged
 from messages.units import Seconds
-from stores.objects.reference_book import PodNeeds
+from stores.objects.reference_index import PodNeeds
 
 
 def decisions(

@@ -5,18 +5,18 @@ from __future__ import annotations
 from messages.holders import ReadObject
 from messages.objects import GetObject, ObjectKind, ObjectRead, ReadVerdict
 from messages.units import Seconds
-from stores.objects.reference_book import ReferenceBook
+from stores.objects.reference_index import ReferenceIndex
 
 
 def read_of(
-    question: GetObject, kind: ObjectKind, book: ReferenceBook, time_to_live: Seconds
+    question: GetObject, kind: ObjectKind, index: ReferenceIndex, time_to_live: Seconds
 ) -> ReadObject | ObjectRead:
     """Return the request that ``question`` is, or the answer to a pod that may not ask."""
-    needs = book.get(question.pod)
+    needs = index.get(question.pod)
     if needs is None:
         return _refusal(question, kind, "the pod is not known")
     wanted = needs.object(kind, question.name)
-    mark = book.mark(question.pod, wanted)
+    mark = index.mark(question.pod, wanted)
     if mark is None:
         reason = f"pod {needs.name} does not reference {kind} {wanted.display_name}"
         return _refusal(question, kind, reason)

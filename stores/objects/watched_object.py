@@ -28,7 +28,7 @@ from stores.objects.last_known import Moment
 from stores.objects.waiting_reads import WaitingRead
 from stores.objects.watched_reads import answer_to, grace_ends, is_refused, is_ripe
 from stores.objects.watcher_memory import (
-    Answer,
+    AnswerRead,
     AskList,
     Inform,
     StartWatch,
@@ -177,7 +177,7 @@ class WatchedObject:
         self._inform()
 
     def give_up(self, now: Moment) -> None:
-        """Answer every read with what is known, and leave no watch: there may be nobody for either.
+        """AnswerRead every read with what is known, and leave no watch: there may be nobody for either.
 
         The record says what was watched, so that a next life begins with watching it again.
         """
@@ -295,7 +295,7 @@ class WatchedObject:
         for _, read, _ in reads:
             answer = answer_to(read, memory, self._rules, now)
             self._knowledge.usage.note_answer(read.mark, answer.verdict)
-            memory.outgoing.append(Answer(read.reply_to, answer))
+            memory.outgoing.append(AnswerRead(read.reply_to, answer))
 
     def _inform(self) -> None:
         memory, untold = self._memory, self._knowledge.untold

@@ -14,7 +14,7 @@ from messages.units import Seconds
 from stores.objects.cached_object import FORBIDDEN_GRACE
 from stores.objects.knowledge import ObjectKnowledge
 from stores.objects.last_known import Moment
-from stores.objects.places import can_exist
+from stores.objects.paths import can_exist
 from stores.objects.waiting_reads import WaitingReads
 
 NO_SUCH_NAME: Final = "no object can have this name"
@@ -72,7 +72,7 @@ class AskList(NamedTuple):
     mark: Mark
 
 
-class Answer(NamedTuple):
+class AnswerRead(NamedTuple):
     """Answer a read."""
 
     reply_to: Port[ObjectRead]
@@ -85,7 +85,7 @@ class Inform(NamedTuple):
     fact: HolderFact
 
 
-Effect: TypeAlias = StartWatch | StopWatch | AskList | Answer | Inform
+Effect: TypeAlias = StartWatch | StopWatch | AskList | AnswerRead | Inform
 
 
 @dataclass(slots=True)

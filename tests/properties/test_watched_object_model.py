@@ -33,7 +33,7 @@ from messages.units import Seconds, Timestamp
 from stores.objects.last_known import Moment
 from stores.objects.watched_object import WatchedObject
 from stores.objects.watcher_memory import (
-    Answer,
+    AnswerRead,
     AskList,
     Effect,
     Inform,
@@ -331,7 +331,7 @@ class WatchedObjectModel(RuleBasedStateMachine):
                 self.keeper.unwatch()
             case AskList(mark=mark):
                 self.keeper.errands.append(Listing(mark))
-            case Answer(answer=answer):
+            case AnswerRead(answer=answer):
                 self.check(answer)
             case Inform(fact=fact):
                 self.note(fact)

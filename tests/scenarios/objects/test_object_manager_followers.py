@@ -147,7 +147,7 @@ def test_a_follower_who_comes_again_or_was_never_there_costs_no_look_at_any_obje
 ) -> None:
     manager.serves(API, *(needing(f"p{number}", f"s{number}") for number in range(50)))
     one, other = manager.follower(), manager.follower()
-    looks = manager.memory.book.objects = LookedAt(manager.memory.book.objects)
+    looks = manager.memory.references.objects = LookedAt(manager.memory.references.objects)
     manager.tell(
         FollowObjects(subscriber=one),
         UnfollowObjects(subscriber=one),

@@ -231,7 +231,7 @@ def test_others_that_came_and_went_do_not_shorten_how_long_one_is_remembered(
 
 
 def test_what_was_stopped_is_not_remembered_for_long(manager: ManagerStage) -> None:
-    memory = manager.memory.holdings
+    memory = manager.memory.api
     manager.serves(API, SHOP)
     manager.serves(API, WEB)
     manager.play.advance(5.0)
@@ -239,4 +239,4 @@ def test_what_was_stopped_is_not_remembered_for_long(manager: ManagerStage) -> N
     assert len(memory.stopped) == 2
     manager.crashes()
     manager.play.advance(20.0)
-    assert (memory.holdings, memory.stopped, memory.stopped_before) == ({}, {}, {})
+    assert (memory.holders, memory.stopped, memory.stopped_before) == ({}, {}, {})

@@ -13,7 +13,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from actors.objects.api_holdings import Holders
+from actors.objects.api_holders import HolderFactory
 from actors.objects.manager import (
     CONFIG_MAP_MANAGER,
     OBJECT_HOLDERS,
@@ -244,7 +244,7 @@ class ManagerStage:
             node=self.node,
             me=me,
         )
-        holders = Holders(
+        holders = HolderFactory(
             make_spec=self.make_spec,
             address=self.play.port,
             tells_changes=self._tells_changes,

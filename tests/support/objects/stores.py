@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from actors.objects.api_holdings import Holders
+from actors.objects.api_holders import HolderFactory
 from actors.objects.fetcher import (
     FetcherMemory,
     FetcherPorts,
@@ -248,7 +248,7 @@ class ObjectWorld:
         ports = ObjectManagerPorts(
             pod_manager=pod_manager, holders=holders, local=local, node=None, me=me
         )
-        made = Holders(make_spec=self._make_spec, address=self.play.port)
+        made = HolderFactory(make_spec=self._make_spec, address=self.play.port)
         return ObjectManager(kind, ports, made, self._memories[kind], Random(1))
 
     def _make_local_objects(self) -> LocalObjects:

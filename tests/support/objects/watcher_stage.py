@@ -30,7 +30,7 @@ from messages.objects import ObjectDescribed, ObjectId, ObjectKind, ObjectRead
 from messages.pods import JsonObject, PodUid
 from messages.units import Seconds
 from messages.watches import ObjectOp, ObjectsAre, TargetListed, WatchEvent
-from stores.objects.places import object_target
+from stores.objects.paths import object_target
 from stores.objects.watcher_memory import WatcherRules, idle_limit_for
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.canary import hidden, revealed

@@ -177,7 +177,7 @@ class ObjectsWorld(World):
             "reads": {wanted: _answered(answer) for wanted, answer in answers.items()},
             "holders": sorted(holders),
             "left in the managers": [
-                (memory.outbox, memory.holdings.stopped, memory.holdings.stopped_before)
+                (memory.outbox, memory.api.stopped, memory.api.stopped_before)
                 for memory in self._tree_of_objects._memory.managers.values()
             ],
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.objects.local_holdings import LocalHolding
+from actors.objects.local_knowledge import KnownLocalObject
 from actors.objects.local_objects import MAX_GONE, LocalMemory
 from manifests.objects.local_object import LocalObject
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
@@ -15,15 +15,15 @@ def object_id(number: int) -> ObjectId:
     return ObjectId(kind=ObjectKind.CONFIG_MAP, namespace="default", name=name, origin=Origin.LOCAL)
 
 
-def holding(number: int, version: int) -> LocalHolding:
+def known_object(number: int, version: int) -> KnownLocalObject:
     value = ObjectValue(uid="u", resource_version="0", data={})
     described = LocalObject(object=object_id(number), value=value)
-    return LocalHolding(described, version, LastKnown(value=value, is_known=True))
+    return KnownLocalObject(described, version, LastKnown(value=value, is_known=True))
 
 
 def memory_of(*versions: int) -> LocalMemory:
     """Return one that held so many objects of these versions, and saw them all go in this order."""
-    held = {object_id(number): holding(number, each) for number, each in enumerate(versions)}
+    held = {object_id(number): known_object(number, each) for number, each in enumerate(versions)}
     memory = LocalMemory(told=held)
     for each in list(held):
         memory.note_gone(each)

@@ -32,7 +32,7 @@ from stores.objects.cached_object import (
     request_for,
 )
 from stores.objects.last_known import LastKnown, Moment
-from stores.objects.places import can_exist
+from stores.objects.paths import can_exist
 from tests.support.kernel.probe import Probe
 
 WANTED = ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="tls")

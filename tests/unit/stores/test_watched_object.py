@@ -12,10 +12,10 @@ from messages.objects import ObjectKind, ObjectRead, ObjectState
 from messages.units import Seconds, Timestamp
 from messages.watches import ObjectOp, TargetListed, WatchFailed, WatchRecovered, WatchTarget
 from stores.objects.last_known import Moment
-from stores.objects.places import object_target
+from stores.objects.paths import object_target
 from stores.objects.watched_object import WatchedObject
 from stores.objects.watcher_memory import (
-    Answer,
+    AnswerRead,
     AskList,
     Inform,
     StartWatch,
@@ -207,7 +207,7 @@ def test_what_was_ignored_is_no_reason_why_there_is_none(bench: Bench) -> None:
     bench.done()
     bench.reads(1.0, within=1.0)
     (answered,) = bench.done()
-    assert isinstance(answered, Answer)
+    assert isinstance(answered, AnswerRead)
     assert answered.answer.reason == "there is no Secret shop/s1"
 
 

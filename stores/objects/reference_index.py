@@ -1,7 +1,7 @@
 """Who references which Secrets, or which ConfigMaps: sets of pods for each object, never counters.
 
 A pod is held by the source that lists it, and by whoever registered it, each on its own: it references
-what either of them says. The book names the objects that an entry touched; what follows from that is
+what either of them says. The index names the objects that an entry touched; what follows from that is
 decided once a whole batch is in it, so that an object which one pod drops and another takes up is
 never without references in between.
 """
@@ -64,8 +64,8 @@ class PodReferences(NamedTuple):
     """At least one of them has something to be done about a change."""
 
 
-class Booked(NamedTuple):
-    """What an entry into the book did."""
+class ReferenceChange(NamedTuple):
+    """What an entry into the index did."""
 
     touched: Collection[ObjectId]
     """Objects whose references may be others than before."""
@@ -76,7 +76,7 @@ class Booked(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Entry:
+class _HeldPod:
     """A pod, and who holds it."""
 
     listed: PodNeeds | None = None
@@ -95,26 +95,26 @@ class _Entry:
 
 
 @dataclass(slots=True)
-class BookMemory:
-    """What is in a book, and outlives it."""
+class ReferenceMemory:
+    """What is in a index, and outlives it."""
 
-    pods: dict[PodUid, _Entry] = field(default_factory=dict)
+    pods: dict[PodUid, _HeldPod] = field(default_factory=dict)
     objects: dict[ObjectId, dict[PodUid, Mark]] = field(default_factory=dict)
     """Never without pods; those of one object in the order of their marks."""
     mark: Mark = NO_MARK
     """The highest that was ever given."""
 
 
-class ReferenceBook:
+class ReferenceIndex:
     """The references to objects of one kind. Bounded by the pods that are held."""
 
-    def __init__(self, kind: ObjectKind, memory: BookMemory) -> None:
+    def __init__(self, kind: ObjectKind, memory: ReferenceMemory) -> None:
         self._kind = kind
         self._memory = memory
 
     # --- entries ---------------------------------------------------------------------------------------
 
-    def replace(self, source: SourceName, pods: Iterable[Pod]) -> Booked:
+    def replace(self, source: SourceName, pods: Iterable[Pod]) -> ReferenceChange:
         """Have ``source`` list ``pods`` and no others. One that another source listed is its own then."""
         listed = {pod.uid: pod for pod in pods}
         gone = [
@@ -129,7 +129,7 @@ class ReferenceBook:
             )
         )
 
-    def apply(self, changes: Iterable[PodChange]) -> Booked:
+    def apply(self, changes: Iterable[PodChange]) -> ReferenceChange:
         """Note what changed about listed pods. A pod names its source itself."""
         return _together(
             [
@@ -140,15 +140,15 @@ class ReferenceBook:
             ]
         )
 
-    def register(self, pod: Pod) -> Booked:
+    def register(self, pod: Pod) -> ReferenceChange:
         """Hold ``pod`` until it is unregistered, in place of what it was registered with before."""
-        entry = self._entry(pod.uid)
+        entry = self._held(pod.uid)
         before, entry.registered = entry.needs(), _needs(pod, self._kind)
         return self._settle(pod.uid, before)
 
-    def unregister(self, uid: PodUid) -> Booked:
+    def unregister(self, uid: PodUid) -> ReferenceChange:
         """Take back ``register``. Harmless for a pod that is not registered."""
-        entry = self._entry(uid)
+        entry = self._held(uid)
         before, entry.registered = entry.needs(), None
         return self._settle(uid, before)
 
@@ -196,28 +196,28 @@ class ReferenceBook:
 
     # --- bookkeeping -----------------------------------------------------------------------------------
 
-    def _entry(self, uid: PodUid) -> _Entry:
-        return self._memory.pods.setdefault(uid, _Entry())
+    def _held(self, uid: PodUid) -> _HeldPod:
+        return self._memory.pods.setdefault(uid, _HeldPod())
 
-    def _list(self, source: SourceName, pod: Pod) -> Booked:
-        entry = self._entry(pod.uid)
+    def _list(self, source: SourceName, pod: Pod) -> ReferenceChange:
+        entry = self._held(pod.uid)
         before, entry.listed = entry.needs(), _needs(pod, self._kind)
         entry.source = source
         return self._settle(pod.uid, before)
 
-    def _unlist(self, uid: PodUid) -> Booked:
-        entry = self._entry(uid)
+    def _unlist(self, uid: PodUid) -> ReferenceChange:
+        entry = self._held(uid)
         before, entry.listed = entry.needs(), None
         entry.source = None
         return self._settle(uid, before)
 
-    def _settle(self, uid: PodUid, before: PodNeeds | None) -> Booked:
+    def _settle(self, uid: PodUid, before: PodNeeds | None) -> ReferenceChange:
         """Bring the objects in line with what the pod ``uid`` needs by now."""
         after = self._memory.pods[uid].needs()
         if after is None:
             del self._memory.pods[uid]
         if after == before:
-            return Booked((), (), ())
+            return ReferenceChange((), (), ())
         old = before.references if before else {}
         new = after.references if after else {}
         for wanted in new:
@@ -228,7 +228,9 @@ class ReferenceBook:
             if wanted not in new:
                 self._release(wanted, uid)
         touched = {**old, **new}.keys()
-        return Booked(touched, _newly_unreadable(before, after), _newly_hooked(before, after))
+        return ReferenceChange(
+            touched, _newly_unreadable(before, after), _newly_hooked(before, after)
+        )
 
     def _release(self, wanted: ObjectId, uid: PodUid) -> None:
         marks = self._memory.objects[wanted]
@@ -292,7 +294,7 @@ def _newly_hooked(before: PodNeeds | None, after: PodNeeds | None) -> tuple[PodN
     return () if before is not None and before.is_hooked else (after,)
 
 
-def _together(entries: Iterable[Booked]) -> Booked:
+def _together(entries: Iterable[ReferenceChange]) -> ReferenceChange:
     touched: dict[ObjectId, None] = {}
     unreadable: list[PodNeeds] = []
     hooked: list[PodNeeds] = []
@@ -300,4 +302,4 @@ def _together(entries: Iterable[Booked]) -> Booked:
         touched |= dict.fromkeys(entry.touched)
         unreadable += entry.unreadable
         hooked += entry.hooked
-    return Booked(touched.keys(), unreadable, hooked)
+    return ReferenceChange(touched.keys(), unreadable, hooked)

@@ -1,4 +1,4 @@
-"""The book of references against a plain model: every pod that is held, looked at from top to bottom."""
+"""The index of references against a plain model: every pod that is held, looked at from top to bottom."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from messages.changes import Op, PodChange
 from messages.holders import NO_MARK, Mark
 from messages.objects import ObjectId, ObjectKind, Origin
 from messages.pods import API, FILE, HTTP, Pod, PodUid, SourceName
-from stores.objects.reference_book import Booked, BookMemory, PodReferences, ReferenceBook
+from stores.objects.reference_index import (
+    PodReferences,
+    ReferenceChange,
+    ReferenceIndex,
+    ReferenceMemory,
+)
 from tests.support.objects.manager_players import needing
 
 SOURCES = (API, FILE, HTTP)
@@ -104,12 +109,12 @@ def used(pod: Pod) -> list[tuple[ObjectId, str]]:
 
 
 class BookModel(RuleBasedStateMachine):
-    """Beside the book a model of it, and what somebody knows who is only told what was touched."""
+    """Beside the index a model of it, and what somebody knows who is only told what was touched."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.memory = BookMemory()
-        self.book = ReferenceBook(ObjectKind.SECRET, self.memory)
+        self.memory = ReferenceMemory()
+        self.index = ReferenceIndex(ObjectKind.SECRET, self.memory)
         self.model = Model()
         self.known: dict[ObjectId, PodReferences] = {}
 
@@ -118,7 +123,7 @@ class BookModel(RuleBasedStateMachine):
         model = self.model
         model.listed = {uid: held for uid, held in model.listed.items() if held[0] != source}
         model.listed |= {pod.uid: (source, pod) for pod in listed}
-        self.note(self.book.replace(source, listed))
+        self.note(self.index.replace(source, listed))
 
     @rule(removed=st.sets(st.sampled_from(UIDS), max_size=2), told=SOME_PODS)
     def changes(self, removed: set[str], told: list[Pod]) -> None:
@@ -128,48 +133,48 @@ class BookModel(RuleBasedStateMachine):
         self.model.listed |= {pod.uid: (SourceName(pod.source), pod) for pod in told}
         gone = [PodChange(op=Op.REMOVE, pod=needing(uid=uid)) for uid in sorted(removed)]
         come = [PodChange(op=Op.UPDATE, pod=pod) for pod in told]
-        self.note(self.book.apply([*gone, *come]))
+        self.note(self.index.apply([*gone, *come]))
 
     @rule(pod=A_POD)
     def registers(self, pod: Pod) -> None:
         self.model.registered[pod.uid] = pod
-        self.note(self.book.register(pod))
+        self.note(self.index.register(pod))
 
     @rule(uid=st.sampled_from(UIDS))
     def unregisters(self, uid: str) -> None:
         self.model.registered.pop(PodUid(uid), None)
-        self.note(self.book.unregister(PodUid(uid)))
+        self.note(self.index.unregister(PodUid(uid)))
 
     @rule()
     def crashes(self) -> None:
-        self.book = ReferenceBook(ObjectKind.SECRET, self.memory)
+        self.index = ReferenceIndex(ObjectKind.SECRET, self.memory)
 
-    def note(self, booked: Booked) -> None:
+    def note(self, booked: ReferenceChange) -> None:
         uses = self.model.uses()
         old = {pair: mark for pair, mark in self.model.marks.items() if pair in uses}
-        new = {pair: self.book.mark(*pair) for pair in uses if pair not in old}
+        new = {pair: self.index.mark(*pair) for pair in uses if pair not in old}
         # New references have marks of their own, each higher than any before; others keep theirs.
         assert all(mark is not None and mark > self.model.mark for mark in new.values())
         assert len({*new.values()}) == len(new)
         self.model.marks = old | {pair: mark for pair, mark in new.items() if mark is not None}
         self.model.mark = max([self.model.mark, *self.model.marks.values()])
         for wanted in booked.touched:
-            self.known[wanted] = self.book.references(wanted)
+            self.known[wanted] = self.index.references(wanted)
 
     @invariant()
     def every_reference_is_in_the_book_and_no_other(self) -> None:
         uses = self.model.uses()
-        assert {*self.book.objects()} == {wanted for _, wanted in uses}
-        assert self.book.pods() == len({uid for uid, _ in uses})
-        for wanted in self.book.objects():
-            assert self.book.references(wanted) == self.model.expected(wanted)
+        assert {*self.index.objects()} == {wanted for _, wanted in uses}
+        assert self.index.pods() == len({uid for uid, _ in uses})
+        for wanted in self.index.objects():
+            assert self.index.references(wanted) == self.model.expected(wanted)
         for pair, mark in self.model.marks.items():
-            assert self.book.mark(*pair) == mark
+            assert self.index.mark(*pair) == mark
 
     @invariant()
     def who_is_told_what_was_touched_knows_everything(self) -> None:
         known = {wanted: told for wanted, told in self.known.items() if told.pods}
-        assert known == {wanted: self.book.references(wanted) for wanted in self.book.objects()}
+        assert known == {wanted: self.index.references(wanted) for wanted in self.index.objects()}
 
     @invariant()
     def nothing_is_kept_of_pods_that_nobody_holds(self) -> None:

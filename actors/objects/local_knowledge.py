@@ -38,7 +38,7 @@ from stores.objects.changes import object_change
 from stores.objects.last_known import LastKnown, Moment
 
 
-class LocalHolding(NamedTuple):
+class KnownLocalObject(NamedTuple):
     """One object, as it is answered to readers."""
 
     described: LocalObject
@@ -56,26 +56,26 @@ class Outage:
     reason: str
 
 
-LocalHoldings = Mapping[ObjectId, LocalHolding]
+KnownLocalObjects = Mapping[ObjectId, KnownLocalObject]
 
 Gone = Mapping[ObjectId, int | None]
 """Objects that were, and are no more, each with its last fingerprint until somebody was told of that."""
 
 
-def holdings(
+def known_objects(
     state: FileState[LocalObject],
     outage: Outage | None,
-    held: LocalHoldings,
+    held: KnownLocalObjects,
     highest_gone: int,
     now: Moment,
-) -> dict[ObjectId, LocalHolding]:
+) -> dict[ObjectId, KnownLocalObject]:
     """Return what is held from here on: where nothing changed, the identical holding.
 
     ``held`` is what was held before, and ``highest_gone`` the highest version of what is no more.
     """
     records = {record.good.object: record for record in _serving(state) if record.good is not None}
     return {
-        described.object: _holding(
+        described.object: _known_object(
             described,
             _known(records[described.object], outage, now),
             held.get(described.object),
@@ -86,7 +86,10 @@ def holdings(
 
 
 def news(
-    before: LocalHoldings, after: LocalHoldings, gone: Gone, concerned: Callable[[ObjectId], Mark]
+    before: KnownLocalObjects,
+    after: KnownLocalObjects,
+    gone: Gone,
+    concerned: Callable[[ObjectId], Mark],
 ) -> Iterator[HolderIs]:
     """Yield what is to be told when ``after`` takes the place of ``before``, by namespace and name.
 
@@ -104,7 +107,7 @@ def news(
         )
 
 
-def described(object_id: ObjectId, holding: LocalHolding | None) -> ObjectDescribed:
+def described(object_id: ObjectId, holding: KnownLocalObject | None) -> ObjectDescribed:
     """Return how an object is held; one that there is not, when ``holding`` is None."""
     known = LastKnown(is_known=True) if holding is None else holding.known
     return known.described(object_id, ObjectState.LOCAL, known.flaw)
@@ -126,7 +129,7 @@ def listed(
 
 def answer(
     read: ReadObject,
-    held: LocalHoldings,
+    held: KnownLocalObjects,
     state: FileState[LocalObject],
     outage: Outage | None,
     now: Moment,
@@ -156,12 +159,12 @@ def _serving(state: FileState[LocalObject]) -> Iterator[FileRecord[LocalObject]]
     return (record for record in state.records.values() if id(record.good) in served)
 
 
-def _holding(
+def _known_object(
     described: LocalObject,
     known: LastKnown,
-    held: LocalHolding | None,
+    held: KnownLocalObject | None,
     highest_gone: int,
-) -> LocalHolding:
+) -> KnownLocalObject:
     """Return how an object is held whose file says ``described``; ``known`` has no value yet."""
     if held is None:
         version = max(described.written, highest_gone + 1)
@@ -172,7 +175,7 @@ def _holding(
     else:
         version = max(described.written, held.version + 1)
     value = replace(described.value, resource_version=str(version))
-    return LocalHolding(described, version, replace(known, value=value))
+    return KnownLocalObject(described, version, replace(known, value=value))
 
 
 def _known(record: FileRecord[LocalObject], outage: Outage | None, now: Moment) -> LastKnown:
@@ -196,7 +199,7 @@ def _doubt(known: LastKnown) -> tuple[Timestamp | None, str]:
 
 
 def _changed(
-    object_id: ObjectId, old: LocalHolding | None, new: LocalHolding | None
+    object_id: ObjectId, old: KnownLocalObject | None, new: KnownLocalObject | None
 ) -> ObjectChanged | None:
     if old is not None and new is not None and old.version == new.version:
         return None  # what changed is only whether it is current

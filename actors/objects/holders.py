@@ -1,7 +1,11 @@
-"""Who holds objects, for their manager: those of the API server (``api_holdings``), local ones, or nobody."""
+"""Who holds the objects of an origin, as their manager sees it.
+
+Actors hold those of the API server (``api_holders``), one actor all local ones; there may be nobody.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
@@ -15,7 +19,6 @@ from messages.holders import (
     LocalHolderMessage,
     LocalObjectsListed,
     LocalReferencesAre,
-    Mark,
     ReadObject,
     ReferencesAre,
 )
@@ -23,53 +26,37 @@ from messages.objects import ObjectDescribed, ObjectId, ObjectState, ReadVerdict
 from stores.objects.answers import answer_of
 
 
-class Holdings:
-    """The holders of the objects of one origin."""
+class ObjectHolders(ABC):
+    """The holders of all objects of one origin."""
 
     trouble: str = ""
-    """Why there are none; empty when there are."""
+    """Why there are no holders; empty when there are."""
 
+    @abstractmethod
     def adopt(self) -> None:
-        """Repeat everything that was said last: a crash may have come in between.
+        """Repeat what was told last, since the manager may have crashed while telling it.
 
         Holders that are alive stay as they are.
         """
 
+    @abstractmethod
     def needed(self, wanted: ObjectId, references: ReferencesAre) -> None:
-        """Have the object held for these references, or for none. May repeat."""
+        """Tell the holder of ``wanted`` who needs it, if anybody. May repeat."""
 
-    def done(self, wanted: ObjectId, newest: Mark, references: ReferencesAre) -> None:
-        """Stop a holder that has let go, unless there are ``references`` again.
-
-        ``newest`` says of which time that it was told to: of any but the last it is a repeat.
-        """
-
-    def repeat(self, wanted: ObjectId) -> None:
-        """Tell a holder again what it was told last."""
-
-    def forget_ended(self) -> None:
-        """Forget the holders that were stopped long ago."""
-
-    def answer_overdue(self) -> None:
-        """Answer the reads that have waited for a holder as long as they may."""
-
+    @abstractmethod
     def read(self, request: ReadObject) -> None:
-        """Have the holder of a referenced object answer ``request``."""
-        raise NotImplementedError
+        """Have ``request`` answered. Its object is referenced."""
 
+    @abstractmethod
     def note(self, news: HolderIs) -> HolderIs | None:
-        """Remember ``news`` of an object; return what had been told of it before."""
-        raise NotImplementedError
+        """Remember ``news`` of an object; return what was told of it before, None if nothing was."""
 
-    def note_listed(self, listed: LocalObjectsListed) -> None:
-        """Remember what is so of all objects that are not held."""
-
+    @abstractmethod
     def news(self, wanted: ObjectId) -> HolderIs | None:
-        """Return what was told of an object last."""
-        raise NotImplementedError
+        """Return what was told of an object last; None if nothing was."""
 
     def described(self, wanted: ObjectId, references: int) -> ObjectDescribed:
-        """Return how an object is held that so many pods reference."""
+        """Return how an object is held. ``references`` is the number of pods that reference it."""
         news = self.news(wanted)
         described = (
             news.described if news else ObjectDescribed(object=wanted, state=self.state(wanted))
@@ -78,36 +65,36 @@ class Holdings:
         return replace(described, references=references, error=error)
 
     def state(self, wanted: ObjectId) -> ObjectState:
-        """Return in which state an object is held that a pod references."""
+        """Return the state of an object that a pod references: INITIALISING until its holder tells."""
         news = self.news(wanted)
         return news.described.state if news else ObjectState.INITIALISING
 
 
 @dataclass(slots=True)
-class LocalHoldingsMemory:
+class LocalHolderMemory:
     """What outlives a life of the manager, of local objects."""
 
     told: dict[ObjectId, HolderIs] = field(default_factory=dict)
-    """The latest news of each that there is, or that went and is referenced."""
+    """The latest news of each object that there is, or that went and is referenced."""
     listed: LocalObjectsListed | None = None
-    """What is so of the others; None until the files have been listed."""
+    """What is so of all other objects; None until the files have been listed."""
 
 
-class LocalHoldings(Holdings):
-    """The one holder of all local objects, which nobody starts or stops here."""
+class LocalHolder(ObjectHolders):
+    """The one holder of all local objects, which this manager neither starts nor stops."""
 
     def __init__(
         self,
         holder: Port[LocalHolderMessage],
         referenced: Collection[ObjectId],
-        memory: LocalHoldingsMemory,
+        memory: LocalHolderMemory,
     ) -> None:
         self._holder = holder
         self._referenced = referenced
-        """Always the present ones."""
+        """A view: always the objects that are referenced now."""
         self._memory = memory
         self._newest = NO_MARK
-        """As the holder was told in this life."""
+        """The newest mark that the holder was told in this life."""
 
     @override
     def adopt(self) -> None:
@@ -115,7 +102,7 @@ class LocalHoldings(Holdings):
 
     @override
     def needed(self, wanted: ObjectId, references: ReferencesAre) -> None:
-        """Tell the holder of what is new; forget what is neither there nor referenced."""
+        """Tell the holder of new references; forget an object that neither exists nor is referenced."""
         if references.newest > self._newest:
             self._newest = references.newest
             self._holder.tell(LocalReferencesAre(kind=wanted.kind, newest=self._newest))
@@ -135,8 +122,8 @@ class LocalHoldings(Holdings):
             self._memory.told[wanted] = news
         return before
 
-    @override
     def note_listed(self, listed: LocalObjectsListed) -> None:
+        """Remember what is so of all objects that no file holds."""
         self._memory.listed = listed
 
     @override
@@ -147,12 +134,20 @@ class LocalHoldings(Holdings):
         return HolderIs(described=unheld(wanted, listed))
 
 
-class NoHoldings(Holdings):
-    """There is nobody who could hold objects of this origin: reads have one verdict."""
+class NoHolders(ObjectHolders):
+    """Nobody can hold objects of this origin: every read gets the same verdict."""
 
     def __init__(self, trouble: str, verdict: ReadVerdict) -> None:
         self.trouble = trouble
         self._verdict = verdict
+
+    @override
+    def adopt(self) -> None:
+        """There is nobody to tell."""
+
+    @override
+    def needed(self, wanted: ObjectId, references: ReferencesAre) -> None:
+        """There is nobody to tell."""
 
     @override
     def read(self, request: ReadObject) -> None:
@@ -160,15 +155,15 @@ class NoHoldings(Holdings):
 
     @override
     def note(self, news: HolderIs) -> None:
-        """Nobody is there who could tell any."""
+        """There is nobody who tells any."""
 
     @override
     def news(self, wanted: ObjectId) -> None:
-        """Nobody is there who could tell any."""
+        """There is nobody who tells any."""
 
 
 def unheld(wanted: ObjectId, listed: LocalObjectsListed) -> ObjectDescribed:
-    """Return how a local object is that is not held: there is none, or its file cannot be used."""
+    """Return the description of a local object that no file holds: absent, or its file is refused."""
     refusal = listed.refused.get(wanted.display_name)
     if refusal is not None:
         return ObjectDescribed(object=wanted, state=ObjectState.LOCAL, error=refusal)

@@ -1,0 +1,211 @@
+"""The holders of the API server's objects: one actor for each object that pods reference.
+
+Starts holders for their manager, tells them who needs their object, passes reads on, and stops them. A holder
+that was told that nobody needs its object hears nothing more until it has answered ``HolderDone``; what comes
+meanwhile waits. The mark in ``HolderDone`` tells which release it answers, so that no holder is stopped whose
+object is needed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from typing_extensions import override
+
+from actors.objects.holders import ObjectHolders, answer
+from kernel import ChildSpec, DynamicMessage, Key, Port, StartChild, StopChild, Timer
+from messages.holders import HolderIs, HolderMessage, Mark, ReadObject, ReferencesAre
+from messages.objects import ObjectId, ReadVerdict
+from messages.units import Seconds
+from stores.objects.waiting_reads import WaitingReads
+
+STOPPED_WITHIN = Seconds(10.0)
+"""A child has five seconds to stop. One that has not stopped by then is abandoned: nobody hears it again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HolderFactory:
+    """How holders are made and addressed."""
+
+    make_spec: Callable[[ObjectId], ChildSpec[Any]]
+    """Returns the spec of a holder that knows nothing. All lives that a spec starts share one memory."""
+    address: Callable[[Key[Any]], Port[HolderMessage]]
+    tells_changes: bool = True
+    """Whether its holders ever tell of changes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppedHoldersEnded:
+    """Timer: holders that were stopped a while ago have ended by now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadsOverdue:
+    """Timer: some read has waited for a holder as long as it may."""
+
+
+HoldersTimer: TypeAlias = StoppedHoldersEnded | ReadsOverdue
+
+
+@dataclass(slots=True)
+class ApiHolder:
+    """One holder, and the latest that it was told and told itself."""
+
+    spec: ChildSpec[Any]
+    port: Port[HolderMessage]
+    told: ReferencesAre
+    news: HolderIs | None = None
+
+    @property
+    def is_letting_go(self) -> bool:
+        """Whether it was told that nobody needs its object, and has not answered yet."""
+        return self.told.references == 0
+
+
+@dataclass(slots=True)
+class ApiHoldersMemory:
+    """What outlives a life of the manager, since its holders live on."""
+
+    holders: dict[ObjectId, ApiHolder] = field(default_factory=dict)
+    stopped: dict[ObjectId, ChildSpec[Any]] = field(default_factory=dict)
+    """Specs of holders that were stopped lately, and may not have ended yet."""
+    stopped_before: dict[ObjectId, ChildSpec[Any]] = field(default_factory=dict)
+    """Those that were stopped some time before."""
+    waiting: WaitingReads = field(default_factory=WaitingReads)
+    """Reads that came while the holder was letting go."""
+
+
+class ApiHolders(ObjectHolders):
+    """The holders of objects of the API server: one for each object, as long as pods reference it."""
+
+    def __init__(
+        self,
+        factory: HolderFactory,
+        supervisor: Port[DynamicMessage],
+        after: Callable[[Seconds, HoldersTimer], Timer],
+        now: Callable[[], Seconds],
+        memory: ApiHoldersMemory,
+    ) -> None:
+        self._factory = factory
+        self._supervisor = supervisor
+        self._after = after
+        self._now = now
+        self._memory = memory
+        self._alarm: Timer | None = None
+        self._forgetting: Timer | None = None
+
+    @override
+    def adopt(self) -> None:
+        self._set_alarm()
+        for holder in self._memory.holders.values():
+            self._supervisor.tell(StartChild(spec=holder.spec))
+            holder.port.tell(holder.told)
+        self._forget_later()
+
+    @override
+    def needed(self, wanted: ObjectId, references: ReferencesAre) -> None:
+        holder = self._memory.holders.get(wanted)
+        if holder is None:
+            if references.references:
+                self._begin(wanted, references)
+        elif not holder.is_letting_go and holder.told != references:
+            if not references.references:
+                # Coalesced with what still waits there, this may be the first thing that it hears.
+                references = replace(references, newest=holder.told.newest)
+            holder.told = references
+            holder.port.tell(references)
+
+    def note_done(self, wanted: ObjectId, newest: Mark, references: ReferencesAre) -> None:
+        """Stop a holder that has let go, unless there are ``references`` to its object again.
+
+        ``newest`` identifies the release being answered; older ones are ignored.
+        """
+        holder = self._memory.holders.get(wanted)
+        if holder is None or not holder.is_letting_go or holder.told.newest != newest:
+            return
+        waiting = self._memory.waiting.take(lambda kept: kept.read.object == wanted)
+        if references.references:
+            holder.told = references
+            holder.port.tell(references)
+            for kept in waiting:
+                left = Seconds(max(0.0, kept.until - self._now()))
+                holder.port.tell(replace(kept.read, within=left))
+        else:
+            for kept in waiting:
+                answer(kept.read, ReadVerdict.NOT_REGISTERED, "no pod references it any more")
+            self._supervisor.tell(StopChild(path=holder.spec.name))
+            self._memory.stopped[wanted] = holder.spec
+            self._forget_later()
+            del self._memory.holders[wanted]
+        self._set_alarm()
+
+    def repeat(self, wanted: ObjectId) -> None:
+        """Tell a holder again what it was told last."""
+        holder = self._memory.holders.get(wanted)
+        if holder is not None:
+            holder.port.tell(holder.told)
+
+    @override
+    def read(self, request: ReadObject) -> None:
+        holder = self._memory.holders[request.object]
+        if holder.is_letting_go:
+            self._memory.waiting.add(request, self._now())
+            self._set_alarm()
+        else:
+            holder.port.tell(request)
+
+    def note_timer(self, timer: HoldersTimer) -> None:
+        """Answer the reads that have waited long enough, or forget the holders that ended."""
+        match timer:
+            case ReadsOverdue():
+                self._answer_overdue()
+            case StoppedHoldersEnded():
+                self._memory.stopped_before, self._memory.stopped = self._memory.stopped, {}
+                self._forgetting = None
+                self._forget_later()
+
+    @override
+    def note(self, news: HolderIs) -> HolderIs | None:
+        holder = self._memory.holders.get(news.described.object)
+        if holder is None:
+            return None
+        before, holder.news = holder.news, news
+        return before
+
+    @override
+    def news(self, wanted: ObjectId) -> HolderIs | None:
+        holder = self._memory.holders.get(wanted)
+        return holder.news if holder else None
+
+    def _begin(self, wanted: ObjectId, references: ReferencesAre) -> None:
+        # A predecessor that has not ended yet may hear what this holder is told. Both have one spec, and so
+        # one memory: whatever the predecessor hears is known to this one as well.
+        memory = self._memory
+        spec = memory.stopped.pop(wanted, None) or memory.stopped_before.pop(wanted, None)
+        spec = spec or self._factory.make_spec(wanted)
+        port = self._factory.address(spec.key)
+        memory.holders[wanted] = ApiHolder(spec, port, references)
+        self._supervisor.tell(StartChild(spec=spec))
+        port.tell(references)
+
+    def _answer_overdue(self) -> None:
+        for kept in self._memory.waiting.take_overdue(self._now()):
+            answer(kept.read, ReadVerdict.NOT_SYNCED, "it was let go of, and that is not over yet")
+        self._set_alarm()
+
+    def _set_alarm(self) -> None:
+        """Set one timer for all reads that wait."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        due = self._memory.waiting.next_due()
+        if due is not None:
+            self._alarm = self._after(Seconds(max(0.0, due - self._now())), ReadsOverdue())
+
+    def _forget_later(self) -> None:
+        """Set one timer for the specs of all stopped holders: two would forget some too early."""
+        memory = self._memory
+        if self._forgetting is None and (memory.stopped or memory.stopped_before):
+            self._forgetting = self._after(STOPPED_WITHIN, StoppedHoldersEnded())
