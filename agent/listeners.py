@@ -1,4 +1,4 @@
-"""Binding the agent's ports, before anything else is started: a port in use is the user's to mend."""
+"""Binds the agent's ports before anything else starts, so that a port in use is an error at the start."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import socket
 from settings.errors import StartError
 
 BACKLOG = 128
-"""Connections that wait while the server is restarted; the kernel's usual limit."""
+"""Most connections that wait while the server is restarted. Linux's former default limit."""
 
 
 def listen(address: str, port: int, what: str) -> tuple[socket.socket, ...]:
-    """Return a socket that listens at ``address`` and ``port``; none for port 0, which means off.
+    """Return a socket that listens at ``address`` and ``port``, or nothing for port 0, which means off.
 
-    Raises StartError, with one sentence for the user, when that is not to be had.
+    Raises StartError, with one sentence for the user that names ``what``, when that is impossible.
     """
     if port == 0:
         return ()
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        # So that a restarted agent gets its port while old connections linger.
+        # A restarted agent gets its port although old connections linger.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address, port))
         listener.listen(BACKLOG)

@@ -1,7 +1,7 @@
-"""Writes the log's lines on a thread of its own, so that nobody who logs ever waits for a reader.
+"""Writes the lines of the log on a thread of its own, so that no actor ever waits for the log's reader.
 
-A pipe whose reader is stuck would stop every actor at its next log line; one whose reader is gone would
-make each of them fail. Here the first costs lines, which are counted, and the second costs nothing.
+Otherwise a pipe whose reader is stuck would stop every actor at its next log line, and a pipe whose reader
+is gone would make every actor fail. Here the first costs lines, which are counted, and the second nothing.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Final
 from messages.units import Seconds
 
 MOST_WAITING: Final = 10_000
-"""Lines that wait for a slow reader, about 2 MB; what is logged beyond that is dropped."""
+"""Most lines that wait for a slow reader, about 2 MB. Further lines are dropped."""
 
 AT_ONCE: Final = 256
-"""Lines of one write: about 50 kB, and what a pipe holds is 64 kB."""
+"""Most lines of one write: about 50 kB, and a pipe holds 64 kB."""
 
 _FLUSHED_WITHIN: Final = Seconds(1.0)
 """How long ``close`` waits for a reader. systemd and terminals take milliseconds."""
@@ -28,28 +28,29 @@ _FLUSHED_WITHIN: Final = Seconds(1.0)
 class LogWriter:
     """Writes to a file descriptor, from construction until ``close``.
 
-    ``lost`` is called on its thread with a number of lines that were dropped, once there is room again.
+    After lines were dropped, ``lost`` is called with their number once there is room again. That happens
+    on the writer's thread.
     """
 
     def __init__(self, descriptor: int, lost: Callable[[int], None]) -> None:
         self._descriptor = descriptor
         self._lost = lost
         self._dropped = 0
-        # No other queue may be put to while the same thread is in the middle of putting: finalizers
-        # log whenever they like.
+        # A SimpleQueue alone allows a put in the middle of another put on the same thread: finalizers may
+        # log at any moment.
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
 
     def write(self, line: str) -> None:
-        """Have ``line`` written. Never blocks and never raises; drops it when too many wait."""
+        """Queue ``line`` for writing. Never blocks and never raises; drops it when too many lines wait."""
         if self._lines.qsize() >= MOST_WAITING:
             self._dropped += 1
         else:
             self._lines.put(f"{line}\n".encode(errors="backslashreplace"))
 
     def close(self, within: Seconds = _FLUSHED_WITHIN) -> None:
-        """Return once everything is written, or after ``within`` if nobody reads."""
+        """Return when all lines are written, or after ``within`` seconds."""
         self._lines.put(None)
         self._thread.join(within)
 
@@ -63,10 +64,10 @@ class LogWriter:
                 self._lost(dropped)
 
     def _waiting(self) -> tuple[list[bytes], bool]:
-        """Return the lines that wait, at least one, and whether they are the last.
+        """Wait for lines; return up to ``AT_ONCE`` of them, and whether they are the last.
 
-        Many at once: a write for each of ten thousand lines hands the interpreter lock to and fro as
-        often, which takes seconds on a busy machine.
+        They are written at once, because a write for each of ten thousand lines passes the interpreter
+        lock back and forth as often, which takes seconds on a busy machine.
         """
         lines: list[bytes] = []
         line = self._lines.get()
@@ -83,7 +84,7 @@ class LogWriter:
             try:
                 left = left[os.write(self._descriptor, left) :]
             except BlockingIOError:
-                # Whoever else has this terminal or pipe made it non-blocking.
+                # Another process that shares this terminal or pipe has made it non-blocking.
                 select.select([], [self._descriptor], [])
             except OSError:
                 return  # nobody reads it any more

@@ -1,7 +1,7 @@
-"""The log: constant event texts with values as fields, as text for terminals or as JSON lines.
+"""The log: events with constant texts and with values as fields, written as text or as JSON lines.
 
-Goes to standard error, and nothing else of this process does: what libraries log or warn of, and what
-ends a thread, are events as well, so that every line can be parsed.
+It goes to standard error, and nothing else of this process goes there. What libraries log, warnings, and
+exceptions that end a thread are events, too, so every line can be parsed.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
 
 DEBUG_VERBOSITY: Final = 4
-"""From this ``--v`` on, debugging lines are shown, as in a kubelet."""
+"""The lowest ``--v`` that shows debug lines, as in a kubelet."""
 
 _log = structlog.get_logger("log")
 
 
 def configure_logs(logging_format: str, verbosity: int, stream: TextIO | None) -> LogWriter:
-    """Have everything logged to ``stream`` from here on, as ``text`` or as ``json``.
+    """Log everything to ``stream`` from here on, in the format ``text`` or ``json``.
 
-    Returns what is to be closed before the process ends, so that nothing is left unwritten. ``None`` is
-    a process without standard error: it logs to nowhere, since that descriptor may be anybody's by now.
+    Returns the writer. Close it before the process ends, so that all lines are written. A ``stream`` of
+    ``None`` means a process without standard error. It logs to nowhere, because that file descriptor may
+    be another file by now.
     """
     level = logging.DEBUG if verbosity >= DEBUG_VERBOSITY else logging.INFO
     descriptor = stream.fileno() if stream else os.open(os.devnull, os.O_WRONLY)
@@ -58,7 +59,7 @@ def configure_logs(logging_format: str, verbosity: int, stream: TextIO | None) -
 
 
 class _Line:
-    """What structlog writes rendered events to, by the name of their level."""
+    """The logger that structlog calls with rendered events, by the name of their level."""
 
     def __init__(self, writer: LogWriter, name: str = "") -> None:
         self.name = name
@@ -71,7 +72,7 @@ class _Line:
 
 
 class _Forwarder(logging.Handler):
-    """Brings what libraries log by the standard library into the one log."""
+    """Turns what libraries log with ``logging`` into events of this log."""
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
@@ -99,7 +100,7 @@ def _rendering(logging_format: str, *, colors: bool) -> list[Processor]:
 
 
 def _text(*, colors: bool) -> Processor:
-    """Return what makes a line of an event: when, how bad, what, who, and then its fields."""
+    """Return the renderer of text lines: time, level, event, logger, then the fields."""
     styles = ConsoleRenderer.get_default_column_styles(colors)
     levels = ConsoleRenderer.get_default_level_styles(colors)
 
@@ -123,21 +124,20 @@ def _with_logger_name(logger: WrappedLogger, _method: str, event: EventDict) -> 
 
 
 def _in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Return the event with what every line has in front."""
+    """Return the event with the keys first that every line has."""
     first = ("ts", "level", "logger", "msg")
     return {**{key: event[key] for key in first if key in event}, **event}
 
 
 def _without_empty_fields(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Return the event without fields that say nothing."""
+    """Return the event without empty fields."""
     return {key: value for key, value in event.items() if value not in (None, "", [], ())}
 
 
 def _shown(value: Any) -> str:
-    """Return ``value`` as it is when that is one plain word, else in JSON's quotes.
+    """Return ``value`` as it is if that is one plain word, else quoted as JSON.
 
-    A file name with a line break, or with a terminal's control characters, must not write lines of
-    its own.
+    So a file name with a line break or with control characters cannot write lines of its own.
     """
     text = str(value)
     is_plain = text.isprintable() and not any(letter in ' "=' for letter in text)

@@ -1,6 +1,6 @@
-"""The main thread's life: signals in, systemd out, and the exit code at the end.
+"""The main thread: it takes signals, tells systemd how the agent is, and returns the exit code.
 
-The tree runs on other threads; this one only waits for what concerns the process as a whole.
+The tree runs on other threads. The main thread only waits for what concerns the process as a whole.
 """
 
 from __future__ import annotations
@@ -27,37 +27,35 @@ _log = structlog.get_logger("process")
 ANSWER_WITHIN: Final = Seconds(2.0)
 """How long the tree may take to describe itself for a dump."""
 
-
 NO_ANSWER: Final = "the root or PodManager does not answer"
 
 SAME_STOP: Final = Seconds(0.5)
-"""A signal to stop that comes so soon after the first is the same one: ``make``, ``timeout`` and others
-pass on to their child what the whole process group has got already."""
-
+"""A signal to stop that comes so soon after the first is taken for the same one: ``make``, ``timeout`` and
+others pass on to their child what the whole process group has got already."""
 
 SETTLED_AFTER: Final = Seconds(30.0)
-"""After the start: by then the sources have listed, and most of what is in memory stays there."""
+"""Time after the start by which the sources have listed: most of what is in memory then stays there."""
 
 
 class RunnableAgent(Protocol):
-    """What the main thread needs to know of the agent that it runs."""
+    """What ``Process`` uses of an agent."""
 
     @property
     def system(self) -> ActorSystem:
-        """The actors."""
+        """The agent's actor system."""
         ...
 
     def rescan(self) -> None:
-        """Have every source look again."""
+        """Make every source look again."""
         ...
 
     def is_responsive(self, within: Seconds) -> bool:
-        """Whether the thread of the supervisors and PodManager answer, each within so long."""
+        """Return whether the control thread and PodManager both answer, each ``within`` so many seconds."""
         ...
 
 
 class Process:
-    """Runs an agent until it has stopped, by a signal or because its root gave up."""
+    """Runs an agent until it has stopped, because of a signal or because its root supervisor gave up."""
 
     def __init__(
         self,
@@ -78,7 +76,7 @@ class Process:
         self._watchdog_due: Seconds | None = None
 
     def run(self) -> int:
-        """Start the agent, and return the process's exit code once it has stopped."""
+        """Start the agent. Return the exit code of the process once the agent has stopped."""
         system = self._agent.system
         with Signals() as signals:
             system.on_milestone = signals.nudge
@@ -91,7 +89,7 @@ class Process:
                 system.stop()
 
     def _turn(self, signals: Signals) -> int | None:
-        """Wait for one thing and do it; return the exit code if that was the last."""
+        """Wait for one thing and do it. Return the exit code if the agent has stopped, else None."""
         number = signals.wait(self._wait_limit())
         code = self._agent.system.wait(Seconds(0.0))
         if code is not None:
@@ -160,10 +158,10 @@ class Process:
             _log.info("started")
 
     def _settle(self) -> None:
-        """Take what is in memory by now out of the collector's sight: walking it finds nothing.
+        """Exclude all objects that exist by now from garbage collection, which finds nothing among them.
 
-        With thousands of watched objects a full collection took 91 ms, and up to half a second under
-        load, in which no actor got on; after this it takes none (measured).
+        With thousands of watched objects a full collection stopped all actors for 91 ms, and under load
+        for up to half a second. After this it takes no time (measured).
         """
         if self._settled_at is not None and self._now() >= self._settled_at:
             self._settled_at = None
@@ -174,11 +172,11 @@ class Process:
         if self._watchdog_due is None or self._now() < self._watchdog_due:
             return
         interval = self._systemd.watchdog_interval or Seconds(0.0)
-        # Half of the time is gone when it is due. Two questions of an eighth of that half each, and a
-        # pause as long, leave room to ask twice more before systemd gives up: whoever is being
-        # restarted at this moment answers later.
+        # Half of systemd's time is gone when it is due. Two questions take at most an eighth of that half
+        # each, and the pause before the next try as long. That leaves room to ask twice more before systemd
+        # gives up: an actor that is being restarted at this moment answers later.
         within = Seconds(min(ANSWER_WITHIN, interval / 8))
-        # While stopping there is nobody left to ask, and a deadline of its own.
+        # While the tree stops there is nobody to ask, and stopping has a deadline of its own.
         if self._must_end_by is not None or self._agent.is_responsive(within):
             self._systemd.watchdog()
             self._show_status("")
@@ -189,7 +187,7 @@ class Process:
             self._watchdog_due = Seconds(self._now() + within)
 
     def _show_status(self, trouble: str) -> None:
-        """Have ``systemctl status`` show what is wrong, when that is another thing than before."""
+        """Make ``systemctl status`` show what is wrong, if that has changed."""
         if trouble != self._trouble:
             self._trouble = trouble
             self._systemd.status(trouble or "running")
@@ -200,7 +198,7 @@ class Process:
             self._watchdog_due = Seconds(self._now() + interval)
 
     def _wait_limit(self) -> Seconds | None:
-        """Return how long there is nothing to do unless something happens."""
+        """Return the seconds until the next deadline; None if there is none."""
         all_dues = (self._must_end_by, self._watchdog_due, self._settled_at)
         dues = [due for due in all_dues if due is not None]
         return Seconds(max(0.0, min(dues) - self._now())) if dues else None
@@ -210,11 +208,11 @@ class Process:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with ``code``, here and now. Whatever had to be said goodbye to is stopped by now.
+    """Flush the output and end the process with ``code`` at once. Call it when everything has stopped.
 
-    The interpreter's own end is no end for this one: it waits for threads that may be stuck for good, and
-    threads of compiled libraries that come back to it in the middle of it abort it (2 of 15 times,
-    measured, after a request over HTTP).
+    The interpreter's own exit does not do here. It waits for threads that may be stuck for good. And
+    threads of compiled libraries that come back while it exits abort the process (2 of 15 times, measured,
+    after a request over HTTP).
     """
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # nobody reads it any more

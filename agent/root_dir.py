@@ -1,4 +1,4 @@
-"""The agent's own directory: made at the start, tried and locked, so that nothing fails on it later."""
+"""The agent's own directory. It is made, tried and locked at the start, so that nothing fails on it later."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LOCK_FILE: Final = "actorlet.lock"
 
 @contextmanager
 def root_dir(path: Path) -> Iterator[None]:
-    """Make ``path`` if it is missing, write to it, and keep other agents out of it while in the context.
+    """Make ``path`` if it is missing, try to write to it, and lock it against other agents.
 
-    Raises ``StartError`` when one of these is refused. A directory that exists keeps its mode and owner.
-    The lock is the kernel's: it goes with the process, however that ends, and the file that it is on
-    stays, with the process ID of its last owner if the disk was not full.
+    Raises ``StartError`` when one of these fails. A directory that exists keeps its mode and owner. The
+    lock is released at the end of the context, and by the operating system however the process ends. The
+    lock file stays. It has the process ID of its last owner, unless the disk was full.
     """
     _prepare(path)
     descriptor = _open(path / LOCK_FILE)
@@ -61,8 +61,7 @@ def _lock(descriptor: int, path: Path) -> None:
         ) from None
     except OSError as error:
         raise StartError(f"cannot lock {path / LOCK_FILE}: {error.strerror}") from None
-    with suppress(
-        OSError
-    ):  # only a hint, for the sentence above: a full disk is no reason to stay away
+    # The process ID is only a hint for the sentence above: a full disk is no reason not to start.
+    with suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())

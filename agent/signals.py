@@ -1,8 +1,8 @@
 """Signals, and everything else that the main thread waits for, on one wake-up descriptor.
 
-A signal handler that does more than that has deadlocked the agent: it runs in between any two
-instructions of the main thread, also while that holds a lock. So the handlers do nothing, and the
-interpreter writes the number of each signal to a socket that ``wait`` reads.
+The signal handlers do nothing. The interpreter writes the number of each signal to a socket, and ``wait``
+reads it. A handler that did more has deadlocked the agent: it runs between any two instructions of the
+main thread, also while that holds a lock.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _EXPECTED: Final = frozenset({NUDGE, *HANDLED})
 class Signals:
     """Collects signals while its ``with`` block runs. For the main thread only.
 
-    Afterwards they are ignored: how the process ends is settled then, and a second Ctrl-C must not
-    turn that into a traceback.
+    Afterwards signals are ignored: the exit code is known by then, and a second Ctrl-C must not end the
+    process with a traceback instead.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Signals:
         self._descriptor_before = -1
 
     def __enter__(self) -> Self:
-        # The descriptor first: a signal that comes in between is told to one handler or the other.
+        # The descriptor first: a signal that comes in between reaches the old handler or the new one.
         self._descriptor_before = signal.set_wakeup_fd(
             self._writer.fileno(), warn_on_full_buffer=False
         )
@@ -57,19 +57,22 @@ class Signals:
         self._writer.close()
 
     def nudge(self) -> None:
-        """Have ``wait`` return. Callable from any thread, also when it is too late."""
+        """Make ``wait`` return. Callable from any thread. Does nothing after the ``with`` block."""
         with suppress(OSError):
             self._writer.send(bytes([NUDGE]))
 
     def wait(self, at_most: Seconds | None) -> int | None:
-        """Return the next signal; ``NUDGE`` for a nudge, None if neither came within ``at_most``."""
+        """Return the number of the next signal, or ``NUDGE`` after a nudge.
+
+        Returns None if neither came within ``at_most`` seconds; waits for ever if that is None.
+        """
         if not self._waiting:
             readable, _, _ = select.select([self._reader], [], [], at_most)
             if readable:
-                # Numbers of signals that others handle are written there as well.
+                # The numbers of signals that other code handles are written there, too.
                 self._waiting += (n for n in self._reader.recv(4096) if n in _EXPECTED)
         return self._waiting.pop(0) if self._waiting else None
 
 
 def _leave_it(_number: int, _frame: FrameType | None) -> None:
-    """Leave it to the wake-up descriptor."""
+    """Do nothing: the wake-up descriptor has the signal."""

@@ -1,8 +1,8 @@
-"""Tells systemd how the agent is: the notify protocol of ``Type=notify`` and of the watchdog.
+"""Tells systemd how the agent is, by the notify protocol of ``Type=notify`` and of the watchdog.
 
-A datagram to the socket that ``NOTIFY_SOCKET`` names. Whatever is in its way, the agent goes on: no
-call here raises or waits for longer than a second. The environment is left as it is, since what the
-agent is made of, or starts, may want to tell systemd as well.
+Each message is a datagram to the socket that ``NOTIFY_SOCKET`` names. No call here raises, or waits for
+longer than a second. The environment stays as it is, because libraries and child processes may want to
+notify systemd, too.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from messages.units import Seconds
 
 _SEND_TIMEOUT = Seconds(1.0)
-"""How long a full socket may hold up the caller. A reader that is alive empties it in milliseconds."""
+"""How long a full socket may block the caller. A reader that is alive empties it in milliseconds."""
 
 
 class Systemd:
-    """The service manager that started this process, if one did.
+    """The service manager that started this process, if there is one.
 
-    Without ``NOTIFY_SOCKET`` every call does nothing. Safe to use from any thread.
+    Without ``NOTIFY_SOCKET`` its methods do nothing. They may be called from any thread.
     """
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
@@ -30,26 +30,26 @@ class Systemd:
 
     @property
     def watchdog_interval(self) -> Seconds | None:
-        """Time between two calls of ``watchdog``: half of what systemd waits for before it kills.
+        """Seconds between two calls of ``watchdog``: half the time after which systemd kills the process.
 
         ``None`` when systemd does not watch this process.
         """
         return self._watchdog_interval
 
     def ready(self) -> None:
-        """Say that starting is done: units that wait for this one may start."""
+        """Tell systemd that the start is done: units that wait for this one may start."""
         self._tell("READY=1")
 
     def status(self, text: str) -> None:
-        """Say in one line, which ``systemctl status`` shows, how the agent is."""
+        """Tell systemd how the agent is. ``systemctl status`` shows ``text`` as one line."""
         self._tell(f"STATUS={' '.join(text.split())}")  # a line break would begin another message
 
     def watchdog(self) -> None:
-        """Say that the agent is alive. Only to be said by who has just found out."""
+        """Tell systemd that the agent is alive. Call it only after checking that."""
         self._tell("WATCHDOG=1")
 
     def stopping(self) -> None:
-        """Say that an orderly stop has begun."""
+        """Tell systemd that an orderly stop has begun."""
         self._tell("STOPPING=1")
 
     def _tell(self, message: str) -> None:
@@ -64,7 +64,7 @@ class Systemd:
 
 
 def _address(name: str) -> bytes:
-    """Return the socket's address; empty for none, and for a kind that only machines in machines use."""
+    """Return the socket's address. Empty for no name, and for VSOCK addresses, which only VMs use."""
     if name.startswith("@"):
         return b"\0" + os.fsencode(name[1:])  # an abstract socket, which is in no file system
     return os.fsencode(name) if name.startswith("/") else b""

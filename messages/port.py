@@ -1,4 +1,4 @@
-"""Where messages go. Here and not in the kernel, since questions carry the port of their answer."""
+"""Ports, which messages are told to. They are here, and not in the kernel, because messages carry ports."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ M_contra = TypeVar("M_contra", contravariant=True)
 
 
 class Port(Protocol[M_contra]):
-    """Somewhere to send messages of one vocabulary.
+    """The address of somebody who takes messages of one type.
 
-    ``tell`` never blocks and never raises: what can no longer be delivered is a dead letter.
+    ``tell`` never blocks and never raises: a message that cannot be delivered becomes a dead letter.
     Messages of one sender arrive in the order in which they were told.
     """
 

@@ -1,4 +1,4 @@
-"""Quantities with their unit in the type."""
+"""Types of numbers that carry their unit."""
 
 from __future__ import annotations
 
