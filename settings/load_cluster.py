@@ -1,4 +1,4 @@
-"""Settles the settings of a cluster member: flags over the configuration over defaults."""
+"""Makes the settings of a node of a cluster: flags over the configuration over defaults."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SERVED_IN_A_CLUSTER = frozenset({
 })  # fmt: skip
 """Fields of the configuration file that have an effect once there is a cluster."""
 FLAGS_OF_A_CLUSTER = ("--node-labels", "--node-ip")
-"""Flags without a field of which the same is true."""
+"""Flags that set no field, and have an effect once there is a cluster."""
 
 T = TypeVar("T")
 
@@ -38,9 +38,8 @@ def cluster_settings_of(
     """Return how to be a node of a cluster; None for a standalone agent. Raises ``UsageError``."""
     if not line.kubeconfig and not line.in_cluster:
         return None
-    looks = configuration.nodeStatusUpdateFrequency or 10.0
-    reports = configuration.nodeStatusReportFrequency or 300.0
-    detection = configuration.configMapAndSecretChangeDetectionStrategy
+    value = configuration.value_of
+    looks, reports = value("nodeStatusUpdateFrequency"), value("nodeStatusReportFrequency")
     given = configuration.model_fields_set
     if "nodeStatusUpdateFrequency" in given and "nodeStatusReportFrequency" not in given:
         reports = looks  # rule N2
@@ -50,12 +49,12 @@ def cluster_settings_of(
         node_labels=_checked("--node-labels", line.node_labels, check_labels),
         taints=_checked("registerWithTaints", _taints(configuration), check_taints),
         node_ips=line.node_ip,
-        qps=configuration.kubeAPIQPS or 50,
-        burst=configuration.kubeAPIBurst or 100,
+        qps=value("kubeAPIQPS"),
+        burst=value("kubeAPIBurst"),
         status_update_frequency=Seconds(looks),
         status_report_frequency=Seconds(reports),
-        lease_duration=Seconds(float(configuration.nodeLeaseDurationSeconds or 40)),
-        change_detection=ChangeDetection(detection or ChangeDetection.WATCH),
+        lease_duration=Seconds(float(value("nodeLeaseDurationSeconds"))),
+        change_detection=ChangeDetection(value("configMapAndSecretChangeDetectionStrategy")),
     )
 
 

@@ -1,7 +1,7 @@
-"""What the agent was told to do, in one value: defaults, configuration files and flags are settled here.
+"""What the agent was told to do, in one value, made of flags, configuration files and defaults.
 
-A field is called as in the KubeletConfiguration where there is one. ``settings.load`` makes
-this value; everybody else only reads it.
+A field is called as in the KubeletConfiguration where there is one. ``settings.load`` makes this value;
+everybody else only reads it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from messages.pods import JsonObject
 from messages.units import Seconds
+from settings import defaults
 from settings.cluster_settings import ClusterSettings
 from settings.values.durations import format_duration
 from settings.values.urls import MASKED, masked_url
@@ -26,52 +27,48 @@ class Settings:
     """Name of this node: a DNS name in lower case. The host's name unless ``--hostname-override`` says
     another. Every static pod's name ends with it, so a change renames, and restarts, all of them."""
     root_dir: Path
-    """Where the agent keeps its own files; made with mode 0750 if it is missing. One agent only."""
+    """Where the agent keeps its own files, for one agent only. Made with mode 0750 if it is missing."""
     cluster: ClusterSettings | None
-    """The cluster to join. ``None`` is standalone: nobody named a kubeconfig, a kubelet's rule."""
+    """The cluster to join. ``None``, for a standalone agent, if nobody named one: a kubelet's rule."""
 
     static_pod_path: Path | None
-    """Directory of manifests, or one manifest. ``None`` is no file source. It may appear later."""
+    """Directory of manifests, or one manifest. ``None`` for no file source. It may appear later."""
     file_check_frequency: Seconds
-    """Time between two scans of ``static_pod_path``. 2 s, where a kubelet takes 20 s: changes are noticed
-    at once, and the scan finds what no notification tells of, such as the target of a link."""
+    """Time between two scans of ``static_pod_path`` and ``local_objects_dir``."""
     local_objects_dir: Path | None
-    """Directory of Secrets and ConfigMaps that static pods may reference, or one file of them. ``None`` is
-    none: static pods may reference nothing then. It may appear later, and is scanned as often as
-    ``static_pod_path``."""
+    """Directory of Secrets and ConfigMaps that static pods may reference, or one file of them. It may appear
+    later. ``None`` for none: static pods may reference nothing then."""
     strict_manifests: bool
     """Refuse a manifest with unknown fields. Off, because a kubelet accepts it; a warning tells of it."""
     clear_on_missing_path: bool
-    """Stop the pods when ``static_pod_path`` vanishes, as a kubelet does. Off: a mount that comes late, or
-    goes, must not stop what runs."""
+    """Stop the pods when ``static_pod_path`` vanishes, as a kubelet does. Off: what runs must not stop
+    because a mount comes late or goes."""
     static_pod_url: str = field(repr=False)
     """Where static pods are asked for; empty for nowhere."""
     static_pod_url_header: Mapping[str, tuple[str, ...]] = field(repr=False)
     """Headers of that request. Often a token."""
     static_pod_url_ca_file: Path | None
-    """PEM of the authorities that may have signed that server's certificate; None for the system's."""
+    """PEM of the authorities that may have signed that server's certificate; ``None`` for the system's."""
     http_check_frequency: Seconds
-    """Time between two such requests. 20 s as in a kubelet: somebody else's server pays for them."""
+    """Time between the beginnings of two such requests."""
 
     sync_frequency: Seconds
-    """Longest time between two looks at a running pod; 1 min as in a kubelet. The watch of a Secret or
-    ConfigMap that nobody reads for five times as long, and a minute at least, ends until it is read."""
+    """Longest time between two looks at a running pod. A Secret or ConfigMap that nobody reads for five
+    times as long, and a minute at least, is not watched any more until it is read."""
     max_pods: int
-    """Pods that the Node says it can take; 110 as in a kubelet. Nobody is turned away by it yet."""
+    """Pods that the Node says it can take. No pod is refused because of it yet."""
 
     address: str
-    """IP address of the read-only port. 127.0.0.1, where a kubelet takes 0.0.0.0: nobody is asked who
-    they are. Not loopback only with ``--allow-non-loopback``."""
+    """IP address of the read-only port. Others than loopback need ``--allow-non-loopback``."""
     read_only_port: int
-    """Port of /pods, /sourcez and the rest; 0 is off. 10255 when nothing says otherwise, where a kubelet
-    takes 0: this is how the agent shows what it does."""
+    """Port of /pods, /sourcez and the rest; 0 is off."""
     healthz_bind_address: str
-    """IP address of the healthz port; 127.0.0.1. Not loopback only with ``--allow-non-loopback``."""
+    """IP address of the healthz port. Others than loopback need ``--allow-non-loopback``."""
     healthz_port: int
-    """Port of /healthz; 0 is off. 10248 as in a kubelet."""
+    """Port of /healthz; 0 is off."""
     enable_server: bool
     """Whether to serve the authenticated TLS port. There is none yet, so ``False`` is obeyed already. It
-    says nothing of the other two ports, as in a kubelet: their port numbers switch them off."""
+    does not concern the other two ports, as in a kubelet: their port numbers switch them off."""
     enable_chaos: bool
     """Accept ``POST /debug/actors/NAME/crash``. Only ever true when ``address`` is loopback."""
 
@@ -79,21 +76,13 @@ class Settings:
     """``text`` or ``json``."""
     verbosity: int
     """How much is logged, from 0 on, as ``--v`` of a kubelet."""
-    shutdown_deadline: Seconds = Seconds(10.0)
-    """How long an orderly stop may take in all, before the process ends anyway. systemd waits 90 s, and
-    Kubernetes 30 s, for a process to stop."""
+    shutdown_deadline: Seconds = defaults.SHUTDOWN_DEADLINE
+    """How long an orderly stop may take in all, before the process ends anyway."""
 
     configuration: JsonObject = field(repr=False)
     """The KubeletConfiguration as it was given, in its own JSON: files and flags, no defaults."""
-    ignored_fields: tuple[str, ...] = ()
-    """Fields and flags that were set to something that is not served, by their paths in order."""
     warnings: tuple[str, ...] = ()
     """What the agent's owner should read once at start: sentences without a full stop."""
-
-    @property
-    def standalone(self) -> bool:
-        """Whether the agent belongs to no cluster."""
-        return self.cluster is None
 
 
 def effective_configuration(settings: Settings) -> JsonObject:

@@ -1,7 +1,7 @@
-"""What fields of a configuration file are made of: numbers in their ranges, durations, addresses, objects.
+"""The types of fields in a configuration file: numbers in their ranges, durations, addresses, objects.
 
-Types are strict, as a kubelet's decoder is: a number is no string. The messages say what belongs
-there and never what was found, since a header's value may be a secret.
+Types are strict, as a kubelet's decoder is: a number is no string. Complaints say what belongs there,
+never what was found, since a header's value may be a secret.
 """
 
 from __future__ import annotations
@@ -60,6 +60,10 @@ class Part(BaseModel):
         if isinstance(value, dict):
             return {key: item for key, item in value.items() if item is not None}
         return value
+
+    def value_of(self, name: str) -> Any:
+        """Return the value of the field ``name``; zero and empty ask for the default, as in a kubelet."""
+        return getattr(self, name) or type(self).model_fields[name].default
 
     def given(self) -> dict[str, Any]:
         """Return what the file says, as JSON: the fields that it sets and no others."""

@@ -1,8 +1,8 @@
 """The KubeletConfiguration file format, v1beta1: every field that a kubelet up to 1.36 knows, and its type.
 
-Only the format: which fields the agent obeys is for ``settings.load`` to say. The defaults
-are a kubelet's, three apart. Of a field that is not served the default has one use: setting it
-changes nothing, so nobody needs to be warned.
+Only the format: ``settings.load`` says which fields the agent obeys. The defaults of those are in
+``settings.defaults``. A field that is not served has a kubelet's default, for one use: who sets it to that
+changes nothing, and needs no warning.
 """
 # ruff: noqa: N815, RUF012 - fields are called as in the file; pydantic copies a mutable default
 
@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from settings import defaults
 from settings.configuration.field_types import (
     Duration,
     FlushFrequency,
@@ -94,9 +95,9 @@ class VModuleItem(Part):
 class Logging(Part):
     """``logging``."""
 
-    format: Literal["", "text", "json"] = "text"
+    format: Literal["", "text", "json"] = defaults.LOGGING_FORMAT
     flushFrequency: FlushFrequency = 5.0
-    verbosity: UInt32 = 0
+    verbosity: UInt32 = defaults.VERBOSITY
     vmodule: list[VModuleItem] = []
     options: FormatOptions = FormatOptions()
 
@@ -155,17 +156,17 @@ class KubeletConfiguration(Part):
     apiVersion: str = API_VERSION
     kind: str = KIND
 
-    enableServer: bool = True
+    enableServer: bool = defaults.ENABLE_SERVER
     staticPodPath: str = ""
     podLogsDir: str = "/var/log/pods"
-    syncFrequency: Frequency = 60.0
-    fileCheckFrequency: Frequency = 2.0  # ours; a kubelet takes 20 s
-    httpCheckFrequency: Frequency = 20.0
+    syncFrequency: Frequency = defaults.SYNC_FREQUENCY
+    fileCheckFrequency: Frequency = defaults.FILE_CHECK_FREQUENCY
+    httpCheckFrequency: Frequency = defaults.HTTP_CHECK_FREQUENCY
     staticPodURL: str = ""
     staticPodURLHeader: dict[str, list[str]] = {}
-    address: IpAddress = "127.0.0.1"  # ours; a kubelet takes 0.0.0.0
+    address: IpAddress = defaults.ADDRESS
     port: Port = 10250
-    readOnlyPort: Port = 10255  # ours; a kubelet takes 0
+    readOnlyPort: Port = defaults.READ_ONLY_PORT
     tlsCertFile: str = ""
     tlsPrivateKeyFile: str = ""
     tlsCipherSuites: list[str] = []
@@ -183,15 +184,15 @@ class KubeletConfiguration(Part):
     eventBurst: Int32 = 100
     enableDebuggingHandlers: bool = True
     enableContentionProfiling: bool = False
-    healthzPort: Port = 10248
-    healthzBindAddress: IpAddress = "127.0.0.1"
+    healthzPort: Port = defaults.HEALTHZ_PORT
+    healthzBindAddress: IpAddress = defaults.HEALTHZ_BIND_ADDRESS
     oomScoreAdj: Int32 = -999
     clusterDomain: str = ""
     clusterDNS: list[str] = []
     streamingConnectionIdleTimeout: Duration = 4 * 3600.0
-    nodeStatusUpdateFrequency: Duration = 10.0
-    nodeStatusReportFrequency: Duration = 300.0
-    nodeLeaseDurationSeconds: Int32 = 40
+    nodeStatusUpdateFrequency: Duration = defaults.NODE_STATUS_UPDATE_FREQUENCY
+    nodeStatusReportFrequency: Duration = defaults.NODE_STATUS_REPORT_FREQUENCY
+    nodeLeaseDurationSeconds: Int32 = defaults.NODE_LEASE_DURATION_SECONDS
     imageMinimumGCAge: Duration = 120.0
     imageMaximumGCAge: Duration = 0.0
     imageGCHighThresholdPercent: Int32 = 85
@@ -214,7 +215,7 @@ class KubeletConfiguration(Part):
     qosReserved: dict[str, str] = {}
     runtimeRequestTimeout: Duration = 120.0
     hairpinMode: str = "promiscuous-bridge"
-    maxPods: Annotated[Int32, Field(ge=0)] = 110
+    maxPods: Annotated[Int32, Field(ge=0)] = defaults.MAX_PODS
     podCIDR: str = ""
     podPidsLimit: Int64 = -1
     resolvConf: str = "/etc/resolv.conf"
@@ -224,8 +225,8 @@ class KubeletConfiguration(Part):
     nodeStatusMaxImages: Int32 = 50
     maxOpenFiles: Int64 = 1000000
     contentType: str = "application/vnd.kubernetes.protobuf"
-    kubeAPIQPS: Int32 = 50
-    kubeAPIBurst: Int32 = 100
+    kubeAPIQPS: Int32 = defaults.KUBE_API_QPS
+    kubeAPIBurst: Int32 = defaults.KUBE_API_BURST
     serializeImagePulls: bool = True
     maxParallelImagePulls: Int32 = 1
     evictionHard: dict[str, str] = {}
@@ -248,7 +249,9 @@ class KubeletConfiguration(Part):
     containerLogMaxFiles: Int32 = 5
     containerLogMaxWorkers: Int32 = 1
     containerLogMonitorInterval: Duration = 10.0
-    configMapAndSecretChangeDetectionStrategy: Literal["", "Get", "Cache", "Watch"] = "Watch"
+    configMapAndSecretChangeDetectionStrategy: Literal["", "Get", "Cache", "Watch"] = (
+        defaults.CHANGE_DETECTION
+    )
     systemReserved: dict[str, str] = {}
     kubeReserved: dict[str, str] = {}
     reservedSystemCPUs: str = ""
@@ -274,7 +277,7 @@ class KubeletConfiguration(Part):
     memoryThrottlingFactor: float = 0.9
     memoryReservationPolicy: str = "None"
     registerWithTaints: list[Taint] = []
-    registerNode: bool = True
+    registerNode: bool = defaults.REGISTER_NODE
     tracing: Tracing = Tracing()
     localStorageCapacityIsolation: bool = True
     containerRuntimeEndpoint: str = "unix:///run/containerd/containerd.sock"

@@ -1,7 +1,7 @@
 """What was typed, before any file is read.
 
-Flags that stand for a field of the configuration file are told by that field's path, so that
-``settings.settings`` lays them over the file without knowing any of them by name.
+A flag that stands for a field of the configuration file is kept under that field's path, so that
+``settings.load`` lays it over the file without knowing the flag.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any
 
 import click
 
+from settings import defaults
 from settings.errors import UsageError
-from settings.flags.definitions import COMMAND, DEFAULT_ROOT_DIR, FLAGS
+from settings.flags.definitions import COMMAND, FLAGS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +24,7 @@ class CommandLine:
 
     config: Path | None = None
     config_dir: Path | None = None
-    root_dir: Path = DEFAULT_ROOT_DIR
+    root_dir: Path = defaults.ROOT_DIR
     hostname_override: str = ""
     kubeconfig: Path | None = None
     in_cluster: bool = False

@@ -33,6 +33,16 @@ def settled(*arguments: str, **fields: Any) -> Settings:
     return settings_of(parse(arguments), [ConfigurationFile(given=given)], hostname="Node-1")
 
 
+def unserved(*names: str) -> str:
+    """Return the warning of fields and flags that are not served."""
+    return f"Not served yet, so without effect: {', '.join(names)}"
+
+
+def idle(*names: str) -> str:
+    """Return the warning of fields and flags that only a node of a cluster has a use for."""
+    return f"Without effect on a standalone agent: {', '.join(names)}"
+
+
 def refusal(settle: Callable[[], object]) -> str:
     """Return the sentence that ``settle`` is refused with."""
     with pytest.raises(UsageError) as caught:
@@ -66,10 +76,8 @@ def test_nothing_given_is_a_standalone_agent_on_loopback_without_pods() -> None:
         logging_format="text",
         verbosity=0,
         configuration=settings.configuration,
-        ignored_fields=(),
         warnings=(NO_SOURCE,),
     )
-    assert settings.standalone
     assert (settings.file_check_frequency, settings.http_check_frequency) == (2.0, 20.0)
     assert (settings.sync_frequency, settings.shutdown_deadline) == (60.0, 10.0)
 
@@ -240,22 +248,14 @@ class TestWhatIsNotServed:
             authentication={"webhook": {"enabled": False}},
             logging={"vmodule": [{"filePattern": "a", "verbosity": 1}]},
         )
-        assert settings.ignored_fields == (
-            "authentication.webhook.enabled",
-            "logging.vmodule",
-            "--bootstrap-kubeconfig",
-        )
         assert settings.warnings == (
-            f"Not served yet, so without effect: {', '.join(settings.ignored_fields)}",
+            unserved("authentication.webhook.enabled", "logging.vmodule", "--bootstrap-kubeconfig"),
         )
 
     def test_what_a_standalone_agent_has_no_use_for_is_named_too(self) -> None:
         arguments = ("--max-pods=50", "--node-ip=10.0.0.4", "--node-labels=a=b")
         settings = settled(*arguments, staticPodPath="/pods")
-        assert settings.ignored_fields == ("maxPods", "--node-labels", "--node-ip")
-        assert settings.warnings == (
-            "Without effect on a standalone agent: maxPods, --node-labels, --node-ip",
-        )
+        assert settings.warnings == (idle("maxPods", "--node-labels", "--node-ip"),)
         assert settled(*arguments, "--kubeconfig=k", staticPodPath="/pods").warnings == ()
 
     def test_how_to_watch_objects_of_an_api_server_is_named_where_there_is_none(self) -> None:
@@ -264,9 +264,8 @@ class TestWhatIsNotServed:
             syncFrequency="10s",
             configMapAndSecretChangeDetectionStrategy="Cache",
         )
-        assert settings.ignored_fields == (
-            "configMapAndSecretChangeDetectionStrategy",
-            "syncFrequency",
+        assert settings.warnings == (
+            idle("configMapAndSecretChangeDetectionStrategy", "syncFrequency"),
         )
         assert settings.sync_frequency == 10.0
 
@@ -282,10 +281,12 @@ class TestWhatIsNotServed:
             memorySwap={},
             logging={"options": {"json": {"infoBufferSize": "0"}}},
         )
-        assert settings.ignored_fields == ()
+        assert settings.warnings == (NO_SOURCE,)
 
     def test_zero_is_no_default_where_it_means_something(self) -> None:
-        assert settled(registryPullQPS=0).ignored_fields == ("registryPullQPS",)
+        assert settled(registryPullQPS=0, staticPodPath="/pods").warnings == (
+            unserved("registryPullQPS"),
+        )
 
 
 def test_kubeadm_s_file_works_unchanged() -> None:
@@ -293,13 +294,15 @@ def test_kubeadm_s_file_works_unchanged() -> None:
     assert settings.static_pod_path == Path("/etc/kubernetes/manifests")
     assert settings.file_check_frequency == 2.0
     assert (settings.address, settings.read_only_port) == ("127.0.0.1", 10255)
-    assert settings.ignored_fields == (
-        "authentication.x509.clientCAFile",
-        "cgroupDriver",
-        "clusterDNS",
-        "clusterDomain",
-        "resolvConf",
-        "rotateCertificates",
+    assert settings.warnings == (
+        unserved(
+            "authentication.x509.clientCAFile",
+            "cgroupDriver",
+            "clusterDNS",
+            "clusterDomain",
+            "resolvConf",
+            "rotateCertificates",
+        ),
     )
 
 
@@ -309,10 +312,10 @@ def test_the_standalone_tutorial_s_file_works_unchanged() -> None:
     assert not settings.enable_server
     # The tutorial reads the pods from the read-only port all the same.
     assert (settings.address, settings.read_only_port) == ("127.0.0.1", 10255)
-    assert settings.ignored_fields == (
-        "authentication.webhook.enabled",
-        "authorization.mode",
-        "containerRuntimeEndpoint",
+    assert settings.warnings == (
+        unserved(
+            "authentication.webhook.enabled", "authorization.mode", "containerRuntimeEndpoint"
+        ),
     )
 
 
@@ -334,7 +337,7 @@ def test_files_drop_ins_and_flags_are_read_from_where_they_are(tmp_path: Path) -
         )
     )
     assert (settings.healthz_port, settings.read_only_port, settings.max_pods) == (1, 2, 3)
-    assert not settings.standalone
+    assert settings.cluster is not None
 
 
 @pytest.mark.parametrize(
