@@ -1,12 +1,12 @@
 """HTTP clients for one API server: one that many threads share for calls, and one for watch streams.
 
-Knows an ``Access`` and pyreqwest, nothing of requests. The authorization header belongs to the request
+Knows an ``Access`` and pyreqwest, and nothing of requests. The Authorization header belongs to the request
 and not to the client, so that a new token needs no new connection.
 
-pyreqwest trusts the authorities of the system besides the one of the ``Access``, and has no option
-against it: a server whose certificate a public authority has signed is taken for the API server by
-whoever controls its name. It also cannot expect another name than the one in the URL, so with a
-``tls_server_name`` the URL has that name, and the client is told which address is behind it.
+pyreqwest trusts the system's certificate authorities in addition to the one of the ``Access``, and has no
+option against it. So whoever controls the server's name and has a certificate of a public authority is
+taken for the API server. pyreqwest also cannot expect another name than the one in the URL. With a
+``tls_server_name`` the URL therefore has that name, and the client is told which address belongs to it.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from messages.api import FailureKind
 CONNECT_TIMEOUT: Final = timedelta(seconds=10)
 PING_EVERY: Final = timedelta(seconds=20)
 PING_ANSWER_WITHIN: Final = timedelta(seconds=10)
-"""A connection whose other end is gone without a word is noticed within 30 s (29 s measured)."""
+"""A connection whose other end vanished is noticed within 30 s (29 s measured)."""
 
 _Builder = TypeVar("_Builder", ClientBuilder, SyncClientBuilder)
 _Client = TypeVar("_Client", Client, SyncClient)
 
 
 def sync_client(access: Access, user_agent: str) -> SyncClient:
-    """Return a client for calls, which may be used by many threads at once.
+    """Return a client for calls. Many threads may use it at the same time.
 
-    HTTP/2 if the server can, else HTTP/1.1. It has no total timeout: each request brings its own.
-    May block to look up a name. Raises ``CredentialsError`` and ``ApiError``.
+    It speaks HTTP/2 if the server does, else HTTP/1.1. It has no total timeout: each request brings its
+    own. May block to look up a name. Raises ``CredentialsError`` and ``ApiError``.
     """
     builder = _configured(SyncClientBuilder(), access, user_agent).http2(enable=True)
     return _built(builder.build, access)
@@ -49,9 +49,9 @@ def sync_client(access: Access, user_agent: str) -> SyncClient:
 def streaming_client(access: Access, user_agent: str) -> Client:
     """Return a client for watch streams.
 
-    HTTP/2 without asking first: otherwise every request that waits for the first connection dials one
-    of its own. A server that speaks only HTTP/1.1 fails as "speaks no HTTP/2". No total timeout: a
-    quiet watch is a good one, and a dead connection is found by its pings. May block to look up a
+    It speaks HTTP/2 without negotiation: otherwise each request that waits for the first connection would
+    dial one of its own. A server that speaks only HTTP/1.1 fails with "it speaks no HTTP/2". There is no
+    total timeout, since a quiet watch is healthy; pings find a dead connection. May block to look up a
     name. Raises ``CredentialsError`` and ``ApiError``.
     """
     builder = _configured(ClientBuilder(), access, user_agent).http2_prior_knowledge()
@@ -59,7 +59,7 @@ def streaming_client(access: Access, user_agent: str) -> Client:
 
 
 def base_url(access: Access) -> str:
-    """Return what the URLs of requests begin with: the path of the API comes right behind it."""
+    """Return the beginning of each request's URL. The path of the API follows it directly."""
     if not access.tls_server_name:
         return access.server
     url = urlsplit(access.server)
@@ -68,9 +68,9 @@ def base_url(access: Access) -> str:
 
 
 def _configured(builder: _Builder, access: Access, user_agent: str) -> _Builder:
-    """Return ``builder`` with everything that both clients have in common."""
-    # Redirects would take the token to wherever the answer says, and the environment's proxies are
-    # pyreqwest's default: the access says whether there is one.
+    """Return ``builder`` with everything that both clients share."""
+    # A redirect would send the token wherever the answer says. pyreqwest uses the environment's proxies
+    # by default; here the access says which proxy to use.
     builder = builder.user_agent(user_agent).follow_redirects(enable=False).no_proxy()
     builder = builder.connect_timeout(CONNECT_TIMEOUT)
     builder = builder.http2_keep_alive_interval(PING_EVERY)
@@ -85,7 +85,7 @@ def _configured(builder: _Builder, access: Access, user_agent: str) -> _Builder:
 def _with_certificates(builder: _Builder, access: Access) -> _Builder:
     if access.ca is not None:
         if b"-----BEGIN CERTIFICATE-----" not in access.ca:
-            # pyreqwest takes a text without any certificate in silence.
+            # pyreqwest accepts a text without any certificate.
             raise CredentialsError("the certificate authority's file holds no PEM certificate")
         builder = builder.add_root_certificate_pem(access.ca)
     if access.identity is not None:
@@ -99,17 +99,17 @@ def _with_certificates(builder: _Builder, access: Access) -> _Builder:
 
 
 def _on_its_way(builder: _Builder, access: Access) -> _Builder:
-    """Return ``builder`` with what stands between us and the server: a proxy, or another name."""
+    """Return ``builder`` with the proxy, or with the address for another name."""
     if access.proxy and access.tls_server_name:
         raise CredentialsError("tls-server-name does not work together with a proxy")
     if access.proxy:
         try:
             return builder.proxy(ProxyBuilder.all(access.proxy))
-        except ValueError:  # its text has the URL, which may have a password
+        except ValueError:  # its text contains the URL, which may contain a password
             raise CredentialsError("the proxy's URL cannot be used") from None
     if access.tls_server_name:
         url = urlsplit(access.server)
-        # The port of the mapping is not looked at: the URL's is.
+        # The port given here is ignored: the URL's counts.
         return builder.resolve(access.tls_server_name, _address_of(url.hostname or ""), 0)
     return builder
 
@@ -122,7 +122,7 @@ def _built(build: Callable[[], _Client], access: Access) -> _Client:
 
 
 def _why_not_built(error: Exception, access: Access) -> str:
-    """Return in words what is wrong with the certificates, which is all that can be wrong here."""
+    """Return what is wrong with the certificates. Nothing else can be wrong here."""
     details = str(error.args[1:])
     if "KeyMismatch" in details:
         return "the client key does not belong to the client certificate"
@@ -134,9 +134,10 @@ def _why_not_built(error: Exception, access: Access) -> str:
 
 
 def _address_of(host: str) -> str:
-    """Return an address of ``host``, of the family that is best from here, to stay as long as a client.
+    """Return a random address of ``host``, of the address family that suits this machine best.
 
-    Any of them: whoever was given one that nobody answers makes another client, and tries its luck.
+    The client keeps it for life. If nobody answers there, the caller makes another client, which may get
+    another address.
     """
     try:
         return str(ipaddress.ip_address(host))

@@ -1,13 +1,13 @@
 """What can go wrong with a request, as exceptions that know whether and how to try again.
 
-HTTP statuses and errors of the transport become one small family here, each chained to its cause. It
-leaves this package only as the value that actors tell each other (``ApiFailure``).
+HTTP statuses and transport errors become one small family of errors, each chained to its cause. They leave
+this room only as the value that actors tell each other (``ApiFailure``).
 
-Texts are for logs and pages. Of an answer only the message of a Status passes, on one line of bounded
-length, its URLs without user, password and query. Where the API server refuses an object, or a webhook
-or an admission policy does, it is without what stands in quotes and without the rest from a brace on:
-that may be an environment variable's value. What a webhook puts bare into its sentence cannot be told
-from its words, and passes.
+The texts are for logs and pages. Of an answer, only the message of a Status is passed on: on one line of
+limited length, its URLs without user, password and query. If the API server, a webhook or an admission
+policy refuses an object, everything in quotes and everything after a brace is cut out: it may be the value
+of an environment variable. What a webhook puts into its sentence without quotes cannot be recognised and is
+passed on.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from messages.pods import JsonObject
 from messages.units import Seconds, Timestamp
 
 LONGEST_MESSAGE: Final = 512
-"""Characters of the API server's own message that a sentence carries."""
-LONGEST_WISH: Final = Seconds(60.0)
-"""A server that wants to be left alone for longer is asked again after this. API servers wish for a few
-seconds; what is longer comes from a gateway's page, or from a date while our clock was never set."""
+"""How many characters of the API server's own message a sentence contains."""
+LONGEST_RETRY_AFTER: Final = Seconds(60.0)
+"""The longest Retry-After that is honoured. API servers ask for a few seconds. More than this comes from a
+gateway, or from a date while this machine's clock was never set."""
 
 RETRY: Final[Mapping[FailureKind, Retry]] = {
     FailureKind.UNREACHABLE: Retry.AFTER_DELAY,
     FailureKind.TIMEOUT: Retry.AFTER_DELAY,
     FailureKind.CREDENTIALS: Retry.AFTER_DELAY,
-    # Tokens rotate, and roles and bindings arrive later than those who need them.
+    # Tokens rotate, and roles and bindings are often created later than whoever needs them.
     FailureKind.UNAUTHORIZED: Retry.AFTER_DELAY,
     FailureKind.FORBIDDEN: Retry.AFTER_DELAY,
     FailureKind.NOT_FOUND: Retry.NEVER,
@@ -51,7 +51,7 @@ RETRY: Final[Mapping[FailureKind, Retry]] = {
     FailureKind.MALFORMED: Retry.AFTER_DELAY,
     FailureKind.LOST: Retry.AFTER_DELAY,
 }
-"""Whether what failed may be tried again: a question of its kind alone."""
+"""Whether a failed request may be tried again. Only its kind decides."""
 
 _KIND_OF_REASON: Final[Mapping[str, FailureKind]] = {
     "AlreadyExists": FailureKind.ALREADY_EXISTS,
@@ -90,13 +90,13 @@ _IN_WORDS: Final[tuple[tuple[str, str], ...]] = (
     ("proxy auth", "the proxy wants to know who we are"),
     ("tunnel", "the proxy makes no connection to it"),
 )
-"""What pyreqwest's causes say somewhere, in lower case, and what it means. The first that fits."""
+"""Parts of pyreqwest's error causes, in lower case, and what they mean. The first match counts."""
 _OF_DIALLING: Final = frozenset(words for _, words in _IN_WORDS[:5])
-"""Said of the machine that is dialled: the proxy, where there is one."""
+"""These concern the machine that is dialled. With a proxy that is the proxy."""
 
 
 class ApiError(Exception):
-    """A request got no object. Its text says why, without server and user."""
+    """A request got no object. The text says why, without server and user."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class ApiError(Exception):
         status: int = 0,
         retry_after: Seconds | None = None,
     ) -> None:
-        """Keep what is known; ``status`` is 0 when there was no answer."""
+        """Keep what is known. ``status`` is 0 when there was no answer."""
         super().__init__(text)
         self.text = text
         self.kind = kind
@@ -125,7 +125,7 @@ class ApiError(Exception):
     def failure(self, attempt: str, access: Access | None) -> ApiFailure:
         """Return the value that actors tell each other.
 
-        ``attempt`` says what was to be done: ``create pod default/web``. ``access`` is None when the
+        ``attempt`` says what was attempted: ``create pod default/web``. ``access`` is None when the
         credentials could not be read.
         """
         where = f" at {access.server} as {access.user}" if access is not None else ""
@@ -138,7 +138,7 @@ class ApiError(Exception):
         )
 
     def _by(self, access: Access | None) -> str:
-        """Return the text, and which machine it is about if that is not the server."""
+        """Return the text. With a proxy, say so if the proxy is meant or on the way."""
         proxy = access.proxy_place if access is not None else ""
         if proxy and self.text in _OF_DIALLING:
             return f"the proxy {proxy}: {self.text}"
@@ -150,31 +150,31 @@ class ApiError(Exception):
 def error_of_answer(
     status: int, headers: Mapping[str, str], body: bytes, now: Timestamp | None = None
 ) -> ApiError:
-    """Return the error that an answer other than 2xx stands for.
+    """Return the error for an answer other than 2xx.
 
-    ``headers`` ignores case, or has its keys in lower case. Of ``body`` only a v1 Status is looked at:
-    what a proxy on the way writes may be anything. ``now`` is for a Retry-After with a date from a
-    server that does not show its own clock; without it such a wish is not heard.
+    The keys of ``headers`` ignore case, or are in lower case. ``body`` is read only if it is a v1 Status: a
+    proxy on the way may send anything. ``now`` is needed for a Retry-After with a date from a server that
+    does not send its own Date; without it such a Retry-After is ignored.
     """
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
         parsed = None
     said: JsonObject = parsed if isinstance(parsed, dict) else {}
-    return _error(status, said, _wish_of_header(headers, now))
+    return _error(status, said, _retry_after_of_header(headers, now))
 
 
 def error_of_status(status: JsonObject) -> ApiError:
-    """Return the error that a v1 Status stands for: the object of an ERROR event of a watch."""
+    """Return the error for a v1 Status: the object of an ERROR event of a watch."""
     code = status.get("code")
     return _error(code if isinstance(code, int) else 0, status, None)
 
 
 def error_of_transport(error: Exception, deadline: Seconds | None = None) -> ApiError:
-    """Return in words why there was no answer.
+    """Return the error for a request that got no answer.
 
-    None of pyreqwest's own texts is passed on: they contain URLs. ``deadline`` is what the request was
-    given, in seconds. Takes a ``CredentialsError`` too.
+    Takes a ``CredentialsError`` too. None of pyreqwest's own texts is passed on, since they contain URLs.
+    ``deadline`` is what the request was given, in seconds.
     """
     if isinstance(error, CredentialsError):
         return ApiError(str(error), kind=FailureKind.CREDENTIALS)
@@ -191,14 +191,14 @@ def error_of_transport(error: Exception, deadline: Seconds | None = None) -> Api
 
 
 def _causes_of(error: Exception) -> str:
-    """Return all that ``error`` says of its causes, in lower case; never for people's eyes."""
+    """Return the texts of all causes of ``error``, in lower case. Never show them to people."""
     if not isinstance(error, DetailedPyreqwestError):
         return str(error).lower()
     causes = error.details["causes"] or []
     return "\n".join(cause["message"] for cause in causes).lower()
 
 
-def _error(code: int, said: JsonObject, wish: Seconds | None) -> ApiError:
+def _error(code: int, said: JsonObject, retry_after: Seconds | None) -> ApiError:
     kind = _kind_of(code, said.get("reason"))
     label = f"HTTP {code}" if kind is FailureKind.REFUSED else kind.value.replace("_", " ")
     message = said.get("message")
@@ -208,8 +208,9 @@ def _error(code: int, said: JsonObject, wish: Seconds | None) -> ApiError:
         text = f"{label}: {_fit_for_logs(message, kind)}"
     else:
         text = label if kind is FailureKind.REFUSED else f"{label} (HTTP {code})"
-    wishes = [wish for wish in (wish, _wish_of_details(said.get("details"))) if wish is not None]
-    return ApiError(text, kind=kind, status=code, retry_after=max(wishes, default=None))
+    found = (retry_after, _retry_after_of_details(said.get("details")))
+    retry_afters = [seconds for seconds in found if seconds is not None]
+    return ApiError(text, kind=kind, status=code, retry_after=max(retry_afters, default=None))
 
 
 def _kind_of(code: int, reason: object) -> FailureKind:
@@ -217,27 +218,27 @@ def _kind_of(code: int, reason: object) -> FailureKind:
         return _KIND_OF_REASON[reason]
     if code in _KIND_OF_CODE:
         return _KIND_OF_CODE[code]
-    # Without a code it is an ERROR event that says nothing: the server's trouble.
+    # An ERROR event without a code counts as an error of the server.
     return FailureKind.SERVER_ERROR if code >= 500 or code == 0 else FailureKind.REFUSED
 
 
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.?)*"?')
-"""To the end where a quote is not closed."""
+"""An unclosed quote reaches to the end."""
 _ASSIGNED: Final = re.compile(r"(?<==)'[^']*'?")
-"""Single quotes elsewhere are no values: those who deny put whole sentences in them."""
+"""Only after an equals sign are single quotes values: elsewhere policies quote whole sentences with them."""
 _REST: Final = re.compile(r"([{`]|, error found in #).*")
 _DENIAL: Final = re.compile(r"\bwebhook\b|AdmissionPolicy\b", re.IGNORECASE)
 _NAME_OF_WEBHOOK: Final = re.compile(
     r'(?:Internal error occurred: )?(?:admission|failed calling) webhook "[\w.-]{1,253}"'
 )
-"""As the API server begins what it has to say of a webhook."""
+"""How the API server begins a message about a webhook."""
 _URL: Final = re.compile(r'//([^\s"]*)')
 
 
 def _fit_for_logs(message: str, kind: FailureKind) -> str:
-    """Return the API server's message on one line of bounded length, without what may be secret."""
+    """Return the API server's message on one line of limited length, without what may be secret."""
     line = " ".join(message[: 8 * LONGEST_MESSAGE].split())
-    # Outside of quotes: a pod may be called so.
+    # Outside of quotes: an object may have that name.
     if kind is FailureKind.INVALID or _DENIAL.search(_QUOTED.sub("", line)):
         line = _without_values(line)
     line = _URL.sub(_place, line)
@@ -245,7 +246,7 @@ def _fit_for_logs(message: str, kind: FailureKind) -> str:
 
 
 def _without_values(line: str) -> str:
-    """Return ``line`` without what is quoted in it, which may be the object's. Who denied it stays."""
+    """Return ``line`` without its quoted parts, which may be values. The name of the webhook stays."""
     named = _NAME_OF_WEBHOOK.match(line)
     begin = named.end() if named is not None else 0
     rest = _ASSIGNED.sub("…", _QUOTED.sub("…", line[begin:]))
@@ -254,37 +255,37 @@ def _without_values(line: str) -> str:
 
 def _place(url: re.Match[str]) -> str:
     """Return ``url`` without user, password, query and fragment."""
-    # Up to the last sign: a password that nobody escaped may have any before.
+    # Up to the last @: an unescaped password may contain some.
     _, is_with_user, rest = url[1].rpartition("@")
     place, *more = re.split("[?#]", rest, maxsplit=1)
     return f"//{'…@' if is_with_user else ''}{place}{'?…' if more else ''}"
 
 
 def _letters(text: str) -> str:
-    """Return what is left of ``text`` when only its words count."""
+    """Return the letters and digits of ``text``, to compare words only."""
     return re.sub(r"[\W_]", "", text[: 8 * LONGEST_MESSAGE]).casefold()
 
 
-def _wish_of_details(details: object) -> Seconds | None:
+def _retry_after_of_details(details: object) -> Seconds | None:
     seconds: Any = details.get("retryAfterSeconds") if isinstance(details, dict) else None
     return _bounded(seconds) if isinstance(seconds, int) and seconds > 0 else None
 
 
-def _wish_of_header(headers: Mapping[str, str], now: Timestamp | None) -> Seconds | None:
-    """Return the seconds that a Retry-After asks for, which is a number or a date."""
-    wish = headers.get("retry-after", "").strip()
-    if not wish:
+def _retry_after_of_header(headers: Mapping[str, str], now: Timestamp | None) -> Seconds | None:
+    """Return the seconds that a Retry-After header asks for, as a number or as a date."""
+    value = headers.get("retry-after", "").strip()
+    if not value:
         return None
-    if wish.isascii() and wish.isdigit():
-        return _bounded(int(wish[:9]))
-    until = _date(wish)
-    # By the server's own clock, if it shows it: ours may be another.
+    if value.isascii() and value.isdigit():
+        return _bounded(int(value[:9]))
+    until = _date(value)
+    # By the server's own clock, if it sends it: this machine's clock may be wrong.
     since = _date(headers.get("date", "")) or now
     return _bounded(until - since) if until is not None and since is not None else None
 
 
 def _bounded(seconds: float) -> Seconds:
-    return Seconds(max(0.0, min(float(seconds), LONGEST_WISH)))
+    return Seconds(max(0.0, min(float(seconds), LONGEST_RETRY_AFTER)))
 
 
 def _date(text: str) -> Timestamp | None:

@@ -1,7 +1,7 @@
-"""What actors and the API server's callers say to each other: one request, one answer.
+"""The messages between actors and the actor that calls the API server: one request, one answer.
 
-Requests and failures are values. A failure says by itself whether trying again makes sense, so that
-no actor has to know HTTP.
+Requests and failures are values. A failure says by itself whether to try again, so that no actor has to
+know HTTP.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REQUEST_DEADLINE: Final = Seconds(10.0)
 
 
 class Verb(StrEnum):
-    """How a request is sent; the value is the HTTP method."""
+    """The method of a request. The value is the HTTP method."""
 
     GET = "GET"
     CREATE = "POST"
@@ -30,7 +30,7 @@ class Verb(StrEnum):
 
 
 class Patch(StrEnum):
-    """How the body of a patch is meant; the value is its media type."""
+    """What kind of patch a body is. The value is its media type."""
 
     MERGE = "application/merge-patch+json"
     STRATEGIC = "application/strategic-merge-patch+json"
@@ -40,124 +40,125 @@ class Retry(StrEnum):
     """Whether what failed may be tried again."""
 
     NEVER = "never"
-    """The same request will fail in the same way until somebody changes something."""
+    """The same request fails in the same way until somebody changes something."""
     AFTER_DELAY = "after a delay"
     AFTER_RELIST = "after a relist"
-    """What the request was based on is out of date: look first."""
+    """The request is based on something out of date: read it again first."""
 
 
 class FailureKind(StrEnum):
-    """What went wrong, in one word for metrics and decisions."""
+    """What went wrong, in one word, for metrics and decisions."""
 
     UNREACHABLE = "unreachable"
-    """No connection, or it broke; the request may or may not have arrived."""
+    """There was no connection, or it broke. The request may or may not have arrived."""
     TIMEOUT = "timeout"
-    """No answer within the deadline; the request may or may not have arrived."""
+    """No answer within the deadline. The request may or may not have arrived."""
     CREDENTIALS = "credentials"
-    """The kubeconfig cannot be used, or nobody could be asked for a token."""
+    """The kubeconfig cannot be used, or no token was issued."""
     UNAUTHORIZED = "unauthorized"
     FORBIDDEN = "forbidden"
     NOT_FOUND = "not_found"
     ALREADY_EXISTS = "already_exists"
     CONFLICT = "conflict"
-    """It is another version, or another UID, than the request was made for."""
+    """The object has another version or another UID than the request is for."""
     GONE = "gone"
-    """The version asked for is too old: list anew."""
+    """The requested version is too old: list anew."""
     INVALID = "invalid"
     """The API server does not accept the object."""
     THROTTLED = "throttled"
     SERVER_ERROR = "server_error"
     REFUSED = "refused"
-    """Any other answer that is neither an object nor one of these."""
+    """Any other answer that is neither an object nor one of the other kinds."""
     MALFORMED = "malformed"
-    """An answer that cannot be read, or is too large."""
+    """The answer cannot be read or is too large."""
     LOST = "lost"
-    """Whoever sent the request crashed; it may or may not have arrived."""
+    """The sender of the request crashed. The request may or may not have arrived."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRequest:
-    """One request to the API server. The ``repr`` shows no body: pods hold what is nobody's business."""
+    """One request to the API server. The ``repr`` leaves the body out, since it may be secret."""
 
     verb: Verb
     path: str
-    """Absolute, such as ``/api/v1/namespaces/default/pods/web``; its segments need no escaping."""
+    """Absolute, such as ``/api/v1/namespaces/default/pods/web``. Its segments need no escaping."""
     query: Mapping[str, str] = field(default_factory=dict, hash=False)
     body: JsonObject | None = field(default=None, repr=False, hash=False)
     """The object, the patch or the DeleteOptions."""
     patch: Patch = Patch.MERGE
-    """What the body means when the verb is PATCH."""
+    """What kind of patch the body is, when the verb is PATCH."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiFailure:
-    """Why there is no object: the answer of a request or a watch that failed."""
+    """Why there is no object. The answer to a request or a watch that failed."""
 
     kind: FailureKind
     retry: Retry
     sentence: str
-    """For people: what was attempted, at which server, as whom, and what came of it. One line, no values."""
+    """For people: what was attempted, at which server, as which user, and why it failed. One line, no
+    values."""
     status: int = 0
-    """HTTP status; 0 when there was no answer."""
+    """The HTTP status; 0 when there was no answer."""
     retry_after: Seconds | None = None
-    """The server's wish, when it has one."""
+    """How long the server asks to wait, if it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiAnswered:
-    """What became of one ``CallApi``. Told exactly once for each."""
+    """The result of one ``CallApi``. Told exactly once for each."""
 
     request: ApiRequest
     ref: Hashable
     """As in the ``CallApi``."""
     outcome: JsonObject | ApiFailure = field(repr=False)
-    """The API server's object (a Status after some deletions), or why there is none."""
+    """The API server's object (after some deletions a Status), or why there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallApi:
-    """Sends one request. Answered by one ``ApiAnswered``, within the deadline and a little.
+    """Sends one request. Answered by one ``ApiAnswered`` within the deadline, or a little later.
 
-    Not retried, except once after a 401 with fresh credentials: who asks knows whether the world has
-    changed meanwhile.
+    The request is not sent again, except once after a 401 with fresh credentials. The caller knows whether
+    the world has changed meanwhile.
     """
 
     request: ApiRequest
     reply_to: Port[ApiAnswered]
     ref: Hashable = None
-    """Comes back with the answer, so that a late one can be told apart."""
+    """Returned with the answer, so that a late answer can be told apart."""
     deadline: Seconds = REQUEST_DEADLINE
-    """From the time it is sent; waiting for its turn does not count."""
+    """Counts from sending. Waiting for its turn does not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeCalls:
-    """Asks how calls to the API server go. Answered by one ``CallsDescribed``."""
+    """Asks for the state of the calls to the API server. Answered by one ``CallsDescribed``."""
 
     reply_to: Port[CallsDescribed]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallsDescribed:
-    """How calls to the API server go."""
+    """The state of the calls to the API server."""
 
     server: str
-    """``https://host:port``, or empty while no kubeconfig could be read."""
+    """``https://host:port``; empty while no kubeconfig could be read."""
     user: str
-    """The kubeconfig's word for whom we act as."""
+    """The kubeconfig's name for the user that the agent acts as."""
     troubles: tuple[str, ...]
-    """What goes wrong at present, a sentence each, the latest first: whatever all calls have in common,
-    and each kind of request that is forbidden until one like it is allowed."""
+    """The ongoing failures, one sentence each, the latest first: those that all calls share, and one for
+    each kind of request that is forbidden until one like it is allowed."""
     requests: Mapping[tuple[str, str, str], int]
-    """Requests by status code (``<error>`` when there was no answer), host and method, since the process
-    began: ``rest_client_requests_total``."""
+    """Requests since the process began, by status code (``<error>`` without an answer), host and method:
+    ``rest_client_requests_total``."""
     waiting: int
     """Calls that wait for the rate limit or for a free thread."""
     in_flight: int
     credentials_trouble: str = ""
-    """Why the credentials could not be read when that was last tried; empty when they could. Calls go
-    on with earlier ones as long as these are good."""
+    """Why the credentials could not be read at the last attempt; empty when they could. Calls use earlier
+    ones as long as these are good."""
 
 
 CallsMessage: TypeAlias = CallApi | DescribeCalls
-"""What the sender of calls hears from others."""
+"""The messages that the sender of calls receives from others."""

@@ -1,4 +1,4 @@
-"""Watching objects of the API server: who wants to follow what, and what is told of it."""
+"""The messages about watching objects of the API server: who follows what, and what subscribers are told."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from messages.units import Seconds, Timestamp
 class WatchTarget:
     """What to follow: a collection, narrowed by a field selector.
 
-    What is narrowed to one name is listed from etcd, so that its list is the newest there is, and proves
-    that there is no such object when it is empty. Any other is listed from the API server's cache, which
-    may lag a moment behind, but is never older than what was told of the target before: etcd would have
-    to be read whole for it.
+    A target narrowed to one name is listed from etcd. Its list is the newest there is, and an empty list
+    proves that there is no such object. Any other target is listed from the API server's cache, since etcd
+    would have to be read as a whole for it. Such a list may lag a moment behind, but it is never older than
+    what was told of the target before.
     """
 
     path: str
@@ -30,7 +30,7 @@ class WatchTarget:
 
 
 class ObjectOp(StrEnum):
-    """What a watch event says of its object, in the API's words."""
+    """What happened to the object of a watch event, in the API's words."""
 
     ADDED = "ADDED"
     MODIFIED = "MODIFIED"
@@ -39,17 +39,18 @@ class ObjectOp(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectsAre:
-    """All objects of a target, complete: replaces what was told of it before.
+    """All objects of a target. Replaces everything that was told of it before.
 
-    Told first, after every relist, and again for each ``Watch``. What is missing in it is deleted.
+    Told first, after every relist, and again for each ``Watch``. An object that is missing in it was
+    deleted.
     """
 
     target: WatchTarget
     objects: tuple[JsonObject, ...] = field(repr=False)
-    """With ``apiVersion`` and ``kind``, which the items of a list come without."""
+    """With ``apiVersion`` and ``kind``, which the items of a list do not have."""
     resource_version: str
     mark: int = 0
-    """The highest ``Watch.mark`` that was heard for this target before the list was asked for."""
+    """The highest ``Watch.mark`` for this target before the list was requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,30 +60,29 @@ class WatchEvent:
     target: WatchTarget
     op: ObjectOp
     object: JsonObject = field(repr=False)
-    """As it is from here on; as it was last when it is deleted."""
+    """The new state; if the object was deleted, its last state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchFailed:
-    """The target cannot be followed at present; it is tried again. What was told stays as it was.
+    """The target cannot be followed at present, and is tried again. What was told before stays as it was.
 
-    Told when it begins to fail and when it fails for another reason, not at every attempt; and, while
-    it fails, first of all in answer to each ``Watch``. Told too, before any attempt has failed, when a
-    stream that was lost is not replaced within a second, and when the keeper ends. It stands until
-    ``WatchRecovered``: an ``ObjectsAre`` in between is true, but nothing says yet that changes to it will
-    be heard of.
+    Told when the target begins to fail and when the reason changes, not at every attempt. While it fails,
+    also told first in answer to each ``Watch``. Told before any attempt has failed, too: when an ended
+    stream is not replaced within a second, and when the keeper ends. It lasts until ``WatchRecovered``. An
+    ``ObjectsAre`` in between is true, but changes to it may not be noticed yet.
     """
 
     target: WatchTarget
     failure: ApiFailure
     since: Seconds | None = None
-    """Until when what was told was current, on the monotonic clock, if nothing was told after that; None
-    when nothing was told before it failed."""
+    """Until when the told state was current, on the monotonic clock, if nothing was told after that. None
+    when nothing was told before the failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRecovered:
-    """After a ``WatchFailed``, and once: the target is followed again, from where it was left.
+    """The target is followed again, from where it was left. Told once after each ``WatchFailed``.
 
     What happened meanwhile was told before.
     """
@@ -95,21 +95,21 @@ WatchFact: TypeAlias = ObjectsAre | WatchEvent | WatchFailed | WatchRecovered
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """Wants every ``WatchFact`` of a target from here on.
+    """Subscribes to every ``WatchFact`` of a target.
 
-    A repeat by the same subscriber lists anew, so that is what a restarted subscriber does.
-    A subscription outlives crashes on both sides. One that waits after a 403 is tried at once.
+    If the same subscriber repeats it the target is listed anew, which is what a restarted subscriber needs.
+    A subscription outlives crashes on both sides. A target that waits after a 403 is tried at once.
     """
 
     target: WatchTarget
     subscriber: Port[WatchFact]
     mark: int = 0
-    """Higher in each repeat by who has to tell a list that was asked for later from an earlier one."""
+    """A subscriber that must tell a later list from an earlier one gives a higher mark in each repeat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unwatch:
-    """Wants nothing more of a target. Facts that are under way may still arrive. May repeat."""
+    """Ends a subscription. Facts that are on their way may still arrive. May repeat."""
 
     target: WatchTarget
     subscriber: Port[WatchFact]
@@ -117,24 +117,24 @@ class Unwatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListTarget:
-    """Lists a target once, whether or not it is watched, and leaves its watch alone.
+    """Lists a target once, whether or not it is watched, without touching its watch.
 
-    Answered by one ``TargetListed``, to who asked and nobody else: LOST if the keeper ends meanwhile,
-    and none if this is the message that it crashes over.
-    Only for targets by name: their list is the newest there is. Not repeated when it fails.
+    Answered by one ``TargetListed``, told to the asker only: LOST if the keeper ends meanwhile; none if the
+    keeper crashes over this very message. Only for targets by name, whose list is the newest there is. A
+    failed list is not repeated.
     """
 
     target: WatchTarget
     reply_to: Port[TargetListed]
     mark: int = 0
-    """Comes back with the answer."""
+    """Returned with the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetListed:
-    """What one ``ListTarget`` found.
+    """The answer to one ``ListTarget``.
 
-    It may be older than what the target's watch told meanwhile: who is told compares versions.
+    It may be older than what the target's watch told meanwhile: the receiver compares versions.
     """
 
     target: WatchTarget
@@ -144,23 +144,23 @@ class TargetListed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeWatches:
-    """Asks how the watches are. Answered by one ``WatchesDescribed``."""
+    """Asks for the state of the watches. Answered by one ``WatchesDescribed``."""
 
     reply_to: Port[WatchesDescribed]
     in_detail: bool = True
-    """Whether those are described too with which nothing is wrong. 5,000 of them take 25 ms."""
+    """Whether to include watches with which nothing is wrong. 5,000 of them take 25 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchDescribed:
-    """How one watch is."""
+    """The state of one watch."""
 
     target: WatchTarget
     state: str
-    """``listing``, ``watching``, ``waiting`` (for its next attempt)."""
+    """``listing``, ``watching``, or ``waiting`` (for its next attempt)."""
     resource_version: str
     since: Timestamp
-    """When it got into this state."""
+    """When it entered this state."""
     reconnects: int
     error: str
     """Why it is not watching; empty when nothing is wrong."""
@@ -169,19 +169,19 @@ class WatchDescribed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchesDescribed:
-    """How all watches are."""
+    """The state of all watches."""
 
     watches: tuple[WatchDescribed, ...]
-    """All of them, or those with which something is wrong."""
+    """All watches, or only those with which something is wrong."""
     connections: int
-    """Clients that streams are multiplexed over: each has one connection, or more after a GOAWAY."""
+    """Clients that streams are multiplexed over. Each has one connection, or more after a GOAWAY."""
     streams: int
     """Watches that are open at the API server."""
     reconnects: Mapping[str, int]
-    """How often watches had to be opened again since the process began, by reason."""
+    """How often watches were opened again since the process began, by reason."""
     requests: Mapping[tuple[str, str, str], int]
-    """As in ``CallsDescribed``: requests by status code, host and method."""
+    """Requests by status code, host and method, as in ``CallsDescribed``."""
 
 
 WatchesMessage: TypeAlias = Watch | Unwatch | ListTarget | DescribeWatches
-"""What the keeper of watch streams hears from others."""
+"""The messages that the keeper of watch streams receives from others."""

@@ -1,7 +1,7 @@
-"""ApiCalls: sends what the other actors ask of the API server, one request and one answer each.
+"""ApiCalls: sends the requests of the other actors to the API server. Each gets one answer.
 
-The actor holds the turns: who is next, how fast, how many at once. The waiting is done by threads
-(``sender``), which know nothing but their one request. It never tries again: who asks knows whether
+The actor decides on turns: which request is next, how fast, how many at the same time. Threads do the
+waiting (``sender``); each knows only its one request. Nothing is sent again here: the caller knows whether
 the world has changed meanwhile.
 """
 
@@ -38,14 +38,14 @@ from messages.pods import JsonObject
 from messages.units import Seconds
 
 GRACE: Final = Seconds(1.0)
-"""What a thread may be late with its own deadline before it is answered for."""
+"""How much later than its deadline a thread may be before its caller is answered for it."""
 
 _log = structlog.get_logger("api-calls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDone:
-    """A thread is back. Told once for each call that was sent."""
+    """A thread has finished. Told once for each call that was sent."""
 
     number: int
     request: ApiRequest
@@ -54,7 +54,7 @@ class CallDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOverdue:
-    """A thread should have been back."""
+    """A thread should have finished by now."""
 
     number: int
 
@@ -71,7 +71,7 @@ API_CALLS = Key[CallsActorMessage]("api-calls")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRules:
-    """How fast, and how many at once."""
+    """How fast calls are sent, and how many at the same time."""
 
     qps: float = 50.0
     """``kubeAPIQPS``: requests a second in the long run; zero or less for no limit."""
@@ -80,13 +80,13 @@ class CallRules:
     in_flight: int = 8
     """Threads."""
     kept_free: int = 2
-    """Threads that only lifelines get: with every other one waiting for a slow API server, the Lease
-    is still renewed."""
+    """Threads that only heartbeats get. Even if all others wait for a slow API server, the Lease is
+    renewed."""
 
 
 @dataclass(slots=True)
 class CallMemory:
-    """What outlives a life of ApiCalls. Used by one life at a time, so it needs no lock."""
+    """What outlives a life of ApiCalls. One life at a time uses it, so it needs no lock."""
 
     unanswered: dict[int, CallApi] = field(default_factory=dict)
     """In the order in which they were told."""
@@ -100,15 +100,15 @@ class CallMemory:
 class ApiCalls(PooledActor[CallsActorMessage]):
     """Sends calls to the API server and answers each exactly once.
 
-    Owns: the order of the calls, the rate limit, the number of calls under way.
+    Owns: the order of the calls, the rate limit, the number of calls in flight.
     Hears: ``CallApi``, ``DescribeCalls``; ``CallDone`` from its threads, ``CallOverdue`` and
     ``TurnDue`` from its timers.
-    Tells: who called, one ``ApiAnswered``; LOST when this life ends before the call does.
+    Tells: the caller one ``ApiAnswered``; LOST when this life ends before the call does.
     Fails when: there is a bug. Whatever the API server does is an answer.
 
-    Order: calls are sent in the order in which they were told, those for the Node and its Lease before
-    all others: a thousand pods to be created at 50 a second would keep a Lease of 40 s waiting for 20 s,
-    behind which the cluster begins to take the node for dead. Answers come in any order.
+    Order: calls are sent in the order in which they were told, but those about the Node and its Lease
+    before all others. A thousand pods to be created at 50 a second would make a Lease of 40 s wait for
+    20 s; soon after that the cluster takes the node for dead. Answers come in any order.
     Repetition: none. A call that is answered with LOST or TIMEOUT may still have arrived.
     """
 
@@ -133,7 +133,7 @@ class ApiCalls(PooledActor[CallsActorMessage]):
     def started(self) -> None:
         self._answer_all_lost("the sender of calls crashed")
         self._executor = self._make_executor()
-        # Nobody is waited for: a thread that is still out comes back by its own deadline.
+        # Wait for no thread: each ends by its own deadline.
         self.resources.callback(self._executor.shutdown, wait=False, cancel_futures=True)
 
     @override
@@ -174,7 +174,7 @@ class ApiCalls(PooledActor[CallsActorMessage]):
                 self._send(queue.popleft())
 
     def _next_queue(self) -> deque[int] | None:
-        """Return the queue whose first call may be sent, were it not for the rate limit."""
+        """Return the queue whose first call may be sent, the rate limit aside."""
         free = self._rules.in_flight - len(self._in_flight)
         if self._heartbeats and free > 0:
             return self._heartbeats
@@ -194,15 +194,15 @@ class ApiCalls(PooledActor[CallsActorMessage]):
         self._answer(done.number, done.sent.outcome)
 
     def _give_up(self, number: int) -> None:
-        """Answer for a thread that does not come back; it stays in flight, since it is one less."""
+        """Answer for a thread that is overdue. It stays in flight, since that thread is not free."""
         call = self._memory.unanswered.get(number)
-        # Gone already when the thread came back while the time was just over.
+        # None when the thread finished just as its time was over.
         if call is not None:
             why = f"no answer within {call.deadline:g} s"
             self._answer(number, self._failure(call, why, FailureKind.TIMEOUT))
 
     def _answer(self, number: int, outcome: JsonObject | ApiFailure) -> None:
-        # Gone already when the thread comes back after its time.
+        # None when the thread finishes after its time.
         call = self._memory.unanswered.pop(number, None)
         if call is not None:
             call.reply_to.tell(ApiAnswered(request=call.request, ref=call.ref, outcome=outcome))
@@ -239,10 +239,10 @@ class ApiCalls(PooledActor[CallsActorMessage]):
 
 
 def _work(sender: Sender, call: CallApi, number: int, reply_to: Port[CallDone]) -> None:
-    """Send ``call`` on the calling thread and tell what came of it, whatever that is."""
+    """Send ``call`` on the calling thread and tell the result, whatever it is."""
     try:
         sent = sender.send(call.request, call.deadline)
-    except Exception as error:  # noqa: BLE001  # one request must not take the others with it
+    except Exception as error:  # noqa: BLE001  # a bug in one request must not end the others
         _log.exception("a bug in sending", request=attempt_of(call.request))
         lost = ApiError(f"a bug in the agent: {type(error).__name__}", kind=FailureKind.LOST)
         sent = SendResult(outcome=lost.failure(attempt_of(call.request), None))

@@ -1,7 +1,7 @@
-"""Which troubles of calls are going on: so that each is logged when it begins and when it is over.
+"""Which failures of calls are ongoing, so that each is logged once when it begins and once when it ends.
 
-An API server that is away fails every call; what people need of that is two lines. A refusal belongs to
-one kind of request: renewing a Lease that works says nothing of creating pods that does not.
+When an API server is away every call fails, and people need two lines of that. A 403 belongs to one kind of
+request: renewing a Lease may work while creating pods does not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OF_ALL: Final[frozenset[Hashable]] = frozenset(
         FailureKind.UNAUTHORIZED,
     }
 )
-"""Failures that all calls have in common."""
+"""Failures that all calls share."""
 _ALLOWED: Final = frozenset(
     {
         FailureKind.NOT_FOUND,
@@ -31,18 +31,18 @@ _ALLOWED: Final = frozenset(
         FailureKind.GONE,
     }
 )
-"""What the API server finds out only after it has allowed the request."""
+"""The API server finds these only after it has allowed the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFailures:
-    """What goes wrong at present, by what it is, with the sentence that it began with."""
+    """The ongoing failures, each with the sentence that it began with."""
 
     present: Mapping[Hashable, str] = field(default_factory=dict)
-    """In the order of how it showed last, the latest first."""
+    """Ordered by when they occurred last, the latest first."""
 
     def after(self, request: ApiRequest, outcome: JsonObject | ApiFailure) -> CallFailures:
-        """Return what goes wrong after ``request`` came to ``outcome``."""
+        """Return the ongoing failures after ``request`` ended with ``outcome``."""
         refused = (FailureKind.FORBIDDEN, *_kind_of_request(request))
         over: set[Hashable] = set()
         begun: dict[Hashable, str] = {}

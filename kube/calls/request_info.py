@@ -1,4 +1,4 @@
-"""What a request is about, read from its path: for sentences, for its turn, for whose trouble it is."""
+"""What a request is about, read from its path: for sentences, for its turn, and for its failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _IN_WORDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestInfo:
-    """What a path of the API names. Empty is what it does not name."""
+    """What a path of the API names. A part that it does not name is empty."""
 
     group: str = ""
     resource: str = ""
@@ -29,7 +29,7 @@ class RequestInfo:
 
 
 def request_info(path: str) -> RequestInfo:
-    """Return what ``path`` is about; of a path that is none of the API's, only the first part."""
+    """Return what ``path`` is about. Outside the API, only its first part, as the resource."""
     match path.strip("/").split("/"):
         case ["api", _, *rest]:
             group = ""
@@ -38,7 +38,7 @@ def request_info(path: str) -> RequestInfo:
         case rest:
             return RequestInfo(resource=rest[0])
     namespace = ""
-    # The namespace of something, unless it is the namespace itself that is asked for.
+    # The namespace of another object, unless the request is about the namespace itself.
     if len(rest) > 2 and rest[0] == "namespaces" and rest[2] not in {"status", "finalize"}:
         namespace, rest = rest[1], rest[2:]
     resource, name, subresource = (*rest, "", "", "")[:3]
@@ -65,7 +65,10 @@ def attempt_of(request: ApiRequest) -> str:
 
 
 def is_heartbeat(request: ApiRequest) -> bool:
-    """Return whether the cluster takes this node for dead when ``request`` is late: Node and Lease."""
+    """Return whether ``request`` is about a Node or a Lease.
+
+    If these are late, the cluster takes this node for dead.
+    """
     info = request_info(request.path)
     return (info.group, info.resource) in {("", "nodes"), ("coordination.k8s.io", "leases")}
 

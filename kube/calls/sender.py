@@ -1,8 +1,8 @@
-"""Sends one request and returns what came of it: the blocking rim of the calls, run in their threads.
+"""Sends one request and returns its result. This is the blocking part of the calls; it runs in threads.
 
-Everything that can happen on the way is a value here; only bugs raise. What is shared between threads
-is replaced and never changed: two that find a certificate rotated both build a client, which costs a
-connection and no more.
+Whatever can happen on the way is a value here; only bugs raise. What threads share is replaced and never
+changed. If two threads find a rotated certificate at the same time, both build a client, which costs one
+more connection.
 """
 
 from __future__ import annotations
@@ -29,52 +29,55 @@ from messages.pods import JsonObject
 from messages.units import Seconds, Timestamp
 
 LARGEST_ANSWER: Final = 64 << 20
-"""Bytes after decompression. The largest object is 1.5 MiB, etcd's limit; a list of 10,000 pods of
-5 kB takes 50 MB."""
+"""Bytes after decompression. The largest object is 1.5 MiB, etcd's limit; a list of 10,000 pods of 5 kB
+takes 50 MB."""
 NO_ANSWER: Final = "<error>"
-"""The code of a request without an answer, as in every Kubernetes component."""
+"""The code of a request without an answer in metrics, as in every Kubernetes component."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendResult:
-    """What came of one request, and what is to be counted and shown of it.
+    """The result of one request, and what is counted and shown of it.
 
-    The ``repr`` shows no outcome: it may be a Secret.
+    The ``repr`` leaves the outcome out: it may be a Secret.
     """
 
     outcome: JsonObject | ApiFailure = field(repr=False)
     server: str = ""
-    """Empty when no credentials could be read."""
+    """Empty when the credentials could not be read."""
     user: str = ""
     codes: tuple[str, ...] = ()
-    """One for each time that something went out: status codes, or ``NO_ANSWER``."""
+    """One for each time that a request went out: status codes, or ``NO_ANSWER``."""
 
 
 class Sender(Protocol):
-    """Sends requests. May block for the deadline and a little; called by many threads at once."""
+    """Sends requests. Many threads call it at the same time."""
 
     def send(self, request: ApiRequest, deadline: Seconds) -> SendResult:
-        """Return what came of ``request``; ``deadline`` is for all of it, a second try included."""
+        """Send ``request`` and return its result. May block a little longer than ``deadline``.
+
+        ``deadline`` is for all of it, a second attempt included.
+        """
         ...
 
     @property
     def credentials_trouble(self) -> str:
-        """Why credentials could not be read when that was last tried; empty when they could."""
+        """Why credentials could not be read at the last attempt; empty when they could."""
         return ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Connected:
     key: tuple[object, ...] = field(repr=False)
-    """Holds the private key and the proxy's password."""
+    """Contains the private key and the proxy's password."""
     client: SyncClient
 
 
 class HttpSender(Sender):
-    """Sends over HTTP/2 or HTTP/1.1 with the present credentials.
+    """Sends over HTTP/2 or HTTP/1.1 with the current credentials.
 
-    A 401 has them read again and the request sent once more. A changed certificate, server or proxy
-    makes a new client; the old one ends with the last request that uses it.
+    After a 401 the credentials are read again and the request is sent once more. A changed certificate,
+    server or proxy makes a new client; the old one ends with the last request that uses it.
     """
 
     def __init__(
@@ -90,7 +93,7 @@ class HttpSender(Sender):
         return _Exchange(self, request, deadline).run()
 
     def close(self) -> None:
-        """Close the connections; requests that are under way fail."""
+        """Close the connections. Requests that are under way fail."""
         connected, self._connected = self._connected, None
         if connected is not None:
             connected.client.close()
@@ -107,7 +110,7 @@ class HttpSender(Sender):
 
     @property
     def largest_answer(self) -> int:
-        """Bytes of an answer that are read."""
+        """The longest answer that is read, in bytes."""
         return self._largest_answer
 
     def client(self, access: Access) -> SyncClient:
@@ -119,17 +122,17 @@ class HttpSender(Sender):
         return connected.client
 
     def look_again(self, access: Access) -> None:
-        """Have the next request find the server by its name anew, after this one found nobody.
+        """Make the next request look up the server's name again, after this one got no answer.
 
-        A client asks for addresses itself, unless the server's certificate is for another name: then it
-        was told one (``kube.clients``).
+        A client looks up addresses by itself. Only if the server's certificate is for another name was it
+        told an address (``kube.clients``).
         """
         if access.tls_server_name:
             self._connected = None
 
 
 class _Exchange:
-    """One request with its second try: what has to be known of the first one for the sentence."""
+    """One request and its second attempt, with what a sentence about it needs."""
 
     def __init__(self, sender: HttpSender, request: ApiRequest, deadline: Seconds) -> None:
         self._sender = sender
@@ -140,7 +143,7 @@ class _Exchange:
         self._codes: list[str] = []
 
     def run(self) -> SendResult:
-        """Return what came of it."""
+        """Return the result."""
         try:
             outcome: JsonObject | ApiFailure = self._attempt()
         except ApiError as error:
@@ -222,14 +225,14 @@ def _built(
 
 
 def _plain(value: object) -> dict[str, Any]:
-    """Return a mapping that is no dict as one, which JSON takes."""
+    """Return a mapping that is not a dict as one, for JSON."""
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} is nothing that JSON can say")
 
 
 def _object(verb: Verb, status: int, headers: Mapping[str, str], body: bytes) -> JsonObject:
-    """Return the object that an answer holds. Raises ``ApiError``."""
+    """Return the object in an answer. Raises ``ApiError``."""
     if not 200 <= status < 300:
         raise error_of_answer(status, headers, body, Timestamp(time.time()))
     try:
@@ -244,9 +247,9 @@ def _object(verb: Verb, status: int, headers: Mapping[str, str], body: bytes) ->
 
 
 def _is_of_the_api(found: JsonObject, verb: Verb) -> bool:
-    """Return whether an API server says so, and not a gateway in its place.
+    """Return whether an API server wrote ``found``, and not a gateway in its place.
 
-    Every object has metadata, and so has a list; a Status is an answer only to deletions.
+    Every object has metadata, and so has a list. A Status is an answer to deletions only.
     """
     if found.get("kind") == "Status":
         return verb is Verb.DELETE

@@ -1,4 +1,4 @@
-"""How to get to one API server: everything a connection needs, read from wherever it stands."""
+"""How to reach one API server: everything that a connection needs, wherever it was read."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ from urllib.parse import urlsplit
 
 
 class CredentialsError(Exception):
-    """The credentials cannot be used. Its text names the file and the trouble, never a value."""
+    """The credentials cannot be used. The text names the file and what is wrong, never a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     """One reading of the credentials. The ``repr`` shows neither token nor key.
 
-    Two readings that need the same connection are equal in ``connection``, whatever their token.
+    Two readings that can share a connection have the same ``connection_key``, whatever their tokens.
     """
 
     server: str
-    """``https://host:port`` with the path of a gateway, if there is one; no slash at the end."""
+    """``https://host:port``, followed by a gateway's path if there is one. No slash at the end."""
     user: str
-    """Whom the kubeconfig acts as, in its own word; for sentences."""
+    """The kubeconfig's name for the user; for sentences."""
     authorization: str = field(default="", repr=False)
-    """The header's value; empty when a certificate says who we are."""
+    """The header's value; empty when a client certificate is used."""
     ca: bytes | None = field(default=None, repr=False)
-    """PEM of the authorities to trust; None for the system's."""
+    """PEM of the certificate authorities to trust; None for the system's."""
     identity: bytes | None = field(default=None, repr=False)
-    """PEM of the client's certificate and key."""
+    """PEM of the client certificate and its key."""
     verify: bool = True
     """Whether to check the server's certificate."""
     tls_server_name: str = ""
-    """Name to expect in the server's certificate instead of the host's."""
+    """The name to expect in the server's certificate instead of the host."""
     proxy: str = field(default="", repr=False)
-    """URL of the proxy to use; empty for none. May hold a password."""
+    """URL of the proxy to use; empty for none. May contain a password."""
 
     @property
     def proxy_place(self) -> str:
-        """``host:port`` of the proxy, without user and password; empty for none, and if that is in doubt."""
+        """``host:port`` of the proxy, without user and password. Empty for none, or if that is unclear."""
         try:
             url = urlsplit(self.proxy)
         except ValueError:
             return ""
-        # A password with a slash, a question mark or a hash in it would pass for the end of the place.
+        # A slash, question mark or hash inside a password would look like the end of ``host:port``.
         is_clear = "@" not in url.path + url.query + url.fragment
         return url.netloc.rpartition("@")[2] if is_clear else ""
 
     @property
     def connection_key(self) -> tuple[object, ...]:
-        """What a connection is made of: a change needs a new client, a new token does not."""
+        """What a connection depends on. If it changes a new client is needed; a new token changes nothing."""
         return (
             self.server,
             self.ca,
@@ -60,10 +60,10 @@ class Access:
 
 
 class Credentials(Protocol):
-    """Where accesses come from. May block: read files, run a plugin. Called from any thread."""
+    """Where accesses come from. Reading files or running a plugin may block. Any thread may call it."""
 
     def access(self) -> Access:
-        """Return the present access; reads again what has changed or is about to expire.
+        """Return the current access. Read it again if it changed or is about to expire.
 
         Raises ``CredentialsError``.
         """
@@ -72,15 +72,15 @@ class Credentials(Protocol):
     def reload(self, refused: Access) -> Access:
         """Return an access that was read after the API server refused ``refused``.
 
-        Many callers may be refused at once: only the first of them makes it read again. Raises
+        Many callers may be refused at the same time; only the first makes it read again. Raises
         ``CredentialsError``.
         """
         ...
 
     @property
     def trouble(self) -> str:
-        """Why they could not be read when that was last tried; empty when they could.
+        """Why they could not be read at the last attempt; empty when they could.
 
-        Earlier ones may be in use nevertheless. Does not block.
+        Earlier ones may still be in use. Does not block.
         """
         return ""

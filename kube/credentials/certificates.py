@@ -1,7 +1,7 @@
-"""What has to be known of a client certificate before a server is bothered with it.
+"""Reads from a client certificate what must be checked before it is sent to a server.
 
-Reads just enough of the DER to find the version and the dates: the standard library has no parser for
-it, and a whole one is a large dependency for two fields. Trusts nothing and checks no signature.
+Reads just enough of the DER to find the version and the dates. The standard library has no parser for it,
+and a complete one would be a large dependency for two fields. Trusts nothing and checks no signature.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _UTC_TIME: Final = 0x17
 
 
 class CertificateError(ValueError):
-    """That is no certificate. Its text says no more than that."""
+    """There is no certificate, or it cannot be read. The text says no more than that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """What matters of one certificate."""
+    """The fields of one certificate that matter here."""
 
     version: int
-    """3, or 1 for what old scripts make."""
+    """3, or 1 for certificates that old scripts make."""
     not_before: Timestamp
     not_after: Timestamp
 
 
 def read_certificate(pem: bytes) -> Certificate:
-    """Return what the first certificate in ``pem`` says; it is the client's, its issuers follow.
+    """Return the fields of the first certificate in ``pem``: the client's; its issuers follow.
 
     Raises ``CertificateError``.
     """
@@ -69,7 +69,7 @@ def _read(der: bytes) -> Certificate:
 
 
 def _element(data: bytes) -> tuple[int, bytes, bytes]:
-    """Return tag and content of the first element in ``data``, and what comes after it."""
+    """Return the tag and the content of the first element in ``data``, and the bytes after it."""
     length, begin = data[1], 2
     if length & 0x80:
         begin += length & 0x7F

@@ -1,8 +1,8 @@
-"""Asking a command for credentials, as a kubeconfig's ``exec`` says.
+"""Runs a command that issues credentials, as a kubeconfig's ``exec`` says.
 
-The kubernetes client has a part for this, but it waits for ever, hands our terminal to the command, and
-turns all that goes wrong into a log line with the command's own words; which may be a token. So this is
-ours: a deadline, an output that never touches a disk, and one sentence for each trouble.
+The kubernetes client has code for this, but that waits for ever, gives our terminal to the command, and
+logs the command's own words, which may be a token. This module has a deadline, never writes the output to a
+disk, and says what is wrong in one sentence.
 https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
 """
 
@@ -23,13 +23,14 @@ from typing import IO, Any, Final
 from messages.pods import JsonObject
 from messages.units import Seconds, Timestamp
 
-PATIENCE: Final = Seconds(30.0)
-"""Commands ask some service for a token, which takes seconds at most. One that waits for somebody to
-type something waits in vain here."""
+DEADLINE: Final = Seconds(30.0)
+"""Commands ask a service for a token, which takes seconds at most. A command that waits for somebody to
+type waits in vain here."""
 _LARGEST: Final = 1 << 20
-"""Bytes of an answer: a token and a certificate are some 10 kB."""
+"""Bytes of the output: a token and a certificate are some 10 kB."""
 _LOOK_EVERY: Final = 0.1
-"""Seconds: a command that asks nobody the same question for ever fills the memory."""
+"""Seconds. The size of the output is checked this often: a command that prints without end fills the
+memory."""
 _TOO_MUCH: Final = "printed more than 1 MiB"
 _VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 _EXTENSION: Final = "client.authentication.k8s.io/exec"
@@ -43,12 +44,12 @@ _FOR_COMMANDS: Final = (
 
 
 class PluginError(Exception):
-    """The command gave no credentials. Its text never has what the command wrote."""
+    """The command gave no credentials. The text never contains what the command wrote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedCredentials:
-    """What a command gave."""
+    """What a command issued."""
 
     token: str = field(default="", repr=False)
     certificate: str = field(default="", repr=False)
@@ -59,12 +60,12 @@ class IssuedCredentials:
 
 
 def run_plugin(
-    config: JsonObject, cluster: JsonObject, folder: Path, patience: Seconds = PATIENCE
+    config: JsonObject, cluster: JsonObject, folder: Path, deadline: Seconds = DEADLINE
 ) -> IssuedCredentials:
-    """Return the credentials that the command of ``config`` prints. Blocks for up to ``patience``.
+    """Run the command of ``config`` and return the credentials that it prints. Blocks up to ``deadline``.
 
-    ``config`` is a kubeconfig's ``exec``, ``cluster`` its cluster entry, ``folder`` where the kubeconfig
-    is, to which a relative path of the command relates. Raises ``PluginError``.
+    ``config`` is the ``exec`` of a kubeconfig's user, ``cluster`` its cluster entry. ``folder`` is where
+    the kubeconfig is; a relative command starts there. Raises ``PluginError``.
     """
     version = config.get("apiVersion")
     if version not in _VERSIONS:
@@ -75,13 +76,13 @@ def run_plugin(
     if config.get("provideClusterInfo") is True:
         info["cluster"] = _cluster_info(cluster)
     environment = {**os.environ, **_additions(config), "KUBERNETES_EXEC_INFO": _told(version, info)}
-    return _issued(_output(_command(config, folder), environment, patience), version)
+    return _issued(_output(_command(config, folder), environment, deadline), version)
 
 
 def _told(version: str, info: JsonObject) -> str:
     try:
         return json.dumps({"apiVersion": version, "kind": "ExecCredential", "spec": info})
-    except (TypeError, ValueError, RecursionError):  # YAML knows more than JSON
+    except (TypeError, ValueError, RecursionError):  # YAML has values that JSON does not have
         raise PluginError("is to be told of a cluster with extensions that are not JSON") from None
 
 
@@ -109,7 +110,7 @@ def _is_variable(item: object) -> bool:
 
 
 def _cluster_info(cluster: JsonObject) -> JsonObject:
-    """Return of the cluster what commands may know: everything but the paths of our files."""
+    """Return what the command may know of the cluster: everything but the paths of our files."""
     info = {field: cluster[field] for field in _FOR_COMMANDS if field in cluster}
     extensions = cluster.get("extensions")
     for extension in extensions if isinstance(extensions, list) else ():
@@ -118,9 +119,10 @@ def _cluster_info(cluster: JsonObject) -> JsonObject:
     return info
 
 
-def _output(command: list[str], environment: Mapping[str, str], patience: Seconds) -> bytes:
-    # Into memory instead of a pipe: a grandchild that keeps a pipe open would keep us waiting even
-    # after the deadline. A group of its own, so that the deadline takes such grandchildren too.
+def _output(command: list[str], environment: Mapping[str, str], deadline: Seconds) -> bytes:
+    # The output goes to memory and not to a pipe: a grandchild that keeps a pipe open would make us wait
+    # even after the deadline. The command gets its own process group, so that the deadline ends such
+    # grandchildren too.
     with open(os.memfd_create("exec-credential"), "w+b") as written:  # noqa: PTH123  # has no path
         try:
             process = subprocess.Popen(  # noqa: S603  # what the kubeconfig says is to be run
@@ -134,18 +136,18 @@ def _output(command: list[str], environment: Mapping[str, str], patience: Second
         except (OSError, ValueError) as error:
             why = (getattr(error, "strerror", "") or "it is no command").lower()
             raise PluginError(f"cannot be run: {why}") from None
-        _wait(process, written, patience)
+        _wait(process, written, deadline)
         return _head(written)
 
 
-def _wait(process: subprocess.Popen[bytes], written: IO[bytes], patience: Seconds) -> None:
-    ends_at = time.monotonic() + patience
+def _wait(process: subprocess.Popen[bytes], written: IO[bytes], deadline: Seconds) -> None:
+    ends_at = time.monotonic() + deadline
     try:
         while (code := _code(process)) is None:
             if os.fstat(written.fileno()).st_size > _LARGEST:
                 raise PluginError(_TOO_MUCH)
             if time.monotonic() >= ends_at:
-                raise PluginError(f"gave no answer within {patience:g} s")
+                raise PluginError(f"gave no answer within {deadline:g} s")
     finally:
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -156,7 +158,7 @@ def _wait(process: subprocess.Popen[bytes], written: IO[bytes], patience: Second
 
 
 def _code(process: subprocess.Popen[bytes]) -> int | None:
-    """Return what ``process`` exited with, or None after a moment."""
+    """Return the exit code of ``process``, or None after a moment."""
     try:
         return process.wait(_LOOK_EVERY)
     except subprocess.TimeoutExpired:
@@ -192,7 +194,7 @@ def _issued(output: bytes, version: str) -> IssuedCredentials:
 
 def _text(status: JsonObject, name: str) -> str:
     value = status.get(name) or ""
-    # JSON knows halves of characters, which no text may have.
+    # JSON can contain half a surrogate pair, which cannot be encoded.
     if not isinstance(value, str) or value.encode(errors="ignore").decode() != value:
         raise PluginError(f"gave a {name} that is not a string")
     return value

@@ -1,7 +1,7 @@
-"""From the text of a kubeconfig to the one cluster and user that its context means.
+"""Finds the cluster and the user that a context of a kubeconfig names.
 
-Pure, and says in one sentence what is wrong: field and line, never a value of it. What the entries
-mean, with their files and defaults, is for ``loading`` and the kubernetes client to find out.
+Pure. An error is one sentence with field and line, never with a value. ``loading`` and the kubernetes
+client find out what the entries mean, with their files and defaults.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ _UNSUPPORTED: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenContext:
-    """What one context of a kubeconfig means. The ``repr`` shows neither of the entries."""
+    """The entries that one context names. The ``repr`` shows none of them."""
 
     context: str
     user_name: str
-    """The name of the user's entry, or of the context when it has no user."""
+    """The name of the user's entry; without a user, the name of the context."""
     cluster: JsonObject = field(repr=False)
-    """May have a password in the URL of its proxy."""
+    """May have a password in its proxy's URL."""
     user: JsonObject = field(repr=False)
 
     def files(self, folder: Path) -> dict[str, Path]:
-        """Return the files that the entries name, by field, from ``folder`` if they are relative."""
+        """Return the files that the entries name, by field. Relative paths start at ``folder``."""
         entries = {**self.cluster, **self.user}
         fields = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
-        # Data in place wins over a file, so that such a file need not exist.
+        # Data in the kubeconfig wins over a file, which need not exist then.
         used = (key for key in fields if f"{key}-data" not in entries)
         return {key: folder / entries[key] for key in used if entries.get(key)}
 
 
 def choose(text: bytes, context: str | None) -> ChosenContext:
-    """Return what ``context`` means, or the current one. Raises ``CredentialsError``."""
+    """Return the entries that ``context`` names, or the current context. Raises ``CredentialsError``."""
     document = _parsed(text)
     name = context or document.get("current-context")
     if not isinstance(name, str) or not name:
@@ -81,7 +81,7 @@ def _parsed(text: bytes) -> JsonObject:
     try:
         document = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
-        # Its own text quotes the line.
+        # The text of ``error`` quotes the line.
         mark = error.problem_mark
         where = f" in line {mark.line + 1}" if mark is not None else ""
         raise CredentialsError(f"is not YAML{where}") from None
@@ -93,7 +93,7 @@ def _parsed(text: bytes) -> JsonObject:
 
 
 def _entry(document: JsonObject, kind: str, name: str) -> JsonObject:
-    """Return what the list of ``kind`` has under ``name``. The first one counts, as in kubectl."""
+    """Return the entry of ``kind`` called ``name``. The first one counts, as in kubectl."""
     entries = document.get(f"{kind}s") or []
     if not isinstance(entries, list):
         raise CredentialsError(f"has {kind}s that are not a list")
@@ -163,7 +163,7 @@ def _check_data(entry: JsonObject, key: str) -> None:
 
 
 def _tidy(user: JsonObject) -> JsonObject:
-    """Return ``user`` with one kind of token: a file of it wins over one in place, as in kubectl."""
+    """Return ``user`` with one kind of token: ``tokenFile`` wins over ``token``, as in kubectl."""
     if user.get("tokenFile"):
         return {key: value for key, value in user.items() if key != "token"}
     return user

@@ -1,9 +1,9 @@
-"""Who we are to the API server: from a kubeconfig, or from inside the cluster.
+"""The agent's credentials: from a kubeconfig, or from inside the cluster.
 
-What the entries mean is the kubernetes client's to say: its loader reads them into a fresh
-``Configuration``. Around it is what a daemon needs: sentences instead of stack traces, nothing secret
-in them, keys in files for no longer than it takes to read them. This module alone imports the
-kubernetes client (0.4 s and 40 MB), so an agent without a cluster never does.
+The kubernetes client says what the entries mean: its loader reads them into a new ``Configuration``. This
+module adds what a daemon needs: sentences instead of stack traces, no secrets in them, and keys in files
+only for as long as it takes to read them. Only this module imports the kubernetes client (0.4 s and 40 MB),
+so an agent without a cluster never does.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from messages.units import Timestamp
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _EARLY: Final = 60.0
-"""Seconds before its end that an issued credential is replaced; at most a fifth of its life."""
+"""Seconds before its end that an issued credential is replaced; at most a fifth of its lifetime."""
 
 
 class KubeconfigCredentials(RereadCredentials):
-    """What a kubeconfig says in one of its contexts, with all files that it names."""
+    """The credentials in one context of a kubeconfig, with all files that it names."""
 
     def __init__(self, path: Path, context: str | None = None, clock: Clock | None = None) -> None:
         clock = clock or SystemClock()
@@ -45,7 +45,7 @@ class KubeconfigCredentials(RereadCredentials):
 
 
 class InClusterCredentials(RereadCredentials):
-    """What a pod gets from its service account."""
+    """The credentials that a pod gets from its service account."""
 
     def __init__(
         self,
@@ -82,9 +82,9 @@ class _KubeconfigReader:
         return self._found(access, issued)
 
     def _issued(self, chosen: ChosenContext) -> IssuedCredentials:
-        """Return what the user's command gives, nothing if there is none."""
+        """Return what the user's command issues; nothing if there is no command."""
         plugin = chosen.user.get("exec")
-        # A token or a password beside it wins, as it does for the kubernetes client.
+        # A token beside it wins, as in the kubernetes client.
         if not plugin or chosen.user.get("token") or chosen.user.get("tokenFile"):
             return IssuedCredentials()
         try:
@@ -127,7 +127,7 @@ class _InClusterReader:
             ).load_and_set(configuration)
             authority = ca.read_bytes()
         except ConfigException as error:
-            # The loader's texts are fixed and name what is missing.
+            # The loader's texts are constant and say what is missing.
             what = str(error).rstrip(".").lower()
             raise CredentialsError(f"the service account in {self._folder}: {what}") from None
         except (OSError, ValueError) as error:
@@ -147,7 +147,7 @@ class _InClusterReader:
 def _access(chosen: ChosenContext, issued: IssuedCredentials, folder: Path) -> Access:
     for field, path in chosen.files(folder).items():
         _check_file(path, field)
-    # For the loader a command's token is one that stands in the file.
+    # The loader gets a command's token as if it were in the file.
     user = {field: value for field, value in chosen.user.items() if field != "exec"}
     if issued.token:
         user["token"] = issued.token
@@ -161,7 +161,7 @@ def _loaded(chosen: ChosenContext, user: JsonObject, folder: Path) -> Access:
     """Return what the kubernetes client makes of the two entries."""
     configuration = Configuration()
     try:
-        # Keys go into a directory that nobody else can enter, for as long as it takes to read them.
+        # Keys are written to a private directory, for as long as it takes to read them.
         with tempfile.TemporaryDirectory() as private:
             document = {
                 "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
@@ -176,7 +176,7 @@ def _loaded(chosen: ChosenContext, user: JsonObject, folder: Path) -> Access:
         why = f"no directory for temporary files: {_why(error)}"
         raise CredentialsError(f"cannot be read: {why}") from None
     except (ConfigException, ValueError, TypeError):
-        # What can be said of it is said before: the loader's texts may hold anything.
+        # Everything that can be explained was checked before. The loader's texts may contain anything.
         raise CredentialsError("cannot be used: the kubernetes client does not take it") from None
     return Access(
         server=configuration.host,
@@ -191,7 +191,7 @@ def _loaded(chosen: ChosenContext, user: JsonObject, folder: Path) -> Access:
 
 
 def _in_files(entry: JsonObject, private: Path) -> JsonObject:
-    """Return ``entry`` with files instead of data: data the loader would remember for ever."""
+    """Return ``entry`` with files instead of data, since the loader would keep data for ever."""
     changed = dict(entry)
     for field in ("certificate-authority", "client-certificate", "client-key"):
         data = changed.pop(f"{field}-data", None)
@@ -203,7 +203,7 @@ def _in_files(entry: JsonObject, private: Path) -> JsonObject:
 
 
 def _authorization(configuration: Configuration) -> str:
-    # Token files end with a line break, and the loader takes them as they are.
+    # Token files end with a line break, which the loader keeps.
     value = configuration.api_key.get("BearerToken", "").strip()
     if not value.isprintable() or not value.isascii():
         raise CredentialsError("has a token with characters that no header can carry")
@@ -217,12 +217,12 @@ def _identity(configuration: Configuration) -> bytes | None:
     certificate, key = _content(configuration.cert_file), _content(configuration.key_file)
     if certificate is None or key is None:
         return None
-    # A kubelet's rotated certificate and key are one file, named twice.
+    # A kubelet's rotated certificate and key are in one file, named twice.
     return certificate if certificate == key else certificate.rstrip() + b"\n" + key
 
 
 def _end_of(identity: bytes, user: str, now: Timestamp) -> Timestamp:
-    """Return until when the client certificate is good. Raises ``CredentialsError``."""
+    """Return when the client certificate expires. Raises ``CredentialsError``."""
     whose = f"has a client certificate of user {user} that"
     try:
         certificate = read_certificate(identity)

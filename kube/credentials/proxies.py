@@ -1,7 +1,7 @@
-"""Which proxy the environment wants for a server: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
+"""Which proxy the environment names for a server: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
 
-The standard library reads them. What Go's programs do besides, and people who run clusters rely on,
-is here: ranges of addresses in NO_PROXY, and no proxy for this machine itself.
+The standard library reads them. This module adds what Go's programs do and people who run clusters rely on:
+address ranges in NO_PROXY, and no proxy for this machine.
 """
 
 from __future__ import annotations

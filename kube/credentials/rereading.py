@@ -1,10 +1,10 @@
-"""Credentials that stay fresh: read again when a file changed, when they expire, when they were refused.
+"""Keeps credentials fresh: reads them again when a file changed, when they expire or were refused.
 
-Knows nothing of kubeconfigs: it asks a reader, which says what it looked at. A reading is a value that
-is never changed, only replaced by the next one, so any thread may take it at any time. Files and
-commands may hang, so whatever touches them runs on a helper thread, one at a time: nobody wants a
-command eight times at once. Who has credentials that are good does not wait for it longer than a moment,
-who has none waits for what it finds.
+Knows nothing of kubeconfigs: it calls a loader, which says which files it read. A reading is a value that
+is never changed, only replaced by the next one, so any thread may take it at any time. Files and commands
+may hang, so a helper thread touches them, one at a time: nobody wants eight copies of a command to run. A
+caller that has good credentials waits only a moment for the helper thread. A caller without waits for its
+result.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from kube.credentials.access import Access, Credentials, CredentialsError
 from messages.units import Seconds, Timestamp
 
 LOOK_EVERY: Final = Seconds(1.0)
-"""Files are looked at this often at most, however many requests there are."""
+"""Files are checked at most this often, however many requests there are."""
 READ_AGAIN_AFTER: Final = Seconds(5.0)
-"""What could not be read, or was refused, is read again after this, even if no file changed."""
+"""Credentials that could not be read or were refused are read again after this, even if no file changed."""
 GRACE: Final = Seconds(1.0)
-"""How long who begins a look waits for it beside credentials that are good: a change of files is used
-at once."""
-PATIENCE: Final = Seconds(40.0)
-"""How long anybody waits without any: longer than a command may take. What takes longer is a file system
-that hangs, and somebody has to be told."""
+"""How long a caller with good credentials waits for the check that it starts, so that a changed file is
+used at once."""
+LONGEST_WAIT: Final = Seconds(40.0)
+"""How long a caller without credentials waits: longer than a command may take. If it takes longer a file
+system hangs, and the caller must be told."""
 _LOOK: Final = "look"
 
 NEVER: Final = Timestamp(math.inf)
@@ -47,22 +47,22 @@ _log = structlog.get_logger("credentials")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedAccess:
-    """What a reader found."""
+    """What a loader read."""
 
     access: Access
     refresh_at: Timestamp = NEVER
-    """When to read again, whether or not a file changed."""
+    """When to read again even if no file changed."""
     expires: Timestamp = NEVER
-    """From when on it is of no use."""
+    """When the access becomes useless."""
 
 
 class LoadAccess(Protocol):
-    """Reads credentials, from wherever they are."""
+    """Reads credentials, wherever they are."""
 
     def __call__(self, note: NoteFile, /) -> LoadedAccess:
-        """Return the present credentials; raise ``CredentialsError``.
+        """Return the current credentials. Raises ``CredentialsError``.
 
-        ``note`` is told each file before it is read.
+        Calls ``note`` with each file before it is read.
         """
         ...
 
@@ -71,11 +71,11 @@ class LoadAccess(Protocol):
 class _Reading:
     files: Mapping[Path, Stamp]
     read_at: Seconds
-    """When the attempt was over."""
+    """When the attempt ended."""
     found: LoadedAccess | None
     """None if nothing usable is known."""
     trouble: str = ""
-    """Why it could not be read. With ``found``, that is of an earlier reading."""
+    """Why it could not be read. ``found`` is then from an earlier reading."""
 
     @property
     def access(self) -> Access:
@@ -85,10 +85,10 @@ class _Reading:
 
 
 class RereadCredentials(Credentials):
-    """What a reader finds, read again when it has changed.
+    """What a loader reads, read again when it changed.
 
-    When a later reading fails, the earlier goes on to be used as long as it is good: a kubeconfig that
-    an editor is just writing must not part the agent from its cluster.
+    When a later reading fails, the earlier one stays in use as long as it is good: a kubeconfig that an
+    editor is writing must not cut the agent off from its cluster.
     """
 
     def __init__(
@@ -97,20 +97,20 @@ class RereadCredentials(Credentials):
         clock: Clock,
         *,
         grace: Seconds = GRACE,
-        patience: Seconds = PATIENCE,
+        longest_wait: Seconds = LONGEST_WAIT,
     ) -> None:
         self._read = read
         self._clock = clock
         self._grace = grace
-        self._patience = patience
+        self._longest_wait = longest_wait
         self._reading: _Reading | None = None
         self._looked_at = Seconds(-math.inf)
         self._under_way: dict[str, Future[_Reading]] = {}
-        """The look that is under way, if one is."""
+        """The check that is under way, if there is one."""
 
     @override
     def access(self) -> Access:
-        # In this order: a look that is over has found what is known.
+        # In this order: ``_run`` sets the reading first and the time second.
         looked_at, known = self._looked_at, self._reading
         if known is not None and self._clock.monotonic() - looked_at < LOOK_EVERY:
             return known.access
@@ -128,7 +128,7 @@ class RereadCredentials(Credentials):
         look, is_mine = self._look(known, is_refused=True)
         latest = self._awaited(look)
         if latest is known and not is_mine:
-            # Somebody was looking who knew nothing of the refusal.
+            # The check under way did not know of the refusal.
             return self.reload(refused)
         return latest.access
 
@@ -142,19 +142,19 @@ class RereadCredentials(Credentials):
         return reading.found is not None and self._clock.wall() < reading.found.expires
 
     def _awaited(self, look: Future[_Reading]) -> _Reading:
-        wait([look], self._patience)
+        wait([look], self._longest_wait)
         if not look.done():
-            raise CredentialsError(f"credentials are being read since {self._patience:g} s")
+            raise CredentialsError(f"credentials are being read since {self._longest_wait:g} s")
         return look.result()
 
-    # Looking.
+    # Checking.
 
     def _look(
         self, known: _Reading | None, *, is_refused: bool = False
     ) -> tuple[Future[_Reading], bool]:
-        """Return the look that is under way, and whether it was begun here, since there was none."""
+        """Return the check that is under way, and whether it was started here since there was none."""
         mine: Future[_Reading] = Future()
-        # One atomic step decides who looks.
+        # ``setdefault`` is atomic: it decides which thread starts the check.
         look = self._under_way.setdefault(_LOOK, mine)
         if look is mine:
             work = partial(self._run, mine, known, is_refused=is_refused)
@@ -171,25 +171,25 @@ class RereadCredentials(Credentials):
             self._reading = reading = self._latest(known, is_refused=is_refused)
             _log_change(before, reading)
             end = partial(look.set_result, reading)
-        except BaseException as error:  # noqa: BLE001  # a bug, for all who wait
+        except BaseException as error:  # noqa: BLE001  # a bug, raised in all who wait
             end = partial(look.set_exception, error)
         self._looked_at = self._clock.monotonic()
-        # In this order: who finds no look under way finds what the last one found.
+        # In this order: whoever finds no check under way finds the result of the last one.
         del self._under_way[_LOOK]
         end()
 
     def _latest(self, known: _Reading | None, *, is_refused: bool) -> _Reading:
-        """Return ``known``, or what there is in its place."""
+        """Return ``known`` if it is still good, or else the newest reading."""
         present = self._reading
         if present is not None and present is not known:
-            return present  # another look was over before this one began
+            return present  # another check ended before this one began
         if known is not None and not self._is_stale(known, is_refused=is_refused):
             return known
         return self._read_now(None if is_refused else known)
 
     def _is_stale(self, reading: _Reading, *, is_refused: bool) -> bool:
         if is_refused or reading.trouble:
-            # A command that gives what is refused is not run again for every refusal.
+            # A command whose credentials are refused is not run again for every refusal.
             is_due = self._clock.monotonic() - reading.read_at >= READ_AGAIN_AFTER
         else:
             is_due = reading.found is not None and self._clock.wall() >= reading.found.refresh_at
@@ -199,7 +199,7 @@ class RereadCredentials(Credentials):
         files: dict[Path, Stamp] = {}
 
         def note(path: Path) -> None:
-            # Before it is read: what changes meanwhile is then noticed, at worst for nothing.
+            # Before the file is read, so that a change meanwhile is noticed.
             files.setdefault(path, _stamp(path))
 
         trouble = ""
@@ -213,7 +213,7 @@ class RereadCredentials(Credentials):
 
 
 def _log_change(before: _Reading | None, after: _Reading) -> None:
-    """Say what is news to who reads the log; when nothing is kept, who is refused says it."""
+    """Log what has changed. If no credentials are kept, whoever is refused says so."""
     if before is None or before.found is None or before.trouble == after.trouble:
         return
     if not after.trouble:
@@ -227,7 +227,7 @@ def _has_changed(files: Mapping[Path, Stamp]) -> bool:
 
 
 def _stamp(path: Path) -> Stamp:
-    """Return what changes when a file does; of a link, that of its target."""
+    """Return a value that changes when the file does; for a link, that of its target."""
     try:
         status = os.stat(path)  # noqa: PTH116  # looked at for every request: no object for it
     except OSError:

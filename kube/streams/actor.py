@@ -1,9 +1,9 @@
-"""The actor that keeps watch streams: it remembers who wants what, and drives the loop they run on.
+"""The actor of the watch streams: it remembers who wants what, and drives the loop they run on.
 
-The streams themselves are asyncio tasks on a thread of their own (``kube.streams``), which tells
-subscribers directly. What outlives a crash is who wants what: a new life lists everything anew, with
-the marks that it was asked for with. That a life ends, by a crash too, is told on the loop: nothing is
-vouched for until the next one follows it, and lists beside watches are lost.
+The streams are asyncio tasks on a thread of their own, which tell subscribers directly. Who wants what
+outlives a crash: a new life lists everything anew, with the marks of the requests. When a life ends, by a
+crash too, subscribers are told that nothing is current until the next life follows their targets, and lists
+beside watches are answered LOST.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from messages.watches import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchLoopEnded:
-    """The loop ended by itself."""
+    """The loop ended by itself, with this bug."""
 
     bug: BaseException
 
@@ -53,19 +53,20 @@ class WatchError(Exception):
 
 
 class Watches(Actor[WatchesOwnMessage]):
-    """Keeps every target that somebody wants listed and watched.
+    """Lists and watches every target that somebody wants.
 
-    Owns: who wants what, and the loop that all streams run on. Has a thread of its own, since closing
-    them takes up to a second.
-    Hears: ``Watch``, ``Unwatch``, ``ListTarget``, ``DescribeWatches``; ``WatchLoopEnded`` from that loop.
-    Tells: subscribers every ``WatchFact`` of their targets; who asks ``TargetListed`` and
-    ``WatchesDescribed``. All from the loop's thread. At the end of its life, however it ends, ``WatchFailed``
-    of what does not fail already, and LOST to who waits for a list.
+    Owns: who wants what, and the loop that all streams run on. Has a thread of its own, since closing the
+    streams takes up to a second.
+    Hears: ``Watch``, ``Unwatch``, ``ListTarget``, ``DescribeWatches``; ``WatchLoopEnded`` from the loop.
+    Tells: subscribers every ``WatchFact`` of their targets; askers ``TargetListed`` and
+    ``WatchesDescribed``. All from the loop's thread. At the end of its life, however it ends:
+    ``WatchFailed`` for each target that does not fail already, and LOST to those who wait for a list.
     Fails when: there is a bug on the loop. Whatever the API server does is a ``WatchFailed``.
 
-    Order: facts of one target in the order of the API server, ``ObjectsAre`` before any change.
-    Repetition: a change may be told again after a reconnect, with the version that it was told with;
-    ``WatchRecovered`` is told once a stream is open and stands, so after the ``ObjectsAre`` of a new list.
+    Order: facts of one target come in the order of the API server, ``ObjectsAre`` before any change.
+    Repetition: a change may be told again after a reconnect, with the version that it was told with.
+    ``WatchRecovered`` is told once a stream is open and confirmed, so after the ``ObjectsAre`` of a new
+    list.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Watches(Actor[WatchesOwnMessage]):
     @override
     def started(self) -> None:
         me = self.me
-        # Who left while the loop of the last life was ending could not say so there.
+        # Subscribers that left while the last life's loop was ending could not tell it.
         self._memory.failures.keep_only(self._memory.subscribers.keys())
         self._loop = WatchLoop(self._keeper, ended=lambda bug: me.tell(WatchLoopEnded(bug=bug)))
         self.resources.callback(self._loop.close)

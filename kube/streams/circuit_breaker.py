@@ -1,8 +1,8 @@
-"""Whether requests may be sent over one client: a broken connection is tried again by one of them.
+"""Whether requests may be sent over one connection. After it broke, one request probes it for all.
 
-A hundred streams lose their connection at once. Each by itself would dial, and back off, and come
-back late; here one of them is the probe, at most every second or two, and when it is answered the
-others return, spread over some seconds. What the probe hears of a failure all others hear too.
+A hundred streams lose their connection at the same moment. If each dialled and backed off by itself, they
+would come back late. Here one request is the probe, at most one every second or two. When it is answered
+the others return, spread over some seconds. When it fails, all others fail with the same error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from messages.units import Seconds
 
 
 class ConnectionLostError(ApiError):
-    """There is no connection, or it broke. ``was_sent`` says whether a request learned it."""
+    """There is no connection, or it broke. ``was_sent`` says whether a request was sent over it."""
 
     def __init__(self, error: ApiError, *, was_sent: bool) -> None:
         super().__init__(error.text, kind=error.kind)
@@ -27,15 +27,15 @@ class ConnectionLostError(ApiError):
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Leave to send one request."""
+    """Permission to send one request."""
 
     generation: int
-    """Of the connection, as far as the gate can tell."""
+    """Counts how often the connection broke before."""
     is_probe: bool
 
 
 class CircuitBreaker:
-    """One client's gate: open as long as no connection breaks. Lives on the loop."""
+    """The circuit breaker of one connection. Closed, it lets all requests through. Lives on the loop."""
 
     def __init__(self, rules: WatchRules, chance: random.Random) -> None:
         self._rules = rules
@@ -59,11 +59,11 @@ class CircuitBreaker:
         return Permit(self._generation, is_probe=False)
 
     def is_valid(self, permit: Permit) -> bool:
-        """Return whether ``permit`` still holds: the connection may have broken after it was given."""
+        """Return whether ``permit`` still holds. It does not if the connection broke after it was given."""
         return permit.generation == self._generation and (self._is_closed or permit.is_probe)
 
     def on_answer(self, permit: Permit) -> None:
-        """Note that a request got an answer, of whatever kind."""
+        """Note that a request was answered, with whatever status."""
         if permit.is_probe and permit.generation == self._generation and not self._is_closed:
             self._is_closed = True
             self._end_probe()
@@ -71,9 +71,9 @@ class CircuitBreaker:
             self._wake(result=True)
 
     def on_failure(self, permit: Permit, error: ApiError) -> None:
-        """Note that the connection of a request, or of its stream, broke.
+        """Note that the connection broke under a request or its stream.
 
-        What is heard of an earlier connection changes nothing.
+        A permit of an earlier generation changes nothing: that connection is known to be broken.
         """
         if permit.generation != self._generation:
             return
@@ -95,8 +95,8 @@ class CircuitBreaker:
             self._next_probe()
             raise
         self._last_probe = loop.time()
-        # A slow answer, to a large list perhaps, must not keep the others out for long, and neither
-        # must one who leaves before it has sent anything.
+        # The others must not wait long for a slow answer (to a large list, perhaps), nor for a request
+        # that is given up before it is sent.
         self._probe_timer = loop.call_later(self._rules.longest_probe, self._next_probe)
         return permit
 
@@ -116,7 +116,7 @@ class CircuitBreaker:
         self._probe_at = probe_at(self._last_probe, now, self._rules, self._chance)
 
     async def _closed(self) -> bool:
-        """Return whether the gate opened; when it did not, there is a probe to be made."""
+        """Wait. Return whether the circuit breaker closed; if not, another request has to be the probe."""
         waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiters.add(waiter)
         try:

@@ -1,8 +1,9 @@
-"""Clients, each with one connection, and the places on them.
+"""The pool of connections, each with a number of slots for watches.
 
-A watch has one place as long as it lives, for its lists and its streams one after the other: so a
-client has never more requests at a time than slots, and none of them waits in silence behind the
-server's limit. The fullest client that has room is taken first, so that emptied ones can be closed.
+A watch has one slot as long as it lives, for its lists and its streams one after the other. A connection
+therefore never has more requests at a time than slots, and no request waits without an error behind the
+server's limit on streams. The fullest connection with a free slot is taken first, so that emptied ones can
+be closed.
 """
 
 from __future__ import annotations
@@ -27,36 +28,38 @@ from kube.streams.shared_credentials import SharedCredentials
 from messages.units import Seconds
 
 MakeClient: TypeAlias = Callable[[Access, str], Client]
-"""Returns a client for an access and a User-Agent. May block; raises ``CredentialsError``, ``ApiError``."""
+"""Returns a client for an access and a User-Agent. May block. Raises ``CredentialsError`` and
+``ApiError``."""
 
 Build: TypeAlias = Callable[[], asyncio.Future[Client]]
-"""Begins to build a client."""
+"""Starts to build a client."""
 
 READ_BUFFER: Final = 0
-"""Bytes that pyreqwest reads before it gives the answer out. With any, opening a stream returns only
-with the first byte of its body: a watch of a quiet object would never be open."""
+"""Bytes of the body that pyreqwest reads before it returns the answer. With any other number, opening a
+stream would return only with the first byte of its body: the watch of an object that does not change would
+never open."""
 
 
 class Connection:
-    """One client, its gate, and how many have a place on it."""
+    """One HTTP client with its connection, its circuit breaker and its slots."""
 
     def __init__(self, access: Access, build: Build, breaker: CircuitBreaker, most: int) -> None:
-        """Begin with no streams, of which there may be ``most``."""
+        """Start to build the client. ``most`` is the limit on streams, as far as it is known."""
         self.key = access.connection_key
         self.breaker = breaker
         self.slots_taken = 0
         self.streams = 0
         """How many answers are open."""
         self.limit = most
-        """How many may be, as far as that is known."""
+        """How many answers may be open, as far as that is known."""
         self.answered_at = 0.0
-        """When a request was answered last, on the loop's clock."""
+        """When the last request was answered, on the loop's clock."""
         self.idle_timer: asyncio.TimerHandle | None = None
-        """When it is closed unless somebody takes a place; None while somebody has one."""
+        """Closes the connection unless somebody takes a slot; None while somebody has one."""
         self.pending: set[asyncio.Task[None]] = set()
-        """Requests that are being opened or closed, perhaps for somebody who has gone."""
-        # The only one who holds the client: its socket is closed when nobody does any more, and what
-        # a frame of a cancelled task holds would wait for the garbage collector.
+        """Requests that are being opened or closed, perhaps for somebody who no longer waits."""
+        # The only reference to the client. Its socket is closed with the last reference, and one in a
+        # frame of a cancelled task would wait for the garbage collector.
         self._most = most
         self._build = build
         self._building = build()
@@ -71,59 +74,59 @@ class Connection:
             raise ApiError(error.text, kind=error.kind) from None
 
     async def rebuild(self) -> None:
-        """Have another client built: one that was told its server's address never looks it up again.
+        """Replace the client. A client that was told its server's address never looks the name up again.
 
-        Requests that are under way keep the old one, which may be answered yet. Raises ``ApiError`` when
-        there can be no other.
+        Requests that are under way keep the old client and may still be answered. Raises ``ApiError`` when
+        no client can be built.
         """
         building = self._build()
         with suppress(CredentialsError, ApiError):
             await asyncio.shield(building)
-        self._building = building  # done, as others who are ready believe it to be
+        self._building = building  # done: those who returned from ``ready`` rely on that
         await self.ready()
 
     def request(
         self, access: Access, path: str, query: Mapping[str, str], longest: Seconds
     ) -> StreamRequest:
-        """Return a GET that is not sent yet, once this is ``ready``.
+        """Return a GET request that is not sent yet. Call it after ``ready``.
 
-        ``longest`` ends it whatever happens, also when nobody waits for its answer any more.
-        Raises pyreqwest's errors for a URL that is none, and CancelledError after ``close``.
+        ``longest`` ends the request whatever happens, also when nobody waits for its answer any more.
+        Raises pyreqwest's errors for an invalid URL, and ``CancelledError`` after ``close``.
         """
         url = f"{base_url(access)}{path}?{query_text(query)}"
         builder = self._building.result().get(url)
         builder = builder.streamed_read_buffer_limit(READ_BUFFER)
         builder = builder.timeout(timedelta(seconds=longest))
         if access.authorization:
-            # With the request, not the client: another token then needs no other connection.
+            # On the request and not on the client: a new token then needs no new connection.
             builder = builder.header("Authorization", access.authorization, is_sensitive=True)
         return builder.build_streamed()
 
     @property
     def is_usable(self) -> bool:
-        """Whether its client was built, or may be yet."""
+        """Whether the client was built, or may be yet."""
         done = self._building.done()
         return not done or not (self._building.cancelled() or self._building.exception())
 
     def on_answer(self, permit: Permit) -> None:
-        """Note that a request got an answer, of whatever kind."""
+        """Note that a request was answered, with whatever status."""
         self.answered_at = asyncio.get_running_loop().time()
         self.breaker.on_answer(permit)
 
     def on_stream_opened(self) -> None:
-        """Note one more open answer. If that is more than were thought to fit, so many do."""
+        """Note one more open answer. If there are more than the limit, raise the limit."""
         self.streams += 1
         self.limit = max(self.limit, self.streams)
 
     def on_failure(self, permit: Permit, error: ApiError) -> None:
-        """Note that the connection broke. How many fit on the next one is another question."""
+        """Note that the connection broke. The next one may allow another number of streams."""
         self.limit = self._most
         self.breaker.on_failure(permit, error)
 
     def check_full(self, rules: WatchRules) -> bool:
-        """Return whether the server seems to let nobody in any more, and go by that from now on.
+        """Return whether the server seems to accept no more streams. If so, lower the limit to those open.
 
-        Asked when a request has waited for long.
+        Call it when a request has waited for ``full_after``.
         """
         silence = asyncio.get_running_loop().time() - self.answered_at
         if self.streams < rules.fewest_streams or silence < rules.full_after:
@@ -132,19 +135,19 @@ class Connection:
         return True
 
     def on_late_answer(self) -> None:
-        """Note an answer that nobody waited for any more: the server was slow, and not full."""
+        """Note an answer that nobody waits for any more: the server was slow, not full. Reset the limit."""
         self.limit = self._most
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Have ``work`` done before the client is closed."""
+        """Run ``work`` and finish it before the client is closed."""
         task = asyncio.get_running_loop().create_task(work)
         self.pending.add(task)
         task.add_done_callback(self.pending.discard)
 
     async def close(self, within: Seconds) -> None:
-        """Close the client once nothing is pending: live streams would outlive it.
+        """Close the client once nothing is pending: open streams would outlive it.
 
-        What is still pending after ``within`` has no server that answers.
+        Waits for at most ``within``. A server does not answer what is pending after that.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
@@ -156,7 +159,7 @@ class Connection:
 
 
 class ConnectionPool:
-    """All clients. Lives on the loop."""
+    """All connections. Lives on the loop."""
 
     def __init__(
         self,
@@ -177,9 +180,10 @@ class ConnectionPool:
         return len(self._connections)
 
     def take_slot(self, access: Access, present: Connection | None) -> Connection:
-        """Return where requests of ``access`` go: the present place, if it is of that connection.
+        """Return the connection to send requests of ``access`` over: ``present`` if possible.
 
-        If it is not, or the server lets in fewer than have a place there, it is given back.
+        Gives the slot on ``present`` back if that connection is for another access, cannot be used, or has
+        more slots taken than the server accepts streams.
         """
         if present is not None:
             is_right = present.key == access.connection_key and present.is_usable
@@ -199,7 +203,7 @@ class ConnectionPool:
         return connection
 
     def release_slot(self, connection: Connection) -> None:
-        """Give a place back. A client is closed when nobody has taken one for a while."""
+        """Give a slot back. A connection without taken slots is closed after a while."""
         connection.slots_taken -= 1
         if connection.slots_taken == 0:
             close_idle_after = (
@@ -210,7 +214,7 @@ class ConnectionPool:
             )
 
     async def close(self) -> None:
-        """Return once every client is closed, all places having been given back."""
+        """Close every connection and return when that is done. All slots must have been given back."""
         for connection in self._connections.copy():
             if connection.idle_timer is not None:
                 connection.idle_timer.cancel()
@@ -224,7 +228,7 @@ class ConnectionPool:
         task.add_done_callback(self._closing.discard)
 
     def _has_room(self, connection: Connection, access: Access) -> bool:
-        # What is looked at first is what most lanes of a big node have not got.
+        # The cheapest question first: most connections of a big node have no free slot.
         has_room = connection.slots_taken < connection.limit
         return has_room and connection.key == access.connection_key and connection.is_usable
 
@@ -236,13 +240,13 @@ class ConnectionPool:
             return asyncio.get_running_loop().create_task(self._credentials.run_blocking(make))
 
         breaker = CircuitBreaker(self._rules, self._chance)
-        connection = Connection(access, build, breaker, self._rules.streams_per_client)
+        connection = Connection(access, build, breaker, self._rules.streams_per_connection)
         self._connections.append(connection)
         return connection
 
 
 def _nothing() -> asyncio.Future[Client]:
-    """Return what stands for a client that was closed."""
+    """Return a cancelled future, in place of the client that was closed."""
     gone: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
     gone.cancel()
     return gone

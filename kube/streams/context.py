@@ -1,4 +1,4 @@
-"""What the watches of one life have in common."""
+"""What all watches of one life of the loop share."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from kube.streams.shared_credentials import SharedCredentials
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchContext:
-    """Handed to every watch."""
+    """Passed to every watch and to every list beside a watch."""
 
     credentials: SharedCredentials
     pool: ConnectionPool
     pending_requests: asyncio.Semaphore
-    """The places for requests that wait for their answer, of the whole process."""
+    """Limits the requests that wait for their answer, of the whole process."""
     one_off_lists: asyncio.Semaphore
-    """The places for lists beside watches."""
+    """Limits the lists beside watches that run at the same time."""
     memory: WatchMemory
     rules: WatchRules
     chance: random.Random
     clock: Clock
 
     def count_request(self, access: Access, code: str) -> None:
-        """Count a request by its status code, or ``<error>``."""
+        """Count a request by its status code, or by ``<error>`` when there was no answer."""
         self.memory.requests[code, urlsplit(access.server).netloc, "GET"] += 1

@@ -1,4 +1,4 @@
-"""One request of a watch, from its sending to the end of its answer."""
+"""One request of a watch and its answer, up to the end of the body."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from kube.streams.rules import WatchRules
 from messages.units import Seconds
 
 CLOSING: Final = "not a result of an error"
-"""What hyper says when a request met a connection that the server was about to close (GOAWAY)."""
+"""What hyper says when a request was sent over a connection that the server was closing (GOAWAY)."""
 
 
 class ConnectionFullError(Exception):
-    """It seems that the server lets nobody in any more on this connection: a request goes to another."""
+    """The server seems to accept no more streams on this connection. Send the request over another one."""
 
 
 class Exchange:
-    """An answer whose head has come."""
+    """An answer whose head has arrived."""
 
     __slots__ = ("_connection", "_is_counted", "_permit", "_request", "_response")
 
@@ -51,18 +51,18 @@ class Exchange:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers, in lower case."""
+        """The headers, their names in lower case."""
         return {name.lower(): value for name, value in self._response.headers.items()}
 
     def count(self) -> None:
-        """Count this among the open answers of its connection until it is closed."""
+        """Count this answer among the open ones of its connection, until it is closed."""
         self._is_counted = True
         self._connection.on_stream_opened()
 
     async def read(self) -> bytes | None:
-        """Return the next bytes of the body, None at its end. Raises ``ApiError``.
+        """Return the next bytes of the body; None at its end. Raises ``ApiError``. May be cancelled.
 
-        May be cancelled. They are a copy: pyreqwest's own would keep the whole network buffer.
+        The bytes are a copy: pyreqwest's own would keep the whole network buffer in memory.
         """
         try:
             chunk = await self._response.body_reader.read_chunk()
@@ -91,7 +91,7 @@ async def open_exchange(
     ``timeoutSeconds``.
     """
     loop = asyncio.get_running_loop()
-    # A shield and a timeout of asyncio would do the same in twice as many turns of the loop.
+    # asyncio's shield and timeout would do the same in twice as many steps of the loop.
     opened: asyncio.Future[Exchange] = loop.create_future()
     within = rules.answer_within
     timers = [loop.call_later(within, _give_up, opened, within)]
@@ -103,7 +103,7 @@ async def open_exchange(
         return await opened
     except asyncio.CancelledError:
         if not opened.cancelled() and opened.exception() is None:
-            connection.run(opened.result().close())  # it came in the very same moment
+            connection.run(opened.result().close())  # it was answered in the same moment
         raise
     finally:
         for timer in timers:
@@ -127,7 +127,7 @@ def _leave_if_full(
 
 def _give_up(opened: asyncio.Future[Exchange], within: Seconds) -> None:
     if not opened.done():
-        # This one only: others on the same connection may be answered.
+        # Only this request fails: others on the same connection may be answered.
         opened.set_exception(error_of_transport(TimeoutError(), within))
 
 
@@ -137,10 +137,10 @@ async def _open(
     build: Callable[[], StreamRequest],
     opened: asyncio.Future[Exchange],
 ) -> None:
-    """Set what ``opened`` has to say; if nobody waits for it any more, close what was opened."""
+    """Send a request and set its outcome on ``opened``. If nobody waits any more, close the answer."""
     try:
         exchange = await _entered(connection, permit, build, tries=2)
-    except BaseException as broken:  # noqa: BLE001  # bugs are for who waits, too
+    except BaseException as broken:  # noqa: BLE001  # whoever waits is told of bugs too
         error = (
             _error_of(broken, connection, permit) if isinstance(broken, PyreqwestError) else broken
         )
@@ -157,22 +157,22 @@ async def _open(
 
 
 def _error_of(broken: PyreqwestError, connection: Connection, permit: Permit) -> ApiError:
-    """Return the error of one request, and tell its gate if it is everybody's on the connection."""
+    """Return the error of one request. If it concerns the connection, tell its circuit breaker."""
     causes = _causes(broken)
     is_late = any("timed out" in cause for cause in causes)
     if isinstance(broken, RequestTimeoutError) and not is_late:
-        # pyreqwest takes any error for a timeout whose text has that word, and the text has the URL:
-        # every watch has a "timeoutSeconds" in it.
+        # pyreqwest takes every error whose text contains "timeout" for one. The text contains the URL,
+        # and the URL of every watch has a "timeoutSeconds".
         broken = RequestError(broken.message, broken.details)
     error = error_of_transport(broken)
     if is_late and not any("(Connect)" in cause for cause in causes):
-        return error  # this request was too slow, and not the connection
+        return error  # only this request was too slow
     connection.on_failure(permit, error)
     return ConnectionLostError(error, was_sent=True)
 
 
 def _causes(error: PyreqwestError) -> list[str]:
-    """Return what an error says of its causes, without what has the URL in it."""
+    """Return what an error says of its causes, without texts that contain the URL."""
     causes = error.details["causes"] if isinstance(error, DetailedPyreqwestError) else None
     texts = [cause["message"] for cause in causes or []]
     return [text for text in texts if " for url " not in text]
@@ -185,7 +185,7 @@ async def _entered(
     try:
         return Exchange(connection, permit, request, await request.__aenter__())
     except PyreqwestError as broken:
-        # The server has not looked at it, so that it counts as not sent.
+        # The server did not process the request: it counts as not sent, and is sent once more.
         if tries == 1 or CLOSING not in str(broken.args):
             raise
     return await _entered(connection, permit, build, tries - 1)

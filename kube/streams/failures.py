@@ -1,11 +1,11 @@
-"""What stands in the way of watches: for each of them, and in the log for all of them together.
+"""Which watches fail at present, and why; in the log, all of them together.
 
-An API server that is away fails thousands of watches; what people need of that is two lines. Of single
-objects that are forbidden the first ten of a collection are named, the others are one trouble together:
-an API server lets a node read what its own pods need, object by object.
+When an API server is away thousands of watches fail, and people need two lines of that. For forbidden
+objects, the first ten of a collection are named; the others share one line. That matters because an API
+server lets a node read only the objects that its own pods need, object by object.
 
-It outlives a crash, as subscribers do: who was told that a target fails hears from the next life that
-it is followed again.
+The failures outlive a crash of the actor, as subscribers do. A subscriber that was told of a failure is
+told by the next life that the target is followed again.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ _log = structlog.get_logger("watches")
 _UNANSWERED: Final = frozenset(
     {FailureKind.UNREACHABLE, FailureKind.TIMEOUT, FailureKind.CREDENTIALS, FailureKind.LOST}
 )
-"""Failures that say nothing of whether others are over."""
+"""Failures without an answer: they do not show whether other failures are over."""
 _OF_ALL: Final = _UNANSWERED | {FailureKind.UNAUTHORIZED}
-"""Failures that all watches have in common."""
+"""Failures that all watches share."""
 
 MOST_NAMED: Final = 10
-"""Objects of one collection that have lines of their own. A guess: a page, with what is around it."""
+"""Objects of one collection that get lines of their own. A guess: about a page of log."""
 _OTHERS: Final = "*"
-"""Stands for the objects that have none: no selector is so."""
+"""Stands for all objects without a line of their own. No field selector looks like this."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailureCause:
-    """What watches may fail for together."""
+    """A reason for which several watches may fail together."""
 
     kind: FailureKind
     server: str
     path: str
-    """Of the collection; empty for what all watches have in common."""
+    """The collection; empty when the cause concerns all watches."""
     object: str = ""
-    """The selector of the one that is meant, or a ``*``; empty for the whole collection."""
+    """The field selector of one object, or ``*``; empty for the whole collection."""
 
 
 FailureCauses: TypeAlias = AbstractSet[FailureCause]
@@ -52,10 +52,10 @@ FailureCauses: TypeAlias = AbstractSet[FailureCause]
 
 @dataclass(slots=True)
 class _OngoingCause:
-    """A cause that is going on."""
+    """A cause that makes watches fail at present."""
 
     sentence: str
-    """Of the watch that it began with."""
+    """Of the first watch that failed for it."""
     watches: int = 0
     most: int = 0
 
@@ -65,11 +65,11 @@ class _TargetFailure:
     fact: WatchFailed
     causes: FailureCauses
     is_uncertain: bool = False
-    """No attempt has failed since."""
+    """No attempt has failed yet."""
 
 
 def cause_of(fact: WatchFailed, server: str) -> FailureCause:
-    """Return what ``fact`` has in common with other failures at ``server``."""
+    """Return the cause that ``fact`` shares with other failures at ``server``."""
     kind, target = fact.failure.kind, fact.target
     if kind in _OF_ALL:
         return FailureCause(kind, server, "")
@@ -78,10 +78,10 @@ def cause_of(fact: WatchFailed, server: str) -> FailureCause:
 
 
 def causes_after(before: FailureCauses, cause: FailureCause) -> FailureCauses:
-    """Return what keeps a watch from being followed after it failed for one cause more.
+    """Return the causes of a failing watch after it failed for ``cause`` too.
 
-    No answer ends nothing, a refused user ends only what kept requests from the server, and any
-    other answer everything that was there before it.
+    A failure without an answer ends no other cause. A 401 ends those that kept requests from reaching the
+    server. Any other answer ends all earlier causes.
     """
     if cause.kind in _UNANSWERED:
         return {*before, cause}
@@ -91,19 +91,19 @@ def causes_after(before: FailureCauses, cause: FailureCause) -> FailureCauses:
 
 
 class WatchFailures:
-    """Which watches fail, and why. Logs when a cause begins and when it is over, once each."""
+    """The watches that fail, and why. Logs one line when a cause begins and one when it ends."""
 
     def __init__(self) -> None:
         self._failures: dict[WatchTarget, _TargetFailure] = {}
         self._ongoing: dict[FailureCause, _OngoingCause] = {}
 
     def of(self, target: WatchTarget) -> WatchFailed | None:
-        """Return what stands since it was told of ``target``."""
+        """Return what subscribers of ``target`` were told of its failure; None when it does not fail."""
         failure = self._failures.get(target)
         return failure.fact if failure is not None else None
 
     def note(self, fact: WatchFailed, server: str) -> bool:
-        """Note an attempt that failed; return whether it is news: the first, or for another reason.
+        """Note a failed attempt. Return whether it is news: the first, or another reason than before.
 
         ``server`` is empty when the credentials could not be read.
         """
@@ -118,9 +118,9 @@ class WatchFailures:
         return known is None or known.is_uncertain or _reason(known.fact) != _reason(fact)
 
     def note_uncertain(self, fact: WatchFailed, server: str) -> None:
-        """Note ``fact`` of a target of which nothing stands: it is not followed, but nothing failed yet.
+        """Note that a target is not followed although no attempt has failed yet. It must not fail already.
 
-        Begins no line in the log, since it may be over in a moment; it counts with a cause that is there.
+        Logs nothing, since this may be over in a moment. If its cause is ongoing, the watch counts with it.
         """
         causes = frozenset({cause_of(fact, server)} & self._ongoing.keys())
         self._failures[fact.target] = _TargetFailure(fact, causes, is_uncertain=True)
@@ -128,7 +128,7 @@ class WatchFailures:
             self._begin(cause, fact.failure.sentence)
 
     def recover(self, target: WatchTarget) -> bool:
-        """Note that ``target`` is followed; return whether something stood in the way of that."""
+        """Note that ``target`` is followed. Return whether it was failing."""
         return self._clear(target, "watches no longer fail")
 
     def forget(self, target: WatchTarget) -> None:
@@ -136,7 +136,7 @@ class WatchFailures:
         self._clear(target, "failing watches are no longer wanted")
 
     def keep_only(self, wanted: AbstractSet[WatchTarget]) -> None:
-        """Note that nobody wants any other target."""
+        """Forget every target that is not ``wanted``."""
         for target in self._failures.keys() - wanted:
             self.forget(target)
 
@@ -147,10 +147,10 @@ class WatchFailures:
         return failure is not None
 
     def _line_of(self, cause: FailureCause, before: FailureCauses) -> FailureCause:
-        """Return ``cause``, or what it has in common with others if there are too many to name.
+        """Return the cause under which to log: ``cause``, or the shared one when too many are named.
 
-        As long as there are such others each new one is one of them, so that objects that take turns
-        do not fill the log. What was said of an object ``before`` stays as it is.
+        As long as any object shares the line for the others, each new object does too. Objects that fail in
+        turns therefore do not fill the log. A cause that was logged ``before`` stays the same.
         """
         if not cause.object or cause in before:
             return cause

@@ -1,9 +1,9 @@
-"""One watch, round after round: list, then watch from the list's version on, as long as it goes.
+"""One watch, round after round: a list, then streams from the list's version on.
 
-It keeps nothing of the objects, only the last version: so an event may be told twice when a stream
-is opened again from a version that is older than what was told, and who is told compares versions.
-How a list is got is known in ``listing``, what subscribers are told of streams in ``subscribers``.
-What to do after a round is decided in ``next_round``; this carries it out.
+A follower keeps no objects, only the last version. When a stream is opened again from a version older than
+what was told, an event may be told twice: receivers compare versions. ``listing`` knows how to get a list,
+``subscribers`` what to tell of streams, ``next_round`` what to do after a round. This module carries it
+out.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from messages.watches import (
 )
 
 ASKED: Final = "asked"
-"""The reason of a round that a subscriber asked for."""
+"""The reason of a round that a subscriber asked for, in metrics."""
 
 
 class WatchState(StrEnum):
-    """How a watch is, for people."""
+    """What a watch is doing, for people."""
 
     LISTING = "listing"
     WATCHING = "watching"
@@ -47,7 +47,7 @@ class WatchState(StrEnum):
 
 
 class Follower:
-    """Follows one target from its ``run`` until that is cancelled. Lives on the loop."""
+    """Follows one target from ``run`` until that is cancelled. Lives on the loop."""
 
     __slots__ = (
         "_context",
@@ -75,22 +75,22 @@ class Follower:
     def __init__(self, target: WatchTarget, context: WatchContext) -> None:
         self.target = target
         self.mark = 0
-        """The highest that a subscriber gave."""
+        """The highest mark that a subscriber gave."""
         self.state = WatchState.WAITING
         self.task: asyncio.Task[None] | None = None
         self._context = context
         self._requests = TargetRequests(target, context)
         self._requests.before_send = self._note_sent
         self.subscribers = Subscribers(target, self._requests, context)
-        # The last one seen. While a list comes next it is what that must not be older than.
+        # The last version seen. The next list must not be older.
         self._version = context.memory.versions.get(target, "")
         self._lists_next = True
-        # As it was when the first request of the present list was sent; None before, and in a stream.
+        # The mark when the first request of the current list was sent; None before that, and in a stream.
         self._list_mark: int | None = None
         self._failures = 0
         self._heard = False
         self._is_fresh = False
-        # Somebody asked for it, and it has not been followed since.
+        # The watch was asked for and has not had a stream since.
         self._is_new = True
         self._wake_up = WakeUp()
         self._was_opened: float | None = None
@@ -105,17 +105,17 @@ class Follower:
             while True:
                 await self._go_round()
         except asyncio.CancelledError:
-            # Not passed on: the task would keep it, with frames that hold the task.
+            # Not raised again: the task would keep the exception, whose frames hold the task.
             pass
         finally:
             self._requests.close()
             self._remember()
 
     def relist(self, mark: int) -> None:
-        """Have the next round be a list, and at once, unless the watch waits for its next attempt.
+        """Make the next round a list, and start it at once unless the watch waits for its next attempt.
 
-        One that waits after a 403 does not wait any longer: who asks may know that it is over. A list
-        that is under way is left alone if it has the mark, or is not sent yet.
+        A watch that waits after a 403 is tried at once too: the asker may know that it is allowed now. A
+        list that is under way is left alone if it has the mark, or if it is not sent yet.
         """
         self.mark = max(self.mark, mark)
         if self._resting:
@@ -127,10 +127,10 @@ class Follower:
             self._wake_up.send(self.task)
 
     def stop(self) -> None:
-        """Follow no longer."""
+        """Stop following."""
         self._wake_up.withdraw()
         self.subscribers.close()
-        # They let go of each other, and what asked to be called: circles wait for a full collection.
+        # Break reference cycles, which would wait for a full garbage collection.
         task, self.task = self.task, None
         self._requests.before_send = None
         if task is not None:
@@ -145,7 +145,7 @@ class Follower:
         return is_forbidden and self._next_at is not None
 
     def described(self) -> WatchDescribed:
-        """Return how the watch is."""
+        """Return the state of the watch."""
         failed = self.subscribers.failed
         left = None
         if self._next_at is not None:
@@ -272,22 +272,23 @@ class Follower:
             await exchange.close()
 
     async def _read(self, exchange: Exchange, longest: Seconds) -> None:
-        """Tell what comes until the stream ends, or has to be ended here. Raises ``ApiError``."""
+        """Tell events until the stream ends or has to be ended on this side. Raises ``ApiError``."""
         rules, now = self._context.rules, asyncio.get_running_loop().time()
         lines, ends_at = LineSplitter(rules.most_bytes), now + longest
         silent_at = now + silence_limit(rules, self._context.chance)
-        with suppress(TimeoutError):  # as if the server had ended it
+        with suppress(TimeoutError):  # then it counts as ended by the server
             async with asyncio.timeout_at(min(silent_at, ends_at)) as limit:
-                # No name here for a chunk, a line or an event: while the next one is awaited, which
-                # may be for minutes, it would keep the last one's Secret, and its buffer, in memory.
+                # No local variable holds a chunk, a line or an event here: the next one may take
+                # minutes, and meanwhile the variable would keep the last Secret and its network
+                # buffer in memory.
                 while self._is_read(lines, await exchange.read()):
                     if self._heard and limit.when() != ends_at:
                         limit.reschedule(ends_at)
 
     def _is_read(self, lines: LineSplitter, chunk: bytes | None) -> bool:
-        """Tell what a chunk says, and return whether another may come. Raises ``ApiError``."""
+        """Tell the events in ``chunk``. Return whether more may come. Raises ``ApiError``."""
         if chunk is None:
-            return False  # what is left of a line is dropped: it comes again
+            return False  # an unfinished line is dropped: the next stream brings it again
         for line in lines.split(chunk):
             self._hear(event_of(line))
         return True
@@ -303,7 +304,7 @@ class Follower:
             )
 
     def _remember(self) -> None:
-        # One object is read from etcd, whatever was seen of it.
+        # The list of one object is read from etcd, whatever version was seen of it.
         if self._version and not is_one_object(self.target):
             self._context.memory.versions[self.target] = self._version
 

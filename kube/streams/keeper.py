@@ -1,4 +1,4 @@
-"""All watches of one life of the loop, and the lists beside them: who follows what, and how they end."""
+"""All watches of one life of the loop, and the lists beside them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class WatchKeeper:
-    """Has one follower for each target. Lives on the loop."""
+    """Runs one follower for each target. Lives on the loop."""
 
     def __init__(
         self,
@@ -55,24 +55,24 @@ class WatchKeeper:
         self._followers: dict[WatchTarget, Follower] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._one_off_lists: dict[asyncio.Task[TargetListed], ListTarget] = {}
-        """Of the tasks, those that somebody waits for an answer of."""
+        """Those of the tasks that somebody waits for an answer of."""
         self._is_over = False
         self.on_bug: Callable[[BaseException], None] = lambda _error: None
-        """Called when a task ends by a bug. Set before the first call."""
+        """Called when a task ends with a bug. Set it before the first call."""
 
     def watch(self, target: WatchTarget, subscriber: Port[WatchFact], mark: int = 0) -> None:
-        """Have ``subscriber`` told of ``target``: a list first, and everybody else with it.
+        """Tell ``subscriber`` of ``target`` from now on, a list first. All other subscribers get it too.
 
-        What that list says is no older than this call, and it has at least this ``mark``.
+        The list is no older than this call and has at least this ``mark``.
         """
         if self._is_over:
-            return  # the next life hears of it
+            return  # the next life reads it from the memory
         follower = self._followers.get(target)
         is_known = follower is not None
         follower = follower or self._start(target)
         subscribers = follower.subscribers
         subscribers.ports = with_one(subscribers.ports, subscriber)
-        # Of an earlier life perhaps: it stands until ``WatchRecovered``.
+        # The failure may be of an earlier life. It lasts until ``WatchRecovered``.
         if subscribers.failed is not None:
             subscriber.tell(subscribers.failed)
         if is_known:
@@ -81,7 +81,7 @@ class WatchKeeper:
             follower.mark = mark
 
     def list_once(self, asked: ListTarget) -> None:
-        """Have who asked be told one list, whether or not its target is watched."""
+        """List a target once for the asker, whether or not the target is watched."""
         if self._is_over:
             asked.reply_to.tell(lost_answer(asked))
             return
@@ -90,7 +90,7 @@ class WatchKeeper:
         task.add_done_callback(self._answer)
 
     def unwatch(self, target: WatchTarget, subscriber: Port[WatchFact]) -> None:
-        """Have ``subscriber`` told nothing more of ``target``; the last one ends its stream."""
+        """Tell ``subscriber`` nothing more of ``target``. Without other subscribers its watch ends."""
         follower = self._followers.get(target)
         if follower is None:
             return
@@ -102,7 +102,7 @@ class WatchKeeper:
             self._context.memory.failures.forget(target)
 
     def describe(self, asked: DescribeWatches) -> None:
-        """Tell how all watches are."""
+        """Tell the state of all watches."""
         followers = self._followers.values()
         asked.reply_to.tell(
             WatchesDescribed(
@@ -119,9 +119,9 @@ class WatchKeeper:
         )
 
     def stop_all(self) -> None:
-        """Follow nothing any more, and tell everybody so: subscribers, and who waits for a list.
+        """Stop every watch, and tell subscribers and those who wait for a list.
 
-        First of all when the loop ends, however it ends; closing streams takes a while.
+        Called first when the loop ends, however it ends. Closing the streams takes longer (``close``).
         """
         self._is_over = True
         for follower in self._followers.values():
@@ -130,19 +130,19 @@ class WatchKeeper:
         self._followers.clear()
         while self._one_off_lists:
             task, asked = self._one_off_lists.popitem()
-            # One that was not begun yet will never run a line of its own.
+            # A task that has not started yet cannot answer by itself.
             task.cancel()
             asked.reply_to.tell(lost_answer(asked))
 
     async def close(self) -> None:
-        """End every stream at the server, then every connection, within the rules' time."""
+        """End every stream at the server, then every connection, within ``close_within``."""
         try:
             async with asyncio.timeout(self._context.rules.close_within):
-                # In this order: closing a client does not end its live streams.
+                # In this order: closing a client does not end its open streams.
                 await asyncio.gather(*self._tasks, return_exceptions=True)
                 await self._context.pool.close()
         except TimeoutError:
-            pass  # a server that does not answer; the sockets end with the process, at the latest
+            pass  # the server does not answer; the sockets end with the process at the latest
         self._context.credentials.close()
 
     def _start(self, target: WatchTarget) -> Follower:

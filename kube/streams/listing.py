@@ -1,7 +1,7 @@
-"""One list of a target, whole, however the server gives it: from its cache or from etcd, in pages or not.
+"""Gets one whole list of a target: from the server's cache or from etcd, in pages or at once.
 
-What is asked for, and in which order, is decided in ``queries``; this goes through it, within bounds: a
-server that never comes to an end costs neither the machine's memory nor requests without number.
+``queries`` decides what is asked for, and in which order. This module goes through the queries within
+bounds, so that a server whose list never ends costs neither all memory nor endless requests.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ class FetchPage(Protocol):
     """Sends one request of the target."""
 
     async def __call__(self, query: Mapping[str, str], limit: int, *, paced: bool) -> bytes:
-        """Return the body of the answer, or a little more than ``limit`` bytes. Raises ``ApiError``."""
+        """Return the body of the answer, or a little more than ``limit`` bytes of it. Raises ``ApiError``."""
         ...
 
 
 async def whole_list(
     fetch: FetchPage, target: WatchTarget, seen: str, rules: WatchRules
 ) -> ListPage:
-    """Return everything that ``target`` has, as one page; ``seen`` as in ``list_queries``.
+    """Return all objects of ``target`` as one page. ``seen`` is as in ``list_queries``.
 
     Raises ``ApiError``.
     """
@@ -43,10 +43,10 @@ async def whole_list(
 
 
 def _asks_for_another(error: ApiError, query: Mapping[str, str]) -> bool:
-    """Return whether the server may well answer the next query after it refused this one.
+    """Return whether to try the next query after the server refused this one.
 
-    It does not have that version (any longer, or yet), as for pages whose token is too old, or it
-    does not know the parameter.
+    The server does not have the requested version, any longer or yet. Or it has forgotten the pages. Or it
+    does not know the parameter ``resourceVersionMatch``.
     """
     refuses_match = error.kind is FailureKind.INVALID and MATCH in query
     return error.kind is FailureKind.GONE or refuses_match
@@ -58,7 +58,7 @@ async def _all_pages(fetch: FetchPage, query: Mapping[str, str], rules: WatchRul
     room = rules.most_list_bytes
     while len(pages) < rules.most_pages:
         most = min(room, rules.most_bytes) if is_cut(query) else room
-        # A further page is the answer's other half, and not another attempt.
+        # Only the first page counts as an attempt.
         body = await fetch(query, most, paced=not pages)
         room -= len(body)
         if room < 0:

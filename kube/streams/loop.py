@@ -1,4 +1,4 @@
-"""The asyncio loop of the watches, on a thread of its own, driven from another one."""
+"""The asyncio loop of the watches, on its own thread, driven from another one."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Final
 from kube.streams.keeper import WatchKeeper
 from messages.units import Seconds
 
-PATIENCE: Final = Seconds(3.0)
-"""For closing, which is over within ``close_within`` unless something hangs."""
+CLOSE_TIMEOUT: Final = Seconds(3.0)
+"""How long to wait for the thread. It ends within ``close_within`` unless something hangs."""
 TURNS: Final = 3
-"""Of the loop after everything is closed: pyreqwest's own threads hand over their last results."""
+"""Steps of the loop after everything is closed, so that pyreqwest's threads deliver their last results."""
 
 
 class WatchLoop:
-    """A loop with a keeper on it, from construction until ``close``."""
+    """A loop with a keeper on it. Runs from construction until ``close``."""
 
     def __init__(
         self, make_keeper: Callable[[], WatchKeeper], ended: Callable[[BaseException], None]
@@ -27,7 +27,7 @@ class WatchLoop:
         self._ended = ended
         self._closing = False
         self._bug: BaseException | None = None
-        """What it ended by."""
+        """What the loop ended with."""
         self._loop = asyncio.new_event_loop()
         self._keeper = make_keeper()
         self._keeper.on_bug = self._end
@@ -35,19 +35,19 @@ class WatchLoop:
         self._thread.start()
 
     def call(self, action: Callable[[WatchKeeper], None]) -> bool:
-        """Have ``action`` done on the loop; return whether that is still there to do it."""
+        """Run ``action`` on the loop. Return False if the loop has ended and cannot run it."""
         try:
             self._loop.call_soon_threadsafe(self._guarded, action)
-        except RuntimeError:  # closed; ``ended`` says so
+        except RuntimeError:  # the loop is closed; ``ended`` was called
             return False
         return True
 
     def close(self) -> None:
-        """End every watch, then the loop."""
+        """End every watch, then the loop. Blocks until its thread ends, for at most 3 s."""
         self._closing = True
-        with suppress(RuntimeError):  # the loop ended by itself and is closed
+        with suppress(RuntimeError):  # the loop has ended by itself
             self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(PATIENCE)
+        self._thread.join(CLOSE_TIMEOUT)
 
     def _guarded(self, action: Callable[[WatchKeeper], None]) -> None:
         try:
@@ -70,7 +70,7 @@ class WatchLoop:
     def _attempt(self, part: Callable[[], None]) -> None:
         try:
             part()
-        except BaseException as bug:  # noqa: BLE001  # whatever it was, nothing is watched any more
+        except BaseException as bug:  # noqa: BLE001  # whatever it was, the watches have ended
             self._bug = self._bug or bug
 
     async def _finish(self) -> None:

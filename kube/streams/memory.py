@@ -1,4 +1,4 @@
-"""What of the watches outlives a crash: who wants what, what they were told, and the counters."""
+"""What outlives a crash of the watches: who wants what, what fails, and the counters."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ SubscriberPorts: TypeAlias = tuple[Port[WatchFact], ...]
 
 @dataclass(slots=True)
 class WatchMemory:
-    """Has two writers who never touch the same thing, so that it needs no lock."""
+    """Needs no lock: its two writers, the actor and the loop's thread, write different fields."""
 
     subscribers: dict[WatchTarget, SubscriberPorts] = field(default_factory=dict)
-    """Written by the actor. The loop has a copy, so that a newcomer hears nothing before its list."""
+    """Written by the actor. The loop has a copy of its own, so that a new subscriber is told nothing before
+    its list."""
     marks: dict[WatchTarget, int] = field(default_factory=dict)
-    """Written by the actor: the highest mark of each target that is wanted, if it is not 0."""
+    """Written by the actor: the highest mark of each wanted target, if it is not 0."""
     reconnects: Counter[str] = field(default_factory=Counter)
-    """Written by the loop's thread; by reason."""
+    """Written by the loop's thread: how often watches were opened again, by reason."""
     requests: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """Written by the loop's thread; by status code, host and method."""
+    """Written by the loop's thread: requests by status code, host and method."""
     failures: WatchFailures = field(default_factory=WatchFailures)
     """Written by the loop's thread."""
     versions: dict[WatchTarget, str] = field(default_factory=dict)
-    """Written by the loop's thread when a watch ends: the last version seen, so that the next life does
-    not go back in time. Only of collections, which are read from the server's cache."""
+    """Written by the loop's thread when a watch ends: the last version seen, so that the next life does not
+    go back in time. Only for collections, which are read from the server's cache."""
 
     def want(self, target: WatchTarget, subscriber: Port[WatchFact], mark: int) -> None:
         """Remember that ``subscriber`` wants ``target``, and the highest mark."""
@@ -38,7 +39,7 @@ class WatchMemory:
             self.marks[target] = mark
 
     def forget(self, target: WatchTarget, subscriber: Port[WatchFact]) -> None:
-        """Remember ``target`` for everybody but ``subscriber``; nothing of it if that was the last."""
+        """Forget that ``subscriber`` wants ``target``. Without other subscribers, forget the target."""
         left = without_one(self.subscribers.pop(target, ()), subscriber)
         if left:
             self.subscribers[target] = left
@@ -47,10 +48,10 @@ class WatchMemory:
 
 
 def with_one(subscribers: SubscriberPorts, subscriber: Port[WatchFact]) -> SubscriberPorts:
-    """Return ``subscribers`` with this one, once."""
+    """Return ``subscribers`` with ``subscriber`` in it once."""
     return subscribers if subscriber in subscribers else (*subscribers, subscriber)
 
 
 def without_one(subscribers: SubscriberPorts, subscriber: Port[WatchFact]) -> SubscriberPorts:
-    """Return ``subscribers`` without this one."""
+    """Return ``subscribers`` without ``subscriber``."""
     return tuple(each for each in subscribers if each != subscriber)

@@ -1,4 +1,4 @@
-"""One list of a target beside its watch: for who must know that what it has is not older than now."""
+"""One list of a target beside its watch, for a subscriber that must know the newest state."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from messages.watches import ListTarget, ObjectsAre, TargetListed
 
 
 async def one_off_list(asked: ListTarget, context: WatchContext) -> TargetListed:
-    """Return what came of the list that was ``asked`` for.
+    """List the target that was ``asked`` for and return the answer. Never raises ``ApiError``.
 
-    A failure is the asker's business alone: it says nothing of the watch, and is not in the log.
+    Only the asker is told of a failure. It says nothing about the watch and is not logged.
     """
-    # Few at a time, and a place on a client only for its turn: a thousand errands beside full clients
-    # then take one client more.
+    # A few at a time, and a slot only while it runs: a thousand one-off lists beside full connections
+    # then need one connection more.
     async with context.one_off_lists:
         return _answer(asked, await _outcome(asked, context))
 
 
 def lost_answer(asked: ListTarget) -> TargetListed:
-    """Return the answer of a keeper that ends before it has listed."""
+    """Return the answer LOST: the keeper ended before it had listed."""
     error = ApiError("the keeper of watches ended", kind=FailureKind.LOST)
     return _answer(asked, error.failure(attempt("list", asked.target), None))
 

@@ -1,8 +1,8 @@
-"""The API's documents, as bytes: events, one on a line, and lists. Parsed once, as JSON.
+"""Parses what the API server sends: events, one per line, and lists. Each document is parsed once, as JSON.
 
-Lines are split on bytes and decoded as a whole: a Secret of 1 MiB comes in some 64 chunks, whose
-borders fall inside of UTF-8 characters too. The standard library's ``json`` takes 7 of the 150 us
-that an event costs here, so a faster one would not be noticed.
+Lines are split as bytes and decoded as a whole: a Secret of 1 MiB comes in about 64 chunks, which may end
+inside a UTF-8 character. The standard library's ``json`` takes 7 of the 150 us that one event costs, so a
+faster parser would not be noticed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from messages.pods import JsonObject
 BOOKMARK: Final = "BOOKMARK"
 ERROR: Final = "ERROR"
 TOO_NEW: Final = "Too large resource version"
-"""What an API server says, in all its releases, of a version that it has not seen yet."""
+"""What every release of the API server says of a version that it has not seen yet."""
 EVENT_TYPES: Final = frozenset({"ADDED", "MODIFIED", "DELETED", BOOKMARK, ERROR})
 
 
@@ -30,31 +30,31 @@ class StreamEvent:
     type: str
     object: JsonObject = field(repr=False)
     version: str
-    """The object's; empty for an ERROR."""
+    """The object's resourceVersion; empty for an ERROR."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPage:
-    """One answer to a list."""
+    """One answer to a list request."""
 
     objects: tuple[JsonObject, ...] = field(repr=False)
     version: str
     next: str
-    """The token for what follows; empty on the last page."""
+    """The ``continue`` token of the next page; empty on the last one."""
 
 
 class LineSplitter:
-    """Cuts chunks into lines. What is behind the last line feed waits for the next chunk."""
+    """Cuts chunks into lines. The part after the last line feed waits for the next chunk."""
 
     __slots__ = ("_limit", "_rest")
 
     def __init__(self, limit: int) -> None:
-        """``limit`` is in bytes, for one line."""
+        """``limit`` is the longest line allowed, in bytes."""
         self._limit = limit
         self._rest: bytearray | None = None
 
     def split(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield the lines that ``chunk`` completes. Raises ``ApiError`` for one that is too long."""
+        """Yield the lines that ``chunk`` completes. Raises ``ApiError`` when a line is too long."""
         *ends, rest = chunk.split(b"\n")
         for end in ends:
             line = self._with_rest(end)
@@ -72,7 +72,7 @@ class LineSplitter:
         return line
 
     def _keep(self, rest: bytes) -> None:
-        # Between chunks there is usually nothing to keep, and for thousands of watches then no buffer.
+        # There is usually nothing to keep. Thousands of idle watches then need no buffers.
         self._rest = self._rest if self._rest is not None else bytearray()
         self._rest += rest
         self._check(len(self._rest))
@@ -83,7 +83,7 @@ class LineSplitter:
 
 
 def event_of(line: bytes) -> StreamEvent:
-    """Return the event of one line. Raises ``ApiError``."""
+    """Return the event in one line. Raises ``ApiError`` when it is malformed."""
     document = _parsed(line, "an event")
     kind, what = _text(document, "type"), document.get("object")
     if kind not in EVENT_TYPES or not isinstance(what, dict):
@@ -97,11 +97,11 @@ def event_of(line: bytes) -> StreamEvent:
 
 
 def page_of(body: bytes) -> ListPage:
-    """Return one answer to a list, its objects with ``apiVersion`` and ``kind``. Raises ``ApiError``."""
+    """Return one answer to a list; sets ``apiVersion`` and ``kind`` on its items. Raises ``ApiError``."""
     document = _parsed(body, "the list")
     items, metadata = document.get("items"), document.get("metadata")
     version = _text(metadata, "resourceVersion")
-    # An empty list is null to some servers.
+    # Some servers write an empty list as null.
     items = [] if items is None and "items" in document else items
     if not version or not isinstance(items, list):
         raise malformed("the answer is no list with a resourceVersion")
@@ -119,9 +119,10 @@ def page_of(body: bytes) -> ListPage:
 
 
 def is_too_new(body: bytes) -> bool:
-    """Return whether ``body`` is a Status that says so of the version that was asked for.
+    """Return whether ``body`` is a Status saying that the server has not seen the requested version yet.
 
-    Since 1.19 it is a cause with a reason of its own; earlier one with these words, or the message.
+    Since 1.19 such a Status has a cause with the reason ``ResourceVersionTooLarge``. Earlier servers put
+    the words into a cause or into the message.
     """
     try:
         said = _parsed(body, "a Status")
@@ -137,14 +138,14 @@ def is_too_new(body: bytes) -> bool:
 
 
 def malformed(text: str) -> ApiError:
-    """Return the error of an answer that cannot be used. ``text`` must hold nothing of it."""
+    """Return the error of an answer that cannot be used. ``text`` must quote nothing of the answer."""
     return ApiError(text, kind=FailureKind.MALFORMED)
 
 
 def _parsed(text: bytes, what: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
-    except (ValueError, RecursionError):  # their texts, and the text's, are not passed on
+    except (ValueError, RecursionError):  # their messages quote the document
         raise malformed(f"{what} cannot be read as JSON") from None
     if not isinstance(document, dict):
         raise malformed(f"{what} is no JSON object")

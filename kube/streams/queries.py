@@ -1,4 +1,4 @@
-"""What the API server is asked for: lists and watches of a target."""
+"""The query parameters and paths of list and watch requests."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ TOKEN: Final = "continue"  # noqa: S105  # a parameter's name
 
 
 def list_queries(target: WatchTarget, seen: str, page_size: int) -> tuple[dict[str, str], ...]:
-    """Return how to ask for a list, best first: each for when the server cannot answer the one before.
+    """Return the queries that list ``target``, best first. Each is for when the one before is refused.
 
-    ``seen`` is the last version that was seen of the target; empty when there is none.
+    ``seen`` is the last version seen of the target; empty when there is none.
 
-    One object is read from etcd, by a list without a resourceVersion: nothing is fresher, and by name
-    it is one key (0.4 s of the API server's time for 1,000 objects, against 5 s of watches from
-    version 0). Anything else is read from the server's cache, as kubelets read their pods: for
-    ``spec.nodeName=n1`` etcd knows no index, so that each node's list would have every pod of the
-    cluster read from it, at each start and each 410. With ``limit`` some servers ask etcd all the
-    same. The first list takes what the cache has; later ones demand that it is no older than what was
-    seen, since what is told must not go back in time, not even to another API server that lags.
+    One object: the list has no resourceVersion, so it is read from etcd and nothing is fresher. By name
+    this reads one key: 1,000 objects cost the API server 0.4 s, where watches from version 0 cost 5 s.
 
-    A server that has not got that version (its etcd was restored, perhaps) is asked for what etcd
-    has, in pages; one that forgets the pages under way, for all of it at once.
+    Anything else: the list is read from the API server's cache, as kubelets read their pods. etcd has no
+    index for ``spec.nodeName=n1``: each node's list, at each start and after each 410, would read every pod
+    of the cluster from etcd. A ``limit`` makes some servers read etcd all the same, so there is none. The
+    first list takes whatever the cache has. Later lists demand at least the version seen: what subscribers
+    are told must not go back in time, even when another API server lags.
+
+    When the server does not have that version (its etcd was restored, perhaps), the next query reads etcd
+    in pages. The last query asks for everything at once, for a server that forgets the pages meanwhile.
     """
     selected = _selected(target)
     paged, at_once = {**selected, LIMIT: str(page_size)}, selected
@@ -39,22 +40,22 @@ def list_queries(target: WatchTarget, seen: str, page_size: int) -> tuple[dict[s
 
 
 def next_query(query: Mapping[str, str], token: str) -> dict[str, str]:
-    """Return what asks for the page after the one that ``query`` asked for and that gave ``token``."""
-    # The token knows the version; servers refuse one beside it.
+    """Return the query of the next page. ``query`` asked for the last page, which gave ``token``."""
+    # The token contains the version; servers refuse a second one.
     kept = {name: value for name, value in query.items() if name not in {VERSION, MATCH}}
     return {**kept, TOKEN: token}
 
 
 def is_cut(query: Mapping[str, str]) -> bool:
-    """Return whether ``query`` asks for a part of a list."""
+    """Return whether ``query`` asks for a page and not for the whole list."""
     return LIMIT in query
 
 
 def watch_query(target: WatchTarget, version: str, timeout: int) -> dict[str, str]:
-    """Return the query of a watch from ``version`` on, which is never empty and never 0.
+    """Return the query of a watch from ``version`` on. ``timeout`` is in seconds.
 
-    Either would have the server walk through its whole cache for this watch, and would prove neither
-    that an object is the newest nor that there is none.
+    ``version`` must be neither empty nor 0. With these the server walks its whole cache for the watch, and
+    its answer proves neither that an object is the newest nor that there is none.
     """
     return {
         **_selected(target),
@@ -66,23 +67,23 @@ def watch_query(target: WatchTarget, version: str, timeout: int) -> dict[str, st
 
 
 def is_one_object(target: WatchTarget) -> bool:
-    """Return whether the selector narrows ``target`` to one name."""
+    """Return whether the field selector of ``target`` names one object."""
     parts = target.field_selector.split(",")
     return any(part.strip().startswith("metadata.name=") for part in parts)
 
 
 def url_path(target: WatchTarget) -> str:
-    """Return the path of a target as it stands in URLs."""
+    """Return the path of ``target`` as URLs have it."""
     return quote(target.path)
 
 
 def query_text(query: Mapping[str, str]) -> str:
-    """Return a query as it stands in URLs. ``urlencode`` takes twice as long: its names need no care."""
+    """Return ``query`` as URLs have it. Twice as fast as ``urlencode``; the names need no escaping."""
     return "&".join([f"{name}={quote(value, safe='')}" for name, value in query.items()])
 
 
 def attempt(verb: str, target: WatchTarget) -> str:
-    """Return for people what is done: ``watch /api/v1/pods (spec.nodeName=n1)``."""
+    """Return what is attempted, for people: ``watch /api/v1/pods (spec.nodeName=n1)``."""
     selector = f" ({target.field_selector})" if target.field_selector else ""
     return f"{verb} {target.path}{selector}"
 

@@ -1,4 +1,4 @@
-"""Who we are, asked for off the loop: reading credentials may block, in a file or in a plugin."""
+"""Reads the credentials for all watches, on a thread: files and plugins may block."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reading:
-    """What the credentials gave, and when by the loop's time."""
+    """What the credentials gave, and when, on the loop's clock."""
 
     outcome: Access | ApiError
     at: float
 
     @property
     def access(self) -> Access:
-        """The access; raises what there is instead."""
+        """The access. Raises the ``ApiError`` if there is one instead."""
         if isinstance(self.outcome, ApiError):
-            # A fresh one: many raise it, and each adds its own traceback.
+            # A new exception each time: many raise it, and each adds a traceback.
             raise ApiError(self.outcome.text, kind=self.outcome.kind) from None
         return self.outcome
 
 
 class SharedCredentials:
-    """Asks the credentials once for all who want to know at the same time. Lives on the loop."""
+    """Reads the credentials once for all who ask at the same time. Lives on the loop."""
 
     def __init__(self, credentials: Credentials, rules: WatchRules) -> None:
         self._credentials = credentials
         self._rules = rules
-        # One thread: credentials are not asked by two at a time.
+        # One thread: the credentials are never read twice at the same time.
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="watch-credentials")
         self._reading: _Reading | None = None
         self._asking: asyncio.Task[_Reading] | None = None
@@ -45,7 +45,7 @@ class SharedCredentials:
         self._is_stale = False
 
     async def access(self) -> Access:
-        """Return the present access, not much older than the rules say. Raises ``ApiError``."""
+        """Return the current access, read within ``access_age``. Raises ``ApiError``."""
         if self._reading is not None and self._age(self._reading) < self._longest(self._reading):
             return self._reading.access
         if self._asking is None or self._asking.done():
@@ -53,27 +53,27 @@ class SharedCredentials:
         return (await asyncio.shield(self._asking)).access
 
     async def reload(self, refused: Access) -> Access:
-        """Return an access that was read after ``refused`` was, the same for all who ask.
+        """Return an access that was read after ``refused``. All who ask get the same one.
 
         Raises ``ApiError``.
         """
         known = self._reading
         if known is not None and isinstance(known.outcome, Access) and known.outcome != refused:
-            return known.outcome  # somebody else was refused before
+            return known.outcome  # it was read again for another watch
         if self._reloading is None or self._reloading.done():
             self._reloading = self._ask(lambda: self._credentials.reload(refused))
         return (await asyncio.shield(self._reloading)).access
 
     def mark_stale(self) -> None:
-        """Note that the present access leads nowhere: somebody may be mending it at this moment."""
+        """Note that the access did not lead to an answer. It is read again sooner: it may be changed now."""
         self._is_stale = True
 
     async def run_blocking(self, work: Callable[[], R]) -> R:
-        """Return what ``work`` returns, which may block. Raises what it raises."""
+        """Run ``work``, which may block, on the thread. Return or raise what it does."""
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
     def close(self) -> None:
-        """Ask no more. A plugin that hangs is left alone."""
+        """Read no more. A plugin that hangs is left running."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, question: Callable[[], Access]) -> asyncio.Task[_Reading]:
@@ -92,7 +92,7 @@ class SharedCredentials:
         return _now() - reading.at
 
     def _longest(self, reading: _Reading) -> float:
-        # Thousands of watches share one failed reading, and try again soon.
+        # Thousands of watches share one failed reading. It is repeated soon.
         is_good = isinstance(reading.outcome, Access) and not self._is_stale
         return self._rules.access_age if is_good else self._rules.shortest_probe
 

@@ -1,9 +1,10 @@
-"""Who follows one target: what they are told, and how far they may rely on it.
+"""What the subscribers of one target are told, and how far they may rely on it.
 
-What was told is vouched for while a stream is open that has shown that it stands: a version that is too
-old is said inside of a 200, and what was missed comes there too. When such a stream is left, for whatever
-reason, a little time is given for the next one, since streams end every few minutes and brief cuts are
-everyday's. Only who is still without one then is told that it fails, with the moment until which it did not.
+What subscribers were told counts as current while a stream is open and confirmed. A stream is confirmed
+once it has been open for a moment: the server reports a version that is too old inside a 200, and missed
+events come there too. When a confirmed stream ends, a short time is allowed for the next one: streams end
+every few minutes, and brief cuts are common. Only if there is still none are subscribers told that the
+target fails, and until when what they know was current.
 """
 
 from __future__ import annotations
@@ -41,24 +42,24 @@ class Subscribers:
     def __init__(
         self, target: WatchTarget, requests: TargetRequests, context: WatchContext
     ) -> None:
-        """Begin with nobody. ``sending`` says who we are, for sentences."""
+        """Start with no subscribers. ``requests`` says who the agent is, for sentences."""
         self.ports: SubscriberPorts = ()
         self._target = target
         self._requests = requests
         self._context = context
-        # Until when what was told was vouched for, on the monotonic clock; None while it is, and before
-        # anything was told.
+        # Until when what was told was current, on the monotonic clock. None while it is current, and
+        # before anything was told.
         self._current_until: Seconds | None = None
-        # What ended the last stream, if that is known.
+        # Why the last stream ended, if that is known.
         self._reason: ApiFailure | None = None
-        # For how long from then on subscribers do not hear of it.
+        # How long after that subscribers are told.
         self._tell_after = Seconds(0.0)
-        # Of the end of that, or of the moment at which an open stream is one that stands.
+        # Runs out when they are to be told, or when an open stream is confirmed.
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def failed(self) -> WatchFailed | None:
-        """What was told last of why the target is not followed; None while nothing stands."""
+        """The last failure that subscribers were told of; None when the target does not fail."""
         return self._context.memory.failures.of(self._target)
 
     def tell(self, fact: WatchFact) -> None:
@@ -67,56 +68,56 @@ class Subscribers:
             subscriber.tell(fact)
 
     def on_list(self, listed: ObjectsAre) -> None:
-        """Tell everything that there is, which is true at this moment."""
-        self._stop_vouching(self._context.rules.uncertain_after_list)
+        """Tell all objects of the target: they are current at this moment."""
+        self._no_longer_current(self._context.rules.uncertain_after_list)
         self._expect_stream()
         self.tell(listed)
 
     def on_stream_opened(self) -> None:
-        """Note that a stream is open."""
+        """Note that a stream is open. It is confirmed a little later."""
         self.close()
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(self._context.rules.confirmed_after, self._confirm)
 
     def on_stream_ended(self) -> None:
-        """Note that the stream is not open any more."""
+        """Note that the stream is no longer open."""
         if self._current_until is None:
-            self._stop_vouching(self._context.rules.uncertain_after)
+            self._no_longer_current(self._context.rules.uncertain_after)
         self._expect_stream()
 
     def on_reason(self, verb: str, error: ApiError) -> None:
-        """Note why there is no stream, which is nothing to tell yet."""
+        """Note why there is no stream. Nothing is told yet."""
         self._reason = self._failure(verb, error)
 
     def on_attempt_failed(self, verb: str, error: ApiError) -> None:
-        """Note that an attempt failed, and tell that if it is news."""
+        """Note that an attempt failed, and tell subscribers if that is news."""
         self.close()
         fact = self._fact(self._failure(verb, error))
         if self._context.memory.failures.note(fact, self._server):
             self.tell(fact)
 
     def on_keeper_ended(self) -> None:
-        """Tell that nothing is vouched for from here on, unless something stands: the keeper ends."""
+        """Tell subscribers that nothing is current from now on, unless they know of a failure already."""
         self.close()
         if self.failed is None:
             if self._current_until is None:
-                self._stop_vouching(Seconds(0.0))
+                self._no_longer_current(Seconds(0.0))
             self.on_reason("watch", ApiError(ENDED, kind=FailureKind.LOST))
             self._tell_uncertain()
 
     def close(self) -> None:
-        """Wait for nothing any more."""
+        """Stop the timer."""
         timer, self._timer = self._timer, None
         if timer is not None:
             timer.cancel()
 
-    def _stop_vouching(self, tell_after: Seconds) -> None:
+    def _no_longer_current(self, tell_after: Seconds) -> None:
         self._current_until, self._reason = self._context.clock.monotonic(), None
         self._tell_after = tell_after
 
     def _expect_stream(self) -> None:
         self.close()
-        # Without subscribers it was stopped, and this is the end of its last stream.
+        # Without subscribers the watch was stopped, and this is the end of its last stream.
         if self.ports and self.failed is None and self._current_until is not None:
             left = self._current_until + self._tell_after - self._context.clock.monotonic()
             self._timer = asyncio.get_running_loop().call_later(
@@ -143,6 +144,6 @@ class Subscribers:
 
     @property
     def _server(self) -> str:
-        """Which one was asked last; empty when the credentials could not be read."""
+        """The server that was asked last; empty when the credentials could not be read."""
         access = self._requests.access
         return access.server if access is not None else ""

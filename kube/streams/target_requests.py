@@ -1,4 +1,4 @@
-"""How one watch sends its requests: paced, through the gate, under the cap, with fresh credentials."""
+"""Sends the requests of one target: paced, over a connection that works, with fresh credentials."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from messages.watches import WatchTarget
 
 
 class TargetRequests:
-    """Sends the requests of one target, one at a time. Has a place on a client until ``close``."""
+    """Sends the requests of one target, one at a time. Has a slot on a connection until ``close``."""
 
     __slots__ = ("_connection", "_context", "_sent", "_target", "access", "before_send")
 
@@ -35,15 +35,16 @@ class TargetRequests:
         self._connection: Connection | None = None
         self._sent: SentTimes = ()
         self.access: Access | None = None
-        """Whom the last request was sent as; for sentences."""
+        """The access that the last request was sent with, for sentences; None before the first."""
 
     async def send(
         self, query: Mapping[str, str], longest: Seconds, *, paced: bool = True
     ) -> Exchange:
-        """Return the answer to a GET, which is a 200. Raises ``ApiError``.
+        """Send a GET and return its answer, which is a 200. Raises ``ApiError``. May be cancelled.
 
-        ``longest`` is for all of it. After a cancelling too: what nobody waits for ends by itself.
-        A 401 has the credentials read again, once for all watches, and is followed by one other try.
+        ``longest`` limits the whole exchange, also after a cancellation: an answer that nobody waits for
+        ends by itself. After a 401 the credentials are read again, once for all watches, and the request is
+        sent once more. ``paced`` requests wait while the target has sent too many.
         """
         access = await self._context.credentials.access()
         try:
@@ -55,7 +56,7 @@ class TargetRequests:
         return await self._send_as(access, query, longest, paced=paced)
 
     async def fetch(self, query: Mapping[str, str], limit: int, *, paced: bool) -> bytes:
-        """Return the body of such an answer: the whole, or a little more than ``limit`` bytes of it.
+        """Send a GET and return its body: all of it, or a little more than ``limit`` bytes.
 
         Raises ``ApiError``.
         """
@@ -64,7 +65,7 @@ class TargetRequests:
         return await self._read(exchange, limit)
 
     def close(self) -> None:
-        """Give the place back."""
+        """Give the slot back."""
         if self._connection is not None:
             self._context.pool.release_slot(self._connection)
             self._connection = None
@@ -82,7 +83,7 @@ class TargetRequests:
     async def _open_where_room(
         self, access: Access, query: Mapping[str, str], longest: Seconds, *, paced: bool
     ) -> Exchange:
-        """Return an answer of whatever status, from where there is room. Raises ``ApiError``."""
+        """Return an answer of any status, from a connection that is not full. Raises ``ApiError``."""
         while True:
             with suppress(ConnectionFullError):
                 return await self._open(access, query, longest, paced=paced)
@@ -90,7 +91,7 @@ class TargetRequests:
     async def _open(
         self, access: Access, query: Mapping[str, str], longest: Seconds, *, paced: bool
     ) -> Exchange:
-        """Return an answer of whatever status. Raises ``ApiError``, ``ConnectionFullError``."""
+        """Return an answer of any status. Raises ``ApiError`` and ``ConnectionFullError``."""
         self._connection = connection = self._context.pool.take_slot(access, self._connection)
         await connection.ready()
         build = partial(connection.request, access, url_path(self._target), query, longest)
@@ -107,13 +108,13 @@ class TargetRequests:
             raise
         finally:
             self._context.pending_requests.release()
-            # When it is answered and not when it is sent: so the bound holds at the server too, also
-            # for a request that had to wait for its connection.
+            # The time of the answer, not of sending. The bound then holds at the server too, also for a
+            # request that had to wait for its connection.
             now = asyncio.get_running_loop().time()
             self._sent = with_request(self._sent, now, self._context.rules)
 
     async def _permission(self, connection: Connection, *, paced: bool) -> Permit:
-        """Return once a request may be sent, with one of the openings taken."""
+        """Return once a request may be sent. Takes one of the pending requests; the caller gives it back."""
         if paced:
             now = asyncio.get_running_loop().time()
             wait = request_pause(self._sent, now, self._context.rules)
@@ -127,7 +128,7 @@ class TargetRequests:
             self._context.pending_requests.release()
 
     async def _refusal(self, exchange: Exchange) -> ApiError:
-        """Return the error that an answer other than 200 stands for."""
+        """Return the error of an answer other than 200."""
         status, headers = exchange.status, exchange.headers
         try:
             body = await self._read(exchange, self._context.rules.most_error_bytes)
@@ -135,12 +136,12 @@ class TargetRequests:
             body = b""  # the status says enough
         error = error_of_answer(status, headers, body)
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR and is_too_new(body):
-            # The server has not got the version asked for, as if it were too old.
+            # The server does not have the requested version yet. Treat it like one that is too old.
             return ApiError(error.text, kind=FailureKind.GONE, status=status)
         return error
 
     async def _read(self, exchange: Exchange, limit: int) -> bytes:
-        """Return the body, or a little more than ``limit`` of it. Closes the exchange."""
+        """Return the body, or a little more than ``limit`` bytes of it. Closes the exchange."""
         within = self._context.rules.answer_within
         body = bytearray()
         try:

@@ -1,4 +1,4 @@
-"""A cancelling that ends what a task waits for, and not the task."""
+"""Interrupts what a task waits for without ending the task."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 
 class WakeUp:
-    """Makes a task go on: it catches the cancelling and asks whether it was ``taken`` as a nudge."""
+    """Cancels the current wait of a task. The task catches the cancellation and calls ``received``."""
 
     __slots__ = ("_is_sent",)
 
@@ -14,22 +14,22 @@ class WakeUp:
         self._is_sent = False
 
     def send(self, task: asyncio.Task[None]) -> None:
-        """End what ``task`` waits for. Once is enough until it is taken."""
+        """Interrupt what ``task`` waits for. Does nothing if a wake-up is on its way already."""
         if not self._is_sent:
             self._is_sent = True
             task.cancel()
 
     def withdraw(self) -> None:
-        """Let a cancelling be one, also one that is under way."""
+        """Make a cancellation end the task again, also one that was sent as a wake-up."""
         self._is_sent = False
 
     def received(self) -> bool:
-        """Return whether the cancelling of the present task was a nudge; if it was, it is over."""
+        """Return whether the current task was cancelled by a wake-up. If so, clear the cancellation."""
         if not self._is_sent:
             return False
         self._is_sent = False
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  # in a coroutine there is one
-        while task.cancelling():  # once for each time that it was asked
+        while task.cancelling():  # once for each ``cancel``
             task.uncancel()
         return True

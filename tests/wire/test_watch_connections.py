@@ -95,7 +95,7 @@ def test_a_server_that_is_slow_is_not_taken_for_a_full_one() -> None:
 def test_a_place_that_is_given_back_is_taken_again() -> None:
     with (
         Http2Server(Script([EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server), quick_rules(streams_per_client=2)) as watches,
+        watch_stage(Tokens(server), quick_rules(streams_per_connection=2)) as watches,
     ):
         watches.watch(*secrets(4))
         server.wait_until(lambda: server.begun_streams == 4)
@@ -109,7 +109,7 @@ def test_a_place_that_is_given_back_is_taken_again() -> None:
 def test_the_fullest_client_is_filled_first_so_that_others_can_empty() -> None:
     with (
         Http2Server(Script([EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server), quick_rules(streams_per_client=3)) as watches,
+        watch_stage(Tokens(server), quick_rules(streams_per_connection=3)) as watches,
     ):
         watches.watch(*secrets(6))
         watches.wait_until_open(6)
@@ -123,7 +123,7 @@ def test_the_fullest_client_is_filled_first_so_that_others_can_empty() -> None:
 
 def test_a_connection_that_is_half_open_is_noticed_while_others_go_on() -> None:
     feed = Feed()
-    rules = quick_rules(streams_per_client=1)
+    rules = quick_rules(streams_per_connection=1)
     with (
         Http2Server(Script([EMPTY], [feed])) as server,
         watch_stage(Tokens(server), rules, quick_pings) as watches,
@@ -148,7 +148,7 @@ def test_a_connection_that_is_half_open_is_noticed_while_others_go_on() -> None:
 
 def test_streams_that_are_cut_together_come_back_under_the_cap() -> None:
     waiting = Peak()
-    rules = quick_rules(streams_per_client=50, most_pending_requests=10)
+    rules = quick_rules(streams_per_connection=50, most_pending_requests=10)
     with (
         Http2Server(Script([EMPTY], [waiting])) as server,
         watch_stage(Tokens(server), rules) as watches,

@@ -154,7 +154,7 @@ def test_so_many_lists_are_under_way_at_a_time_and_no_more() -> None:
 def test_lists_beside_full_connections_have_one_more_for_as_long_as_they_last() -> None:
     held = Held(EMPTY)
     script = Script([EMPTY] * 4 + [held], [stream()])
-    rules = quick_rules(streams_per_client=2, most_one_off_lists=2)
+    rules = quick_rules(streams_per_connection=2, most_one_off_lists=2)
     with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
         watches.watch(*(secret_target(f"s{number}") for number in range(4)))
         watches.wait_until_open(4)

@@ -33,10 +33,10 @@ class Clock(ManualClock):
         return super().monotonic()
 
 
-class Observer:
+class TokenService:
     """Where tokens are got: at once, unless it is closed. Nobody waits for it who need not."""
 
-    def __init__(self, file: Path | None = None, patience: float = 3600.0) -> None:
+    def __init__(self, file: Path | None = None, longest_wait: float = 3600.0) -> None:
         self.clock = Clock()
         self.file = file
         self.asked = 0
@@ -45,7 +45,7 @@ class Observer:
         self._is_open = threading.Event()
         self._is_open.set()
         self.credentials = RereadCredentials(
-            self._read, self.clock, grace=Seconds(0.0), patience=Seconds(patience)
+            self._read, self.clock, grace=Seconds(0.0), longest_wait=Seconds(longest_wait)
         )
 
     def _read(self, note: NoteFile) -> LoadedAccess:
@@ -100,71 +100,71 @@ def helpers() -> list[threading.Thread]:
 
 
 @pytest.fixture
-def observer() -> Observer:
-    observer = Observer()
-    assert observer.token() == "1"
-    return observer
+def service() -> TokenService:
+    service = TokenService()
+    assert service.token() == "1"
+    return service
 
 
 def test_a_command_that_hangs_keeps_nobody_from_a_token_that_is_still_good(
-    observer: Observer,
+    service: TokenService,
 ) -> None:
-    observer.later(240.0)
-    with observer.closed():
+    service.later(240.0)
+    with service.closed():
         # Neither who finds that it is time for another one, nor who comes meanwhile.
-        assert observer.token_at_once() == "1"
-        assert observer.is_asked.wait(PATIENCE)
-        observer.later(10.0)
-        assert observer.token_at_once() == "1"
-        observer.later(49.0)
-        assert observer.token_at_once() == "1"
-        assert observer.asked == 2
-    observer.settles()
-    assert observer.token_at_once() == "2"
+        assert service.token_at_once() == "1"
+        assert service.is_asked.wait(PATIENCE)
+        service.later(10.0)
+        assert service.token_at_once() == "1"
+        service.later(49.0)
+        assert service.token_at_once() == "1"
+        assert service.asked == 2
+    service.settles()
+    assert service.token_at_once() == "2"
 
 
 def test_when_its_token_has_ended_everybody_waits_for_the_one_that_hangs(
-    observer: Observer,
+    service: TokenService,
 ) -> None:
-    observer.later(LIFE)
+    service.later(LIFE)
     with ThreadPoolExecutor(3) as threads:
-        with observer.closed():
-            waiting = [threads.submit(observer.token) for _ in range(3)]
-            assert observer.is_asked.wait(PATIENCE)
+        with service.closed():
+            waiting = [threads.submit(service.token) for _ in range(3)]
+            assert service.is_asked.wait(PATIENCE)
             assert not any(map(Future.done, waiting))
         assert {each.result(PATIENCE) for each in waiting} == {"2"}
-    assert observer.asked == 2
+    assert service.asked == 2
 
 
 def test_a_command_that_hung_in_vain_is_left_alone_for_a_while_after_that(
-    observer: Observer,
+    service: TokenService,
 ) -> None:
-    observer.fails = True
-    observer.later(240.0)
-    with observer.closed():
-        assert observer.token_at_once() == "1"
-        observer.later(30.0)
-    observer.settles()
-    observer.later(4.0)
-    assert observer.token_at_once() == "1"
-    observer.settles()
-    assert observer.asked == 2
-    observer.later(1.0)
-    assert observer.token_at_once() == "1"
-    observer.settles()
-    assert observer.asked == 3
+    service.fails = True
+    service.later(240.0)
+    with service.closed():
+        assert service.token_at_once() == "1"
+        service.later(30.0)
+    service.settles()
+    service.later(4.0)
+    assert service.token_at_once() == "1"
+    service.settles()
+    assert service.asked == 2
+    service.later(1.0)
+    assert service.token_at_once() == "1"
+    service.settles()
+    assert service.asked == 3
 
 
 def test_who_has_no_token_is_not_kept_waiting_for_ever() -> None:
-    observer = Observer(patience=0.01)
-    with observer.closed():
+    service = TokenService(longest_wait=0.01)
+    with service.closed():
         with pytest.raises(CredentialsError, match=r"^credentials are being read since 0.01 s$"):
-            observer.token()
+            service.token()
         with pytest.raises(CredentialsError):
-            observer.token()
-        assert observer.asked == 1
-    observer.settles()
-    assert observer.token() == "1"
+            service.token()
+        assert service.asked == 1
+    service.settles()
+    assert service.token() == "1"
 
 
 class Gone(PosixPath):
@@ -188,42 +188,42 @@ def gone(tmp_path: Path) -> Gone:
 
 
 def test_a_file_system_that_hangs_takes_no_token_away_and_one_thread_only(gone: Gone) -> None:
-    observer = Observer(gone)
-    assert observer.token() == "1"
+    service = TokenService(gone)
+    assert service.token() == "1"
     gone.answers.clear()
     for _ in range(5):
-        observer.later(1.0)
-        assert observer.token_at_once() == "1"
+        service.later(1.0)
+        assert service.token_at_once() == "1"
     assert len(helpers()) == 1
     gone.answers.set()
-    observer.settles()
-    assert observer.asked == 1
+    service.settles()
+    assert service.asked == 1
 
 
 def test_who_was_refused_gets_another_token_although_somebody_was_just_looking(gone: Gone) -> None:
-    observer = Observer(gone)
-    refused = observer.credentials.access()
+    service = TokenService(gone)
+    refused = service.credentials.access()
     gone.answers.clear()
-    observer.later(10.0)
-    assert observer.credentials.access() is refused
+    service.later(10.0)
+    assert service.credentials.access() is refused
     gone.answers.set()
-    assert observer.credentials.reload(refused).authorization == "Bearer 2"
-    assert observer.asked == 2
+    assert service.credentials.reload(refused).authorization == "Bearer 2"
+    assert service.asked == 2
 
 
-def test_who_was_overtaken_by_another_caller_takes_what_that_one_got(observer: Observer) -> None:
-    observer.later(LIFE)
-    observer.clock.meanwhile = observer.token
-    assert observer.token() == "2"
-    assert observer.asked == 2
+def test_who_was_overtaken_by_another_caller_takes_what_that_one_got(service: TokenService) -> None:
+    service.later(LIFE)
+    service.clock.meanwhile = service.token
+    assert service.token() == "2"
+    assert service.asked == 2
 
 
 def test_where_no_thread_can_be_had_it_is_read_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(_thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    observer = Observer()
+    service = TokenService()
     monkeypatch.setattr(threading.Thread, "start", start)
-    assert observer.token() == "1"
-    observer.later(LIFE)
-    assert observer.token() == "2"
+    assert service.token() == "1"
+    service.later(LIFE)
+    assert service.token() == "2"
