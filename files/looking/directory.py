@@ -16,12 +16,12 @@ import stat
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import translate
-from operator import is_
 from pathlib import Path
 from re import compile as compiled
 from typing import Final, TypeAlias
 
 from files.looking.signature import Signature
+from messages.snapshots import same_objects
 from messages.units import Timestamp
 
 SIZE_LIMIT: Final = 10 * 1024 * 1024
@@ -148,7 +148,7 @@ def look(path: Path, *, now: Timestamp, previous: Listed | None = None) -> Listi
         isinstance(listed, Listed)
         and previous is not None
         and previous.single == listed.single
-        and _are_identical(previous.entries, listed.entries)
+        and same_objects(previous.entries, listed.entries)
     ):
         return previous
     return listed
@@ -294,7 +294,3 @@ def _kind(mode: int) -> str:
 def _sentence(error: OSError) -> str:
     """Return the system's words for ``error``, without the path: the reader of a verdict has that."""
     return os.strerror(error.errno) if error.errno is not None else type(error).__name__
-
-
-def _are_identical(some: tuple[Entry, ...], others: tuple[Entry, ...]) -> bool:
-    return len(some) == len(others) and all(map(is_, some, others))

@@ -11,9 +11,8 @@ with half its containers is worse than one that comes 50 ms later (``settling`` 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from operator import is_
 from typing import Generic
 
 from files.looking.directory import Entry, Ignored, Listed, Listing, Problem, Unlistable
@@ -21,7 +20,8 @@ from files.looking.settling import GRACE, PATIENCE, QUIET, ROUNDING, unrest
 from files.verdicts.state import Admit, Decode, FileRecord, FileState, T, Usable, admit_all
 from manifests.refusals import Refused
 from manifests.texts import printable
-from manifests.verdicts.conflicts import Conflict, NamedObject, conflicts
+from manifests.verdicts.conflicts import Conflict, conflicts
+from manifests.verdicts.serving import served
 from messages.pods import PodUid
 from messages.sources import ManifestVerdict, RejectReason, Verdict
 from messages.units import Seconds, Timestamp
@@ -231,22 +231,10 @@ class _Look(Generic[T]):
             moving=self._moving,
             gone=self._gone,
             entries=listing.entries,
-            served=self._served(things) if is_complete else self._state.served,
+            served=served(things, self._state.served) if is_complete else self._state.served,
             is_provisional=self._is_provisional if is_complete else self._state.is_provisional,
             verdicts=tuple(_verdict(record, lost.get(name)) for name, record in records.items()),
         )
-
-    def _served(self, things: Iterable[T]) -> tuple[T, ...]:
-        before = self._state.served
-        # Not in the order of the files: renaming one changes nothing.
-        served = tuple(sorted(things, key=_place))
-        if before is not None and len(before) == len(served) and all(map(is_, before, served)):
-            return before
-        return served
-
-
-def _place(thing: NamedObject) -> tuple[str, str, str]:
-    return thing.namespace, thing.name, thing.display_name
 
 
 def _inode(entry: Entry) -> tuple[int, int] | None:

@@ -1,15 +1,14 @@
 """The HTTP source: pods from a URL that is asked again and again.
 
-The actor around two pieces that know nothing of actors: ``fetch`` asks, ``verdicts`` decides.
-Asking blocks for up to ten seconds, so it happens on one helper thread and comes back as a message:
-meanwhile the source answers questions, and stops at once.
+The actor around pieces that know nothing of it: ``asking`` has the request made on a helper thread, ``fetch``
+makes it, ``verdicts`` decides what the answer means.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -36,13 +35,14 @@ from messages.sources import (
 )
 from messages.units import Seconds, Timestamp
 from settings.values.urls import masked_url
-from sources.http.answers import (
-    Body,
-    Fetcher,
-    FetchError,
-    MakeFetcher,
-    Unmodified,
-    Validators,
+from sources.http.answers import Body, MakeFetcher, Unmodified, Validators
+from sources.http.asking import (
+    Asking,
+    FetchCrashed,
+    Fetched,
+    FetchFailed,
+    FetchMessage,
+    one_thread,
 )
 from sources.http.verdicts import HttpState, confirm, judge, refuse
 from sources.listings import Listings
@@ -61,30 +61,7 @@ class PollDue:
     """It is time to ask the URL. Coalesced."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
-    """The URL was asked, and answered. Ends the one request that is under way."""
-
-    answer: Body | Unmodified
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchFailed:
-    """The URL was asked, and there is no answer that can be used. Ends the request likewise."""
-
-    reason: str
-    code: RejectReason | None = None
-    """Set when the answer was such that it can never be a manifest."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchCrashed:
-    """Asking failed as it never should: there is a bug."""
-
-    error: str
-
-
-HttpSourceMessage: TypeAlias = SourceMessage | PollDue | Fetched | FetchFailed | FetchCrashed
+HttpSourceMessage: TypeAlias = SourceMessage | PollDue | FetchMessage
 
 
 def _name_of(message: HttpSourceMessage) -> Hashable | None:
@@ -133,11 +110,6 @@ class FetchCrashedError(Exception):
     """Asking the URL failed as it never should."""
 
 
-def one_thread() -> Executor:
-    """Return an executor with one thread, which there is from its first use on."""
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="http-fetch")
-
-
 class HttpSource(Actor[HttpSourceMessage]):
     """Asks the URL when it starts, at every check, and when it is told to.
 
@@ -168,18 +140,17 @@ class HttpSource(Actor[HttpSourceMessage]):
         self._make_executor = make_executor
         self._url = masked_url(rules.url)
         self._decode = partial(decode_document, rules=rules.manifests)
-        self._is_asking = False
-        self._ask_again = False
         self._next_poll: Timer | None = None
 
     @override
     def started(self) -> None:
         rules = self._rules
-        self._executor = self._make_executor()
+        executor = self._make_executor()
         # Not waited for: a thread in the middle of a request ends as soon as that is broken off.
-        self.resources.callback(self._executor.shutdown, wait=False, cancel_futures=True)
-        self._fetcher: Fetcher = self._make_fetcher(rules.url, rules.headers, rules.ca_file)
-        self.resources.callback(self._fetcher.close)
+        self.resources.callback(executor.shutdown, wait=False, cancel_futures=True)
+        fetcher = self._make_fetcher(rules.url, rules.headers, rules.ca_file)
+        self.resources.callback(fetcher.close)
+        self._asking = Asking(self.me, fetcher, executor)
         self._listings = Listings(HTTP, self._pod_manager, self.incarnation)
         self.me.tell(PollDue())
 
@@ -209,22 +180,17 @@ class HttpSource(Actor[HttpSourceMessage]):
     # Asking.
 
     def _poll(self) -> None:
-        if self._is_asking:
-            self._ask_again = True
+        if not self._asking.begin(self._memory.validators):
             return
-        self._is_asking, self._ask_again = True, False
         if self._next_poll is not None:
             self._next_poll.cancel()
         self._next_poll = self.after(self._rules.check_frequency, PollDue())
-        asking = self._executor.submit(_fetch, self._fetcher, self._memory.validators)
-        asking.add_done_callback(partial(_report, self.me))
 
     def _finish_poll(self, failure: str) -> None:
-        self._is_asking = False
         self._note_trouble(failure or self._memory.state.error)
         self._log_verdicts()
         self._listings.tell_if_new(self._memory.state.pods)
-        if self._ask_again:
+        if self._asking.finish():
             self._poll()
 
     # What the answer means.
@@ -284,20 +250,3 @@ class HttpSource(Actor[HttpSourceMessage]):
             error=memory.trouble and f"{self._url}: {memory.trouble}",
             manifests=memory.report.shown(memory.state.verdicts),
         )
-
-
-def _fetch(fetcher: Fetcher, known: Validators | None) -> Fetched | FetchFailed:
-    """Return the answer as a message. Runs on the helper thread."""
-    try:
-        return Fetched(answer=fetcher.fetch(known))
-    except FetchError as error:
-        return FetchFailed(reason=error.sentence, code=error.code)
-
-
-def _report(source: Port[HttpSourceMessage], asking: Future[Fetched | FetchFailed]) -> None:
-    """Tell the source what came of its request, unless it has stopped."""
-    if asking.cancelled():
-        return
-    bug = asking.exception()
-    # Its text stays out: it may show the URL.
-    source.tell(asking.result() if bug is None else FetchCrashed(error=type(bug).__name__))

@@ -16,7 +16,6 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from operator import is_
 from typing import Final, TypeAlias
 
 from manifests.findings import FieldFinding, Path
@@ -26,6 +25,7 @@ from manifests.reading.document import Document, DocumentError, Located
 from manifests.refusals import Refused
 from manifests.texts import quoted
 from manifests.verdicts.conflicts import Conflict, conflicts
+from manifests.verdicts.serving import served
 from messages.pods import Pod
 from messages.sources import ManifestVerdict, RejectReason, Verdict
 
@@ -217,14 +217,11 @@ def _judge_list(state: HttpState, items: Mapping[str, Decoded | Refused], url: s
 def _taken(state: HttpState, items: Mapping[str, Decoded], prefix: str = "") -> HttpState:
     """Return the state after a body of which everything can be used. The first of two claims wins."""
     lost = conflicts((place, item.pod) for place, item in items.items())
-    served = [item.pod for place, item in items.items() if place not in lost]
-    pods = tuple(sorted(served, key=lambda pod: (pod.namespace, pod.name)))
-    before = state.pods
-    same = before is not None and len(before) == len(pods) and all(map(is_, before, pods))
+    pods = served((item.pod for place, item in items.items() if place not in lost), state.pods)
     verdicts = tuple(
         _verdict(prefix + place, item, lost.get(place)) for place, item in items.items()
     )
-    return replace(state, pods=before if same else pods, good=verdicts, verdicts=verdicts, error="")
+    return replace(state, pods=pods, good=verdicts, verdicts=verdicts, error="")
 
 
 def _verdict(path: str, item: Decoded, lost: Conflict | None = None) -> ManifestVerdict:
@@ -247,17 +244,17 @@ def _held_back(
     url: str,
 ) -> Iterator[ManifestVerdict]:
     """Yield the verdicts on a list of which the item ``bad`` cannot be used: what is served stays."""
-    served = {pod.display_name: pod for pod in state.pods or ()}
+    still_served = {pod.display_name: pod for pod in state.pods or ()}
     cause = f"{bad} cannot be used, and a list is taken as a whole or not at all"
     for place, outcome in items.items():
         name = outcome.pod if isinstance(outcome, Refused) else outcome.pod.display_name
-        pod = served.pop(name, None)
+        pod = still_served.pop(name, None)
         if isinstance(outcome, Decoded) and outcome.pod is pod:
             yield _verdict(f"{url}#{place}", outcome)
         else:
             refused = outcome if isinstance(outcome, Refused) else Refused(code=code, reason=cause)
             yield _refusal(f"{url}#{place}", refused, name, pod)
-    for name, pod in served.items():
+    for name, pod in still_served.items():
         yield _refusal(
             url,
             Refused(code=code, reason=f"it is not in the list any more, but {cause}"),

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from operator import is_
 from typing import NamedTuple, TypeAlias
 
 from manifests.times import rfc3339_nano
 from messages.changes import Op, PodChange
 from messages.pods import CONFIG_SEEN, CONFIG_SOURCE, Pod, PodUid, SourceName
+from messages.snapshots import same_objects
 from messages.units import Timestamp
 from stores.pods.comparison import difference
 
@@ -93,7 +93,7 @@ def merge(memory: SourceMemory, listed: tuple[Pod, ...], seen_at: SeenAt) -> Mer
 
     An object that was told before costs next to nothing; so does a listing of nothing else.
     """
-    if memory.listed is not None and _same_objects(memory.listed, listed):
+    if memory.listed is not None and same_objects(memory.listed, listed):
         return Merged(memory=memory, changes=(), refreshed=(), first=False)
     admitted, dropped = _admitted(listed)
     gone = [kept.pod for uid, kept in memory.kept.items() if uid not in admitted]
@@ -116,10 +116,6 @@ def merge(memory: SourceMemory, listed: tuple[Pod, ...], seen_at: SeenAt) -> Mer
         refreshed=tuple(refreshed),
         first=not memory.ready,
     )
-
-
-def _same_objects(old: tuple[Pod, ...], new: tuple[Pod, ...]) -> bool:
-    return old is new or (len(old) == len(new) and all(map(is_, old, new)))
 
 
 def _admitted(listed: tuple[Pod, ...]) -> tuple[dict[PodUid, Pod], tuple[Dropped, ...]]:

@@ -5,29 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from kernel import Runtime
 from messages.pods import CONFIG_HASH, FILE
 from messages.sources import Epoch, RejectReason, Verdict
 from tests.support.sources.file_source_stage import (
     BROKEN,
     FileSourceStage,
-    file_source_stage,
     pod_text,
 )
-
-
-@pytest.fixture
-def files(runtime: Runtime, tmp_path: Path) -> Iterator[FileSourceStage]:
-    """Return the source over an empty directory, whose first listing nobody has looked at."""
-    path = tmp_path / "manifests"
-    path.mkdir()
-    with file_source_stage(path, runtime) as files:
-        yield files
 
 
 def test_scenario_4_an_empty_directory_is_an_empty_listing(files: FileSourceStage) -> None:

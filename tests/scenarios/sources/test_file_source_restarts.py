@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from kernel import Runtime
 from messages.sources import Epoch, Verdict
 from tests.support.sources.file_source_stage import (
     BROKEN,
@@ -15,14 +11,6 @@ from tests.support.sources.file_source_stage import (
     file_source_stage,
     pod_text,
 )
-
-
-@pytest.fixture
-def files(runtime: Runtime, tmp_path: Path) -> Iterator[FileSourceStage]:
-    path = tmp_path / "manifests"
-    path.mkdir()
-    with file_source_stage(path, runtime) as files:
-        yield files
 
 
 def test_a_new_life_lists_with_a_higher_epoch_and_the_identical_pods(

@@ -14,13 +14,6 @@ from tests.support.sources.file_source_stage import FileSourceStage, file_source
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "manifests"
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
 def files(path: Path) -> Iterator[FileSourceStage]:
     with file_source_stage(path) as files:
         yield files

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -57,13 +56,6 @@ GARBAGE = [
     ),
     pytest.param(b"a: [" * 200, RejectReason.TOO_LARGE, id="too deep"),
 ]
-
-
-@pytest.fixture
-def source() -> Iterator[HttpSourceStage]:
-    with http_source_stage() as source:
-        assert source.listings() == [[]]
-        yield source
 
 
 @pytest.fixture

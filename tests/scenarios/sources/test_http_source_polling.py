@@ -40,13 +40,6 @@ from tests.support.sources.http_source_stage import (
 Logs = list[MutableMapping[str, Any]]
 
 
-@pytest.fixture
-def source() -> Iterator[HttpSourceStage]:
-    with http_source_stage() as source:
-        source.listings()
-        yield source
-
-
 # --- when it asks --------------------------------------------------------------------------------------
 
 

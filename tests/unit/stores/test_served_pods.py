@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from messages.pods import API, FILE, HTTP, Pod, SourceName
 from messages.units import Timestamp
 from stores.pods.served_pods import ServedPods, ServedPodsMemory, Taken
@@ -10,8 +12,8 @@ from tests.support.builders import make_mirror, make_pod
 NOON = Timestamp(1_900_000_000.0)
 
 
-class Books:
-    """The pods, and the memory that outlives them."""
+class Node:
+    """The pods of a node, and the memory that outlives them."""
 
     def __init__(self) -> None:
         self.memory = ServedPodsMemory()
@@ -28,6 +30,11 @@ class Books:
         return [pod.name for pod in self.pods.served(source)]
 
 
+@pytest.fixture
+def node() -> Node:
+    return Node()
+
+
 def spoken(taken: Taken) -> list[str]:
     return [f"{change.op} {change.pod.uid} {change.pod.source}" for change in taken.served]
 
@@ -36,11 +43,10 @@ def pod(name: str, uid: str, **fields: str) -> Pod:
     return make_pod(name, uid=uid, image=fields.get("image", "web:1"))
 
 
-def test_a_pod_is_served_by_the_node_s_own_annotations() -> None:
-    books = Books()
-    assert books.take(FILE, pod("web", "u1")) == ["ADD u1 file"]
-    assert books.pods.listed == {FILE}
-    assert books.pods.waiting(FILE) == {}
+def test_a_pod_is_served_by_the_node_s_own_annotations(node: Node) -> None:
+    assert node.take(FILE, pod("web", "u1")) == ["ADD u1 file"]
+    assert node.pods.listed == {FILE}
+    assert node.pods.waiting(FILE) == {}
 
 
 def test_the_first_listing_of_a_source_is_marked() -> None:
@@ -49,199 +55,178 @@ def test_the_first_listing_of_a_source_is_marked() -> None:
     assert not pods.take(FILE, (), NOON).first
 
 
-def test_a_pod_whose_name_is_taken_waits_and_follows() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    assert books.take(HTTP, pod("web", "u2")) == []
-    assert books.pods.waiting(HTTP) == {
+def test_a_pod_whose_name_is_taken_waits_and_follows(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    assert node.take(HTTP, pod("web", "u2")) == []
+    assert node.pods.waiting(HTTP) == {
         "u2": "default/web of source file was there first",
     }
-    assert books.take(FILE) == ["REMOVE u1 file", "ADD u2 http"]
-    assert books.pods.waiting(HTTP) == {}
+    assert node.take(FILE) == ["REMOVE u1 file", "ADD u2 http"]
+    assert node.pods.waiting(HTTP) == {}
 
 
-def test_a_pod_that_another_source_tells_too_changes_its_keeper_without_going() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    assert books.take(HTTP, pod("web", "u1")) == []
-    assert books.take(FILE) == ["UPDATE u1 http"]
+def test_a_pod_that_another_source_tells_too_changes_its_keeper_without_going(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    assert node.take(HTTP, pod("web", "u1")) == []
+    assert node.take(FILE) == ["UPDATE u1 http"]
 
 
-def test_a_change_of_a_version_that_waits_is_nobody_s_business() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.take(HTTP, pod("web", "u1"))
-    assert books.take(HTTP, pod("web", "u1", image="web:2")) == []
-    assert books.take(HTTP) == []
+def test_a_change_of_a_version_that_waits_is_nobody_s_business(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    node.take(HTTP, pod("web", "u1"))
+    assert node.take(HTTP, pod("web", "u1", image="web:2")) == []
+    assert node.take(HTTP) == []
 
 
-def test_a_change_of_a_pod_that_waits_is_nobody_s_business() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.take(HTTP, pod("web", "u2"))
-    assert books.take(HTTP, pod("web", "u2", image="web:2")) == []
+def test_a_change_of_a_pod_that_waits_is_nobody_s_business(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    node.take(HTTP, pod("web", "u2"))
+    assert node.take(HTTP, pod("web", "u2", image="web:2")) == []
 
 
-def test_a_pod_that_takes_another_name_is_updated_and_reveals_who_waited() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.take(HTTP, pod("web", "u2"))
-    assert books.take(FILE, pod("shop", "u1")) == ["ADD u2 http", "UPDATE u1 file"]
+def test_a_pod_that_takes_another_name_is_updated_and_reveals_who_waited(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    node.take(HTTP, pod("web", "u2"))
+    assert node.take(FILE, pod("shop", "u1")) == ["ADD u2 http", "UPDATE u1 file"]
 
 
-def test_a_pod_that_takes_a_name_that_is_held_goes_and_waits() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.take(HTTP, pod("shop", "u2"))
-    assert books.take(HTTP, pod("web", "u2")) == ["REMOVE u2 http"]
+def test_a_pod_that_takes_a_name_that_is_held_goes_and_waits(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    node.take(HTTP, pod("shop", "u2"))
+    assert node.take(HTTP, pod("web", "u2")) == ["REMOVE u2 http"]
 
 
-def test_a_pod_that_moves_to_a_held_name_and_back_again_is_removed_and_added() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.take(HTTP, pod("shop", "u2"))
-    books.take(HTTP, pod("web", "u2"))
-    assert books.take(HTTP, pod("shop", "u2")) == ["ADD u2 http"]
+def test_a_pod_that_moves_to_a_held_name_and_back_again_is_removed_and_added(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    node.take(HTTP, pod("shop", "u2"))
+    node.take(HTTP, pod("web", "u2"))
+    assert node.take(HTTP, pod("shop", "u2")) == ["ADD u2 http"]
 
 
-def test_a_refreshed_version_is_served_though_no_change_tells_of_it() -> None:
-    books = Books()
-    books.take(API, make_pod(resource_version="1"))
-    assert books.take(API, make_pod(resource_version="2")) == []
-    (served,) = books.pods.served(API)
+def test_a_refreshed_version_is_served_though_no_change_tells_of_it(node: Node) -> None:
+    node.take(API, make_pod(resource_version="1"))
+    assert node.take(API, make_pod(resource_version="2")) == []
+    (served,) = node.pods.served(API)
     assert served.document["metadata"]["resourceVersion"] == "2"
-    assert books.pods.index.get_by_uid(served.uid) is served
+    assert node.pods.index.get_by_uid(served.uid) is served
 
 
-def test_a_refreshed_version_that_waits_is_not_served() -> None:
-    books = Books()
-    books.take(FILE, make_pod(image="web:1"))
-    books.take(API, make_pod(resource_version="1"))
-    books.take(API, make_pod(resource_version="2"))
-    assert books.served(FILE) == ["web"]
-    assert books.served(API) == []
+def test_a_refreshed_version_that_waits_is_not_served(node: Node) -> None:
+    node.take(FILE, make_pod(image="web:1"))
+    node.take(API, make_pod(resource_version="1"))
+    node.take(API, make_pod(resource_version="2"))
+    assert node.served(FILE) == ["web"]
+    assert node.served(API) == []
 
 
-def test_a_mirror_and_its_pod_are_served_side_by_side() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    assert books.take(API, make_mirror(pod("web", "u1"))) == ["ADD mirror-of-u1 api"]
+def test_a_mirror_and_its_pod_are_served_side_by_side(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    assert node.take(API, make_mirror(pod("web", "u1"))) == ["ADD mirror-of-u1 api"]
 
 
-def test_of_two_pods_in_one_listing_with_one_name_the_second_says_why_it_waits() -> None:
-    books = Books()
-    books.take(HTTP, pod("web", "u1"), pod("web", "u2"))
-    assert books.pods.waiting(HTTP) == {
+def test_of_two_pods_in_one_listing_with_one_name_the_second_says_why_it_waits(node: Node) -> None:
+    node.take(HTTP, pod("web", "u1"), pod("web", "u2"))
+    assert node.pods.waiting(HTTP) == {
         "u2": "an earlier pod of the same listing has its namespace and name",
     }
 
 
-def test_of_two_pods_in_one_listing_with_one_uid_nothing_bad_is_said() -> None:
+def test_of_two_pods_in_one_listing_with_one_uid_nothing_bad_is_said(node: Node) -> None:
     # By the UID alone nobody could tell which of both is meant, and one is served.
-    books = Books()
-    books.take(HTTP, pod("web", "u1"), pod("shop", "u1"))
-    assert books.served(HTTP) == ["web"]
-    assert books.pods.waiting(HTTP) == {}
+    node.take(HTTP, pod("web", "u1"), pod("shop", "u1"))
+    assert node.served(HTTP) == ["web"]
+    assert node.pods.waiting(HTTP) == {}
 
 
-def test_after_a_crash_a_name_waits_for_its_former_holder() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.take(HTTP, pod("web", "u2"))
-    books.crash()
-    assert books.take(HTTP, pod("web", "u2")) == []
-    assert books.pods.waiting(HTTP) == {
+def test_after_a_crash_a_name_waits_for_its_former_holder(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    node.take(HTTP, pod("web", "u2"))
+    node.crash()
+    assert node.take(HTTP, pod("web", "u2")) == []
+    assert node.pods.waiting(HTTP) == {
         "u2": "its name was held by source file, which has not listed yet",
     }
-    assert books.pods.waiting(API) == {}
-    assert books.take(FILE, pod("web", "u1")) == []
-    assert books.served(FILE) == ["web"]
-    assert books.served(HTTP) == []
+    assert node.pods.waiting(API) == {}
+    assert node.take(FILE, pod("web", "u1")) == []
+    assert node.served(FILE) == ["web"]
+    assert node.served(HTTP) == []
 
 
-def test_after_a_crash_a_name_is_free_once_its_former_holder_lists_without_it() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.take(HTTP, pod("web", "u2"))
-    books.crash()
-    books.take(HTTP, pod("web", "u2"))
-    assert books.take(FILE) == ["REMOVE u1 file", "ADD u2 http"]
+def test_after_a_crash_a_name_is_free_once_its_former_holder_lists_without_it(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    node.take(HTTP, pod("web", "u2"))
+    node.crash()
+    node.take(HTTP, pod("web", "u2"))
+    assert node.take(FILE) == ["REMOVE u1 file", "ADD u2 http"]
 
 
-def test_a_pod_that_goes_while_it_is_held_back_is_not_waited_for() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.take(HTTP, pod("web", "u2"))
-    books.crash()
-    books.take(HTTP, pod("web", "u2"))
-    books.take(HTTP)
-    assert books.pods.waiting(HTTP) == {}
-    assert books.take(FILE) == ["REMOVE u1 file"]
+def test_a_pod_that_goes_while_it_is_held_back_is_not_waited_for(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    node.take(HTTP, pod("web", "u2"))
+    node.crash()
+    node.take(HTTP, pod("web", "u2"))
+    node.take(HTTP)
+    assert node.pods.waiting(HTTP) == {}
+    assert node.take(FILE) == ["REMOVE u1 file"]
 
 
-def test_a_name_that_is_freed_waits_for_a_source_next_in_line() -> None:
+def test_a_name_that_is_freed_waits_for_a_source_next_in_line(node: Node) -> None:
     # Its claim is older than that of the API's pod, but it is down.
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.take(HTTP, pod("web", "u2"))
-    books.take(API, pod("web", "u3"))
-    books.crash()
-    books.take(API, pod("web", "u3"))
-    books.take(FILE, pod("web", "u1"))
-    assert books.take(FILE) == ["REMOVE u1 file"]
-    assert books.take(HTTP, pod("web", "u2")) == ["ADD u2 http"]
+    node.take(FILE, pod("web", "u1"))
+    node.take(HTTP, pod("web", "u2"))
+    node.take(API, pod("web", "u3"))
+    node.crash()
+    node.take(API, pod("web", "u3"))
+    node.take(FILE, pod("web", "u1"))
+    assert node.take(FILE) == ["REMOVE u1 file"]
+    assert node.take(HTTP, pod("web", "u2")) == ["ADD u2 http"]
 
 
-def test_a_name_that_is_left_by_an_edit_waits_for_a_source_next_in_line() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.take(HTTP, pod("web", "u2"))
-    books.take(API, pod("web", "u3"))
-    books.crash()
-    books.take(API, pod("web", "u3"))
+def test_a_name_that_is_left_by_an_edit_waits_for_a_source_next_in_line(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    node.take(HTTP, pod("web", "u2"))
+    node.take(API, pod("web", "u3"))
+    node.crash()
+    node.take(API, pod("web", "u3"))
     # The first listing after the crash has the pod under another name already.
-    assert books.take(FILE, pod("shop", "u1")) == ["UPDATE u1 file"]
-    assert books.take(HTTP, pod("web", "u2")) == ["ADD u2 http"]
+    assert node.take(FILE, pod("shop", "u1")) == ["UPDATE u1 file"]
+    assert node.take(HTTP, pod("web", "u2")) == ["ADD u2 http"]
 
 
-def test_who_told_a_uid_first_keeps_it_over_a_crash() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.take(HTTP, pod("web", "u1"))
-    books.crash()
-    assert books.take(HTTP, pod("web", "u1")) == []
-    assert books.take(FILE, pod("web", "u1")) == []
-    assert books.served(FILE) == ["web"]
+def test_who_told_a_uid_first_keeps_it_over_a_crash(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    node.take(HTTP, pod("web", "u1"))
+    node.crash()
+    assert node.take(HTTP, pod("web", "u1")) == []
+    assert node.take(FILE, pod("web", "u1")) == []
+    assert node.served(FILE) == ["web"]
 
 
-def test_a_pod_that_a_silent_source_may_tell_still_is_served_as_it_was() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.take(HTTP, pod("web", "u1"))
-    books.crash()
-    assert books.take(FILE) == []
-    assert books.served(FILE) == ["web"]
-    assert books.take(HTTP, pod("web", "u1")) == ["UPDATE u1 http"]
-    assert books.served(FILE) == []
+def test_a_pod_that_a_silent_source_may_tell_still_is_served_as_it_was(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    node.take(HTTP, pod("web", "u1"))
+    node.crash()
+    assert node.take(FILE) == []
+    assert node.served(FILE) == ["web"]
+    assert node.take(HTTP, pod("web", "u1")) == ["UPDATE u1 http"]
+    assert node.served(FILE) == []
 
 
-def test_a_name_is_not_given_away_while_its_pod_may_be_told_still() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.take(HTTP, pod("web", "u1"))
-    books.crash()
+def test_a_name_is_not_given_away_while_its_pod_may_be_told_still(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    node.take(HTTP, pod("web", "u1"))
+    node.crash()
     # The manifest was edited, and its UID is a digest of it.
-    assert books.take(FILE, pod("web", "u2")) == []
-    assert books.pods.waiting(FILE) == {
+    assert node.take(FILE, pod("web", "u2")) == []
+    assert node.pods.waiting(FILE) == {
         "u2": "its name was held by source http, which has not listed yet"
     }
-    assert books.take(HTTP) == ["REMOVE u1 file", "ADD u2 file"]
+    assert node.take(HTTP) == ["REMOVE u1 file", "ADD u2 file"]
 
 
-def test_the_time_of_first_sight_outlives_the_pods() -> None:
-    books = Books()
-    books.take(FILE, pod("web", "u1"))
-    books.crash()
-    books.pods.take(FILE, (pod("web", "u1"),), Timestamp(NOON + 60))
-    (served,) = books.pods.served(FILE)
+def test_the_time_of_first_sight_outlives_the_pods(node: Node) -> None:
+    node.take(FILE, pod("web", "u1"))
+    node.crash()
+    node.pods.take(FILE, (pod("web", "u1"),), Timestamp(NOON + 60))
+    (served,) = node.pods.served(FILE)
     assert served.annotations["kubernetes.io/config.seen"] == "2030-03-17T17:46:40.000000000Z"

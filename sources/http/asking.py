@@ -1,0 +1,93 @@
+"""Asking the manifest URL on a helper thread, one request after the other. What it comes to is a message.
+
+Asking blocks for up to ten seconds. Meanwhile the source answers questions, and can stop at once.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+from messages.port import Port
+from messages.sources import RejectReason
+from sources.http.answers import Body, Fetcher, FetchError, Unmodified, Validators
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """The URL was asked, and answered. Ends the one request that is under way."""
+
+    answer: Body | Unmodified
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchFailed:
+    """The URL was asked, and there is no answer that can be used. Ends the request likewise."""
+
+    reason: str
+    code: RejectReason | None = None
+    """Set when the answer was such that it can never be a manifest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchCrashed:
+    """Asking failed as it never should: there is a bug."""
+
+    error: str
+
+
+FetchMessage: TypeAlias = Fetched | FetchFailed | FetchCrashed
+"""What one request comes to. Its thread tells the source exactly one of these, unless it is stopped."""
+
+
+def one_thread() -> Executor:
+    """Return an executor with one thread, which there is from its first use on."""
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="http-fetch")
+
+
+class Asking:
+    """The request that is under way. At most one is, and at most one more is remembered to be made."""
+
+    def __init__(self, source: Port[FetchMessage], fetcher: Fetcher, executor: Executor) -> None:
+        self._source = source
+        self._fetcher = fetcher
+        self._executor = executor
+        self._is_under_way = False
+        self._ask_again = False
+
+    def begin(self, known: Validators | None) -> bool:
+        """Ask, and return True. While a request is under way, remember to ask again, and return False.
+
+        ``known`` are the validators of the last good body.
+        """
+        if self._is_under_way:
+            self._ask_again = True
+            return False
+        self._is_under_way, self._ask_again = True, False
+        asking = self._executor.submit(_fetch, self._fetcher, known)
+        asking.add_done_callback(partial(_report, self._source))
+        return True
+
+    def finish(self) -> bool:
+        """Take it that the request is over; return whether another was asked for meanwhile."""
+        self._is_under_way = False
+        return self._ask_again
+
+
+def _fetch(fetcher: Fetcher, known: Validators | None) -> Fetched | FetchFailed:
+    """Return the answer as a message. Runs on the helper thread."""
+    try:
+        return Fetched(answer=fetcher.fetch(known))
+    except FetchError as error:
+        return FetchFailed(reason=error.sentence, code=error.code)
+
+
+def _report(source: Port[FetchMessage], asking: Future[Fetched | FetchFailed]) -> None:
+    """Tell the source what came of its request, unless it has stopped."""
+    if asking.cancelled():
+        return
+    bug = asking.exception()
+    # Its text stays out: it may show the URL.
+    source.tell(asking.result() if bug is None else FetchCrashed(error=type(bug).__name__))
