@@ -15,11 +15,9 @@ import structlog
 from hypothesis import HealthCheck, settings
 from structlog.testing import capture_logs
 
-from kernel import Runtime, Steps, Threads
 from tests.support.canary import LOOKOUT
-from tests.support.kernel.players import Gate, Lines, OwnThreadPlayer, PooledPlayer, Troupe
 
-pytest_plugins = ["tests.support.cluster.fixtures"]
+pytest_plugins = ["tests.support.cluster.fixtures", "tests.support.kernel.fixtures"]
 
 THREADS_END_WITHIN = 3.0
 """Seconds for threads that are ending anyway. Only a test that leaves some waits this long."""
@@ -107,25 +105,3 @@ def no_thread_is_left() -> Iterator[None]:
         thread.join(max(0.0, deadline - time.monotonic()))
     left = sorted(thread.name for thread in set(threading.enumerate()) - before)
     assert left == [], "threads are left"
-
-
-@pytest.fixture(params=[OwnThreadPlayer, PooledPlayer], ids=["actor", "pooled"])
-def troupe(request: pytest.FixtureRequest) -> Troupe:
-    """Return players of one actor type: each story is told with both."""
-    kind: type[Lines] = request.param
-    return Troupe(kind)
-
-
-@pytest.fixture(params=[Steps, Threads], ids=["steps", "threads"])
-def runtime(request: pytest.FixtureRequest) -> Runtime:
-    """Return what runs them: each story is told in single steps and on real threads."""
-    kind: type[Steps | Threads] = request.param
-    return kind()
-
-
-@pytest.fixture
-def gate() -> Iterator[Gate]:
-    """Return where a player gets stuck until the test, or its end, opens it."""
-    gate = Gate()
-    yield gate
-    gate.open()

@@ -16,7 +16,7 @@ from tests.support.kernel.stage import Stage, stage
 WEB, LOG = key("web"), key("log")
 
 
-def test_messages_are_handled_one_at_a_time(troupe: Troupe, runtime: Runtime) -> None:
+def test_messages_are_handled_one_at_a_time(play: Stage) -> None:
     inside: list[int] = []
     most: list[int] = []
 
@@ -26,22 +26,18 @@ def test_messages_are_handled_one_at_a_time(troupe: Troupe, runtime: Runtime) ->
         player.me.tell(Say(word="between"))
         inside.pop()
 
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.tell_all(WEB, *[Do(action=enter_and_leave)] * 50)
+    play.tell_all(WEB, *[Do(action=enter_and_leave)] * 50)
 
-        assert most == [1] * 50
+    assert most == [1] * 50
 
 
-def test_nothing_is_handled_before_the_start_or_after_the_stop(
-    troupe: Troupe, runtime: Runtime
-) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.tell(WEB, Say(word="hello"))
-        play.stop()
-        play.port(WEB).tell(Say(word="late"))
+def test_nothing_is_handled_before_the_start_or_after_the_stop(troupe: Troupe, play: Stage) -> None:
+    play.tell(WEB, Say(word="hello"))
+    play.stop()
+    play.port(WEB).tell(Say(word="late"))
 
-        troupe.diary.expect("web starts 1", "web hears hello", "web stops")
-        troupe.diary.expect_silence()
+    troupe.diary.expect("web starts 1", "web hears hello", "web stops")
+    troupe.diary.expect_silence()
 
 
 def test_each_life_has_its_own_object_and_number(troupe: Troupe, runtime: Runtime) -> None:
@@ -116,34 +112,29 @@ def test_the_two_types_differ_in_nothing_but_their_thread() -> None:
     }
 
 
-def test_an_actor_costs_no_event_and_no_queue_of_pykkas(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        players: list[Player] = []
-        play.tell(WEB, Do(action=players.append))
+def test_an_actor_costs_no_event_and_no_queue_of_pykkas(play: Stage) -> None:
+    players: list[Player] = []
+    play.tell(WEB, Do(action=players.append))
 
-        assert not isinstance(players[0].actor_stopped, threading.Event)
-        assert isinstance(players[0], pykka.Actor)
+    assert not isinstance(players[0].actor_stopped, threading.Event)
+    assert isinstance(players[0], pykka.Actor)
 
 
-def test_deadlines_are_kept_in_order_on_both(troupe: Troupe, runtime: Runtime) -> None:
+def test_deadlines_are_kept_in_order_on_both(troupe: Troupe, play: Stage) -> None:
     def set_two(player: Player) -> None:
         player.after(Seconds(2.0), Say(word="two"))
         player.after(Seconds(1.0), Say(word="one"))
 
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.tell(WEB, Do(action=set_two))
-        play.advance(3.0)
+    play.tell(WEB, Do(action=set_two))
+    play.advance(3.0)
 
-        troupe.diary.expect("web starts 1", "web hears one", "web hears two")
+    troupe.diary.expect("web starts 1", "web hears one", "web hears two")
 
 
-def test_pykkas_stop_message_cannot_be_told_through_an_address(
-    troupe: Troupe, runtime: Runtime
-) -> None:
+def test_pykkas_stop_message_cannot_be_told_through_an_address(troupe: Troupe, play: Stage) -> None:
     # It is a message like any other there: one that the actor does not know, and ignores.
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        wrong: Any = _ActorStop()
-        play.tell(WEB, wrong)
-        play.tell(WEB, Say(word="still here"))
+    wrong: Any = _ActorStop()
+    play.tell(WEB, wrong)
+    play.tell(WEB, Say(word="still here"))
 
-        troupe.diary.expect("web starts 1", "web hears still here")
+    troupe.diary.expect("web starts 1", "web hears still here")

@@ -55,19 +55,18 @@ def test_nobody_else_imports_pykka() -> None:
 # What Pykka does.
 
 
-def test_a_reference_looks_at_four_things_of_its_actor(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        player = player_of(play)
+def test_a_reference_looks_at_four_things_of_its_actor(play: Stage) -> None:
+    player = player_of(play)
 
-        assert set(vars(player.actor_ref)) == {
-            "_actor_weakref",
-            "actor_class",
-            "actor_urn",
-            "actor_inbox",
-            "actor_stopped",
-        }
-        assert player.actor_ref.actor_urn == "web"
-        assert player.actor_ref.actor_class is type(player)
+    assert set(vars(player.actor_ref)) == {
+        "_actor_weakref",
+        "actor_class",
+        "actor_urn",
+        "actor_inbox",
+        "actor_stopped",
+    }
+    assert player.actor_ref.actor_urn == "web"
+    assert player.actor_ref.actor_class is type(player)
 
 
 def test_an_envelope_has_two_slots() -> None:
@@ -162,50 +161,46 @@ def test_an_actor_makes_no_inbox_of_its_own(kind: type[Actor[str]]) -> None:
     assert isinstance(kind._create_future(), pykka.ThreadingFuture)
 
 
-def test_a_stop_by_reference_is_an_end_in_order(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        reference = player_of(play).actor_ref
-        assert reference.is_alive()
-        assert reference.stop(timeout=5.0) is True
-        play.settle()
+def test_a_stop_by_reference_is_an_end_in_order(troupe: Troupe, play: Stage) -> None:
+    reference = player_of(play).actor_ref
+    assert reference.is_alive()
+    assert reference.stop(timeout=5.0) is True
+    play.settle()
 
-        assert play.endings[0].reason is EndReason.NORMAL
-        troupe.diary.expect("web starts 1", "web stops")
-        assert not reference.is_alive()
-        assert reference.stop(timeout=5.0) is False
+    assert play.endings[0].reason is EndReason.NORMAL
+    troupe.diary.expect("web starts 1", "web stops")
+    assert not reference.is_alive()
+    assert reference.stop(timeout=5.0) is False
 
 
-def test_a_stop_told_as_a_message_is_an_end_in_order(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        player_of(play).actor_ref.tell(_ActorStop())
-        play.settle()
+def test_a_stop_told_as_a_message_is_an_end_in_order(troupe: Troupe, play: Stage) -> None:
+    player_of(play).actor_ref.tell(_ActorStop())
+    play.settle()
 
-        troupe.diary.expect("web starts 1", "web stops")
+    troupe.diary.expect("web starts 1", "web stops")
 
 
 def test_stopping_everybody_in_pykkas_registry_stops_nobody_here(
-    troupe: Troupe, runtime: Runtime
+    troupe: Troupe, play: Stage
 ) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        plain = Plain.start()
-        assert pykka.ActorRegistry.get_all() == [plain]  # noqa: TID251  # what is tested
+    plain = Plain.start()
+    assert pykka.ActorRegistry.get_all() == [plain]  # noqa: TID251  # what is tested
 
-        pykka.ActorRegistry.stop_all()  # noqa: TID251  # what is tested
-        play.tell(WEB, Say(word="still here"))
+    pykka.ActorRegistry.stop_all()  # noqa: TID251  # what is tested
+    play.tell(WEB, Say(word="still here"))
 
-        assert not plain.is_alive()
-        troupe.diary.expect("web starts 1", "web hears still here")
-        assert play.endings == []
+    assert not plain.is_alive()
+    troupe.diary.expect("web starts 1", "web hears still here")
+    assert play.endings == []
 
 
-def test_a_message_told_by_reference_arrives(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        player = player_of(play)
-        player.actor_ref.tell(Say(word="hello"))
-        play.settle()
+def test_a_message_told_by_reference_arrives(troupe: Troupe, play: Stage) -> None:
+    player = player_of(play)
+    player.actor_ref.tell(Say(word="hello"))
+    play.settle()
 
-        troupe.diary.expect("web starts 1", "web hears hello")
-        assert player.actor_inbox.empty()
+    troupe.diary.expect("web starts 1", "web hears hello")
+    assert player.actor_inbox.empty()
 
 
 @pytest.mark.parametrize(
@@ -218,22 +213,18 @@ def test_a_message_told_by_reference_arrives(troupe: Troupe, runtime: Runtime) -
     ],
     ids=lambda message: type(message).__name__,
 )
-def test_a_question_by_reference_is_refused(
-    troupe: Troupe, runtime: Runtime, message: object
-) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        with pytest.raises(TypeError, match="no proxies, and are asked through their system"):
-            player_of(play).actor_ref.ask(message, timeout=5.0)
+def test_a_question_by_reference_is_refused(play: Stage, message: object) -> None:
+    with pytest.raises(TypeError, match="no proxies, and are asked through their system"):
+        player_of(play).actor_ref.ask(message, timeout=5.0)
 
-        assert play.endings == []
+    assert play.endings == []
 
 
-def test_a_proxy_message_is_refused_to_who_tells_it(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        with pytest.raises(TypeError, match="no proxies: tell them messages"):
-            player_of(play).actor_ref.tell(ProxyCall(("receive",), (), {}))
+def test_a_proxy_message_is_refused_to_who_tells_it(play: Stage) -> None:
+    with pytest.raises(TypeError, match="no proxies: tell them messages"):
+        player_of(play).actor_ref.tell(ProxyCall(("receive",), (), {}))
 
-        assert play.endings == []
+    assert play.endings == []
 
 
 def test_only_the_kernel_takes_from_a_mailbox(troupe: Troupe, runtime: Runtime) -> None:
@@ -244,17 +235,16 @@ def test_only_the_kernel_takes_from_a_mailbox(troupe: Troupe, runtime: Runtime) 
         player_of(play).actor_inbox.get()
 
 
-def test_pykkas_hooks_are_sealed_and_do_nothing(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        player = player_of(play)
-        player.on_start()
-        player.on_receive(Say(word="hello"))
-        player.on_failure(None, None, None)
-        player.on_stop()
-        play.settle()
+def test_pykkas_hooks_are_sealed_and_do_nothing(troupe: Troupe, play: Stage) -> None:
+    player = player_of(play)
+    player.on_start()
+    player.on_receive(Say(word="hello"))
+    player.on_failure(None, None, None)
+    player.on_stop()
+    play.settle()
 
-        troupe.diary.expect("web starts 1")
-        troupe.diary.expect_silence()
+    troupe.diary.expect("web starts 1")
+    troupe.diary.expect_silence()
 
 
 def test_an_envelope_shows_the_type_of_its_message_and_nothing_of_its_content() -> None:

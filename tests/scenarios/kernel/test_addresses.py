@@ -53,17 +53,16 @@ def test_what_is_told_before_the_actor_exists_is_handled_first(
     assert play.stop() == 0
 
 
-def test_an_address_survives_a_crash_of_its_actor(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        port = play.port(WEB)
-        port.tell(crash())
-        play.advance(1.0)
+def test_an_address_survives_a_crash_of_its_actor(troupe: Troupe, play: Stage) -> None:
+    port = play.port(WEB)
+    port.tell(crash())
+    play.advance(1.0)
 
-        # Whoever held the port tells the next life with it.
-        port.tell(Say(word="hello"))
-        play.settle()
+    # Whoever held the port tells the next life with it.
+    port.tell(Say(word="hello"))
+    play.settle()
 
-        troupe.diary.expect("web starts 1", "web starts 2", "web hears hello")
+    troupe.diary.expect("web starts 1", "web starts 2", "web hears hello")
 
 
 def test_an_address_survives_a_restart_of_its_supervisor(troupe: Troupe, runtime: Runtime) -> None:
@@ -91,9 +90,8 @@ def test_an_address_closes_when_its_actor_is_gone_for_good(
         assert play.system.telemetry.dead_letters() == {("web", "address closed"): 1}
 
 
-def test_a_question_is_answered_from_outside(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        assert play.ask(WEB, repeat("hello")) == "hello"
+def test_a_question_is_answered_from_outside(play: Stage) -> None:
+    assert play.ask(WEB, repeat("hello")) == "hello"
 
 
 def test_an_actor_that_asks_fails(troupe: Troupe, runtime: Runtime) -> None:
@@ -125,15 +123,14 @@ def test_an_actor_that_waits_for_the_kernel_fails(
 
 
 def test_a_failing_handler_answers_who_asked_and_counts_as_a_crash(
-    troupe: Troupe, runtime: Runtime
+    troupe: Troupe, play: Stage
 ) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        with pytest.raises(LookupError, match="no such page"):
-            play.ask(WEB, lambda _reply_to: crash(LookupError("no such page")))
-        play.advance(1.0)
+    with pytest.raises(LookupError, match="no such page"):
+        play.ask(WEB, lambda _reply_to: crash(LookupError("no such page")))
+    play.advance(1.0)
 
-        assert play.describe()["web"].restarts == 1
-        troupe.diary.expect("web starts 1", "web starts 2")
+    assert play.describe()["web"].restarts == 1
+    troupe.diary.expect("web starts 1", "web starts 2")
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
@@ -160,14 +157,11 @@ def test_closing_an_address_answers_the_questions_that_wait(troupe: Troupe) -> N
             play.ask(WEB, repeat("hello"))
 
 
-def test_a_question_that_nobody_answers_ends_at_its_deadline(
-    troupe: Troupe, runtime: Runtime
-) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        with pytest.raises(AskTimeoutError, match=r"web did not answer within 0\.01 s"):
-            play.system.ask(play.port(WEB), lambda _reply_to: Say(word="what?"), Seconds(0.01))
+def test_a_question_that_nobody_answers_ends_at_its_deadline(troupe: Troupe, play: Stage) -> None:
+    with pytest.raises(AskTimeoutError, match=r"web did not answer within 0\.01 s"):
+        play.system.ask(play.port(WEB), lambda _reply_to: Say(word="what?"), Seconds(0.01))
 
-        troupe.diary.expect("web starts 1", "web hears what?")
+    troupe.diary.expect("web starts 1", "web hears what?")
 
 
 def test_a_tree_that_does_not_answer_is_not_described(troupe: Troupe, gate: Gate) -> None:
@@ -179,28 +173,26 @@ def test_a_tree_that_does_not_answer_is_not_described(troupe: Troupe, gate: Gate
         gate.open()
 
 
-def test_only_the_first_answer_counts(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
+def test_only_the_first_answer_counts(play: Stage) -> None:
 
-        def twice(reply_to: object) -> Do:
+    def twice(reply_to: object) -> Do:
+        assert hasattr(reply_to, "tell")
+        return Do(action=lambda _player: (reply_to.tell("first"), reply_to.tell("second")))
+
+    assert play.ask(WEB, twice) == "first"
+
+
+def test_an_answer_and_a_crash_after_it_leave_the_answer(play: Stage) -> None:
+
+    def answer_and_crash(reply_to: object) -> Do:
+        def action(_player: Player) -> None:
             assert hasattr(reply_to, "tell")
-            return Do(action=lambda _player: (reply_to.tell("first"), reply_to.tell("second")))
+            reply_to.tell("done")
+            raise RuntimeError("a bug")
 
-        assert play.ask(WEB, twice) == "first"
+        return Do(action=action)
 
-
-def test_an_answer_and_a_crash_after_it_leave_the_answer(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-
-        def answer_and_crash(reply_to: object) -> Do:
-            def action(_player: Player) -> None:
-                assert hasattr(reply_to, "tell")
-                reply_to.tell("done")
-                raise RuntimeError("a bug")
-
-            return Do(action=action)
-
-        assert play.ask(WEB, answer_and_crash) == "done"
+    assert play.ask(WEB, answer_and_crash) == "done"
 
 
 def test_only_the_address_of_an_actor_can_be_asked(troupe: Troupe, runtime: Runtime) -> None:

@@ -161,9 +161,8 @@ def test_a_summary_shows_a_few_that_do_not_run_and_the_failed_ones_first(
         ]
 
 
-def test_the_control_thread_gives_a_sign_of_life(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.system.ping()
+def test_the_control_thread_gives_a_sign_of_life(play: Stage) -> None:
+    play.system.ping()
 
 
 def test_a_control_thread_that_is_stuck_gives_none(troupe: Troupe, gate: Gate) -> None:

@@ -36,7 +36,7 @@ from tests.support.kernel.players import (
     key,
     raising,
 )
-from tests.support.kernel.stage import stage
+from tests.support.kernel.stage import Stage, stage
 
 WEB, LOG = key("web"), key("log")
 
@@ -110,13 +110,10 @@ def test_what_closing_a_resource_raises_is_an_ending(
         troupe.diary.expect("web starts 1", "log starts 1", "web stops", "web starts 2")
 
 
-def test_a_crash_is_told_even_when_a_resource_fails_to_close_after_it(
-    troupe: Troupe, runtime: Runtime
-) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.tell_all(WEB, failing_resource(OSError("disk")), crash(LookupError("the cause")))
+def test_a_crash_is_told_even_when_a_resource_fails_to_close_after_it(play: Stage) -> None:
+    play.tell_all(WEB, failing_resource(OSError("disk")), crash(LookupError("the cause")))
 
-        assert [ended.error for ended in play.endings] == ["LookupError: the cause"]
+    assert [ended.error for ended in play.endings] == ["LookupError: the cause"]
 
 
 class Unstartable(Executor):
@@ -163,23 +160,19 @@ def test_a_thread_that_cannot_start_is_an_ending(troupe: Troupe) -> None:
     ],
     ids=["stops itself", "crashes"],
 )
-def test_an_ending_is_told_once(
-    troupe: Troupe, runtime: Runtime, message: Do, reason: EndReason
-) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.tell(WEB, message)
+def test_an_ending_is_told_once(play: Stage, message: Do, reason: EndReason) -> None:
+    play.tell(WEB, message)
 
-        assert [(ended.name, ended.reason) for ended in play.endings] == [("web", reason)]
+    assert [(ended.name, ended.reason) for ended in play.endings] == [("web", reason)]
 
 
-def test_a_stop_ordered_by_the_supervisor_is_a_shutdown(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        assert play.stop() == 0
+def test_a_stop_ordered_by_the_supervisor_is_a_shutdown(play: Stage) -> None:
+    assert play.stop() == 0
 
-        assert facts_of(play.endings) == [
-            ("web", 1, EndReason.SHUTDOWN, None),
-            ("root", 1, EndReason.SHUTDOWN, None),
-        ]
+    assert facts_of(play.endings) == [
+        ("web", 1, EndReason.SHUTDOWN, None),
+        ("root", 1, EndReason.SHUTDOWN, None),
+    ]
 
 
 def test_an_ending_is_text_and_keeps_nothing_of_the_dead_actor_in_memory(
@@ -205,12 +198,11 @@ def keep_a_timer_and_crash(player: Player) -> NoReturn:
     raise RuntimeError("a bug")
 
 
-def test_a_long_error_is_cut_for_the_log(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.tell(WEB, crash(ValueError("x\n" * 1000)))
+def test_a_long_error_is_cut_for_the_log(play: Stage) -> None:
+    play.tell(WEB, crash(ValueError("x\n" * 1000)))
 
-        assert len(play.endings[0].error) == 300
-        assert "\n" not in play.endings[0].error
+    assert len(play.endings[0].error) == 300
+    assert "\n" not in play.endings[0].error
 
 
 @pytest.mark.parametrize(
@@ -244,15 +236,12 @@ def test_a_start_that_fails_gives_back_what_it_had_taken(troupe: Troupe, runtime
         troupe.diary.expect("web starts 1", "diskette is back")
 
 
-def test_an_observer_that_fails_does_not_hold_up_the_restart(
-    troupe: Troupe, runtime: Runtime
-) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.system.observe_endings(FailsAtFirst(1))
-        play.tell(WEB, crash())
-        play.advance(1.0)
+def test_an_observer_that_fails_does_not_hold_up_the_restart(troupe: Troupe, play: Stage) -> None:
+    play.system.observe_endings(FailsAtFirst(1))
+    play.tell(WEB, crash())
+    play.advance(1.0)
 
-        troupe.diary.expect("web starts 1", "web starts 2")
+    troupe.diary.expect("web starts 1", "web starts 2")
 
 
 def test_a_slow_handler_is_reported(troupe: Troupe, logs: list[MutableMapping[str, Any]]) -> None:

@@ -25,7 +25,7 @@ from tests.support.kernel.players import (
     crash,
     key,
 )
-from tests.support.kernel.stage import stage
+from tests.support.kernel.stage import Stage, stage
 
 DISK, WEB, LOG = key("disk"), key("web"), key("log")
 
@@ -234,13 +234,10 @@ def test_failures_go_up_supervisor_by_supervisor(troupe: Troupe, runtime: Runtim
         troupe.diary.expect("web starts 2", "log starts 2")
 
 
-def test_a_supervisor_that_fails_from_outside_ends_failed_only_once(
-    troupe: Troupe, runtime: Runtime
-) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.system.control.post(lambda: play.system._root.fail("a reason from outside"))
-        play.system.control.post(lambda: play.system._root.fail("another one"))
-        play.settle()
+def test_a_supervisor_that_fails_from_outside_ends_failed_only_once(play: Stage) -> None:
+    play.system.control.post(lambda: play.system._root.fail("a reason from outside"))
+    play.system.control.post(lambda: play.system._root.fail("another one"))
+    play.settle()
 
-        assert play.system.wait(Seconds(5.0)) == EXIT_FAILED
-        assert [ended.error for ended in play.endings] == ["", "a reason from outside"]
+    assert play.system.wait(Seconds(5.0)) == EXIT_FAILED
+    assert [ended.error for ended in play.endings] == ["", "a reason from outside"]

@@ -19,47 +19,44 @@ from tests.support.kernel.players import (
     repeat,
 )
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import live_stage, stage
+from tests.support.kernel.stage import Stage, live_stage, stage
 
 WEB, LOG = key("web"), key("log")
 
 
-def test_messages_of_one_sender_arrive_in_order(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.tell_all(WEB, *[Say(word=f"{number}") for number in range(100)])
+def test_messages_of_one_sender_arrive_in_order(troupe: Troupe, play: Stage) -> None:
+    play.tell_all(WEB, *[Say(word=f"{number}") for number in range(100)])
 
-        troupe.diary.expect("web starts 1", *[f"web hears {number}" for number in range(100)])
+    troupe.diary.expect("web starts 1", *[f"web hears {number}" for number in range(100)])
 
 
 def test_a_crash_loses_the_one_message_and_keeps_the_rest_in_order(
-    troupe: Troupe, runtime: Runtime
+    troupe: Troupe, play: Stage
 ) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.tell_all(WEB, Say(word="one"), crash(), Say(word="two"), Say(word="three"))
-        play.advance(1.0)
+    play.tell_all(WEB, Say(word="one"), crash(), Say(word="two"), Say(word="three"))
+    play.advance(1.0)
 
-        troupe.diary.expect("web starts 1", "web hears one")
-        troupe.diary.expect("web starts 2", "web hears two", "web hears three")
+    troupe.diary.expect("web starts 1", "web hears one")
+    troupe.diary.expect("web starts 2", "web hears two", "web hears three")
 
-        # The message is named by its type: what it carried may be secret.
-        assert play.endings[0].message == "Do"
+    # The message is named by its type: what it carried may be secret.
+    assert play.endings[0].message == "Do"
 
 
-def test_the_mailbox_of_a_child_that_is_down_is_limited(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.tell(WEB, crash())
+def test_the_mailbox_of_a_child_that_is_down_is_limited(troupe: Troupe, play: Stage) -> None:
+    play.tell(WEB, crash())
 
-        # In backoff it keeps ten thousand messages, the oldest, and says what became of the rest.
-        play.tell_all(WEB, *[Say(word=f"{number}") for number in range(10_003)])
-        assert play.describe()["web"].mailbox == 10_000
-        assert play.system.telemetry.dead_letters() == {
-            ("web", "mailbox of an actor that is down is full"): 3
-        }
+    # In backoff it keeps ten thousand messages, the oldest, and says what became of the rest.
+    play.tell_all(WEB, *[Say(word=f"{number}") for number in range(10_003)])
+    assert play.describe()["web"].mailbox == 10_000
+    assert play.system.telemetry.dead_letters() == {
+        ("web", "mailbox of an actor that is down is full"): 3
+    }
 
-        play.advance(1.0)
-        heard = troupe.diary.drain()
-        assert heard[:3] == ["web starts 1", "web starts 2", "web hears 0"]
-        assert heard[-1] == "web hears 9999"
+    play.advance(1.0)
+    heard = troupe.diary.drain()
+    assert heard[:3] == ["web starts 1", "web starts 2", "web hears 0"]
+    assert heard[-1] == "web hears 9999"
 
 
 def test_a_newer_word_replaces_an_older_one_even_in_a_full_mailbox(
@@ -128,14 +125,13 @@ def test_who_tells_is_not_to_blame_for_a_message_that_cannot_be_named(
         assert play.endings == []
 
 
-def test_a_stop_overtakes_what_waits(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        # It stops before it handles another message; what waits is for the next life.
-        play.tell_all(WEB, Say(word="one"), STOP_YOURSELF, Say(word="two"))
-        play.advance(1.0)
+def test_a_stop_overtakes_what_waits(troupe: Troupe, play: Stage) -> None:
+    # It stops before it handles another message; what waits is for the next life.
+    play.tell_all(WEB, Say(word="one"), STOP_YOURSELF, Say(word="two"))
+    play.advance(1.0)
 
-        troupe.diary.expect("web starts 1", "web hears one", "web stops")
-        troupe.diary.expect("web starts 2", "web hears two")
+    troupe.diary.expect("web starts 1", "web hears one", "web stops")
+    troupe.diary.expect("web starts 2", "web hears two")
 
 
 def test_the_supervisors_stop_overtakes_what_waits(troupe: Troupe, gate: Gate) -> None:

@@ -29,7 +29,7 @@ from tests.support.kernel.players import (
     key,
     raising,
 )
-from tests.support.kernel.stage import live_stage, stage
+from tests.support.kernel.stage import Stage, live_stage, stage
 
 WEB, LOG = key("web"), key("log")
 
@@ -142,7 +142,7 @@ def test_a_resource_of_an_abandoned_life_that_fails_to_close_is_only_logged(
     assert event["error"] == "OSError: disk"
 
 
-def test_what_is_told_to_a_life_ends_with_it(troupe: Troupe, runtime: Runtime) -> None:
+def test_what_is_told_to_a_life_ends_with_it(troupe: Troupe, play: Stage) -> None:
     def tell_myself_and_crash(player: Player) -> None:
         mine.append(player.me)
         player.me.tell(Say(word="from myself"))
@@ -150,19 +150,17 @@ def test_what_is_told_to_a_life_ends_with_it(troupe: Troupe, runtime: Runtime) -
         raise RuntimeError("a bug")
 
     mine: list[Any] = []
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.tell_all(WEB, Do(action=tell_myself_and_crash), Say(word="from outside"))
-        play.advance(1.0)
-        mine[0].tell(Say(word="from a helper of the first life"))
-        play.settle()
+    play.tell_all(WEB, Do(action=tell_myself_and_crash), Say(word="from outside"))
+    play.advance(1.0)
+    mine[0].tell(Say(word="from a helper of the first life"))
+    play.settle()
 
-        troupe.diary.expect("web starts 1", "web starts 2", "web hears from outside")
-        troupe.diary.expect_silence()
-        assert play.system.telemetry.dead_letters() == {("web", "told to an ended life"): 3}
+    troupe.diary.expect("web starts 1", "web starts 2", "web hears from outside")
+    troupe.diary.expect_silence()
+    assert play.system.telemetry.dead_letters() == {("web", "told to an ended life"): 3}
 
 
-def test_what_a_life_tells_itself_is_handled_by_it(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.tell(WEB, Do(action=lambda player: player.me.tell(Say(word="next step"))))
+def test_what_a_life_tells_itself_is_handled_by_it(troupe: Troupe, play: Stage) -> None:
+    play.tell(WEB, Do(action=lambda player: player.me.tell(Say(word="next step"))))
 
-        troupe.diary.expect("web starts 1", "web hears next step")
+    troupe.diary.expect("web starts 1", "web hears next step")

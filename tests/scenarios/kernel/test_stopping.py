@@ -170,17 +170,14 @@ def test_a_root_that_gives_up_exits_with_70(troupe: Troupe, runtime: Runtime) ->
         assert play.system.wait(Seconds(5.0)) == EXIT_FAILED == 70
 
 
-def test_a_child_in_backoff_is_stopped_without_another_start(
-    troupe: Troupe, runtime: Runtime
-) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.tell(WEB, crash())
+def test_a_child_in_backoff_is_stopped_without_another_start(troupe: Troupe, play: Stage) -> None:
+    play.tell(WEB, crash())
 
-        assert play.stop() == EXIT_STOPPED
+    assert play.stop() == EXIT_STOPPED
 
-        play.advance(60.0)
-        troupe.diary.expect("web starts 1")
-        troupe.diary.expect_silence()
+    play.advance(60.0)
+    troupe.diary.expect("web starts 1")
+    troupe.diary.expect_silence()
 
 
 @pytest.mark.parametrize("strategy", [Strategy.REST_FOR_ONE, Strategy.ONE_FOR_ALL])
@@ -218,23 +215,21 @@ def test_a_factory_that_fails_while_its_group_stops_is_an_ending_all_the_same(
     ]
 
 
-def test_stopping_twice_is_stopping_once(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.system.stop()
-        play.system.stop()
+def test_stopping_twice_is_stopping_once(troupe: Troupe, play: Stage) -> None:
+    play.system.stop()
+    play.system.stop()
 
-        assert play.stop() == EXIT_STOPPED
-        assert play.stop() == EXIT_STOPPED
-        troupe.diary.expect("web starts 1", "web stops")
-        troupe.diary.expect_silence()
+    assert play.stop() == EXIT_STOPPED
+    assert play.stop() == EXIT_STOPPED
+    troupe.diary.expect("web starts 1", "web stops")
+    troupe.diary.expect_silence()
 
 
-def test_nobody_hears_what_is_told_after_the_end(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        play.stop()
-        play.port(WEB).tell(Say(word="anybody?"))
+def test_nobody_hears_what_is_told_after_the_end(play: Stage) -> None:
+    play.stop()
+    play.port(WEB).tell(Say(word="anybody?"))
 
-        assert play.system.telemetry.dead_letters() == {("web", "address closed"): 1}
+    assert play.system.telemetry.dead_letters() == {("web", "address closed"): 1}
 
 
 @contextmanager
@@ -250,22 +245,21 @@ def every_lock_held(play: Stage) -> Iterator[None]:
         yield
 
 
-def test_a_stop_may_be_asked_for_in_a_signal_handler(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(SupervisorSpec(name="root", children=(troupe.child(WEB),)), runtime) as play:
-        handled = threading.Event()
+def test_a_stop_may_be_asked_for_in_a_signal_handler(play: Stage) -> None:
+    handled = threading.Event()
 
-        def handler(_number: int, _frame: object) -> None:
-            play.system.stop()
-            handled.set()
+    def handler(_number: int, _frame: object) -> None:
+        play.system.stop()
+        handled.set()
 
-        before = signal.signal(signal.SIGUSR2, handler)
-        # The handler runs on the thread that holds the locks: one more would never be had.
-        with every_lock_held(play):
-            signal.raise_signal(signal.SIGUSR2)
-            assert handled.wait(5.0)
-        signal.signal(signal.SIGUSR2, before)
+    before = signal.signal(signal.SIGUSR2, handler)
+    # The handler runs on the thread that holds the locks: one more would never be had.
+    with every_lock_held(play):
+        signal.raise_signal(signal.SIGUSR2)
+        assert handled.wait(5.0)
+    signal.signal(signal.SIGUSR2, before)
 
-        assert play.stop() == EXIT_STOPPED
+    assert play.stop() == EXIT_STOPPED
 
 
 def test_nothing_runs_after_the_end(troupe: Troupe, runtime: Runtime) -> None:
