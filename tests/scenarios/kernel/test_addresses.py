@@ -34,7 +34,7 @@ from tests.support.kernel.players import (
     repeat,
 )
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage, live_stage, stage
+from tests.support.kernel.stage import Stage, stage
 
 WEB, LOG = key("web"), key("log")
 
@@ -164,13 +164,12 @@ def test_a_question_that_nobody_answers_ends_at_its_deadline(troupe: Troupe, pla
     troupe.diary.expect("web starts 1", "web hears what?")
 
 
-def test_a_tree_that_does_not_answer_is_not_described(troupe: Troupe, gate: Gate) -> None:
-    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
-        play.system.control.post(gate)
+def test_a_tree_that_does_not_answer_is_not_described(live_play: Stage, gate: Gate) -> None:
+    live_play.system.control.post(gate)
 
-        with pytest.raises(AskTimeoutError, match="the control thread did not answer"):
-            play.system.describe(Seconds(0.01))
-        gate.open()
+    with pytest.raises(AskTimeoutError, match="the control thread did not answer"):
+        live_play.system.describe(Seconds(0.01))
+    gate.open()
 
 
 def test_only_the_first_answer_counts(play: Stage) -> None:

@@ -45,19 +45,21 @@ from tests.support.kernel.stage import Stage, live_stage, stage
 WEB, LOG = key("web"), key("log")
 
 
-def test_a_question_is_awaited(troupe: Troupe) -> None:
-    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
-        assert asyncio.run(asking.ask(play.system, play.port(WEB), repeat("hello"))) == "hello"
+def test_a_question_is_awaited(live_play: Stage) -> None:
+    assert (
+        asyncio.run(asking.ask(live_play.system, live_play.port(WEB), repeat("hello"))) == "hello"
+    )
 
 
-def test_who_awaits_hears_that_the_actor_crashed_and_nothing_of_its_words(troupe: Troupe) -> None:
-    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
-        with pytest.raises(ActorCrashedError, match="crashed with StopIteration") as raised:
-            asyncio.run(
-                asking.ask(play.system, play.port(WEB), lambda _: crash(StopIteration("secret")))
+def test_who_awaits_hears_that_the_actor_crashed_and_nothing_of_its_words(live_play: Stage) -> None:
+    with pytest.raises(ActorCrashedError, match="crashed with StopIteration") as raised:
+        asyncio.run(
+            asking.ask(
+                live_play.system, live_play.port(WEB), lambda _: crash(StopIteration("secret"))
             )
+        )
 
-        assert "secret" not in str(raised.value)
+    assert "secret" not in str(raised.value)
 
 
 def test_who_awaits_an_actor_that_is_gone_hears_so(troupe: Troupe) -> None:
@@ -80,14 +82,15 @@ def test_who_awaits_too_long_hears_that(troupe: Troupe) -> None:
         )
 
 
-def test_an_answer_after_the_loop_has_ended_is_dropped(troupe: Troupe, gate: Gate) -> None:
-    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
-        with pytest.raises(AskTimeoutError):
-            asyncio.run(asking.ask(play.system, play.port(WEB), late_answer(gate), Seconds(0.01)))
-        gate.open()
-        play.system.fence(play.port(WEB))
+def test_an_answer_after_the_loop_has_ended_is_dropped(live_play: Stage, gate: Gate) -> None:
+    with pytest.raises(AskTimeoutError):
+        asyncio.run(
+            asking.ask(live_play.system, live_play.port(WEB), late_answer(gate), Seconds(0.01))
+        )
+    gate.open()
+    live_play.system.fence(live_play.port(WEB))
 
-        assert play.endings == []
+    assert live_play.endings == []
 
 
 def late_answer(gate: Gate) -> Callable[[Port[str]], Line]:
@@ -165,24 +168,20 @@ def test_the_control_thread_gives_a_sign_of_life(play: Stage) -> None:
     play.system.ping()
 
 
-def test_a_control_thread_that_is_stuck_gives_none(troupe: Troupe, gate: Gate) -> None:
-    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
-        play.system.control.post(gate)
-        with pytest.raises(
-            AskTimeoutError, match=r"the control thread did not answer within 0\.01 s"
-        ):
-            play.system.ping(Seconds(0.01))
-        gate.open()
+def test_a_control_thread_that_is_stuck_gives_none(live_play: Stage, gate: Gate) -> None:
+    live_play.system.control.post(gate)
+    with pytest.raises(AskTimeoutError, match=r"the control thread did not answer within 0\.01 s"):
+        live_play.system.ping(Seconds(0.01))
+    gate.open()
 
 
-def test_an_actor_crashed_on_request_recovers(troupe: Troupe) -> None:
-    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
-        assert asyncio.run(asking.crash(play.system, "web"))
+def test_an_actor_crashed_on_request_recovers(troupe: Troupe, live_play: Stage) -> None:
+    assert asyncio.run(asking.crash(live_play.system, "web"))
 
-        ended = play.ended.next()
-        assert (ended.hook, ended.message) == (Hook.RECEIVE, "Crash")
-        assert ended.error.endswith("InjectedCrashError: crashed on request")
-        troupe.diary.expect("web starts 1", "web starts 2")
+    ended = live_play.ended.next()
+    assert (ended.hook, ended.message) == (Hook.RECEIVE, "Crash")
+    assert ended.error.endswith("InjectedCrashError: crashed on request")
+    troupe.diary.expect("web starts 1", "web starts 2")
 
 
 def test_a_supervisor_crashed_on_request_recovers_with_its_children(troupe: Troupe) -> None:
@@ -195,6 +194,5 @@ def test_a_supervisor_crashed_on_request_recovers_with_its_children(troupe: Trou
         troupe.diary.expect("web starts 2", "log starts 2")
 
 
-def test_nobody_can_be_crashed_who_does_not_exist(troupe: Troupe) -> None:
-    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
-        assert not asyncio.run(asking.crash(play.system, "disk"))
+def test_nobody_can_be_crashed_who_does_not_exist(live_play: Stage) -> None:
+    assert not asyncio.run(asking.crash(live_play.system, "disk"))

@@ -19,7 +19,7 @@ from tests.support.kernel.players import (
     repeat,
 )
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage, live_stage, stage
+from tests.support.kernel.stage import Stage, stage
 
 WEB, LOG = key("web"), key("log")
 
@@ -134,20 +134,21 @@ def test_a_stop_overtakes_what_waits(troupe: Troupe, play: Stage) -> None:
     troupe.diary.expect("web starts 2", "web hears two")
 
 
-def test_the_supervisors_stop_overtakes_what_waits(troupe: Troupe, gate: Gate) -> None:
-    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
-        port = play.port(WEB)
-        port.tell(Do(action=gate))
-        gate.reached()
-        port.tell(Say(word="too late"))
+def test_the_supervisors_stop_overtakes_what_waits(
+    troupe: Troupe, live_play: Stage, gate: Gate
+) -> None:
+    port = live_play.port(WEB)
+    port.tell(Do(action=gate))
+    gate.reached()
+    port.tell(Say(word="too late"))
 
-        play.system.stop()
-        assert play.state(WEB) == "stopping"
-        gate.open()
+    live_play.system.stop()
+    assert live_play.state(WEB) == "stopping"
+    gate.open()
 
-        assert play.ended.next().name == "web"
-        troupe.diary.expect("web starts 1", "web stops")
-        troupe.diary.expect_silence()
+    assert live_play.ended.next().name == "web"
+    troupe.diary.expect("web starts 1", "web stops")
+    troupe.diary.expect_silence()
 
 
 def test_what_waits_at_the_end_is_counted_as_dead_letters(troupe: Troupe, runtime: Runtime) -> None:
@@ -159,29 +160,27 @@ def test_what_waits_at_the_end_is_counted_as_dead_letters(troupe: Troupe, runtim
 
 
 def test_a_fence_comes_back_after_everything_that_was_told_before_it(
-    troupe: Troupe, gate: Gate
+    troupe: Troupe, live_play: Stage, gate: Gate
 ) -> None:
-    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
-        port = play.port(WEB)
-        port.tell(Do(action=gate))
-        gate.reached()
-        port.tell(Say(word="one"))
-        port.tell(Say(word="two"))
-        gate.open()
+    port = live_play.port(WEB)
+    port.tell(Do(action=gate))
+    gate.reached()
+    port.tell(Say(word="one"))
+    port.tell(Say(word="two"))
+    gate.open()
 
-        play.system.fence(port)
+    live_play.system.fence(port)
 
-        assert troupe.diary.drain() == ["web starts 1", "web hears one", "web hears two"]
+    assert troupe.diary.drain() == ["web starts 1", "web hears one", "web hears two"]
 
 
-def test_a_fence_waits_for_the_next_life(troupe: Troupe) -> None:
-    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
-        play.port(WEB).tell(crash())
-        play.port(WEB).tell(Say(word="one"))
+def test_a_fence_waits_for_the_next_life(troupe: Troupe, live_play: Stage) -> None:
+    live_play.port(WEB).tell(crash())
+    live_play.port(WEB).tell(Say(word="one"))
 
-        play.system.fence(play.port(WEB))
+    live_play.system.fence(live_play.port(WEB))
 
-        assert troupe.diary.drain() == ["web starts 1", "web starts 2", "web hears one"]
+    assert troupe.diary.drain() == ["web starts 1", "web starts 2", "web hears one"]
 
 
 def test_own_threads_and_the_pool_wake_for_each_message(troupe: Troupe) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from kernel import Runtime, Steps, SupervisorSpec, Threads
 from tests.support.kernel.players import Gate, Lines, OwnThreadPlayer, PooledPlayer, Troupe, key
-from tests.support.kernel.stage import Stage, stage
+from tests.support.kernel.stage import Stage, live_stage, stage
 
 
 @pytest.fixture(params=[OwnThreadPlayer, PooledPlayer], ids=["actor", "pooled"])
@@ -30,6 +30,13 @@ def play(troupe: Troupe, runtime: Runtime) -> Iterator[Stage]:
     """Start the smallest tree: one player, ``web``, below the root."""
     spec = SupervisorSpec(name="root", children=(troupe.child(key("web")),))
     with stage(spec, runtime) as play:
+        yield play
+
+
+@pytest.fixture
+def live_play(troupe: Troupe) -> Iterator[Stage]:
+    """Start the same tree on real threads and the system's clock."""
+    with live_stage(SupervisorSpec(name="root", children=(troupe.child(key("web")),))) as play:
         yield play
 
 

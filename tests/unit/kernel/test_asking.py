@@ -19,7 +19,7 @@ from kernel import (
 from kernel.asking import LoopFuture
 from messages.units import Seconds
 from tests.support.kernel.players import Gate, Repeat, Troupe, crash, key
-from tests.support.kernel.stage import live_stage
+from tests.support.kernel.stage import Stage, live_stage
 
 WEB = key("web")
 SOON = Seconds(5.0)
@@ -82,18 +82,17 @@ def test_an_answer_that_comes_too_late_is_dropped() -> None:
     asyncio.run(told()).set(2)  # and the loop is closed by now
 
 
-def test_an_actor_is_asked_on_real_threads(troupe: Troupe) -> None:
-    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
-        web = play.port(WEB)
+def test_an_actor_is_asked_on_real_threads(live_play: Stage) -> None:
+    web = live_play.port(WEB)
 
-        async def ask() -> str:
-            return await asking.ask(
-                play.system, web, lambda reply_to: Repeat(word="hello", reply_to=reply_to)
-            )
+    async def ask() -> str:
+        return await asking.ask(
+            live_play.system, web, lambda reply_to: Repeat(word="hello", reply_to=reply_to)
+        )
 
-        assert asyncio.run(ask()) == "hello"
-        tree = asyncio.run(asking.describe(play.system))
-        assert [actor.name for actor in tree] == ["root", "web"]
+    assert asyncio.run(ask()) == "hello"
+    tree = asyncio.run(asking.describe(live_play.system))
+    assert [actor.name for actor in tree] == ["root", "web"]
 
 
 def test_an_actor_that_is_stuck_is_named(troupe: Troupe, gate: Gate) -> None:
@@ -111,11 +110,10 @@ def test_an_actor_that_is_stuck_is_named(troupe: Troupe, gate: Gate) -> None:
         gate.open()
 
 
-def test_only_who_is_there_can_be_crashed(troupe: Troupe) -> None:
-    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
-        assert not asyncio.run(asking.crash(play.system, "db"))
-        assert asyncio.run(asking.crash(play.system, "web"))
-        assert play.ended.next().error.endswith("InjectedCrashError: crashed on request")
+def test_only_who_is_there_can_be_crashed(live_play: Stage) -> None:
+    assert not asyncio.run(asking.crash(live_play.system, "db"))
+    assert asyncio.run(asking.crash(live_play.system, "web"))
+    assert live_play.ended.next().error.endswith("InjectedCrashError: crashed on request")
 
 
 def test_who_is_gone_says_so_at_once(troupe: Troupe) -> None:
@@ -135,12 +133,11 @@ def test_who_is_gone_says_so_at_once(troupe: Troupe) -> None:
         asyncio.run(ask())
 
 
-def test_a_handler_that_fails_fails_who_asked(troupe: Troupe) -> None:
-    with live_stage(SupervisorSpec(name="root", children=(troupe.child(WEB),))) as play:
-        web = play.port(WEB)
+def test_a_handler_that_fails_fails_who_asked(live_play: Stage) -> None:
+    web = live_play.port(WEB)
 
-        async def ask() -> str:
-            return await asking.ask(play.system, web, lambda _: crash(ValueError("hush")))
+    async def ask() -> str:
+        return await asking.ask(live_play.system, web, lambda _: crash(ValueError("hush")))
 
-        with pytest.raises(ActorCrashedError, match=r"^crashed with ValueError$"):
-            asyncio.run(ask())
+    with pytest.raises(ActorCrashedError, match=r"^crashed with ValueError$"):
+        asyncio.run(ask())
