@@ -11,23 +11,17 @@ from kernel import (
     ActorCrashedError,
     ActorDeadError,
     AskTimeoutError,
-    ChildSpec,
-    DynamicMessage,
-    DynamicSpec,
     Hook,
-    Key,
     OnExhausted,
     Port,
     Restart,
     Runtime,
-    StartChild,
     SupervisorSpec,
     Threads,
     asking,
 )
 from messages.units import Seconds
 from tests.support.kernel.players import (
-    STEADY,
     STOP_YOURSELF,
     Do,
     FailsAtFirst,
@@ -41,6 +35,7 @@ from tests.support.kernel.players import (
     repeat,
 )
 from tests.support.kernel.stage import Stage, live_stage, stage
+from tests.support.kernel.trees import WITH_STRICT_POOL, start_in_pool
 
 WEB, LOG = key("web"), key("log")
 
@@ -113,40 +108,28 @@ def test_the_tree_is_awaited(troupe: Troupe) -> None:
         assert [node.name for node in tree] == ["root", "web"]
 
 
-CROWD = Key[DynamicMessage]("crowd")
-WITH_CROWD = SupervisorSpec(
-    name="root",
-    children=(DynamicSpec(key=CROWD, backoff=STEADY, intensity=1, period=Seconds(10.0)),),
-)
-
-
-def populate(play: Stage, *children: ChildSpec[Line]) -> None:
-    """Have the crowd start these."""
-    for child in children:
-        play.system.address(CROWD).tell(StartChild(spec=child))
-    play.settle()
-
-
 def test_who_comes_and_goes_is_counted_in_a_summary(troupe: Troupe) -> None:
-    with stage(WITH_CROWD, Threads()) as play:
-        populate(play, *(troupe.child(key(f"crowd/{number}")) for number in range(30)))
+    with stage(WITH_STRICT_POOL, Threads()) as play:
+        start_in_pool(play, *(troupe.child(key(f"pool/{number}")) for number in range(30)))
         summary = asyncio.run(asking.summarize(play.system))
 
-        assert [loop.name for loop in summary.loops] == ["root", "crowd"]
-        (crowd,) = summary.dynamic
-        assert (crowd.name, crowd.supervisor, crowd.states) == ("crowd/*", "crowd", {"running": 30})
-        assert (crowd.mailbox, crowd.is_failing, crowd.not_running) == (0, False, ())
+        assert [loop.name for loop in summary.loops] == ["root", "pool"]
+        (pool,) = summary.dynamic
+        assert (pool.name, pool.supervisor, pool.states) == ("pool/*", "pool", {"running": 30})
+        assert (pool.mailbox, pool.is_failing, pool.not_running) == (0, False, ())
 
 
 def test_a_summary_shows_a_few_that_do_not_run_and_the_failed_ones_first(
     troupe: Troupe, runtime: Runtime
 ) -> None:
-    members = [key(f"crowd/{number}") for number in range(30)]
-    with stage(WITH_CROWD, runtime) as play:
-        populate(play, *(troupe.child(each, on_exhausted=OnExhausted.ISOLATE) for each in members))
+    members = [key(f"pool/{number}") for number in range(30)]
+    with stage(WITH_STRICT_POOL, runtime) as play:
+        start_in_pool(
+            play, *(troupe.child(each, on_exhausted=OnExhausted.ISOLATE) for each in members)
+        )
         fails = FailsAtFirst(2)
-        worst = key("crowd/worst")
-        populate(play, troupe.child(worst, at_start=fails, on_exhausted=OnExhausted.ISOLATE))
+        worst = key("pool/worst")
+        start_in_pool(play, troupe.child(worst, at_start=fails, on_exhausted=OnExhausted.ISOLATE))
         # The one that came last failed twice by now. The others fail once, and two are told something.
         play.advance(1.0)
         play.tell_each(members, crash())
@@ -154,13 +137,13 @@ def test_a_summary_shows_a_few_that_do_not_run_and_the_failed_ones_first(
         play.tell_each(members[:2], Say(word="hello"))
         play.settle()
 
-        (crowd,) = play.system.summarize().dynamic
-        assert crowd.states == {"failed": 1, "backoff": 30}
-        assert crowd.mailbox == 2
-        assert len(crowd.not_running) == 20
-        assert [(each.name, each.state) for each in crowd.not_running[:2]] == [
-            ("crowd/worst", "failed"),
-            ("crowd/0", "backoff"),
+        (pool,) = play.system.summarize().dynamic
+        assert pool.states == {"failed": 1, "backoff": 30}
+        assert pool.mailbox == 2
+        assert len(pool.not_running) == 20
+        assert [(each.name, each.state) for each in pool.not_running[:2]] == [
+            ("pool/worst", "failed"),
+            ("pool/0", "backoff"),
         ]
 
 

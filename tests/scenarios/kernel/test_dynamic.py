@@ -11,6 +11,7 @@ from kernel import (
     DynamicSpec,
     Key,
     OnExhausted,
+    Port,
     Restart,
     Runtime,
     StartChild,
@@ -28,16 +29,14 @@ from tests.support.kernel.players import (
     crash,
     key,
 )
-from tests.support.kernel.stage import live_stage, stage
+from tests.support.kernel.stage import Stage, live_stage, stage
+from tests.support.kernel.trees import POOL, WITH_POOL
 
-POOL = Key[DynamicMessage]("pool")
 WEB, LOG = key("web"), key("log")
-
-TREE = SupervisorSpec(name="root", children=(DynamicSpec(key=POOL),))
 
 
 def test_a_child_starts_when_it_is_asked_for(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(TREE, runtime) as play:
+    with stage(WITH_POOL, runtime) as play:
         play.tell(POOL, StartChild(spec=troupe.child(WEB)))
         play.tell(WEB, Say(word="hello"))
 
@@ -48,7 +47,7 @@ def test_a_child_starts_when_it_is_asked_for(troupe: Troupe, runtime: Runtime) -
 def test_asking_for_a_child_twice_starts_it_once(
     troupe: Troupe, runtime: Runtime, logs: list[MutableMapping[str, Any]]
 ) -> None:
-    with stage(TREE, runtime) as play:
+    with stage(WITH_POOL, runtime) as play:
         # Both before anything happens, and once more when it is up: harmless, all of them.
         start = StartChild(spec=troupe.child(WEB))
         play.tell_all(POOL, start, start)
@@ -60,7 +59,7 @@ def test_asking_for_a_child_twice_starts_it_once(
 
 
 def test_a_child_stops_when_it_is_asked_to(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(TREE, runtime) as play:
+    with stage(WITH_POOL, runtime) as play:
         play.tell(POOL, StartChild(spec=troupe.child(WEB)))
         play.tell(POOL, StopChild(path="web"))
 
@@ -69,7 +68,7 @@ def test_a_child_stops_when_it_is_asked_to(troupe: Troupe, runtime: Runtime) -> 
 
 
 def test_stopping_a_child_that_does_not_exist_is_harmless(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(TREE, runtime) as play:
+    with stage(WITH_POOL, runtime) as play:
         play.tell(POOL, StopChild(path="web"))
         play.tell(POOL, StartChild(spec=troupe.child(WEB)))
 
@@ -77,7 +76,7 @@ def test_stopping_a_child_that_does_not_exist_is_harmless(troupe: Troupe, runtim
 
 
 def test_a_child_can_be_stopped_while_it_starts(troupe: Troupe, gate: Gate) -> None:
-    with live_stage(TREE) as play:
+    with live_stage(WITH_POOL) as play:
         pool = play.port(POOL)
         pool.tell(StartChild(spec=troupe.child(WEB, at_start=gate)))
         gate.reached()
@@ -91,7 +90,7 @@ def test_a_child_can_be_stopped_while_it_starts(troupe: Troupe, gate: Gate) -> N
 
 
 def test_a_child_can_be_stopped_in_backoff(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(TREE, runtime) as play:
+    with stage(WITH_POOL, runtime) as play:
         play.tell(POOL, StartChild(spec=troupe.child(WEB)))
         play.tell(WEB, crash())
         play.tell(POOL, StopChild(path="web"))
@@ -104,7 +103,7 @@ def test_a_child_can_be_stopped_in_backoff(troupe: Troupe, runtime: Runtime) -> 
 def test_a_child_stopped_and_started_in_one_breath_keeps_what_it_is_told(
     troupe: Troupe, runtime: Runtime
 ) -> None:
-    with stage(TREE, runtime) as play:
+    with stage(WITH_POOL, runtime) as play:
         play.tell(POOL, StartChild(spec=troupe.child(WEB)))
 
         play.port(POOL).tell(StopChild(path="web"))
@@ -118,13 +117,21 @@ def test_a_child_stopped_and_started_in_one_breath_keeps_what_it_is_told(
         assert "web hears hello" in troupe.diary.drain()
 
 
+def pool_with_a_child_that_is_stopping(
+    play: Stage, troupe: Troupe, gate: Gate
+) -> Port[DynamicMessage]:
+    """Return the port of a supervisor whose child stops as soon as the gate is opened."""
+    pool = play.port(POOL)
+    assert play.system.wait_started(Seconds(5.0))
+    pool.tell(StartChild(spec=troupe.child(WEB, at_stop=gate)))
+    pool.tell(StopChild(path="web"))
+    gate.reached()
+    return pool
+
+
 def test_a_successor_that_is_not_wanted_any_more_does_not_start(troupe: Troupe, gate: Gate) -> None:
-    with live_stage(TREE) as play:
-        pool = play.port(POOL)
-        assert play.system.wait_started(Seconds(5.0))
-        pool.tell(StartChild(spec=troupe.child(WEB, at_stop=gate)))
-        pool.tell(StopChild(path="web"))
-        gate.reached()
+    with live_stage(WITH_POOL) as play:
+        pool = pool_with_a_child_that_is_stopping(play, troupe, gate)
 
         # While it is stopping: wanted again, and then not.
         pool.tell(StartChild(spec=troupe.child(WEB)))
@@ -138,12 +145,8 @@ def test_a_successor_that_is_not_wanted_any_more_does_not_start(troupe: Troupe, 
 
 
 def test_a_successor_starts_when_the_one_before_it_is_down(troupe: Troupe, gate: Gate) -> None:
-    with live_stage(TREE) as play:
-        pool = play.port(POOL)
-        assert play.system.wait_started(Seconds(5.0))
-        pool.tell(StartChild(spec=troupe.child(WEB, at_stop=gate)))
-        pool.tell(StopChild(path="web"))
-        gate.reached()
+    with live_stage(WITH_POOL) as play:
+        pool = pool_with_a_child_that_is_stopping(play, troupe, gate)
         pool.tell(StartChild(spec=troupe.child(WEB)))
         play.port(WEB).tell(Say(word="for the second"))
         assert play.state(WEB) == "stopping"
@@ -153,7 +156,7 @@ def test_a_successor_starts_when_the_one_before_it_is_down(troupe: Troupe, gate:
 
 
 def test_a_child_that_crashes_is_restarted_alone(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(TREE, runtime) as play:
+    with stage(WITH_POOL, runtime) as play:
         play.tell(POOL, StartChild(spec=troupe.child(WEB)))
         play.tell(POOL, StartChild(spec=troupe.child(LOG)))
         play.tell(WEB, crash())
@@ -163,7 +166,7 @@ def test_a_child_that_crashes_is_restarted_alone(troupe: Troupe, runtime: Runtim
 
 
 def test_a_child_in_trouble_holds_up_nobody(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(TREE, runtime) as play:
+    with stage(WITH_POOL, runtime) as play:
         play.tell(POOL, StartChild(spec=troupe.child(WEB, when_made=FailsAtFirst(1))))
         play.tell(POOL, StartChild(spec=troupe.child(LOG)))
 
@@ -173,7 +176,7 @@ def test_a_child_in_trouble_holds_up_nobody(troupe: Troupe, runtime: Runtime) ->
 def test_a_child_whose_work_is_done_may_be_asked_for_again(
     troupe: Troupe, runtime: Runtime
 ) -> None:
-    with stage(TREE, runtime) as play:
+    with stage(WITH_POOL, runtime) as play:
         start = StartChild(spec=troupe.child(WEB, restart=Restart.TRANSIENT))
         play.tell(POOL, start)
         play.tell(WEB, STOP_YOURSELF)
@@ -186,7 +189,7 @@ def test_a_child_whose_work_is_done_may_be_asked_for_again(
 def test_no_life_of_an_address_has_the_number_of_an_earlier_one(
     troupe: Troupe, runtime: Runtime
 ) -> None:
-    with stage(TREE, runtime) as play:
+    with stage(WITH_POOL, runtime) as play:
         play.tell(POOL, StartChild(spec=troupe.child(WEB)))
         play.tell(POOL, StopChild(path="web"))
         # Nobody holds the old address any more.

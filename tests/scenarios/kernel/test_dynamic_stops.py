@@ -9,9 +9,7 @@ import weakref
 from kernel import (
     EXIT_STOPPED,
     EXIT_UNCLEAN,
-    DynamicMessage,
     DynamicSpec,
-    Key,
     Restart,
     Runtime,
     StartChild,
@@ -32,11 +30,9 @@ from tests.support.kernel.players import (
     key,
 )
 from tests.support.kernel.stage import live_stage, stage
+from tests.support.kernel.trees import POOL, WITH_POOL
 
-POOL = Key[DynamicMessage]("pool")
 WEB, LOG = key("web"), key("log")
-
-TREE = SupervisorSpec(name="root", children=(DynamicSpec(key=POOL),))
 
 
 def test_a_restarted_supervisor_brings_back_the_children_that_are_wanted(
@@ -91,7 +87,7 @@ def test_a_child_unwanted_while_its_supervisor_fails_does_not_come_back(
 
 def test_a_thousand_children_stop_side_by_side(runtime: Runtime) -> None:
     troupe = Troupe(PooledPlayer)
-    with stage(TREE, runtime) as play:
+    with stage(WITH_POOL, runtime) as play:
         starts = [StartChild(spec=troupe.child(key(f"watcher/{n}"))) for n in range(1000)]
         play.tell_all(POOL, *starts)
         assert len(play.describe()) == 1002
@@ -103,7 +99,7 @@ def test_a_thousand_children_stop_side_by_side(runtime: Runtime) -> None:
 def test_children_say_goodbye_side_by_side(troupe: Troupe) -> None:
     # Each waits for the other in its goodbye: one after the other they would never get there.
     meeting = threading.Barrier(2, timeout=4.0)
-    with stage(TREE, Threads()) as play:
+    with stage(WITH_POOL, Threads()) as play:
         play.tell(POOL, StartChild(spec=troupe.child(WEB, at_stop=lambda _: meeting.wait())))
         play.tell(POOL, StartChild(spec=troupe.child(LOG, at_stop=lambda _: meeting.wait())))
 
@@ -140,7 +136,7 @@ def test_nothing_of_a_child_that_was_stopped_stays_in_memory(
     troupe: Troupe, runtime: Runtime
 ) -> None:
     bodies: list[weakref.ref[Player]] = []
-    with stage(TREE, runtime) as play:
+    with stage(WITH_POOL, runtime) as play:
         child = troupe.child(WEB, at_start=lambda player: bodies.append(weakref.ref(player)))
         play.tell(POOL, StartChild(spec=child))
         address = weakref.ref(play.port(WEB))
@@ -173,7 +169,7 @@ def test_what_an_abandoned_life_asks_for_is_a_dead_letter(troupe: Troupe, gate: 
 
 
 def test_a_dynamic_supervisor_that_is_gone_starts_nobody(troupe: Troupe, runtime: Runtime) -> None:
-    with stage(TREE, runtime) as play:
+    with stage(WITH_POOL, runtime) as play:
         play.stop()
         play.port(POOL).tell(StartChild(spec=troupe.child(WEB)))
 

@@ -19,13 +19,13 @@ from kernel import (
 )
 from messages.units import Seconds
 from tests.support.kernel.players import (
-    STEADY,
     FailsAtFirst,
     Troupe,
     crash,
     key,
 )
 from tests.support.kernel.stage import Stage, stage
+from tests.support.kernel.trees import tolerating
 
 DISK, WEB, LOG = key("disk"), key("web"), key("log")
 
@@ -33,13 +33,7 @@ DISK, WEB, LOG = key("disk"), key("web"), key("log")
 def test_more_restarts_than_tolerated_are_a_failure_of_the_supervisor(
     troupe: Troupe, runtime: Runtime
 ) -> None:
-    spec = SupervisorSpec(
-        name="root",
-        children=(troupe.child(DISK), troupe.child(WEB), troupe.child(LOG)),
-        backoff=STEADY,
-        intensity=2,
-        period=Seconds(10.0),
-    )
+    spec = tolerating(2, troupe.child(DISK), troupe.child(WEB), troupe.child(LOG))
     with stage(spec, runtime) as play:
         play.tell(WEB, crash())
         play.advance(1.0)
@@ -71,13 +65,7 @@ def test_an_isolated_child_is_tried_again_for_ever_and_shown_as_failed(
     troupe: Troupe, runtime: Runtime
 ) -> None:
     web = troupe.child(WEB, at_start=FailsAtFirst(6), on_exhausted=OnExhausted.ISOLATE)
-    spec = SupervisorSpec(
-        name="root",
-        children=(web, troupe.child(LOG)),
-        backoff=STEADY,
-        intensity=2,
-        period=Seconds(10.0),
-    )
+    spec = tolerating(2, web, troupe.child(LOG))
     with stage(spec, runtime) as play:
         # Two restarts are tolerated; from then on it is tried at the longest backoff.
         assert play.states_after(WEB, 0.0, 1.0, 2.0) == ["backoff", "backoff", "failed"]
@@ -94,9 +82,7 @@ def test_an_isolated_child_that_was_healthy_is_no_more_exhausted(
     troupe: Troupe, runtime: Runtime
 ) -> None:
     web = troupe.child(WEB, at_start=FailsAtFirst(3), on_exhausted=OnExhausted.ISOLATE)
-    spec = SupervisorSpec(
-        name="root", children=(web,), backoff=STEADY, intensity=2, period=Seconds(10.0)
-    )
+    spec = tolerating(2, web)
     with stage(spec, runtime) as play:
         assert play.states_after(WEB, 1.0, 2.0, 8.0) == ["backoff", "failed", "running"]
 
@@ -126,14 +112,7 @@ def test_an_isolated_child_holds_up_those_that_depend_on_it(
     troupe: Troupe, runtime: Runtime
 ) -> None:
     web = troupe.child(WEB, at_start=FailsAtFirst(2), on_exhausted=OnExhausted.ISOLATE)
-    spec = SupervisorSpec(
-        name="root",
-        strategy=Strategy.REST_FOR_ONE,
-        children=(troupe.child(DISK), web, troupe.child(LOG)),
-        backoff=STEADY,
-        intensity=1,
-        period=Seconds(10.0),
-    )
+    spec = tolerating(1, troupe.child(DISK), web, troupe.child(LOG), strategy=Strategy.REST_FOR_ONE)
     with stage(spec, runtime) as play:
         assert play.states_after(WEB, 0.0, 1.0) == ["backoff", "failed"]
         assert (play.state(DISK), play.state(LOG)) == ("running", "waiting")

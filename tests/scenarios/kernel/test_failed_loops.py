@@ -6,23 +6,17 @@ import pytest
 
 from kernel import (
     ChildSpec,
-    DynamicMessage,
-    DynamicSpec,
-    Key,
     OnExhausted,
     Runtime,
-    StartChild,
     StopChild,
-    SupervisorSpec,
 )
 from kernel.loops import are_most_failing
-from messages.units import Seconds
-from tests.support.kernel.players import STEADY, FailsAtFirst, Line, Troupe, crash, key
+from tests.support.kernel.players import FailsAtFirst, Line, Troupe, crash, key
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage, stage
+from tests.support.kernel.stage import stage
+from tests.support.kernel.trees import POOL, WITH_STRICT_POOL, start_in_pool, tolerating
 
 WEB, LOG = key("web"), key("log")
-CROWD = Key[DynamicMessage]("crowd")
 
 
 def test_a_loop_is_failed_from_its_last_straw_until_it_was_healthy_for_a_while(
@@ -30,13 +24,7 @@ def test_a_loop_is_failed_from_its_last_straw_until_it_was_healthy_for_a_while(
 ) -> None:
     heard: Probe[frozenset[str]] = Probe()
     web = troupe.child(WEB, at_start=FailsAtFirst(6), on_exhausted=OnExhausted.ISOLATE)
-    spec = SupervisorSpec(
-        name="root",
-        children=(web, troupe.child(LOG)),
-        backoff=STEADY,
-        intensity=2,
-        period=Seconds(10.0),
-    )
+    spec = tolerating(2, web, troupe.child(LOG))
     with stage(spec, runtime) as play:
         play.system.observe_failed_loops(heard.tell)
 
@@ -57,9 +45,7 @@ def test_a_loop_is_failed_from_its_last_straw_until_it_was_healthy_for_a_while(
 def test_a_crash_in_between_starts_the_wait_anew(troupe: Troupe, runtime: Runtime) -> None:
     heard: Probe[frozenset[str]] = Probe()
     web = troupe.child(WEB, at_start=FailsAtFirst(3), on_exhausted=OnExhausted.ISOLATE)
-    spec = SupervisorSpec(
-        name="root", children=(web,), backoff=STEADY, intensity=1, period=Seconds(10.0)
-    )
+    spec = tolerating(1, web)
     with stage(spec, runtime) as play:
         play.system.observe_failed_loops(heard.tell)
         # The life that begins at 17 s holds for a while; the next begins 8 s after it crashed.
@@ -70,19 +56,6 @@ def test_a_crash_in_between_starts_the_wait_anew(troupe: Troupe, runtime: Runtim
         heard.expect_silence()
         play.advance(0.2)
         heard.expect(frozenset())
-
-
-CROWDED = SupervisorSpec(
-    name="root",
-    children=(DynamicSpec(key=CROWD, backoff=STEADY, intensity=1, period=Seconds(10.0)),),
-)
-
-
-def start(play: Stage, *children: ChildSpec[Line]) -> None:
-    """Have the crowd start these."""
-    for child in children:
-        play.system.address(CROWD).tell(StartChild(spec=child))
-    play.settle()
 
 
 def failing(troupe: Troupe, *paths: str, times: int = 100) -> list[ChildSpec[Line]]:
@@ -98,38 +71,36 @@ def failing(troupe: Troupe, *paths: str, times: int = 100) -> list[ChildSpec[Lin
     ("failed", "members", "fails"),
     [(1, 5_000, False), (1, 1, False), (4, 4, False), (5, 10, False), (5, 9, True)],
 )
-def test_a_crowd_fails_with_most_of_it_unless_these_are_few(
+def test_a_pool_fails_with_most_of_its_children_unless_these_are_few(
     failed: int, members: int, *, fails: bool
 ) -> None:
     assert are_most_failing(failed, members) is fails
 
 
-def test_one_failing_child_of_a_crowd_is_nobodys_failed_loop(
-    troupe: Troupe, runtime: Runtime
-) -> None:
+def test_one_failing_dynamic_child_is_no_failed_loop(troupe: Troupe, runtime: Runtime) -> None:
     heard: Probe[frozenset[str]] = Probe()
-    with stage(CROWDED, runtime) as play:
+    with stage(WITH_STRICT_POOL, runtime) as play:
         play.system.observe_failed_loops(heard.tell)
-        start(play, *failing(troupe, "bad"), *(troupe.child(key(name)) for name in "abc"))
+        start_in_pool(play, *failing(troupe, "bad"), *(troupe.child(key(name)) for name in "abc"))
         play.advance(5.0)
 
         assert play.state(key("bad")) == "failed"
         heard.expect_silence()
-        (crowd,) = play.system.summarize().dynamic
-        assert (crowd.name, crowd.states) == ("crowd/*", {"running": 3, "failed": 1})
-        assert ([each.name for each in crowd.not_running], crowd.is_failing) == (["bad"], False)
+        (pool,) = play.system.summarize().dynamic
+        assert (pool.name, pool.states) == ("pool/*", {"running": 3, "failed": 1})
+        assert ([each.name for each in pool.not_running], pool.is_failing) == (["bad"], False)
 
 
-def test_most_of_a_crowd_is_one_failed_loop_until_they_are_healthy(
+def test_most_dynamic_children_are_one_failed_loop_until_they_are_healthy(
     troupe: Troupe, runtime: Runtime
 ) -> None:
     heard: Probe[frozenset[str]] = Probe()
-    with stage(CROWDED, runtime) as play:
+    with stage(WITH_STRICT_POOL, runtime) as play:
         play.system.observe_failed_loops(heard.tell)
         # They fail at 0 and 1 s, which is one time too many.
-        start(play, *failing(troupe, *"abcdef", times=2))
+        start_in_pool(play, *failing(troupe, *"abcdef", times=2))
         play.advance(1.5)
-        heard.expect(frozenset({"crowd/*"}))
+        heard.expect(frozenset({"pool/*"}))
         assert play.system.summarize().dynamic[0].is_failing
 
         # The lives that begin at 9 s hold, and 30 s later that is believed.
@@ -139,23 +110,21 @@ def test_most_of_a_crowd_is_one_failed_loop_until_they_are_healthy(
         heard.expect(frozenset())
 
 
-def test_a_crowd_of_failing_children_fails_by_its_last_straw_and_by_who_leaves(
-    troupe: Troupe, runtime: Runtime
-) -> None:
+def test_a_pool_fails_also_when_healthy_children_leave(troupe: Troupe, runtime: Runtime) -> None:
     heard: Probe[frozenset[str]] = Probe()
-    with stage(CROWDED, runtime) as play:
+    with stage(WITH_STRICT_POOL, runtime) as play:
         play.system.observe_failed_loops(heard.tell)
-        start(play, *failing(troupe, *"abcde"), *(troupe.child(key(name)) for name in "uvwxy"))
+        start_in_pool(
+            play, *failing(troupe, *"abcde"), *(troupe.child(key(name)) for name in "uvwxy")
+        )
         play.advance(5.0)
         heard.expect_silence()
 
-        crowd = play.system.address(CROWD)
-        crowd.tell(StopChild(path="y"))
-        play.settle()
-        heard.expect(frozenset({"crowd/*"}))
+        play.tell(POOL, StopChild(path="y"))
+        heard.expect(frozenset({"pool/*"}))
 
         # One that comes is one more that is well.
-        start(play, troupe.child(key("z")))
+        start_in_pool(play, troupe.child(key("z")))
         heard.expect(frozenset())
 
 
@@ -163,12 +132,11 @@ def test_failed_children_that_are_stopped_for_good_are_no_failed_loop(
     troupe: Troupe, runtime: Runtime
 ) -> None:
     heard: Probe[frozenset[str]] = Probe()
-    with stage(CROWDED, runtime) as play:
+    with stage(WITH_STRICT_POOL, runtime) as play:
         play.system.observe_failed_loops(heard.tell)
-        start(play, *failing(troupe, *"abcde"))
+        start_in_pool(play, *failing(troupe, *"abcde"))
         play.advance(5.0)
-        heard.expect(frozenset({"crowd/*"}))
+        heard.expect(frozenset({"pool/*"}))
 
-        play.system.address(CROWD).tell(StopChild(path="a"))
-        play.settle()
+        play.tell(POOL, StopChild(path="a"))
         heard.expect(frozenset())

@@ -26,6 +26,7 @@ from tests.support.kernel.players import (
     key,
 )
 from tests.support.kernel.stage import stage
+from tests.support.kernel.trees import tolerating
 
 DISK, WEB, LOG = key("disk"), key("web"), key("log")
 
@@ -83,14 +84,7 @@ def test_time_in_backoff_is_no_healthy_life(troupe: Troupe, runtime: Runtime) ->
 
 
 def test_restarts_long_ago_do_not_count(troupe: Troupe, runtime: Runtime) -> None:
-    spec = SupervisorSpec(
-        name="root",
-        children=(troupe.child(WEB),),
-        backoff=STEADY,
-        intensity=1,
-        period=Seconds(10.0),
-    )
-    with stage(spec, runtime) as play:
+    with stage(tolerating(1, troupe.child(WEB)), runtime) as play:
         play.tell(WEB, crash())
         play.advance(10.1)
         play.tell(WEB, crash())
