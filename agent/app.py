@@ -42,7 +42,7 @@ from server.http_server import HTTP_SERVER, HttpServer, Listeners
 from settings.cluster_settings import ClusterSettings
 from settings.settings import Settings, effective_configuration
 from sources.apiserver.source import API_SOURCE
-from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules
 
 if TYPE_CHECKING:

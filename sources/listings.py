@@ -1,4 +1,4 @@
-"""How a source tells PodManager what there is."""
+"""How a source tells PodManager its pods."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from messages.sources import Epoch, SourceListed
 
 
 class Listings:
-    """The listings of one life of a source: each complete, with a higher epoch than the one before."""
+    """The listings of one life of a source. Each is complete and has a higher epoch than the one before."""
 
     def __init__(
         self, source: SourceName, pod_manager: Port[SourceListed], incarnation: int
@@ -18,10 +18,10 @@ class Listings:
         self._told: tuple[Pod, ...] | None = None
         self._told_provisionally = False
         self.epoch = Epoch(incarnation, 0)
-        """Of the last one."""
+        """That of the last listing; its sequence is 0 before the first."""
 
     def tell(self, pods: tuple[Pod, ...] | None, *, is_provisional: bool = False) -> None:
-        """Tell ``pods``; nothing is told while they are not known."""
+        """Tell ``pods``. Tells nothing for None: they are not known yet."""
         if pods is None:
             return
         self.epoch = self.epoch._replace(sequence=self.epoch.sequence + 1)
@@ -33,6 +33,6 @@ class Listings:
         )
 
     def tell_if_new(self, pods: tuple[Pod, ...] | None, *, is_provisional: bool = False) -> None:
-        """Tell ``pods`` unless they are the identical tuple that was told last, as provisionally."""
+        """Tell ``pods`` unless the identical tuple was told last, with the same ``is_provisional``."""
         if pods is not self._told or is_provisional != self._told_provisionally:
             self.tell(pods, is_provisional=is_provisional)

@@ -1,11 +1,11 @@
-"""Looking at a manifest path: what is there, as values. Decides nothing and remembers nothing.
+"""Looking at a path: what is there, as values. Decides nothing and remembers nothing.
 
-``look`` reads a directory of manifests, or a single one, and says for each name what was found: bytes,
-a problem, or a name that is no manifest's. It never raises for what it finds and never waits: nothing
-but regular files is opened, and those so that a fifo swapped in at the last moment cannot block.
+``look`` reads a directory of files, or a single file, and says for each name what was found: bytes, a
+problem, or a name that is ignored. It never raises for what it finds, and never waits: it opens regular
+files only, in a way that a fifo swapped in at the last moment cannot block.
 
-A look at files that did not change costs one ``stat`` each, and returns the *identical* entries of the
-look before, so that whoever compares two listings can compare by identity.
+A file that did not change costs one ``stat``, and comes back as the *identical* entry of the look before.
+So two listings can be compared by identity.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from messages.snapshots import same_objects
 from messages.units import Timestamp
 
 SIZE_LIMIT: Final = 10 * 1024 * 1024
-"""Bytes. A manifest has to be smaller: exactly this many are too many already, as in a kubelet."""
+"""Bytes. A file has to be smaller: exactly this many are too many, as in a kubelet."""
 
 LEFTOVERS: Final = (
     "*~",
@@ -39,14 +39,14 @@ LEFTOVERS: Final = (
     "*.rej",
     "#*#",
 )
-"""Names of what editors and patch tools leave beside a manifest."""
+"""Names of what editors and patch tools leave beside a file."""
 
 _LEFTOVER: Final = compiled("|".join(translate(pattern) for pattern in LEFTOVERS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """The bytes of a regular file. The ``repr`` does not show them: they may hold a password."""
+    """The bytes of a regular file. The ``repr`` does not show them, since they may hold a password."""
 
     data: bytes = field(repr=False)
     torn: bool = False
@@ -66,7 +66,7 @@ class ProblemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """There is something of this name, and why it cannot be read as a file."""
+    """Something has this name, but it cannot be read as a file."""
 
     kind: ProblemKind
     reason: str
@@ -74,7 +74,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ignored:
-    """Not a manifest, by its name. The file was not touched."""
+    """A name that files of users do not have. The file was not touched."""
 
     reason: str
 
@@ -84,15 +84,15 @@ Found: TypeAlias = Content | Problem | Ignored
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One name in a manifest directory, and what was found there."""
+    """One name in a directory, and what was found there."""
 
     name: str
     path: Path
     found: Found
     signature: Signature | None = None
-    """None for an ignored name. Of the link itself if it leads nowhere."""
+    """None for an ignored name. That of the link itself if it leads nowhere."""
     final: bool = field(default=False, compare=False, repr=False)
-    """Whether the same signature in a later look proves the same content."""
+    """The same signature in a later look proves the same content."""
 
     @property
     def is_open_to_others(self) -> bool:
@@ -100,41 +100,42 @@ class Entry:
         return self.signature is not None and self.signature.is_open_to_others
 
     def says_the_same_as(self, other: Entry) -> bool:
-        """Whether both are the same to whoever judges them, whatever their names and times."""
+        """Whether content, or problem, and possible readers are the same. Names and times may differ."""
         return self.found == other.found and self.is_open_to_others == other.is_open_to_others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """What the path holds, sorted by the bytes of the names: the order in which a kubelet reads."""
+    """What the path holds. Sorted by the bytes of the names, which is the order in which a kubelet reads."""
 
     entries: tuple[Entry, ...]
     single: bool = False
-    """The path is a manifest itself, not a directory of them."""
+    """The path is a file, not a directory of files."""
     device: int | None = field(default=None, compare=False)
-    """The file system that the directory is on."""
+    """The number of the file system that the directory is on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unlistable:
-    """The path as a whole could not be looked at, so nothing is known about its manifests."""
+    """The path as a whole could not be looked at, so nothing is known about its files."""
 
     reason: str
     missing: bool
-    """There is nothing at this path, as opposed to something that cannot be read."""
+    """Nothing is at this path. False for something that cannot be read."""
 
 
 Listing: TypeAlias = Listed | Unlistable
 
 
 def look(path: Path, *, now: Timestamp, previous: Listed | None = None) -> Listing:
-    """Return what is at ``path`` at ``now``, a directory of manifests or a single one; never raises.
+    """Return what is at ``path``, a directory of files or a single file. Never raises.
 
-    Entries of ``previous`` that are still true are returned as the identical objects, and
-    ``previous`` itself if all are. Sub-directories are not entered (rules F3, F6).
+    ``previous`` is what the last look listed. Its entries that are still true are returned as the identical
+    objects, and ``previous`` itself if all are. ``now`` is the time of the look. Sub-directories are not
+    entered (rules F3, F6).
 
-    A single file is read whatever its name: somebody who writes it into the configuration means it.
-    Once it was there, its absence from a directory that is still there is its removal.
+    A single file is read whatever its name is, since somebody configured it. If it was there once, and its
+    directory still is, then its absence is its removal.
     """
     try:
         listed = _listed(path, now, previous)
@@ -174,10 +175,10 @@ def _listed(path: Path, now: Timestamp, previous: Listed | None) -> Listing:
 
 
 def is_ignored(name: str) -> bool:
-    """Whether ``name`` is a dotfile (rule F6) or an editor's leftover.
+    """Return whether ``name`` is a dotfile (rule F6) or an editor's leftover.
 
-    ``..data`` and the dated directories of a mounted ConfigMap are dotfiles: what such a mount shows
-    to its users are the links beside them.
+    ``..data`` and the dated directories of a mounted ConfigMap are dotfiles too. The links beside them are
+    what such a mount shows to its users.
     """
     return name.startswith(".") or _LEFTOVER.match(name) is not None
 
@@ -196,7 +197,7 @@ def _entry(name: str, directory: Path, now: Timestamp, known: Entry | None) -> E
 
 
 def _read(name: str, path: Path, now: Timestamp, known: Entry | None) -> Entry | None:
-    """Return the entry for ``path``, ``known`` itself if that is still true; None if it is gone."""
+    """Return the entry for ``path``: ``known`` itself if that is still true, None if the file is gone."""
     found: Found
     try:
         signature = Signature.of(status := path.stat())
@@ -220,10 +221,10 @@ def _read(name: str, path: Path, now: Timestamp, known: Entry | None) -> Entry |
 
 
 def _content(path: Path) -> tuple[Found, Signature]:
-    """Return what the file at ``path`` holds, with a signature that is no older than that.
+    """Return what the file at ``path`` holds, and a signature that is no older than that.
 
-    A signature taken before the read could belong to the state before a write, with a modification
-    time that looks long settled, beside bytes from the middle of that write.
+    The signature is taken after the read. One from before it could show the state before a write, with a
+    modification time that looks long settled, beside bytes from the middle of that write.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     try:
@@ -258,7 +259,7 @@ def _bytes_of(descriptor: int) -> bytes:
 
 
 def _unread(path: Path, error: OSError) -> tuple[Problem, Signature] | None:
-    """Return why ``path`` could not be read; None if it vanished since it was listed (rule F7)."""
+    """Return why ``path`` could not be read; None if it has vanished since it was listed (rule F7)."""
     try:
         signature = Signature.of(status := path.lstat())
     except OSError:
@@ -292,5 +293,5 @@ def _kind(mode: int) -> str:
 
 
 def _sentence(error: OSError) -> str:
-    """Return the system's words for ``error``, without the path: the reader of a verdict has that."""
+    """Return the system's words for ``error``, without the path, which readers see beside it."""
     return os.strerror(error.errno) if error.errno is not None else type(error).__name__

@@ -1,4 +1,4 @@
-"""What tells one state of a file from the next without reading it, and who may read it."""
+"""Signatures of files: what differs between two states of a file without reading it, and who may read it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Final, NamedTuple
 from messages.units import Seconds, Timestamp
 
 TIMESTAMP_GRANULE: Final = Seconds(2.0)
-"""Two writes this close may leave one and the same modification time: 2 s on FAT, 1 s on old NFS,
-4 ms on the rest."""
+"""Two writes this close may leave the same modification time: 2 s on FAT, 1 s on old NFS, 4 ms elsewhere."""
 
 
 class Signature(NamedTuple):
-    """What tells one state of a file from the next without reading it; of a link's *target*.
+    """What differs between two states of a file. For a link it is that of its *target*.
 
-    The inode alone does not: a file system gives the number of a deleted file to the next one.
+    The inode alone is not enough: a file system gives the number of a deleted file to the next one.
     """
 
     device: int
@@ -46,12 +45,12 @@ class Signature(NamedTuple):
 
     @property
     def is_open_to_others(self) -> bool:
-        """Whether users may read or write it who neither own it nor are in its group."""
+        """Whether users who neither own the file nor are in its group may read or write it."""
         return bool(self.mode & stat.S_IRWXO)
 
     def is_final(self, seen: Timestamp) -> bool:
-        """Whether any write after ``seen`` is sure to change this signature.
+        """Return whether any write after ``seen`` is sure to change this signature.
 
-        Not when the last change was so short before ``seen`` that another may carry the same time.
+        It is not if the last change was so close to ``seen`` that another one may have the same time.
         """
         return max(self.modified_ns, self.changed_ns) / 1e9 <= seen - TIMESTAMP_GRANULE

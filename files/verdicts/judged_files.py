@@ -1,6 +1,6 @@
-"""Files that are looked at and judged: for every actor that lives by files with verdicts.
+"""Files that are looked at and judged, for every actor that lives by files and tells their owner of them.
 
-``files.watching`` says what is at the path, ``judging`` decides what becomes of it. The actor passes on
+``files.watching`` says what is at the path, ``judging`` decides what becomes of it, and the actor passes on
 what is served.
 """
 
@@ -29,21 +29,21 @@ class FilesRules(Generic[T]):
     """What to look at, and how."""
 
     path: Path
-    """A directory of manifests, or one manifest. Need not exist."""
+    """A directory of files, or one file. Need not exist."""
     check_frequency: Seconds
-    """Time between two scans."""
+    """Longest time between two looks."""
     decode: Decode[T]
     admit: Admit[T] = admit_all
     clear_on_missing: bool = False
-    """A path that vanishes takes with it what it held, as in a kubelet."""
+    """When the path vanishes, what it held is served no longer, as in a kubelet."""
 
 
 @dataclass(slots=True, kw_only=True)
 class FilesMemory(Generic[T]):
     """What outlives a life of the actor.
 
-    Above all the last good content of each file: what is broken when the actor crashes must not be
-    lost by that.
+    Above all the last good content of each file: a file that is broken while the actor crashes must not
+    lose its object.
     """
 
     report: VerdictReport
@@ -53,7 +53,7 @@ class FilesMemory(Generic[T]):
     error: str = ""
     """Why the path could not be listed; empty when it could."""
     lost_since: Timestamp | None = None
-    """When the path could be listed last. None while it can be, and when it never could."""
+    """When the path could be listed last; None while it can be listed, and if it never could."""
 
 
 class JudgedFiles(Generic[T]):

@@ -1,11 +1,11 @@
-"""What becomes of each file of a manifest directory: what it describes, pods or others, and a verdict.
+"""What becomes of each file of a directory: the object that it describes, and a verdict.
 
-``judge`` is pure: the listing, the time and the way to decode are handed in. It knows files by name,
-as a user does, and remembers for each the last content that could be used; a file that exists and was
-good once is never without its thing (K4, K5), except behind a stronger claim to the same.
+``judge`` is pure: the listing, the time and the way to decode are handed in. It knows files by name, as a
+user does, and remembers the last content of each that could be used. A file that exists and was good once
+never loses its object (K4, K5), unless another file has the same object and comes first.
 
-What is still moving is left as it was. A file that is half written may well be valid YAML, and a pod
-with half its containers is worse than one that comes 50 ms later (``settling`` has the times).
+A file that is being written counts as it was before. Half of a file may well be valid YAML, and a pod with
+half its containers is worse than one that comes 50 ms later (``files.looking.settling`` has the times).
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from messages.units import Seconds, Timestamp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement(Generic[T]):
-    """What one look came to."""
+    """What became of the files after one look."""
 
     state: FileState[T]
     error: str = ""
     """Why the manifest path could not be listed; empty if it could."""
     look_again_in: Seconds | None = None
-    """When something that is moving may have settled; None if nothing is."""
+    """In how many seconds a file that is being written may have settled; None if there is none."""
 
     @property
     def served(self) -> tuple[T, ...] | None:
-        """What to serve, ordered by namespace and name; None while nothing can be told yet.
+        """What to serve, by namespace and name; None until the first listing is complete.
 
-        The identical tuple as before if nothing changed, and identical things where they did not.
+        The identical tuple as before if nothing changed. Objects that did not change are identical.
         """
         return self.state.served
 
     @property
     def verdicts(self) -> tuple[ManifestVerdict, ...]:
-        """One for each file, in name order, except new ones that are still being written."""
+        """One for each file, in the order of names. New files that are still being written have none."""
         return self.state.verdicts
 
 
@@ -60,15 +60,15 @@ def judge(
     admit: Admit[T] = admit_all,
     clear_on_missing: bool = False,
 ) -> Judgement[T]:
-    """Return what becomes of ``state`` when the manifest path looks like ``listing`` at ``now``.
+    """Return what becomes of ``state`` when a look at ``now`` has found ``listing``.
 
-    A path that cannot be listed changes nothing, except that a missing one is taken as empty if it was
-    never listed before (scenario 1: a source is not held up by a directory that is not there yet) or
-    if ``clear_on_missing`` asks for a kubelet's way (rule F4). Unasked, that is provisional.
+    A path that cannot be listed changes nothing. A missing one is taken as empty in two cases: if it was
+    never listed (scenario 1: a directory that is not there yet holds up no source), which is provisional;
+    and if ``clear_on_missing`` asks for a kubelet's way (rule F4).
 
-    A single file that cannot be used is listed like a directory with one bad file: a verdict and no
-    pods. A kubelet holds back the whole listing instead (F10), and with it, for as long as the file
-    stays bad, everything that waits for the source to be ready (K27).
+    A single file that cannot be used is listed like a directory with one bad file: a verdict, and nothing is
+    served. A kubelet holds back the whole listing instead (F10), and so, for as long as the file stays bad,
+    everything that waits for the source to be ready (K27).
     """
     error = "does not exist" if listing == Listed(entries=(), single=True) else ""
     is_provisional = False
@@ -87,7 +87,7 @@ def judge(
 
 
 class _Look(Generic[T]):
-    """One judgement in the making: the records that it will leave, and what has to be awaited."""
+    """One judgement in the making: the next records, and what has to be waited for."""
 
     def __init__(
         self,
@@ -150,9 +150,9 @@ class _Look(Generic[T]):
         self._waits.append(wait)
 
     def _doubt(self, entry: Entry, old: FileRecord[T] | None) -> Seconds:
-        """Return for how long not to believe that ``entry`` is broken; 0 if it is.
+        """Return for how many seconds not to believe yet that ``entry`` is broken; 0 to believe it.
 
-        Of a known file the time of modification is not enough: opened for writing it is empty a few
+        For a known file the modification time is not enough. When it is opened for writing it is empty a few
         microseconds before it gets a new time (measured on ext4), and looks long settled meanwhile.
         """
         wait = self._unrest(entry, GRACE)
@@ -162,13 +162,13 @@ class _Look(Generic[T]):
         return Seconds(max(wait, GRACE - noticed_for))
 
     def _unrest(self, entry: Entry, quiet: Seconds) -> Seconds:
-        """Return for how long to leave ``entry`` as it was; 0 if it is settled, or never will be."""
+        """Return for how many seconds ``entry`` counts as before; 0 if it is settled, or never will be."""
         since = self._state.moving.get(entry.name, self._now)
         impatient = not 0 <= self._now - since < PATIENCE
         return Seconds(0.0) if impatient else unrest(entry, quiet, self._now)
 
     def _record(self, entry: Entry, old: FileRecord[T] | None) -> FileRecord[T]:
-        """Return what ``entry`` comes to, after what was known of this file."""
+        """Return the record of ``entry``; ``old`` is what was known of this file."""
         before = old.good if old is not None else None
         outcome, good = self._outcome(entry, before)
         if good is not None:
@@ -202,7 +202,7 @@ class _Look(Generic[T]):
         return outcome, admitted
 
     def _part_with(self, vanished: Mapping[str, FileRecord[T]]) -> None:
-        """Keep what vanished for a moment, unless another file has its thing: it may be right back."""
+        """Keep files that vanished for a moment, unless other files have their objects: they may be back."""
         if not vanished:
             return
         goods = [record.good for record in self._records.values() if record.good is not None]

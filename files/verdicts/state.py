@@ -1,4 +1,4 @@
-"""What is known of the files of a manifest directory, whatever it is that they describe."""
+"""What is known of the files of a directory, whatever they describe."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from messages.sources import ManifestVerdict
 from messages.units import Timestamp
 
 T = TypeVar("T", bound=NamedObject)
-"""What a file describes: hashable, and equal to another when nobody needs to be told of the difference."""
+"""What a file describes. Hashable. Two are equal if nobody needs to be told of the difference."""
 T_co = TypeVar("T_co", bound=NamedObject, covariant=True)
 
 
@@ -32,15 +32,15 @@ class Usable(Protocol[T_co]):
 
 
 Decode: TypeAlias = Callable[[bytes], Usable[T] | Refused]
-"""From bytes to what they describe or a refusal, always the same for the same bytes."""
+"""Returns what bytes describe, or a refusal: always the same for the same bytes."""
 
 Admit: TypeAlias = Callable[[Entry, T, T | None], T | Refused]
-"""From a file, what its content describes, and what it described when it could be used last, to what is
-taken from it: whatever counts beside the content is decided here."""
+"""Decides by what counts beside the content. Takes a file, what its content describes, and what it described
+when it could be used last. Returns what is taken from the file, or a refusal."""
 
 
 def admit_all(_entry: Entry, described: T, _before: T | None) -> T:
-    """Take whatever the content describes."""
+    """Return whatever the content describes: nothing counts beside it."""
     return described
 
 
@@ -54,28 +54,28 @@ class FileRecord(Generic[T]):
     good: T | None
     """What its last usable content described."""
     broken_since: Timestamp | None = None
-    """When it was seen first that the content is no more the one which described ``good``."""
+    """When the content was first seen to be another than the one which described ``good``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileState(Generic[T]):
-    """Everything that is known of the files. Lives in memory: a fresh start begins with an empty one."""
+    """Everything that is known of the files. Kept in memory only: a new process begins with an empty one."""
 
     records: Mapping[str, FileRecord[T]] = field(default_factory=dict)
     """By file name."""
     moving: Mapping[str, Timestamp] = field(default_factory=dict)
-    """Files that are being written, and since when they have been left as they were."""
+    """Files that are being written, and since when they have counted as before."""
     gone: Mapping[str, Timestamp] = field(default_factory=dict)
-    """Files that vanished a moment ago, and when that was seen; their records are still there."""
+    """Files that vanished a moment ago, and when that was seen. Their records are kept."""
     entries: tuple[Entry, ...] = ()
     """What the last listing held."""
     served: tuple[T, ...] | None = None
-    """What the files describe, as far as it is served; None until the first listing is complete."""
+    """The objects that are served; None until the first listing is complete."""
     is_provisional: bool = False
-    """Nothing is served because the path never was there: that of an earlier process may have been."""
+    """Nothing is served because the path has not been there in this process. It may have been earlier."""
     verdicts: tuple[ManifestVerdict, ...] = ()
 
     @property
     def never_listed(self) -> bool:
-        """Whether what the path holds was never seen as a whole."""
+        """Whether the content of the path has never been seen as a whole."""
         return self.served is None or self.is_provisional

@@ -1,9 +1,8 @@
-"""Which directories to watch, to be told when what a manifest path holds may have changed.
+"""Which directories to watch for a path, to be told when what it holds may have changed.
 
-A notification is only a hint that it is worth looking; the look in ``files.looking.directory`` decides.
-What inotify cannot tell by itself is covered here: it reports a change of a link's target in the
-target's directory, the replacement of a single file in its parent, and the birth of a missing
-directory in the nearest ancestor that exists (rules F17, F18, K6).
+inotify reports some changes elsewhere than at the path: that of a link's target in the target's directory,
+the replacement of a single file in its parent, and the birth of a missing directory in the nearest ancestor
+that exists (rules F17, F18, K6). All of these directories are watched.
 """
 
 from __future__ import annotations
@@ -20,18 +19,17 @@ MAX_LINKS: Final = 40
 
 
 class DirectoryId(NamedTuple):
-    """Which directory it is that stands at a path."""
+    """Which directory stands at a path: another one at the same path has another id."""
 
     device: int
     inode: int
 
 
 def watched_directories(path: Path) -> Mapping[Path, DirectoryId]:
-    """Return the directories to watch for manifest path ``path``; never raises for what it finds.
+    """Return the directories to watch for ``path``, without their sub-directories. Never raises.
 
-    To be watched without their sub-directories. Compare with the mapping of before as a whole: a
-    watch is bound to the directory and not to its name, so that one replaced under the same path has
-    to be watched anew.
+    Watch anew when this differs from the mapping of before: a watch is bound to the directory, not to its
+    name, and another directory may have come to the same path.
     """
     wanted = {*_trail(path.absolute())}
     try:
@@ -47,9 +45,8 @@ def watched_directories(path: Path) -> Mapping[Path, DirectoryId]:
 def _trail(path: Path) -> Iterator[Path]:
     """Yield the directories whose entries decide where ``path`` leads to.
 
-    These are the directory of every link on the way, whether it is the last part of a path or one
-    before, and where the way ends: the directory, or that of the file. Where the way breaks off,
-    that is the last directory that exists.
+    These are the directory of every link on the way, and the directory where the way ends: the one at
+    ``path``, the parent of a file, or the last one that exists.
     """
     parts = [*reversed(path.parts)]
     here = Path(parts.pop())

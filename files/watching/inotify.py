@@ -1,7 +1,7 @@
-"""Being told when something in a few directories changes: watchfiles on a thread of its own.
+"""Watches on directories: watchfiles on a thread of its own tells when something in them changes.
 
-What comes is a hint and nothing more: that it is worth looking. Which file it was, and what happened
-to it, is not passed on, since only a look can tell.
+A notification is a hint that it is worth looking, and nothing more. It does not say which file changed or
+how, since only a look can tell.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from typing_extensions import override
 from watchfiles._rust_notify import RustNotify
 
 STEP: Final = 20
-"""Milliseconds between two looks of watchfiles at what inotify has collected; it hands changes over
-once a step brought no more of them. Fifty steps a second cost 0.1 % of a core; 10 would save 10 ms
-of the 150 there are until a manifest must be served."""
+"""Milliseconds between two looks of watchfiles at what inotify has collected. It hands changes over once a
+step brought no more of them. Fifty steps a second cost 0.1 % of a core. Steps of 10 ms would save 10 ms of
+the 150 that there are until a manifest must be served."""
 
 LONGEST_BURST: Final = 50
 """Milliseconds after which changes are handed over even if they go on."""
 
 _FOR_EVER: Final = 0
-"""As watchfiles writes it."""
+"""How watchfiles writes that there is no timeout."""
 
 _JOIN_DEADLINE: Final = 1.0
-"""Seconds. The thread sees the stop within a step; on a machine that is that slow, let it finish alone."""
+"""Seconds to wait for the thread, which sees the stop within a step. If it is slower it ends by itself."""
 
 
 class DirectoryWatch(Protocol):
-    """A watch that is kept."""
+    """A watch on some directories."""
 
     def close(self) -> None:
         """Stop watching. Neither callback is called after this returned."""
@@ -43,11 +43,11 @@ class DirectoryWatch(Protocol):
 KeepWatch: TypeAlias = Callable[
     [Iterable[Path], Callable[[], None], Callable[[str], None]], DirectoryWatch
 ]
-"""Begins to watch directories, as the constructor of ``InotifyWatch`` does."""
+"""Begins to watch directories; the constructor of ``InotifyWatch`` is one. Takes what that takes."""
 
 
 class InotifyWatch(DirectoryWatch):
-    """Watches from construction until ``close``. Calls back on its own thread."""
+    """A watch by inotify, from construction until ``close``. Calls back on its own thread."""
 
     def __init__(
         self,
@@ -55,10 +55,10 @@ class InotifyWatch(DirectoryWatch):
         changed: Callable[[], None],
         lost: Callable[[str], None],
     ) -> None:
-        """Begin: what changes after this returned is noticed.
+        """Begin to watch: every change after this returned is noticed.
 
-        ``changed`` is called after changes; ``lost``, with a reason, if watching ends by itself. If
-        it cannot begin, that is before this returns.
+        ``changed`` is called after changes. ``lost`` is called with a reason if watching ends by itself, or,
+        before this returns, if it cannot begin.
         """
         self._changed = changed
         self._lost = lost

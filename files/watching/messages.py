@@ -1,4 +1,4 @@
-"""What an actor that lives by files hears from itself, and what it has to offer for that."""
+"""The messages of an actor that lives by files, and what such an actor offers to the watch on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from messages.units import Seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesNoticed:
-    """Something in the watched directories changed. Coalesced; may come for nothing."""
+    """Something in the watched directories changed. Coalesced. May come although nothing did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +33,11 @@ class LookDue:
 
 
 FilesMessage: TypeAlias = FilesNoticed | LookDue | WatchLost | WatchDue
-"""What an actor that looks at files hears from itself."""
+"""What an actor that looks at files hears from its watch and its timers."""
 
 
 class FilesHost(Protocol):
-    """An actor that hears ``FilesMessage``, in one life of it."""
+    """One life of an actor that hears ``FilesMessage``."""
 
     @property
     def me(self) -> Port[FilesMessage]:
@@ -51,9 +51,9 @@ class FilesHost(Protocol):
 
     @property
     def resources(self) -> ExitStack:
-        """Closed when its life ends."""
+        """What is closed when its life ends."""
         ...
 
     def after(self, delay: Seconds, message: FilesMessage) -> Timer:
-        """Have it told ``message`` in ``delay`` seconds."""
+        """Have it told ``message`` in ``delay`` seconds. The timer ends with its life."""
         ...

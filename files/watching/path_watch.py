@@ -1,4 +1,4 @@
-"""Keeping a manifest path watched, whatever becomes of it and of the watch."""
+"""The watch on a path: renewed when other directories matter, and tried again after it was lost."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from messages.units import Seconds
 
 FIRST_RETRY: Final = Seconds(1.0)
 LONGEST_RETRY: Final = Seconds(20.0)
-"""A watch that cannot be had is asked for again after 1, 2, 4, ... s, at most 20 s (rule F20). Until
+"""A watch that could not begin, or ended, is tried again after 1, 2, 4, ... s, at most 20 s (rule F20). Until
 then the scans notice everything, only later."""
 
 
 class PathWatch:
-    """The watch on ``path``: tells its host what is noticed, for as long as the host lives."""
+    """The watch on ``path``. Tells its host ``FilesNoticed`` and ``WatchLost`` for as long as that lives."""
 
     def __init__(
         self, path: Path, host: FilesHost, keep_watch: KeepWatch, log: FilteringBoundLogger
@@ -35,7 +35,7 @@ class PathWatch:
         self._retry_after = FIRST_RETRY
 
     def renew(self) -> None:
-        """Watch the directories that matter at present; does nothing while they are the same."""
+        """Watch the directories that matter at present. Does nothing while they are the same."""
         wanted = watched_directories(self._path)
         if wanted == self._watched:
             return
@@ -51,11 +51,11 @@ class PathWatch:
         self._watch.callback(watch.close)
 
     def forget(self) -> None:
-        """Have ``renew`` watch anew, in any case."""
+        """Make the next ``renew`` watch anew in any case."""
         self._watched = None
 
     def lose(self, reason: str) -> None:
-        """Give the watch up, and have ``WatchDue`` told when to try again."""
+        """Close the watch, and have the host told ``WatchDue`` when it is time to try again."""
         self._watch.close()
         if self._host.clock.monotonic() - self._watched_since > LONGEST_RETRY:
             self._retry_after = FIRST_RETRY  # it was a good one: this is another trouble

@@ -34,7 +34,7 @@ from sources.apiserver.source import (
     ApiSourceMessage,
     ApiSourcePorts,
 )
-from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from sources.http.source import HTTP_SOURCE
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.builders import make_pod

@@ -15,7 +15,7 @@ from messages.pod_manager import DescribePods, PodsDescribed
 from messages.sources import DescribeSource, SourceDescribed
 from messages.units import Seconds
 from server.http_server import Listeners
-from sources.file import FILE_SOURCE
+from sources.file.source import FILE_SOURCE
 from tests.support.agent.process import manifest
 from tests.support.agent.served import settings_for
 from tests.support.kernel.clock import EPOCH, ManualClock

@@ -11,7 +11,7 @@ from kernel import ChildSpec, OnExhausted, Runtime, SupervisorSpec
 from manifests.pod_manifest import ManifestRules
 from messages.pods import FILE, Pod
 from messages.sources import ListPods, SourceListed
-from sources.file import (
+from sources.file.source import (
     FILE_SOURCE,
     FileMemory,
     FileSource,

@@ -33,7 +33,7 @@ from messages.watches import Watch
 from settings.flags.command_line import parse
 from settings.load import settings_of
 from sources.apiserver.source import API_SOURCE
-from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.store import ApiStore
 from tests.support.apiserver.store_rim import StoreSender, StoreWatches

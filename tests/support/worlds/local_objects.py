@@ -21,7 +21,7 @@ from messages.port import Port
 from messages.units import Seconds
 from settings.flags.command_line import parse
 from settings.load import settings_of
-from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.crash_matrix import Telling
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.clock import EPOCH

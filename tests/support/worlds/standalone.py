@@ -22,7 +22,7 @@ from messages.pod_manager import (
 from messages.pods import CONFIG_SEEN, FILE, HTTP, Pod, PodUid
 from messages.sources import DescribeSource, Rescan, SourceDescribed
 from messages.units import Seconds
-from sources.file import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.crash_matrix import End, Sights, Telling, World
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.probe import Probe

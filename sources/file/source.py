@@ -33,7 +33,7 @@ FileSourceMessage: TypeAlias = SourceMessage | FilesMessage
 
 
 def _name_of(message: FileSourceMessage) -> Hashable | None:
-    # Of everything but questions and lost watches one is as good as many.
+    # One is as good as many, except for questions and lost watches.
     return None if isinstance(message, DescribeSource | WatchLost) else type(message).__name__
 
 
@@ -42,14 +42,14 @@ FILE_SOURCE = Key[FileSourceMessage]("source/file", coalesce=_name_of)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSourceRules:
-    """What the file source was told to do."""
+    """The settings of the file source."""
 
     path: Path
     """A directory of manifests, or one manifest. Need not exist."""
     check_frequency: Seconds
-    """Time between two scans."""
+    """Longest time between two looks."""
     clear_on_missing: bool
-    """A path that is missing has no pods, even if it had some, as in a kubelet."""
+    """A missing path has no pods, even if it had some, as in a kubelet."""
     manifests: ManifestRules
 
 
@@ -63,13 +63,13 @@ class FileMemory(FilesMemory[Pod]):
 class FileSource(Actor[FileSourceMessage]):
     """Looks at the manifest path when something changes there, and at every scan.
 
-    Owns: the verdicts on its files, the watch, the time of the next look. Has a thread of its own,
-    since reading files may block.
+    Owns: the verdicts on its files, the watch, the time of the next look. Has its own thread, since reading
+    files may block.
     Hears: ``FilesNoticed`` and ``WatchLost`` from its watch, ``LookDue`` and ``WatchDue`` from its
     timers, ``Rescan``, ``ListPods``, ``PodsJudged``, ``MirrorsJudged``, ``DescribeSource``.
-    Tells: PodManager ``SourceListed`` when the pods are others than those told last, for the first
-    look of each life, and for each ``ListPods``; provisionally as long as the path never was there.
-    Fails when: there is a bug. Whatever is in the directory is a verdict.
+    Tells: PodManager ``SourceListed`` when the pods differ from those told last, after the first look of
+    each life, and for each ``ListPods``. The listing is provisional until the path has been there once.
+    Fails when: there is a bug. Whatever is in the directory becomes a verdict.
 
     Order: one look after the other, each listing complete, with a higher epoch than the one before.
     Repetition: a listing may repeat; unchanged pods are then the identical objects.
