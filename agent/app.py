@@ -17,7 +17,7 @@ from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.listeners import listen
 from agent.logs import configure_logs
-from agent.object_tree import ApiPorts, ObjectTree
+from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
 from agent.process import Process, leave
 from agent.root_dir import root_dir
 from agent.systemd import Systemd
@@ -46,7 +46,7 @@ from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceR
 from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules
 
 if TYPE_CHECKING:
-    from agent.joined import Joined, Rim
+    from agent.joined import ClusterEdges, Joined
 
 M = TypeVar("M")
 
@@ -67,7 +67,7 @@ class Agent:
         *,
         clock: Clock | None = None,
         runtime: Runtime | None = None,
-        rim: Rim | None = None,
+        edges: ClusterEdges | None = None,
     ) -> None:
         self._settings = settings
         self._listeners = listeners
@@ -75,8 +75,8 @@ class Agent:
         self._file_memory = FileMemory()
         self._http_memory = HttpMemory()
         self._feed_memory = FeedMemory()
-        self._joined = self._join(settings.cluster, rim) if settings.cluster else None
-        self._objects = ObjectTree(settings, self._address, self._api_ports)
+        self._joined = self._join(settings.cluster, edges) if settings.cluster else None
+        self._objects = ObjectTree(settings, self._address, ObjectEdges(api=self._api_ports))
         self.system = ActorSystem(self._root(), clock=clock, runtime=runtime)
         self._pod_manager = self.system.address(POD_MANAGER)
         self._sources = self._all_sources()
@@ -97,10 +97,10 @@ class Agent:
             return False
         return True
 
-    def _join(self, cluster: ClusterSettings, rim: Rim | None) -> Joined:
+    def _join(self, cluster: ClusterSettings, edges: ClusterEdges | None) -> Joined:
         from agent.joined import Joined  # noqa: PLC0415  # see there what it costs
 
-        return Joined(self._settings, cluster, self._address, rim)
+        return Joined(self._settings, cluster, self._address, edges)
 
     def _address(self, key: Key[M], /) -> Port[M]:
         return self.system.address(key)

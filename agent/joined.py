@@ -69,7 +69,7 @@ class ClusterMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rim:
+class ClusterEdges:
     """Where the agent ends: those who talk to the API server, and the machine that the Node stands for."""
 
     calls: Callable[[CallMemory], BaseActor[CallsActorMessage]]
@@ -111,12 +111,16 @@ class Joined:
     """
 
     def __init__(
-        self, settings: Settings, cluster: ClusterSettings, address: Address, rim: Rim | None = None
+        self,
+        settings: Settings,
+        cluster: ClusterSettings,
+        address: Address,
+        edges: ClusterEdges | None = None,
     ) -> None:
         self._settings = settings
         self._cluster = cluster
         self._address = address
-        self._rim = rim or _real_rim(settings, cluster)
+        self._edges = edges or _real_edges(settings, cluster)
         self._memory = ClusterMemory()
 
     @cached_property
@@ -129,8 +133,8 @@ class Joined:
         api_server = SupervisorSpec(
             name="api-server",
             children=(
-                isolated(API_CALLS, lambda: self._rim.calls(self._memory.calls)),
-                isolated(WATCHES, lambda: self._rim.watches(self._memory.watches)),
+                isolated(API_CALLS, lambda: self._edges.calls(self._memory.calls)),
+                isolated(WATCHES, lambda: self._edges.watches(self._memory.watches)),
             ),
         )
         node = SupervisorSpec(
@@ -187,7 +191,7 @@ class Joined:
             watches=to.watches,
             me=to.registrar,
         )
-        return NodeRegistrar(rules, ports, self._rim.machine, self._memory.node)
+        return NodeRegistrar(rules, ports, self._edges.machine, self._memory.node)
 
     def _make_lease_keeper(self) -> LeaseKeeper:
         to = self._ports
@@ -226,7 +230,7 @@ class Joined:
         return MirrorKeeper(self._settings.node_name, ports, self._memory.mirrors)
 
 
-def _real_rim(settings: Settings, cluster: ClusterSettings) -> Rim:
+def _real_edges(settings: Settings, cluster: ClusterSettings) -> ClusterEdges:
     credentials = _credentials(cluster)
     user_agent = f"actorlet/{version()}"
     rules = CallRules(qps=cluster.qps, burst=cluster.burst)
@@ -235,7 +239,7 @@ def _real_rim(settings: Settings, cluster: ClusterSettings) -> Rim:
     def make_executor() -> Executor:
         return ThreadPoolExecutor(max_workers=rules.in_flight, thread_name_prefix="api-call")
 
-    return Rim(
+    return ClusterEdges(
         calls=lambda memory: ApiCalls(sender, make_executor, memory, rules),
         watches=lambda memory: Watches(credentials, memory, WatchRules(user_agent=user_agent)),
         machine=LinuxMachine(root_dir=settings.root_dir, node_ips=cluster.node_ips),

@@ -1,4 +1,4 @@
-"""Who keeps Secrets and ConfigMaps: composition, like ``app``, of which it is a part."""
+"""Composes the actors for Secrets and ConfigMaps. A part of ``app``."""
 
 from __future__ import annotations
 
@@ -35,10 +35,12 @@ from actors.objects.watcher import (
     ObjectWatcher,
     WatcherMemory,
     WatcherPorts,
+    WatcherRules,
     watcher_key,
     watcher_rules,
 )
 from actors.pod_manager import POD_MANAGER
+from files.watching.inotify import InotifyWatch, KeepWatch
 from kernel import (
     Address,
     AnySpec,
@@ -66,7 +68,7 @@ MANAGERS: Mapping[ObjectKind, Key[ObjectManagerOwnMessage]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiPorts:
-    """Whom holders and managers talk to about the API server."""
+    """Whom managers and holders talk to about the API server."""
 
     calls: Port[CallApi]
     watches: Port[Watch | Unwatch | ListTarget]
@@ -75,7 +77,7 @@ class ApiPorts:
 
 @dataclass(slots=True)
 class ObjectTreeMemory:
-    """What outlives crashes of those who keep objects."""
+    """What outlives crashes of the managers, and of the holder of local objects."""
 
     managers: Mapping[ObjectKind, ObjectManagerMemory] = field(
         default_factory=lambda: {kind: ObjectManagerMemory() for kind in ObjectKind}
@@ -83,24 +85,38 @@ class ObjectTreeMemory:
     local: LocalMemory = field(default_factory=LocalMemory)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectEdges:
+    """Where the agent ends: the API server, file notifications, and chance."""
+
+    api: Callable[[], ApiPorts | None]
+    """Returns whom to talk to about the API server; None if the agent belongs to no cluster."""
+    keep_watch: KeepWatch = InotifyWatch
+    chance: Random = field(default_factory=Random)
+    """Spreads restarts and requests over time. Guards nothing."""
+
+
 class ObjectTree:
     """The managers of Secrets and ConfigMaps, the holders of objects, and who of them knows whom.
 
-    ``api`` gives None to an agent that belongs to no cluster.
+    ``rules`` are those of watchers, if they are not to follow from ``settings``.
     """
 
     def __init__(
-        self, settings: Settings, address: Address, api: Callable[[], ApiPorts | None]
+        self,
+        settings: Settings,
+        address: Address,
+        edges: ObjectEdges,
+        rules: WatcherRules | None = None,
     ) -> None:
         self._settings = settings
         self._address = address
-        self._api = api
-        self._memory = ObjectTreeMemory()
-        self._chance = Random()  # noqa: S311  # spreads restarts, guards nothing
-        self._rules = watcher_rules(settings.sync_frequency)
+        self._edges = edges
+        self._rules = rules or watcher_rules(settings.sync_frequency)
+        self.memory = ObjectTreeMemory()
 
     def specs(self) -> tuple[AnySpec, ...]:
-        """Return who is there before the sources tell of pods, and needs none of them."""
+        """Return the specs of the managers and of the holders' supervisor. They start before the sources."""
         managers = tuple(isolated(key, self._manager_of(kind)) for kind, key in MANAGERS.items())
         return (
             DynamicSpec(key=OBJECT_HOLDERS),
@@ -108,13 +124,13 @@ class ObjectTree:
         )
 
     def local_source(self) -> AnySpec | None:
-        """Return who reads the local files; None when nobody named a directory."""
+        """Return the spec of who reads the local files; None if no directory is configured."""
         if self._settings.local_objects_dir is None:
             return None
         return isolated(LOCAL_OBJECTS, self._make_local_objects)
 
     def local_port(self) -> Port[Rescan | DescribeSource] | None:
-        """Return the address of who reads the local files, as people see it: as a source."""
+        """Return the address of who reads the local files, which people see as a source; None as above."""
         if self._settings.local_objects_dir is None:
             return None
         return self._local
@@ -124,14 +140,14 @@ class ObjectTree:
         return self._address(LOCAL_OBJECTS)
 
     def ports(self) -> dict[ObjectKind, Port[ObjectManagerMessage]]:
-        """Return whom to ask about objects."""
+        """Return the addresses of the managers."""
         return {kind: self._manager_port(kind) for kind in MANAGERS}
 
     def _manager_of(self, kind: ObjectKind) -> Callable[[], ObjectManager]:
         return lambda: self._make_manager(kind)
 
     def _make_manager(self, kind: ObjectKind) -> ObjectManager:
-        api = self._api()
+        api = self._edges.api()
         pod_manager = self._address(POD_MANAGER)
         ports = ObjectManagerPorts(
             pod_manager=pod_manager,
@@ -141,11 +157,11 @@ class ObjectTree:
             me=self._manager_port(kind),
         )
         holders = self._holders(api) if api else None
-        return ObjectManager(kind, ports, holders, self._memory.managers[kind], self._chance)
+        return ObjectManager(kind, ports, holders, self.memory.managers[kind], self._edges.chance)
 
     def _holders(self, api: ApiPorts) -> HolderFactory:
         return HolderFactory(
-            make_spec=self._holder_of(api),
+            make_spec=lambda wanted: self.holder_spec(wanted, api),
             address=self._address,
             tells_changes=self._detection is not ChangeDetection.GET,
         )
@@ -155,14 +171,15 @@ class ObjectTree:
         cluster = self._settings.cluster
         return cluster.change_detection if cluster is not None else ChangeDetection.WATCH
 
-    def _holder_of(self, api: ApiPorts) -> Callable[[ObjectId], ChildSpec[Any]]:
+    def holder_spec(self, wanted: ObjectId, api: ApiPorts) -> ChildSpec[Any]:
+        """Return the spec of a holder of ``wanted`` that knows nothing, of the configured strategy."""
         match self._detection:
             case ChangeDetection.WATCH:
-                return lambda wanted: self._watcher_spec(wanted, api)
+                return self._watcher_spec(wanted, api)
             case ChangeDetection.CACHE:
-                return lambda wanted: self._fetcher_spec(wanted, api, FetchMode.CACHE)
+                return self._fetcher_spec(wanted, api, FetchMode.CACHE)
             case ChangeDetection.GET:
-                return lambda wanted: self._fetcher_spec(wanted, api, FetchMode.GET)
+                return self._fetcher_spec(wanted, api, FetchMode.GET)
 
     def _watcher_spec(self, wanted: ObjectId, api: ApiPorts) -> ChildSpec[Any]:
         key, memory = watcher_key(wanted), WatcherMemory(wanted)
@@ -171,7 +188,7 @@ class ObjectTree:
         return isolated(key, lambda: ObjectWatcher(ports, self._rules, memory))
 
     def _fetcher_spec(self, wanted: ObjectId, api: ApiPorts, mode: FetchMode) -> ChildSpec[Any]:
-        memory = FetcherMemory()
+        memory = FetcherMemory(phase=self._edges.chance.random())
         ports = FetcherPorts(calls=api.calls, manager=self._manager_port(wanted.kind))
         return isolated(fetcher_key(wanted), lambda: ObjectFetcher(wanted, mode, ports, memory))
 
@@ -189,4 +206,4 @@ class ObjectTree:
         managers: dict[ObjectKind, Port[LocalHolderFact]] = {
             kind: self._manager_port(kind) for kind in MANAGERS
         }
-        return LocalObjects(rules, managers, self._memory.local)
+        return LocalObjects(rules, managers, self.memory.local, self._edges.keep_watch)

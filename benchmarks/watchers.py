@@ -3,53 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from random import Random
 from typing import Any, Self
 
 from typing_extensions import override
 
-from actors.objects.api_holders import HolderFactory
-from actors.objects.manager import (
-    OBJECT_HOLDERS,
-    SECRET_MANAGER,
-    ObjectManager,
-    ObjectManagerMemory,
-    ObjectManagerPorts,
-)
-from actors.objects.watcher import (
-    ObjectWatcher,
-    WatcherMemory,
-    WatcherPorts,
-    watcher_key,
-    watcher_rules,
-)
+from actors.objects.manager import OBJECT_HOLDERS, SECRET_MANAGER
+from actors.objects.watcher import watcher_rules
+from actors.pod_manager import POD_MANAGER
+from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
 from benchmarks.agent import GIVE_UP_AFTER
-from kernel import ActorSystem, ChildSpec, DynamicSpec, Port, SupervisorSpec
+from kernel import ActorSystem, ChildSpec, Key, Port, SupervisorSpec
 from kube.credentials.access import Credentials
 from kube.streams.actor import WATCHES, Watches
 from kube.streams.memory import WatchMemory
 from kube.streams.rules import WatchRules
+from messages.api import CallApi
+from messages.node import FollowNode
 from messages.objects import (
     DescribeObjects,
     ObjectDescribed,
-    ObjectId,
-    ObjectKind,
     ObjectManagerMessage,
     ObjectsDescribed,
 )
 from messages.pod_manager import Subscribe
 from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed
+from settings.flags.command_line import parse
+from settings.load import settings_of
 
 _DEADLINE = Seconds(GIVE_UP_AFTER)
 
 
-class _NoPods(Port[Subscribe]):
-    """Stands for a PodManager whom nobody lists any pods."""
+class _Nobody(Port[Subscribe | CallApi | FollowNode]):
+    """Stands for those who have nothing to tell: PodManager lists no pods, nobody calls or has a Node."""
 
     @override
-    def tell(self, message: Subscribe, /) -> None:
-        """Have nothing to tell."""
+    def tell(self, message: Subscribe | CallApi | FollowNode, /) -> None:
+        """Do nothing."""
 
 
 class Watchers:
@@ -57,19 +47,14 @@ class Watchers:
 
     def __init__(self, credentials: Credentials, idle_limit: Seconds) -> None:
         self._credentials = credentials
-        self._rules = replace(watcher_rules(Seconds(0.0)), idle_limit=idle_limit)
-        self._manager_memory = ObjectManagerMemory()
         self._watch_memory = WatchMemory()
-        self._system = ActorSystem(
-            SupervisorSpec(
-                name="root",
-                children=(
-                    ChildSpec(key=WATCHES, factory=self._make_watches),
-                    DynamicSpec(key=OBJECT_HOLDERS),
-                    ChildSpec(key=SECRET_MANAGER, factory=self._make_manager),
-                ),
-            )
-        )
+        settings = settings_of(parse(["--kubeconfig=none"]), (), hostname="benchmarks")
+        edges = ObjectEdges(api=self._api_ports)
+        rules = replace(watcher_rules(settings.sync_frequency), idle_limit=idle_limit)
+        objects = ObjectTree(settings, self._address, edges, rules)
+        watches = ChildSpec(key=WATCHES, factory=self._make_watches)
+        tree = SupervisorSpec(name="root", children=(watches, *objects.specs()))
+        self._system = ActorSystem(tree)
         self._manager = self._system.address(SECRET_MANAGER)
         self._watches = self._system.address(WATCHES)
         self.manager: Port[ObjectManagerMessage] = self._manager
@@ -100,22 +85,11 @@ class Watchers:
         rules = WatchRules(user_agent="actorlet-benchmarks")
         return Watches(self._credentials, self._watch_memory, rules)
 
-    def _make_manager(self) -> ObjectManager:
-        ports = ObjectManagerPorts(
-            pod_manager=_NoPods(),
-            holders=self._system.address(OBJECT_HOLDERS),
-            local=None,
-            node=None,
-            me=self._manager,
-        )
-        holders = HolderFactory(make_spec=self._spec, address=self._system.address)
-        return ObjectManager(ObjectKind.SECRET, ports, holders, self._manager_memory, Random())
+    def _address(self, key: Key[Any], /) -> Port[Any]:
+        return _Nobody() if key == POD_MANAGER else self._system.address(key)
 
-    def _spec(self, wanted: ObjectId) -> ChildSpec[Any]:
-        key, memory = watcher_key(wanted), WatcherMemory(wanted)
-        me = self._system.address(key)
-        ports = WatcherPorts(watches=self._watches, manager=self._manager, me=me)
-        return ChildSpec(key=key, factory=lambda: ObjectWatcher(ports, self._rules, memory))
+    def _api_ports(self) -> ApiPorts:
+        return ApiPorts(calls=_Nobody(), watches=self._watches, node=_Nobody())
 
 
 def _objects(reply_to: Port[ObjectsDescribed]) -> DescribeObjects:

@@ -1,6 +1,6 @@
 """What there is to know of this machine, read from where Linux shows it.
 
-The rim: everything here touches the system, and nothing of it ever fails. What cannot be read is
+The agent's edge: everything here touches the system, and nothing of it ever fails. What cannot be read is
 empty or ``None``: containers hide some of it, and a node without a machine ID is still a node.
 """
 

@@ -1,4 +1,4 @@
-"""The four stores of Secrets and ConfigMaps, each behind the real managers, for one contract suite.
+"""The four stores of Secrets and ConfigMaps, composed as the agent composes them, for one contract suite.
 
 Pods come from where the store's pods come from; an administrator changes the objects, at an API server in
 memory or in a directory of files. Both are always there, so that a story can look for what a store must
@@ -10,61 +10,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from actors.objects.api_holders import HolderFactory
-from actors.objects.fetcher import (
-    FetcherMemory,
-    FetcherPorts,
-    FetchMode,
-    ObjectFetcher,
-    fetcher_key,
-)
-from actors.objects.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
-from actors.objects.manager import (
-    CONFIG_MAP_MANAGER,
-    OBJECT_HOLDERS,
-    SECRET_MANAGER,
-    ObjectManager,
-    ObjectManagerMemory,
-    ObjectManagerPorts,
-)
-from actors.objects.watcher import (
-    ObjectWatcher,
-    WatcherMemory,
-    WatcherPorts,
-    watcher_key,
-    watcher_rules,
-)
+from actors.objects.local_objects import LOCAL_OBJECTS
+from actors.objects.manager import OBJECT_HOLDERS
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from kernel import (
-    Backoff,
-    ChildSpec,
-    DynamicSpec,
-    Key,
-    Port,
-    Steps,
-    SupervisorSpec,
-    isolated,
-)
+from agent.object_tree import MANAGERS, ApiPorts, ObjectEdges, ObjectTree
+from kernel import Backoff, ChildSpec, Key, Port, Steps, SupervisorSpec
 from messages.objects import (
     DescribeObjects,
     FollowObjects,
     GetObject,
     ObjectDescribed,
     ObjectFact,
-    ObjectId,
     ObjectKind,
     ObjectRead,
     ObjectsDescribed,
-    Origin,
 )
 from messages.pods import API, FILE, Pod, SourceName
 from messages.sources import Epoch, SourceListed
 from messages.units import Seconds
+from settings.cluster_settings import ChangeDetection
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.builders import PodFields, make_pod
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
@@ -78,15 +46,12 @@ from tests.support.objects.administrators import (
     ApiAdministrator,
     FileAdministrator,
 )
+from tests.support.objects.manager_players import NodeKeeper
+from tests.support.objects.settings import cluster_settings
 from tests.support.pods.pod_manager_stage import SilentSource
 
 A_WHILE = 61.0
 """Seconds: longer than a fetched value counts as current, shorter than a watch may be idle."""
-
-_MANAGERS: Final = {
-    ObjectKind.SECRET: SECRET_MANAGER,
-    ObjectKind.CONFIG_MAP: CONFIG_MAP_MANAGER,
-}
 
 
 class Store(Enum):
@@ -98,6 +63,14 @@ class Store(Enum):
     LOCAL = "local"
 
 
+_STRATEGIES: Final = {
+    Store.WATCH: ChangeDetection.WATCH,
+    Store.CACHE: ChangeDetection.CACHE,
+    Store.GET: ChangeDetection.GET,
+    Store.LOCAL: ChangeDetection.WATCH,
+}
+
+
 class ObjectWorld:
     """One store, and the other things that are on a node with it."""
 
@@ -107,10 +80,11 @@ class ObjectWorld:
         self.api = FakeApi(as_node="")
         self.source = FILE if store is Store.LOCAL else API
         self._watches = FakeDirectoryWatches()
-        self._rules = LocalObjectsRules(path=path, check_frequency=Seconds(SCAN))
-        self._local_memory = LocalMemory()
-        self._memories = {kind: ObjectManagerMemory() for kind in ObjectKind}
-        self._holders_memories: list[object] = []
+        edges = ObjectEdges(api=self._api_ports, keep_watch=self._watches, chance=Random(1))
+        flags = (f"--local-objects-dir={path}", f"--file-check-frequency={SCAN}s")
+        settings = cluster_settings(_STRATEGIES[store], *flags)
+        self._objects = ObjectTree(settings, self._address, edges)
+        self._node = NodeKeeper()
         self._pod_memory = PodMemory()
         self._epochs = dict.fromkeys((FILE, API), 0)
         self.play = Stage(self._tree(), Steps())
@@ -160,18 +134,18 @@ class ObjectWorld:
         """Read an object for a pod; return where the answer comes."""
         answers: Probe[ObjectRead] = Probe()
         question = GetObject(pod=pod.uid, name=name, reply_to=answers)
-        self.play.tell(_MANAGERS[self.kind], question)
+        self.play.tell(MANAGERS[self.kind], question)
         return answers
 
     def follows(self) -> Probe[ObjectFact]:
         """Return somebody who follows all objects of the kind."""
         follower: Probe[ObjectFact] = Probe()
-        self.play.tell(_MANAGERS[self.kind], FollowObjects(subscriber=follower))
+        self.play.tell(MANAGERS[self.kind], FollowObjects(subscriber=follower))
         return follower
 
     def described(self) -> tuple[ObjectDescribed, ...]:
         """Return how the referenced objects are held."""
-        return self.play.ask(_MANAGERS[self.kind], _describe_objects).objects
+        return self.play.ask(MANAGERS[self.kind], _describe_objects).objects
 
     def holders(self) -> list[str]:
         """Return the running names of those that hold objects of the API server."""
@@ -187,7 +161,7 @@ class ObjectWorld:
     @property
     def manager(self) -> Key[Any]:
         """The address of the manager."""
-        return _MANAGERS[self.kind]
+        return MANAGERS[self.kind]
 
     @property
     def holder(self) -> Key[Any]:
@@ -209,7 +183,11 @@ class ObjectWorld:
     @property
     def memories(self) -> list[object]:
         """What outlives crashes of anybody."""
-        return [self._memories, self._local_memory, *self._holders_memories]
+        managers = self._objects.memory.managers.values()
+        holders = (holder for manager in managers for holder in manager.api.holders.values())
+        # All lives that a spec starts share one memory.
+        lives = (vars(holder.spec.factory()) for holder in holders)
+        return [self._objects.memory, *(life["_memory"] for life in lives)]
 
     def check(self) -> None:
         """Fail if an actor crashed by itself."""
@@ -225,62 +203,25 @@ class ObjectWorld:
 
     def _tree(self) -> SupervisorSpec:
         sources = {name: SilentSource() for name in (FILE, API)}
-        managers = (
-            ChildSpec(key=key, factory=partial(self._make_manager, kind))
-            for kind, key in _MANAGERS.items()
-        )
+        local_source = self._objects.local_source()
+        assert local_source is not None
         return SupervisorSpec(
             name="root",
             children=(
                 ChildSpec(key=POD_MANAGER, factory=lambda: PodManager(sources, self._pod_memory)),
-                DynamicSpec(key=OBJECT_HOLDERS),
-                *managers,
-                ChildSpec(key=LOCAL_OBJECTS, factory=self._make_local_objects),
+                *self._objects.specs(),
+                local_source,
             ),
             backoff=Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0)),
             intensity=50,
             period=Seconds(10.0),
         )
 
-    def _make_manager(self, kind: ObjectKind) -> ObjectManager:
-        pod_manager, local = self.play.port(POD_MANAGER), self.play.port(LOCAL_OBJECTS)
-        holders, me = self.play.port(OBJECT_HOLDERS), self.play.port(_MANAGERS[kind])
-        ports = ObjectManagerPorts(
-            pod_manager=pod_manager, holders=holders, local=local, node=None, me=me
-        )
-        made = HolderFactory(make_spec=self._make_spec, address=self.play.port)
-        return ObjectManager(kind, ports, made, self._memories[kind], Random(1))
+    def _address(self, key: Key[Any], /) -> Port[Any]:
+        return self.play.port(key)
 
-    def _make_local_objects(self) -> LocalObjects:
-        managers = {kind: self.play.port(key) for kind, key in _MANAGERS.items()}
-        return LocalObjects(self._rules, managers, self._local_memory, self._watches)
-
-    def _make_spec(self, wanted: ObjectId) -> ChildSpec[Any]:
-        assert wanted.origin is Origin.API
-        match self.store:
-            case Store.CACHE:
-                return self._fetcher(wanted, FetchMode.CACHE)
-            case Store.GET:
-                return self._fetcher(wanted, FetchMode.GET)
-            case Store.WATCH | Store.LOCAL:
-                return self._watcher(wanted)
-
-    def _fetcher(self, wanted: ObjectId, mode: FetchMode) -> ChildSpec[Any]:
-        manager = self.play.port(_MANAGERS[wanted.kind])
-        ports = FetcherPorts(calls=self.api.calls, manager=manager)
-        memory = FetcherMemory(phase=0.5)
-        self._holders_memories.append(memory)
-        make = partial(ObjectFetcher, wanted, mode, ports, memory)
-        return isolated(fetcher_key(wanted), make)
-
-    def _watcher(self, wanted: ObjectId) -> ChildSpec[Any]:
-        key = watcher_key(wanted)
-        manager, me = self.play.port(_MANAGERS[wanted.kind]), self.play.port(key)
-        ports = WatcherPorts(watches=self.api.watches, manager=manager, me=me)
-        rules = watcher_rules(Seconds(60.0))
-        memory = WatcherMemory(wanted)
-        self._holders_memories.append(memory)
-        return isolated(key, partial(ObjectWatcher, ports, rules, memory))
+    def _api_ports(self) -> ApiPorts:
+        return ApiPorts(calls=self.api.calls, watches=self.api.watches, node=self._node)
 
 
 def _describe_objects(reply_to: Port[ObjectsDescribed]) -> DescribeObjects:

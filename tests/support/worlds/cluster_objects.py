@@ -7,7 +7,6 @@ crashed: what is told to be current is not older than the pod that reads it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from itertools import zip_longest
 from math import inf
 from typing import ClassVar, NamedTuple
@@ -30,17 +29,14 @@ from messages.objects import (
 )
 from messages.pods import API, JsonObject, Pod, PodUid
 from settings.cluster_settings import ChangeDetection
-from settings.configuration.file import ConfigurationFile
-from settings.flags.command_line import parse
-from settings.load import settings_of
-from settings.settings import Settings
 from sources.apiserver.source import API_SOURCE, ApiMemory, ApiSource, ApiSourcePorts
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.history import Change as Step
 from tests.support.apiserver.store import ApiStore
-from tests.support.apiserver.store_rim import StoreSender, StoreWatches
+from tests.support.apiserver.store_edges import StoreSender, StoreWatches
 from tests.support.crash_matrix import Sights, Telling
 from tests.support.kube.calls_stage import HandWorked
+from tests.support.objects.settings import cluster_settings
 from tests.support.worlds.objects import GONE, NODE, ObjectsWorld, Wanted
 
 
@@ -78,7 +74,7 @@ class ClusterObjectsWorld(ObjectsWorld):
         """From when to when the agent was not told what changes."""
         self._floors: dict[PodUid, int] = {}
         """The API server's version when a pod came."""
-        super().__init__(telling, _settings(detection))
+        super().__init__(telling, cluster_settings(detection, node_name=NODE))
         self.store = ApiStore(now=self.play.clock.wall)
         self.store.follow("0", self._remember)
         self.api = FakeApi(self.store, as_node=NODE)
@@ -245,10 +241,3 @@ class ClusterObjectsWorld(ObjectsWorld):
         assert set(targets) == self._wanted_watches.subscribers.keys()
         watched = [(each.path, each.field_selector) for each in targets]
         return {"watches": sorted(watched)}
-
-
-@cache
-def _settings(detection: ChangeDetection) -> Settings:
-    given = {"configMapAndSecretChangeDetectionStrategy": detection.value}
-    file = ConfigurationFile(given=given, warnings=())
-    return settings_of(parse(["--kubeconfig=none"]), (file,), hostname=NODE)

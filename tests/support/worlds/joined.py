@@ -18,7 +18,7 @@ from typing_extensions import override
 from actors.mirrors.keeper import MIRROR_KEEPER
 from actors.mirrors.pod import is_owned_by, mirror_document, shows
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from agent.joined import Joined, Rim
+from agent.joined import ClusterEdges, Joined
 from kernel import ChildSpec, Key, Port, SupervisorSpec, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallRules
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
@@ -36,7 +36,7 @@ from sources.apiserver.source import API_SOURCE
 from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.store import ApiStore
-from tests.support.apiserver.store_rim import StoreSender, StoreWatches
+from tests.support.apiserver.store_edges import StoreSender, StoreWatches
 from tests.support.crash_matrix import End, Sights, Telling, World
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.probe import Probe
@@ -110,13 +110,13 @@ class JoinedWorld(World):
 
     def _tree(self, telling: Telling, watches: FakeDirectoryWatches) -> SupervisorSpec:
         pod_memory, file_memory = PodMemory(), FileMemory()
-        rim = Rim(
+        edges = ClusterEdges(
             calls=lambda memory: ApiCalls(self.sender, HandWorked, memory, CallRules()),
             watches=lambda memory: StoreWatches(self.api.watches, memory),
             machine=MadeUpMachine(),
         )
         assert SETTINGS.cluster is not None
-        joined = Joined(SETTINGS, SETTINGS.cluster, self._address, rim)
+        joined = Joined(SETTINGS, SETTINGS.cluster, self._address, edges)
         rules = FileSourceRules(
             path=telling.folder,
             check_frequency=Seconds(10.0),

@@ -9,21 +9,16 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from actors.objects.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from agent.object_tree import MANAGERS
 from kernel import ChildSpec, SupervisorSpec, isolated
 from manifests.pod_manifest import ManifestRules
-from messages.holders import LocalHolderFact
 from messages.objects import ObjectKind
 from messages.pods import FILE, JsonObject, PodUid
-from messages.port import Port
 from messages.units import Seconds
 from settings.flags.command_line import parse
 from settings.load import settings_of
 from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from tests.support.crash_matrix import Telling
-from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.clock import EPOCH
 from tests.support.worlds.objects import NODE, ObjectsWorld, Wanted
 
@@ -37,10 +32,9 @@ class LocalObjectsWorld(ObjectsWorld):
     in_the_end: ClassVar[float] = 20.0  # longer than any backoff, and several scans
 
     def __init__(self, telling: Telling) -> None:
-        self._watches = FakeDirectoryWatches()
         self._pods, self._objects = telling.folder / "pods", telling.folder / "objects"
-        directory = f"--local-objects-dir={self._objects}"
-        super().__init__(telling, settings_of(parse([directory]), (), hostname=NODE))
+        flags = [f"--local-objects-dir={self._objects}", f"--file-check-frequency={SCAN}s"]
+        super().__init__(telling, settings_of(parse(flags), (), hostname=NODE))
         self._pods.mkdir()
         self._objects.mkdir()
         self._writings = 0
@@ -74,12 +68,12 @@ class LocalObjectsWorld(ObjectsWorld):
     def directory_goes(self) -> None:
         """Have no directory of objects."""
         self._objects.rename(self._objects.with_name("elsewhere"))
-        self._watches.notice()
+        self.watches.notice()
 
     def directory_comes_back(self) -> None:
         """Have it again, as it was."""
         self._objects.with_name("elsewhere").rename(self._objects)
-        self._watches.notice()
+        self.watches.notice()
 
     def _write(self, path: str, text: str) -> None:
         # Written at times that are the same in each telling: versions of objects are made of them.
@@ -89,17 +83,17 @@ class LocalObjectsWorld(ObjectsWorld):
         self._writings += 1
         moment = EPOCH - 1000.0 + self._writings
         os.utime(file, (moment, moment))
-        self._watches.notice()
+        self.watches.notice()
 
     def _remove(self, path: str) -> None:
         (self._pods.parent / path).unlink()
-        self._watches.notice()
+        self.watches.notice()
 
     # What it is made of.
 
     @override
     def _tree(self, telling: Telling) -> SupervisorSpec:
-        pods, files, local = PodMemory(), FileMemory(), LocalMemory()
+        pods, files = PodMemory(), FileMemory()
 
         def pod_manager() -> PodManager:
             return PodManager({FILE: self._address(FILE_SOURCE)}, pods)
@@ -108,21 +102,16 @@ class LocalObjectsWorld(ObjectsWorld):
             rules = FileSourceRules(
                 path=self._pods, check_frequency=SCAN, clear_on_missing=False, manifests=MANIFESTS
             )
-            return FileSource(rules, self._address(POD_MANAGER), files, self._watches)
+            return FileSource(rules, self._address(POD_MANAGER), files, self.watches)
 
-        def local_objects() -> LocalObjects:
-            rules = LocalObjectsRules(path=self._objects, check_frequency=SCAN)
-            managers: dict[ObjectKind, Port[LocalHolderFact]] = {
-                kind: self._address(key) for kind, key in MANAGERS.items()
-            }
-            return LocalObjects(rules, managers, local, self._watches)
-
+        local_source = self._tree_of_objects.local_source()
+        assert local_source is not None
         return SupervisorSpec(
             name="actorlet",
             children=(
                 ChildSpec(key=POD_MANAGER, factory=pod_manager),
                 *self._tree_of_objects.specs(),
-                isolated(LOCAL_OBJECTS, local_objects),
+                local_source,
                 isolated(FILE_SOURCE, file_source),
             ),
         )

@@ -9,12 +9,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
+from random import Random
 from typing import Any, ClassVar, NamedTuple
 
 from typing_extensions import override
 
 from actors.objects.manager import OBJECT_HOLDERS
-from agent.object_tree import MANAGERS, ApiPorts, ObjectTree
+from agent.object_tree import MANAGERS, ApiPorts, ObjectEdges, ObjectTree
 from kernel import Key, Port, SupervisorSpec
 from messages.api import CallApi
 from messages.holders import HolderIs, LocalObjectsListed, LocalReferencesAre
@@ -43,6 +44,7 @@ from messages.pods import PodUid
 from messages.watches import Unwatch, Watch
 from settings.settings import Settings
 from tests.support.crash_matrix import End, Sights, Telling, World
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.probe import Probe
 
 NODE = "node1"
@@ -79,7 +81,11 @@ class ObjectsWorld(World):
     )
 
     def __init__(self, telling: Telling, settings: Settings) -> None:
-        self._tree_of_objects = ObjectTree(settings, self._address, self._api_ports)
+        self.watches = FakeDirectoryWatches()
+        edges = ObjectEdges(
+            api=self._api_ports, keep_watch=self.watches, chance=Random(telling.seed)
+        )
+        self._tree_of_objects = ObjectTree(settings, self._address, edges)
         self.pods: dict[str, PodUid] = {}
         """By the name that the story has for them."""
         self.follower: Probe[ObjectFact] = Probe()
@@ -178,7 +184,7 @@ class ObjectsWorld(World):
             "holders": sorted(holders),
             "left in the managers": [
                 (memory.outbox, memory.api.stopped, memory.api.stopped_before)
-                for memory in self._tree_of_objects._memory.managers.values()
+                for memory in self._tree_of_objects.memory.managers.values()
             ],
         }
         return End(sights | self._sights(), _deletions(changes))

@@ -1,4 +1,4 @@
-"""The agent's rim towards the API server, over an ``ApiStore``: for trees that the real actors are in.
+"""The agent's edge towards the API server, over an ``ApiStore``: for trees that the real actors are in.
 
 ``StoreSender`` is what the real ``ApiCalls`` sends through, ``StoreWatches`` stands in for ``Watches``:
 its streams end with each life, and a life begins with what the memory says is wanted.

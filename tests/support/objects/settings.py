@@ -1,0 +1,19 @@
+"""Settings of an agent that belongs to a cluster, by how it hears of changes of objects."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from settings.cluster_settings import ChangeDetection
+from settings.configuration.file import ConfigurationFile
+from settings.flags.command_line import parse
+from settings.load import settings_of
+from settings.settings import Settings
+
+
+@cache
+def cluster_settings(detection: ChangeDetection, *flags: str, node_name: str = "node1") -> Settings:
+    """Return the settings of an agent with these flags beside those that join it."""
+    given = {"configMapAndSecretChangeDetectionStrategy": detection.value}
+    file = ConfigurationFile(given=given, warnings=())
+    return settings_of(parse(["--kubeconfig=none", *flags]), (file,), hostname=node_name)
