@@ -77,6 +77,21 @@ def test_who_awaits_too_long_hears_that(troupe: Troupe) -> None:
         )
 
 
+def test_who_awaits_an_actor_that_is_stuck_hears_its_name(troupe: Troupe, gate: Gate) -> None:
+    child = troupe.child(WEB, at_start=gate)
+    with live_stage(SupervisorSpec(name="root", children=(child,))) as play:
+        with pytest.raises(AskTimeoutError, match=r"web did not answer within 0\.05 s"):
+            asyncio.run(asking.ask(play.system, play.port(WEB), repeat("hello"), Seconds(0.05)))
+        gate.open()
+
+
+def test_who_awaits_when_the_tree_is_down_hears_so_at_once(play: Stage) -> None:
+    assert play.stop() == 0
+
+    with pytest.raises(ActorDeadError, match="web: address closed"):
+        asyncio.run(asking.ask(play.system, play.port(WEB), repeat("hello")))
+
+
 def test_an_answer_after_the_loop_has_ended_is_dropped(live_play: Stage, gate: Gate) -> None:
     with pytest.raises(AskTimeoutError):
         asyncio.run(
