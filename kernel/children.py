@@ -6,7 +6,6 @@ Everything here runs on the control thread, unless it says otherwise.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -120,18 +119,6 @@ class Child(ABC):
         self.last_error = ended.error or self.last_error
         self.services.reports.ended(ended)
         self.parent.child_ended(self, ended)
-
-
-def all_stopped(children: Iterable[Child]) -> bool:
-    """Stop the last child that is up. Return True when no child was up.
-
-    Called again at each ending, it stops the children one by one, in exact reverse order.
-    """
-    for child in reversed(tuple(children)):
-        if not child.is_down:
-            child.stop()
-            return False
-    return True
 
 
 class ActorChild(Child, Monitor):

@@ -6,7 +6,7 @@ move it from one state to the next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import ParamSpec
@@ -14,13 +14,9 @@ from typing import ParamSpec
 import structlog
 from typing_extensions import override
 
-from kernel.children import (
-    Child,
-    ChildState,
-    Parent,
-    all_stopped,
-)
+from kernel.children import Child, ChildState, Parent
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
+from kernel.groups import RestartGroup, all_stopped
 from kernel.restarts import Again, RestartWindow, decide, is_restarted
 from kernel.services import Services
 from kernel.specs import DynamicSpec, OnExhausted, Restart, Strategy, SupervisorSpec
@@ -48,7 +44,7 @@ class Supervisor(Child, Parent):
         self.backoff = spec.backoff
         self.children: dict[str, Child] = {}
         self._restarts = RestartWindow(spec.intensity, spec.period)
-        self._group: _Group | None = None
+        self._group: RestartGroup | None = None
         self._failure = ""
         """Why it gives up. Empty while it does not."""
         self._deadline: Timer | None = None
@@ -123,7 +119,7 @@ class Supervisor(Child, Parent):
             self._stop_next()
         elif is_unwanted:
             return
-        elif self._group is not None and self._group.is_stopping and child in self._members():
+        elif self._group is not None and self._group.waits_for(child):
             self._stop_group()
         elif is_restarted(child.restart, ended.reason):
             self._restart(child, ended)
@@ -201,33 +197,24 @@ class Supervisor(Child, Parent):
         first = 0 if is_all else tuple(self.children).index(child.name)
         if self._group is not None:
             first = min(first, self._group.first)
-            self._group.timer.cancel()
+            self._group.cancel()
         timer = self.services.control.set_timer(delay, partial(self._guarded, self._group_due))
-        self._group = _Group(first, timer)
+        self._group = RestartGroup(first, tuple(self.children.values())[first:], timer)
         self._stop_group()
-
-    def _members(self) -> Sequence[Child]:
-        assert self._group is not None  # noqa: S101  # asked only while there is a group
-        return list(self.children.values())[self._group.first :]
 
     def _stop_group(self) -> None:
         assert self._group is not None  # noqa: S101  # asked only while there is a group
-        if not all_stopped(self._members()):
-            return
-        self._group.is_stopping = False
-        if self._group.is_due:
-            self._start_group()
+        if self._group.go_on_stopping():
+            self._start_group(self._group)
 
     def _group_due(self) -> None:
         assert self._group is not None  # noqa: S101  # whoever drops it cancels its timer
-        self._group.is_due = True
-        if not self._group.is_stopping:
-            self._start_group()
+        if self._group.due():
+            self._start_group(self._group)
 
-    def _start_group(self) -> None:
-        members = self._members()
+    def _start_group(self, group: RestartGroup) -> None:
         self._group = None
-        for child in members:
+        for child in group.members:
             if child.restart is not Restart.TEMPORARY:
                 child.rest(ChildState.WAITING)
             elif child.state is not ChildState.WAITING:
@@ -258,7 +245,7 @@ class Supervisor(Child, Parent):
         """Start and restart no child from here on."""
         self.state = ChildState.STOPPING
         if self._group is not None:
-            self._group.timer.cancel()
+            self._group.cancel()
             self._group = None
         for child in self.children.values():
             if child.is_down:
@@ -311,15 +298,3 @@ class Supervisor(Child, Parent):
             with suppress(BaseException):
                 child.abandon(why)
         self._stop_next()
-
-
-class _Group:
-    """The children that are restarted together: those from index ``first`` on."""
-
-    __slots__ = ("first", "is_due", "is_stopping", "timer")
-
-    def __init__(self, first: int, timer: Timer) -> None:
-        self.first = first
-        self.timer = timer
-        self.is_stopping = True
-        self.is_due = False
