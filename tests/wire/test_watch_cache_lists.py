@@ -14,7 +14,6 @@ from tests.support.kube.watch_stage import (
     PODS,
     Answer,
     Script,
-    Tokens,
     bookmark,
     event_line,
     listing,
@@ -24,7 +23,7 @@ from tests.support.kube.watch_stage import (
     secret_list,
     status,
     stream,
-    watch_stage,
+    watched_server,
 )
 from tests.support.wire.http2_server import Exchange, Http2Server
 
@@ -56,7 +55,7 @@ def lists(server: Http2Server) -> list[dict[str, str]]:
 
 def test_pods_are_listed_from_the_cache_and_watched_from_its_version() -> None:
     script = Script([listing(secret_list("10"))], [stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(PODS)
         assert watches.next_list().resource_version == "10"
         watches.wait_until_open(1)
@@ -67,7 +66,7 @@ def test_pods_are_listed_from_the_cache_and_watched_from_its_version() -> None:
 def test_a_list_after_a_410_is_no_older_than_what_was_seen() -> None:
     gone = stream(event_line("ADDED", secret("web", "11")), bookmark("15"), then=Exchange.finish)
     script = Script([listing(secret_list("10")), listing(secret_list("20"))], [gone, refuse(410)])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(PODS)
         watches.next_list()
         watches.next_change()
@@ -77,7 +76,7 @@ def test_a_list_after_a_410_is_no_older_than_what_was_seen() -> None:
 
 def test_a_list_that_was_asked_for_does_not_go_back_in_time() -> None:
     script = Script([listing(secret_list("10"))], [stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(PODS)
         watches.next_list()
         watches.wait_until_open(1)
@@ -88,7 +87,7 @@ def test_a_list_that_was_asked_for_does_not_go_back_in_time() -> None:
 
 def test_nor_does_the_first_list_of_the_keepers_next_life() -> None:
     script = Script([listing(secret_list("10"))], [stream(event_line("ADDED", secret("a", "11")))])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(PODS)
         watches.next_list()
         watches.next_change()
@@ -119,7 +118,7 @@ def test_a_version_that_the_cache_cannot_serve_is_read_from_etcd_in_pages(
     )
     # Nothing waits for the server's Retry-After: another question is asked.
     rules = quick_rules(first_backoff=Seconds(60.0), longest_backoff=Seconds(60.0))
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (server, watches):
         watches.watch(PODS)
         watches.next_list()
         watches.wait_until_open(1)
@@ -156,10 +155,7 @@ def test_any_other_refusal_is_a_failure_and_costs_etcd_nothing(
 ) -> None:
     script = Script([refusal], [stream()])
     rules = quick_rules(first_backoff=Seconds(60.0), longest_backoff=Seconds(60.0))
-    with (
-        Http2Server(script) as server,
-        watch_stage(Tokens(server), rules) as watches,
-    ):
+    with watched_server(script, rules=rules) as (server, watches):
         watches.watch(PODS)
         assert watches.next_failure().failure.kind is kind
         assert lists(server) == [NEW]
@@ -167,7 +163,7 @@ def test_any_other_refusal_is_a_failure_and_costs_etcd_nothing(
 
 def test_a_selector_that_the_server_does_not_know_is_asked_for_once() -> None:
     script = Script([refuse_with(400, "BadRequest"), listing(secret_list("10"))], [stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(PODS)
         # There was no other parameter that it might have refused.
         assert watches.next_failure().failure.kind is FailureKind.INVALID
@@ -178,7 +174,7 @@ def test_a_selector_that_the_server_does_not_know_is_asked_for_once() -> None:
 def test_a_watch_from_a_version_that_the_server_has_not_got_is_followed_by_a_list() -> None:
     too_new = refuse_with(504, "Timeout", **TOO_LARGE)
     script = Script([listing(secret_list("10")), listing(secret_list("5"))], [too_new, stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (_server, watches):
         watches.watch(PODS)
         watches.next_list()
         assert watches.next_list().resource_version == "5"

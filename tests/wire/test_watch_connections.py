@@ -21,43 +21,36 @@ from kube.credentials.access import Access, Credentials
 from kube.streams.actor import WATCHES
 from messages.api import FailureKind
 from messages.units import Seconds
-from messages.watches import WatchFact, WatchRecovered, WatchTarget
+from messages.watches import WatchFact, WatchRecovered
 from tests.support.kernel.probe import Probe
 from tests.support.kube.calls_wire import GivenCredentials, access_to
 from tests.support.kube.watch_stage import (
+    EMPTY,
+    WEB,
     Feed,
     Script,
     Tokens,
     WatchStage,
     bookmark,
     event_line,
-    listing,
     quick_pings,
     quick_rules,
     secret,
-    secret_list,
     secret_target,
+    secret_targets,
     stream,
     watch_stage,
+    watched_server,
 )
 from tests.support.wire.http2_server import Exchange, Http2Server
 
-WEB = secret_target("web")
 NOWHERE = "https://127.0.0.1:1"
-EMPTY = listing(secret_list("10"))
-
-
-def secrets(count: int) -> list[WatchTarget]:
-    return [secret_target(f"s{number}") for number in range(count)]
 
 
 def test_more_watches_than_a_connection_takes_are_spread_over_as_few_as_possible() -> None:
     """The 101st stream of a connection would wait in silence: 95 are put on each (rule 4)."""
-    with (
-        Http2Server(Script([EMPTY], [stream()]), most_streams=100) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
-        watches.watch(*secrets(150))
+    with watched_server(Script([EMPTY], [stream()]), most_streams=100) as (server, watches):
+        watches.watch(*secret_targets(150))
         watches.wait_until_open(150)
         # One dial for each client, although dozens of requests waited for it (rule 2).
         assert server.connections_accepted == 2
@@ -65,13 +58,12 @@ def test_more_watches_than_a_connection_takes_are_spread_over_as_few_as_possible
 
 
 def test_a_server_that_lets_in_fewer_streams_is_given_more_connections() -> None:
-    with (
-        Http2Server(Script([EMPTY], [stream()]), most_streams=20) as server,
-        watch_stage(Tokens(server), quick_rules(full_after=Seconds(0.3))) as watches,
-    ):
+    with watched_server(
+        Script([EMPTY], [stream()]), most_streams=20, rules=quick_rules(full_after=Seconds(0.3))
+    ) as (_server, watches):
         watches.watch(WEB)
         watches.wait_until_open(1)  # from here on the client knows how many it may open
-        watches.watch(*secrets(50))
+        watches.watch(*secret_targets(50))
         # Those that wait in silence go elsewhere, where again not all of them may find room.
         watches.wait_until_open(51)
 
@@ -81,11 +73,10 @@ def test_a_server_that_is_slow_is_not_taken_for_a_full_one() -> None:
         await asyncio.sleep(0.2)
         await EMPTY(exchange)
 
-    with (
-        Http2Server(Script([EMPTY, EMPTY, late], [stream()])) as server,
-        watch_stage(Tokens(server), quick_rules(full_after=Seconds(0.02))) as watches,
-    ):
-        watches.watch(*secrets(2))
+    with watched_server(
+        Script([EMPTY, EMPTY, late], [stream()]), rules=quick_rules(full_after=Seconds(0.02))
+    ) as (server, watches):
+        watches.watch(*secret_targets(2))
         watches.wait_until_open(2)
         watches.watch(WEB)
         watches.wait_until_open(3)
@@ -93,13 +84,12 @@ def test_a_server_that_is_slow_is_not_taken_for_a_full_one() -> None:
 
 
 def test_a_place_that_is_given_back_is_taken_again() -> None:
-    with (
-        Http2Server(Script([EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server), quick_rules(streams_per_connection=2)) as watches,
-    ):
-        watches.watch(*secrets(4))
+    with watched_server(
+        Script([EMPTY], [stream()]), rules=quick_rules(streams_per_connection=2)
+    ) as (server, watches):
+        watches.watch(*secret_targets(4))
         server.wait_until(lambda: server.begun_streams == 4)
-        watches.unwatch(*secrets(1))
+        watches.unwatch(*secret_targets(1))
         server.wait_until(lambda: server.begun_streams == 3)
         watches.watch(WEB)
         server.wait_until(lambda: server.begun_streams == 4)
@@ -107,14 +97,13 @@ def test_a_place_that_is_given_back_is_taken_again() -> None:
 
 
 def test_the_fullest_client_is_filled_first_so_that_others_can_empty() -> None:
-    with (
-        Http2Server(Script([EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server), quick_rules(streams_per_connection=3)) as watches,
-    ):
-        watches.watch(*secrets(6))
+    with watched_server(
+        Script([EMPTY], [stream()]), rules=quick_rules(streams_per_connection=3)
+    ) as (server, watches):
+        watches.watch(*secret_targets(6))
         watches.wait_until_open(6)
         # One is left on the first client, two on the second, where the next one goes.
-        watches.unwatch(*secrets(2), secret_target("s3"))
+        watches.unwatch(*secret_targets(2), secret_target("s3"))
         watches.watch(WEB)
         watches.wait_until_open(4)
         watches.unwatch(secret_target("s2"))
@@ -149,11 +138,8 @@ def test_a_connection_that_is_half_open_is_noticed_while_others_go_on() -> None:
 def test_streams_that_are_cut_together_come_back_under_the_cap() -> None:
     waiting = Peak()
     rules = quick_rules(streams_per_connection=50, most_pending_requests=10)
-    with (
-        Http2Server(Script([EMPTY], [waiting])) as server,
-        watch_stage(Tokens(server), rules) as watches,
-    ):
-        watches.watch(*secrets(150))
+    with watched_server(Script([EMPTY], [waiting]), rules=rules) as (server, watches):
+        watches.watch(*secret_targets(150))
         watches.wait_until_open(150)
         dials = server.connections_accepted
         server.cut_connections()
@@ -168,13 +154,10 @@ def test_streams_that_are_cut_together_come_back_under_the_cap() -> None:
 
 def test_a_server_that_is_away_is_tried_by_one_watch_of_each_client() -> None:
     rules = quick_rules(shortest_probe=Seconds(0.1), longest_probe=Seconds(0.2))
-    with (
-        Http2Server(Script([EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server), rules) as watches,
-    ):
-        watches.watch(*secrets(40))
+    with watched_server(Script([EMPTY], [stream()]), rules=rules) as (server, watches):
+        watches.watch(*secret_targets(40))
         told = {watches.next_list().target for _ in range(40)}
-        assert told == set(secrets(40))
+        assert told == set(secret_targets(40))
         watches.wait_until_open(40)
         begun = time.monotonic()
         server.stop_listening()
@@ -188,7 +171,7 @@ def test_a_server_that_is_away_is_tried_by_one_watch_of_each_client() -> None:
         )
         server.listen_again()
         recovered = {watches.probe.next() for _ in range(40)}
-        assert recovered == {WatchRecovered(target=target) for target in secrets(40)}
+        assert recovered == {WatchRecovered(target=target) for target in secret_targets(40)}
         # They went on from where they were: nothing was listed again.
         assert len([each for each in server.requests if "watch" not in each.query]) == 40
 
@@ -202,7 +185,7 @@ def test_a_server_that_is_known_by_another_name_is_looked_up_again_once_it_is_aw
         access = access_to(server, tls_server_name="kubernetes.example")
         moving = Moving("127.0.0.2", "127.0.0.1")
         with watch_stage(GivenCredentials(access), quick_rules(), moving) as watches:
-            watches.watch(*secrets(20))
+            watches.watch(*secret_targets(20))
             watches.wait_until_open(20)
             # One of them looked for all of them, on the client that all of them share.
             assert watches.described().connections == 1
@@ -223,7 +206,7 @@ def test_who_looks_again_does_not_take_the_answer_from_who_did_before() -> None:
     with Http2Server(script, authority=authority, certificate=certificate) as server:
         access = access_to(server, tls_server_name="kubernetes.example")
         with watch_stage(GivenCredentials(access), rules) as watches:
-            watches.watch(*secrets(20))
+            watches.watch(*secret_targets(20))
             watches.wait_until_open(20)
             server.cut_connections()
             server.wait_until(lambda: server.begun_streams == 20)
@@ -271,10 +254,7 @@ def test_credentials_that_lead_nowhere_are_read_again_long_before_their_time() -
 
 def test_a_connection_that_is_going_away_keeps_its_streams_and_gets_no_more() -> None:
     feed = Feed()
-    with (
-        Http2Server(Script([EMPTY], [feed])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([EMPTY], [feed])) as (server, watches):
         watches.watch(WEB)
         watches.next_list()
         server.wait_until(lambda: server.begun_streams == 1)
@@ -298,10 +278,7 @@ def test_a_request_that_meets_a_connection_that_is_going_away_is_sent_once_more(
 
     # No probe would come in time: it is sent again by itself.
     rules = quick_rules(first_probe=Seconds(60.0))
-    with (
-        Http2Server(Script([going, EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server), rules) as watches,
-    ):
+    with watched_server(Script([going, EMPTY], [stream()]), rules=rules) as (server, watches):
         watches.watch(WEB)
         assert watches.next_list().objects == ()
         assert watches.described().reconnects == {}
@@ -317,10 +294,7 @@ def test_a_server_that_speaks_no_http_2_is_called_so() -> None:
 
 
 def test_a_plain_server_without_tls_works_too() -> None:
-    with (
-        Http2Server(Script([EMPTY], [stream()]), tls=False) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([EMPTY], [stream()]), tls=False) as (server, watches):
         watches.watch(WEB)
         watches.next_list()
         server.wait_until(lambda: server.begun_streams == 1)

@@ -8,41 +8,32 @@ import time
 from typing_extensions import override
 
 from messages.units import Seconds
-from messages.watches import WatchFact, WatchRecovered, WatchTarget
+from messages.watches import WatchFact, WatchRecovered
 from tests.support.kernel.probe import Probe
 from tests.support.kube.watch_stage import (
+    EMPTY,
+    WEB,
     Feed,
     Held,
     Script,
     Tokens,
-    listing,
     quick_rules,
-    secret_list,
-    secret_target,
+    secret_targets,
     stream,
     watch_stage,
+    watched_server,
 )
 from tests.support.wire.http2_server import Exchange, Http2Server
 
-WEB = secret_target("web")
-EMPTY = listing(secret_list("10"))
-
-
-def secrets(count: int) -> list[WatchTarget]:
-    return [secret_target(f"s{number}") for number in range(count)]
-
 
 def test_unwatching_closes_the_stream_and_the_last_one_the_connection() -> None:
-    with (
-        Http2Server(Script([EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
-        watches.watch(*secrets(20))
+    with watched_server(Script([EMPTY], [stream()])) as (server, watches):
+        watches.watch(*secret_targets(20))
         server.wait_until(lambda: server.begun_streams == 20)
-        watches.unwatch(*secrets(19))
+        watches.unwatch(*secret_targets(19))
         server.wait_until(lambda: server.begun_streams == 1)
         assert server.open_connections == 1
-        watches.unwatch(*secrets(20))
+        watches.unwatch(*secret_targets(20))
         server.wait_until(lambda: server.open_streams == server.open_connections == 0)
         assert watches.described().connections == 0
 
@@ -51,13 +42,13 @@ def test_a_stream_that_is_being_opened_is_closed_when_nobody_wants_it_any_more()
     """Were the opening cancelled, the stream would stay at the server until it times out (rule 3)."""
     held = Held(stream())
     script = Script([EMPTY], [stream(), held])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         # One that stays, so that closing the connection is not what closes the other.
         watches.watch(WEB)
         watches.wait_until_open(1)
-        watches.watch(*secrets(20))
+        watches.watch(*secret_targets(20))
         server.wait_until(lambda: len(server.requests) == 42)
-        watches.unwatch(*secrets(20))
+        watches.unwatch(*secret_targets(20))
         assert watches.described().streams == 1
         server.call(held.released.set)
         server.wait_until(lambda: server.open_streams == 1)
@@ -67,7 +58,7 @@ def test_a_stream_that_is_being_opened_is_closed_when_nobody_wants_it_any_more()
 def test_stopping_closes_three_hundred_streams_within_two_seconds() -> None:
     with Http2Server(Script([EMPTY], [stream()])) as server:
         with watch_stage(Tokens(server)) as watches:
-            watches.watch(*secrets(300))
+            watches.watch(*secret_targets(300))
             watches.wait_until_open(300)
             begun = time.monotonic()
             watches.stage.system.stop()
@@ -80,8 +71,8 @@ def test_stopping_does_not_wait_for_a_server_that_is_silent() -> None:
     async def silent(exchange: Exchange) -> None:
         await exchange.closed()
 
-    with Http2Server(silent) as server, watch_stage(Tokens(server)) as watches:
-        watches.watch(*secrets(20))
+    with watched_server(silent) as (server, watches):
+        watches.watch(*secret_targets(20))
         server.wait_until(lambda: server.open_streams == 20)
         begun = time.monotonic()
         watches.stage.system.stop()
@@ -94,8 +85,8 @@ def test_what_hangs_while_stopping_is_left_behind() -> None:
         await exchange.closed()
 
     rules = quick_rules(drain_within=Seconds(60.0), close_within=Seconds(0.2))
-    with Http2Server(silent) as server, watch_stage(Tokens(server), rules) as watches:
-        watches.watch(*secrets(3))
+    with watched_server(silent, rules=rules) as (server, watches):
+        watches.watch(*secret_targets(3))
         server.wait_until(lambda: server.open_streams == 3)
         begun = time.monotonic()
         watches.stage.system.stop()
@@ -105,15 +96,15 @@ def test_what_hangs_while_stopping_is_left_behind() -> None:
 
 def test_who_leaves_while_waiting_for_the_cap_leaves_no_trace() -> None:
     held = Held(EMPTY)
-    with (
-        Http2Server(Script([held], [stream()])) as server,
-        watch_stage(Tokens(server), quick_rules(most_pending_requests=1)) as watches,
+    with watched_server(Script([held], [stream()]), rules=quick_rules(most_pending_requests=1)) as (
+        server,
+        watches,
     ):
         watches.watch(WEB)
         server.wait_until(lambda: len(server.requests) == 1)
-        watches.watch(*secrets(5))
+        watches.watch(*secret_targets(5))
         assert len(watches.described().watches) == 6
-        watches.unwatch(*secrets(5))
+        watches.unwatch(*secret_targets(5))
         assert len(watches.described().watches) == 1
         server.call(held.released.set)
         watches.next_list()
@@ -131,10 +122,7 @@ def test_what_is_told_is_not_kept() -> None:
             super().tell(WatchRecovered(target=message.target))
 
     feed = Feed()
-    with (
-        Http2Server(Script([EMPTY], [feed])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([EMPTY], [feed])) as (_server, watches):
         forgetful = Forgetful()
         watches.watch(WEB, probe=forgetful)
         forgetful.next()

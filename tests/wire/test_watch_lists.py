@@ -12,21 +12,18 @@ from messages.units import Seconds
 from messages.watches import WatchTarget
 from tests.support.kube.watch_stage import (
     PODS,
+    WEB,
     Answer,
     Script,
-    Tokens,
     listing,
     quick_rules,
     refuse,
     secret,
     secret_list,
-    secret_target,
     stream,
-    watch_stage,
+    watched_server,
 )
-from tests.support.wire.http2_server import Exchange, Http2Server
-
-WEB = secret_target("web")
+from tests.support.wire.http2_server import Exchange
 
 
 @pytest.mark.parametrize(
@@ -48,7 +45,7 @@ def test_a_list_that_cannot_be_read_tells_nothing_of_objects(body: bytes) -> Non
 
     script = Script([garbage, listing(secret_list("10"))], [stream()])
     rules = quick_rules(most_bytes=1000)
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (_server, watches):
         watches.watch(WEB)
         assert watches.next_failure().failure.kind is FailureKind.MALFORMED
         assert watches.next_list().resource_version == "10"
@@ -56,10 +53,7 @@ def test_a_list_that_cannot_be_read_tells_nothing_of_objects(body: bytes) -> Non
 
 def test_a_null_list_of_items_is_an_empty_one() -> None:
     document = {**secret_list("10"), "items": None}
-    with (
-        Http2Server(Script([listing(document)], [stream()])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([listing(document)], [stream()])) as (_server, watches):
         watches.watch(WEB)
         assert watches.next_list().objects == ()
 
@@ -73,7 +67,7 @@ def test_a_large_collection_is_read_in_pages_and_told_as_one() -> None:
         [stream()],
     )
     rules = quick_rules(page_size=2)
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (server, watches):
         watches.watch(WEB)
         names = [item["metadata"]["name"] for item in watches.next_list().objects]
         assert names == ["a", "b", "c"]
@@ -91,7 +85,7 @@ def test_a_page_that_leads_back_to_another_ends_the_list(target: WatchTarget) ->
         return listing(secret_list("10", secret("a", "1"), token=token))
 
     script = Script([page("2"), page("3"), page("2"), listing(secret_list("20"))], [stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (_server, watches):
         watches.watch(target)
         failure = watches.next_failure().failure
         assert failure.kind is FailureKind.MALFORMED
@@ -127,10 +121,7 @@ def test_a_list_without_an_end_is_a_failure(
 ) -> None:
     endless = Endless(1000)
     slowly = {"first_backoff": Seconds(60.0), "longest_backoff": Seconds(60.0)}
-    with (
-        Http2Server(endless) as server,
-        watch_stage(Tokens(server), quick_rules(**slowly, **bound)) as watches,
-    ):
+    with watched_server(endless, rules=quick_rules(**slowly, **bound)) as (_server, watches):
         watches.watch(target)
         failure = watches.next_failure().failure
         assert failure.kind is FailureKind.MALFORMED
@@ -140,10 +131,9 @@ def test_a_list_without_an_end_is_a_failure(
 
 def test_a_list_that_comes_at_once_may_be_longer_than_a_page() -> None:
     many = [secret(f"s{number}", "1", blob="x" * 200) for number in range(10)]
-    with (
-        Http2Server(Script([listing(secret_list("10", *many))], [stream()])) as server,
-        watch_stage(Tokens(server), quick_rules(most_bytes=1000)) as watches,
-    ):
+    with watched_server(
+        Script([listing(secret_list("10", *many))], [stream()]), rules=quick_rules(most_bytes=1000)
+    ) as (_server, watches):
         watches.watch(PODS)
         assert len(watches.next_list().objects) == 10
 
@@ -157,7 +147,7 @@ def test_a_page_token_that_is_too_old_is_followed_by_the_whole_list_at_once() ->
         ],
         [stream()],
     )
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(WEB)
         told = watches.next_list()
         assert told.objects == (secret("a", "15"), secret("b", "2"))
@@ -172,7 +162,7 @@ def test_a_watch_that_stayed_silent_for_long_is_followed_by_a_list() -> None:
         [stream(then=Exchange.finish), stream()],
     )
     rules = quick_rules(silent_after=Seconds(0.0), healthy_after=Seconds(0.0))
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (_server, watches):
         watches.watch(WEB)
         assert watches.next_list().resource_version == "9000"
         assert watches.next_list().resource_version == "12"
@@ -186,7 +176,7 @@ def test_a_list_that_takes_too_long_is_a_failure_of_its_own() -> None:
 
     script = Script([slow, listing(secret_list("10"))], [stream()])
     rules = quick_rules(answer_within=Seconds(1.0))
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (server, watches):
         watches.watch(WEB)
         failure = watches.next_failure().failure
         assert failure.kind is FailureKind.TIMEOUT

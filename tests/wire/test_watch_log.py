@@ -6,27 +6,19 @@ from collections.abc import MutableMapping
 from typing import Any, TypeAlias
 
 from kube.streams.actor import WATCHES
-from messages.watches import ObjectsAre, WatchFailed, WatchRecovered, WatchTarget
+from messages.watches import ObjectsAre, WatchFailed, WatchRecovered
 from tests.support.kube.watch_stage import (
+    EMPTY,
+    WEB,
     Script,
-    Tokens,
-    listing,
     refuse,
-    secret_list,
-    secret_target,
+    secret_targets,
     stream,
-    watch_stage,
+    watched_server,
 )
-from tests.support.wire.http2_server import Exchange, Http2Server
+from tests.support.wire.http2_server import Exchange
 
 Logs: TypeAlias = list[MutableMapping[str, Any]]
-
-WEB = secret_target("web")
-EMPTY = listing(secret_list("10"))
-
-
-def secrets(count: int) -> list[WatchTarget]:
-    return [secret_target(f"s{number}") for number in range(count)]
 
 
 class Guarded:
@@ -41,11 +33,8 @@ class Guarded:
 
 
 def test_a_server_that_is_away_is_two_lines_for_forty_watches(logs: Logs) -> None:
-    with (
-        Http2Server(Script([EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
-        watches.watch(*secrets(40))
+    with watched_server(Script([EMPTY], [stream()])) as (server, watches):
+        watches.watch(*secret_targets(40))
         watches.wait_until_open(40)
         watches.probe.drain()
         server.stop_listening()
@@ -62,8 +51,8 @@ def test_a_server_that_is_away_is_two_lines_for_forty_watches(logs: Logs) -> Non
 
 
 def test_what_is_forbidden_is_named_with_the_server_and_the_user(logs: Logs) -> None:
-    with Http2Server(refuse(403, "Forbidden")) as server, watch_stage(Tokens(server)) as watches:
-        watches.watch(*secrets(20))
+    with watched_server(refuse(403, "Forbidden")) as (server, watches):
+        watches.watch(*secret_targets(20))
         assert len([watches.next_failure() for _ in range(20)]) == 20
         begun = [line for line in logs if "watches" in line["event"]]
         *named, counted = [line["reason"] for line in begun]
@@ -71,7 +60,7 @@ def test_what_is_forbidden_is_named_with_the_server_and_the_user(logs: Logs) -> 
         assert all(f"at {server.url} as n1-user: forbidden" in each for each in (*named, counted))
         assert len({*named, counted}) == 11
         # Nobody wants them any more, and that is the end of it too.
-        watches.unwatch(*secrets(20))
+        watches.unwatch(*secret_targets(20))
         assert watches.described().watches == ()
         over = logs[-11:]
         assert {line["event"] for line in over} == {"failing watches are no longer wanted"}
@@ -80,7 +69,7 @@ def test_what_is_forbidden_is_named_with_the_server_and_the_user(logs: Logs) -> 
 
 def test_a_failure_stands_through_a_crash_of_the_keeper(logs: Logs) -> None:
     guarded = Guarded()
-    with Http2Server(guarded) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(guarded) as (_server, watches):
         watches.watch(WEB)
         failure = watches.next_failure()
         watches.stage.system.crash(WATCHES.path)
@@ -99,7 +88,7 @@ def test_a_failure_stands_through_a_crash_of_the_keeper(logs: Logs) -> None:
 def test_a_list_between_two_failures_is_no_recovery(logs: Logs) -> None:
     forbidden = refuse(403, "Forbidden")
     script = Script([forbidden, EMPTY], [forbidden, forbidden, stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(WEB)
         told = [watches.probe.next() for _ in range(3)]
         assert [type(fact) for fact in told] == [WatchFailed, ObjectsAre, WatchRecovered]

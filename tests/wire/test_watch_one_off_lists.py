@@ -12,6 +12,8 @@ from messages.api import ApiFailure, FailureKind
 from messages.units import Seconds
 from messages.watches import ObjectsAre, TargetListed
 from tests.support.kube.watch_stage import (
+    EMPTY,
+    WEB,
     Answer,
     Feed,
     Held,
@@ -27,11 +29,10 @@ from tests.support.kube.watch_stage import (
     secret_target,
     stream,
     watch_stage,
+    watched_server,
 )
 from tests.support.wire.http2_server import Exchange, Http2Server
 
-WEB = secret_target("web")
-EMPTY = listing(secret_list("10"))
 NEWER = listing(secret_list("20", secret("web", "15")))
 
 
@@ -42,10 +43,7 @@ def failure_of(listed: TargetListed) -> ApiFailure:
 
 def test_a_list_beside_a_watch_is_told_to_who_asked_and_leaves_the_watch_alone() -> None:
     feed = Feed()
-    with (
-        Http2Server(Script([EMPTY, NEWER], [feed])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([EMPTY, NEWER], [feed])) as (server, watches):
         watches.watch(WEB, mark=3)
         watches.next_list()
         watches.wait_until_open(1)
@@ -65,7 +63,7 @@ def test_a_list_beside_a_watch_is_told_to_who_asked_and_leaves_the_watch_alone()
 
 
 def test_what_is_not_watched_can_be_listed_and_leaves_nothing_behind() -> None:
-    with Http2Server(Script([NEWER], [stream()])) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(Script([NEWER], [stream()])) as (server, watches):
         watches.list_once(WEB)
         assert isinstance(watches.listed.next().outcome, ObjectsAre)
         server.wait_until(lambda: server.open_connections == 0)
@@ -139,10 +137,7 @@ def hold_all(watches: WatchStage, server: Http2Server, lists: int, sent: int) ->
 
 def test_so_many_lists_are_under_way_at_a_time_and_no_more() -> None:
     held = Held(EMPTY)
-    with (
-        Http2Server(held) as server,
-        watch_stage(Tokens(server), quick_rules(most_one_off_lists=5)) as watches,
-    ):
+    with watched_server(held, rules=quick_rules(most_one_off_lists=5)) as (server, watches):
         hold_all(watches, server, lists=30, sent=5)
         assert len(server.requests) == 5
         server.call(held.released.set)
@@ -155,7 +150,7 @@ def test_lists_beside_full_connections_have_one_more_for_as_long_as_they_last() 
     held = Held(EMPTY)
     script = Script([EMPTY] * 4 + [held], [stream()])
     rules = quick_rules(streams_per_connection=2, most_one_off_lists=2)
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (server, watches):
         watches.watch(*(secret_target(f"s{number}") for number in range(4)))
         watches.wait_until_open(4)
         watches.list_once(*(secret_target(f"s{number}") for number in range(4)))
@@ -184,7 +179,7 @@ def test_a_list_soon_after_another_takes_the_same_connection() -> None:
 
 def test_lists_that_are_under_way_do_not_hold_up_the_end() -> None:
     rules = quick_rules(close_within=Seconds(60.0))
-    with Http2Server(Exchange.closed) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(Exchange.closed, rules=rules) as (server, watches):
         hold_all(watches, server, lists=60, sent=50)
         begun = time.monotonic()
         watches.stage.system.stop()
@@ -193,7 +188,7 @@ def test_lists_that_are_under_way_do_not_hold_up_the_end() -> None:
 
 
 def test_lists_that_end_with_the_keeper_are_told_to_be_lost() -> None:
-    with Http2Server(Exchange.closed) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(Exchange.closed) as (server, watches):
         hold_all(watches, server, lists=60, sent=50)
         watches.stage.system.crash(WATCHES.path)
         told = [watches.listed.next() for _ in range(60)]

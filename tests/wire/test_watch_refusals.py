@@ -12,6 +12,8 @@ from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import ObjectsAre, WatchRecovered
 from tests.support.kube.watch_stage import (
+    EMPTY,
+    WEB,
     Answer,
     Script,
     Tokens,
@@ -26,11 +28,9 @@ from tests.support.kube.watch_stage import (
     status,
     stream,
     watch_stage,
+    watched_server,
 )
 from tests.support.wire.http2_server import Exchange, Http2Server
-
-WEB = secret_target("web")
-EMPTY = listing(secret_list("10"))
 
 
 def demanding(token: str, answer: Answer) -> Answer:
@@ -72,10 +72,7 @@ def test_those_that_fail_can_be_asked_for_alone() -> None:
         good = exchange.query["fieldSelector"] == "metadata.name=web"
         await (EMPTY if good else refuse(403, "Forbidden"))(exchange)
 
-    with (
-        Http2Server(Script([allow_one], [stream()])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([allow_one], [stream()])) as (_server, watches):
         watches.watch(WEB, secret_target("db"))
         watches.wait_until(lambda all_: all_.streams == 1 and any(w.error for w in all_.watches))
         failing = watches.described(in_detail=False)
@@ -125,7 +122,7 @@ def test_another_client_certificate_needs_another_connection() -> None:
 def test_a_403_is_told_once_and_tried_until_the_permission_arrives() -> None:
     forbidden = refuse(403, "Forbidden")
     script = Script([forbidden, forbidden, forbidden, EMPTY], [forbidden, stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(WEB)
         failure = watches.next_failure().failure
         assert (failure.kind, failure.status) == (FailureKind.FORBIDDEN, 403)
@@ -144,7 +141,7 @@ def test_a_403_is_told_once_and_tried_until_the_permission_arrives() -> None:
 
 def test_another_reason_is_told_too() -> None:
     script = Script([refuse(403), refuse(403), refuse(500), EMPTY], [stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (_server, watches):
         watches.watch(WEB)
         assert watches.next_failure().failure.status == 403
         assert watches.next_failure().failure.status == 500
@@ -165,7 +162,7 @@ def test_a_version_that_is_too_old_is_followed_by_a_list_at_once(gone: Answer) -
         [gone, stream()],
     )
     rules = quick_rules(first_backoff=Seconds(60.0), longest_backoff=Seconds(60.0))
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (server, watches):
         watches.watch(WEB)
         assert watches.next_list().objects == (secret("web", "7"),)
         # The object has gone meanwhile: the list says so, and nothing failed.
@@ -177,7 +174,7 @@ def test_a_version_that_is_too_old_is_followed_by_a_list_at_once(gone: Answer) -
 
 def test_a_retry_after_is_honoured() -> None:
     script = Script([refuse(429, "TooManyRequests", **{"retry-after": "1"}), EMPTY], [stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(WEB)
         failure = watches.next_failure().failure
         assert failure.kind is FailureKind.THROTTLED
@@ -201,7 +198,7 @@ def test_a_storm_of_refusals_sees_two_requests_a_second_of_each_watch_on_average
         longest_backoff=Seconds(0.0),
         request_window=Seconds(0.5),
     )
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (server, watches):
         watches.watch(*(secret_target(f"s{number}") for number in range(20)))
         server.wait_until(lambda: len(server.requests) >= 500)
     assert len({each.query["fieldSelector"] for each in server.requests}) == 20
@@ -281,10 +278,7 @@ def test_a_redirect_is_not_followed() -> None:
     async def elsewhere(exchange: Exchange) -> None:
         await exchange.respond(307, b"", {"location": "/somewhere/else"})
 
-    with (
-        Http2Server(Script([elsewhere, EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([elsewhere, EMPTY], [stream()])) as (server, watches):
         watches.watch(WEB)
         assert "HTTP 307" in watches.next_failure().failure.sentence
         watches.next_list()
@@ -298,10 +292,7 @@ def test_a_refusal_whose_body_never_ends_is_a_refusal() -> None:
         await asyncio.wait_for(exchange.closed(), 5)
 
     rules = quick_rules(answer_within=Seconds(1.0))
-    with (
-        Http2Server(Script([endless, EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server), rules) as watches,
-    ):
+    with watched_server(Script([endless, EMPTY], [stream()]), rules=rules) as (_server, watches):
         watches.watch(WEB)
         assert watches.next_failure().failure.status == 503
         watches.next_list()

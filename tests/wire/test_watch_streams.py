@@ -10,8 +10,8 @@ from messages.api import FailureKind
 from messages.units import Seconds
 from messages.watches import ObjectOp, ObjectsAre, WatchEvent, WatchRecovered
 from tests.support.kube.watch_stage import (
+    WEB,
     Script,
-    Tokens,
     bookmark,
     event_line,
     listing,
@@ -21,11 +21,9 @@ from tests.support.kube.watch_stage import (
     secret_target,
     status,
     stream,
-    watch_stage,
+    watched_server,
 )
-from tests.support.wire.http2_server import Exchange, Http2Server
-
-WEB = secret_target("web")
+from tests.support.wire.http2_server import Exchange
 
 
 def changed(op: ObjectOp, what: dict[str, Any]) -> WatchEvent:
@@ -37,7 +35,7 @@ def test_a_target_is_listed_and_then_watched_from_the_version_of_the_list() -> N
         [listing(secret_list("10", secret("web", "7")))],
         [stream(event_line("MODIFIED", secret("web", "11")))],
     )
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(WEB)
         # The items of a list come without apiVersion and kind, and are told with them.
         expected = (secret("web", "7"),)
@@ -63,10 +61,7 @@ def test_a_target_is_listed_and_then_watched_from_the_version_of_the_list() -> N
 
 def test_a_quiet_watch_is_open_at_once() -> None:
     """The head of the answer is enough: a quiet object sends no byte of a body for minutes (rule 1)."""
-    with (
-        Http2Server(Script([listing(secret_list("10"))], [stream()])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([listing(secret_list("10"))], [stream()])) as (server, watches):
         watches.watch(WEB)
         assert watches.next_list().objects == ()
         server.wait_until(lambda: server.begun_streams == 1)
@@ -82,7 +77,7 @@ def test_deletions_are_told_with_the_object_as_it_was_last() -> None:
         [listing(secret_list("10", secret("web", "7")))],
         [stream(event_line("DELETED", secret("web", "11")))],
     )
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (_server, watches):
         watches.watch(WEB)
         watches.next_list()
         assert watches.next_change() == changed(ObjectOp.DELETED, secret("web", "11"))
@@ -96,7 +91,7 @@ def test_a_stream_that_the_server_ends_is_resumed_from_the_last_bookmark() -> No
             stream(event_line("MODIFIED", secret("web", "21"))),
         ],
     )
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(WEB)
         watches.next_list()
         assert watches.next_change() == changed(ObjectOp.ADDED, secret("web", "11"))
@@ -115,7 +110,7 @@ def test_a_cut_in_the_middle_of_a_line_loses_nothing() -> None:
             stream(line),
         ],
     )
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(WEB)
         watches.next_list()
         assert watches.next_change() == changed(ObjectOp.ADDED, secret("web", "11"))
@@ -128,7 +123,7 @@ def test_a_cut_in_the_middle_of_a_line_loses_nothing() -> None:
 def test_half_a_line_before_an_end_is_dropped_and_comes_again(end: Any) -> None:
     line = event_line("ADDED", secret("web", "11"))
     script = Script([listing(secret_list("10"))], [stream(line[:30], then=end), stream(line)])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (_server, watches):
         watches.watch(WEB)
         watches.next_list()
         assert watches.next_change() == changed(ObjectOp.ADDED, secret("web", "11"))
@@ -141,7 +136,7 @@ def test_chunk_borders_inside_of_characters_do_no_harm() -> None:
     assert any(byte > 0x7F for byte in line)
     single_bytes = [line[i : i + 1] for i in range(len(line))]
     script = Script([listing(secret_list("10"))], [stream(*single_bytes)])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (_server, watches):
         watches.watch(WEB)
         watches.next_list()
         assert watches.next_change() == changed(ObjectOp.ADDED, emoji)
@@ -150,7 +145,7 @@ def test_chunk_borders_inside_of_characters_do_no_harm() -> None:
 def test_a_secret_of_a_mebibyte_is_told_whole() -> None:
     large = secret("web", "11", blob="x" * 1_048_576)
     script = Script([listing(secret_list("10"))], [stream(event_line("ADDED", large))])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (_server, watches):
         watches.watch(WEB)
         watches.next_list()
         assert watches.next_change() == changed(ObjectOp.ADDED, large)
@@ -160,7 +155,7 @@ def test_an_event_that_the_server_repeats_is_told_again() -> None:
     """Nothing of an object is kept here, so who is told compares versions."""
     event = event_line("MODIFIED", secret("web", "11"))
     script = Script([listing(secret_list("10"))], [stream(event, event)])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (_server, watches):
         watches.watch(WEB)
         watches.next_list()
         assert watches.next_change() == watches.next_change()
@@ -176,7 +171,7 @@ def test_versions_are_not_compared_only_repeated() -> None:
             stream(event_line("MODIFIED", secret("web", "13"))),
         ],
     )
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(WEB)
         watches.next_list()
         watches.next_change()
@@ -216,7 +211,7 @@ def test_a_line_that_cannot_be_read_is_a_failure_and_then_a_list(garbage: bytes)
         [stream(event_line("ADDED", secret("web", "11")), garbage), stream()],
     )
     rules = quick_rules(most_bytes=1000)
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (_server, watches):
         watches.watch(WEB)
         watches.next_list()
         watches.next_change()
@@ -239,7 +234,7 @@ def test_a_watch_that_the_server_does_not_end_is_ended_here() -> None:
     soon = quick_rules(
         shortest_watch=Seconds(0.0), longest_watch=Seconds(0.0), overtime=Seconds(0.1)
     )
-    with Http2Server(script) as server, watch_stage(Tokens(server), soon) as watches:
+    with watched_server(script, rules=soon) as (server, watches):
         watches.watch(WEB)
         watches.next_list()
         watches.next_change()
@@ -252,7 +247,7 @@ def test_an_error_event_is_a_failure_with_the_words_of_the_server() -> None:
         [listing(secret_list("10"))],
         [stream(event_line("ERROR", trouble)), stream()],
     )
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(WEB)
         watches.next_list()
         # The stream was open for a moment, and then failed: from the same version it goes on.

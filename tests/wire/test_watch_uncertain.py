@@ -14,10 +14,11 @@ from messages.units import Seconds
 from messages.watches import ObjectsAre, WatchEvent, WatchFact, WatchFailed, WatchRecovered
 from tests.support.kernel.probe import Probe
 from tests.support.kube.watch_stage import (
+    DB,
+    WEB,
     Answer,
     Held,
     Script,
-    Tokens,
     WatchStage,
     bookmark,
     event_line,
@@ -26,16 +27,14 @@ from tests.support.kube.watch_stage import (
     refuse,
     secret,
     secret_list,
-    secret_target,
     status,
     stream,
-    watch_stage,
+    watched_server,
 )
 from tests.support.wire.http2_server import Exchange, Http2Server
 
 Logs: TypeAlias = list[MutableMapping[str, Any]]
 
-WEB, DB = secret_target("web"), secret_target("db")
 FILLED = listing(secret_list("10", secret("web", "7")))
 GONE = event_line("ERROR", status(410, "Expired", message="too old resource version: 10 (11)"))
 AT_ONCE = Seconds(0.0)
@@ -66,7 +65,7 @@ def open_and_settled(watches: WatchStage, server: Http2Server) -> None:
 
 def test_a_cut_after_which_nobody_answers_is_told_with_the_moment_of_the_cut(logs: Logs) -> None:
     script = Script([FILLED], [stream(), silent])
-    with Http2Server(script) as server, watch_stage(Tokens(server), SOON) as watches:
+    with watched_server(script, rules=SOON) as (server, watches):
         watches.watch(WEB)
         watches.next_list()
         watches.wait_until_open(1)
@@ -100,7 +99,7 @@ def test_whatever_ended_a_stream_that_is_not_replaced_it_is_told(
     script = Script([FILLED, silent], [end, silent])
     # Whether or not it had settled by then.
     rules = quick_rules(uncertain_after=Seconds(0.2), uncertain_after_list=Seconds(0.2))
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (_server, watches):
         watches.watch(WEB)
         watches.next_list()
         failed = watches.next_failure()
@@ -117,7 +116,7 @@ def test_a_stream_that_is_replaced_in_time_is_nothing_to_tell() -> None:
 
     script = Script([FILLED], [stream(), stream(), only_web])
     rules = quick_rules(confirmed_after=AT_ONCE, uncertain_after=Seconds(0.5))
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (server, watches):
         open_and_settled(watches, server)
         server.cut_connections()
         assert watches.next_failure().target == DB
@@ -127,10 +126,7 @@ def test_a_stream_that_is_replaced_in_time_is_nothing_to_tell() -> None:
 
 def test_a_list_whose_stream_hangs_is_vouched_for_for_a_while_and_no_longer() -> None:
     rules = quick_rules(uncertain_after_list=Seconds(0.2))
-    with (
-        Http2Server(Script([FILLED], [silent])) as server,
-        watch_stage(Tokens(server), rules) as watches,
-    ):
+    with watched_server(Script([FILLED], [silent]), rules=rules) as (_server, watches):
         before = time.monotonic()
         watches.watch(WEB)
         watches.next_list()
@@ -143,7 +139,7 @@ def test_a_failure_that_follows_a_doubt_is_told_in_its_own_words(logs: Logs) -> 
     """Only that is worth a line in the log."""
     held = Held(refuse(503, "ServiceUnavailable"))
     script = Script([FILLED], [stream(), held, stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server), SOON) as watches:
+    with watched_server(script, rules=SOON) as (server, watches):
         watches.watch(WEB)
         watches.next_list()
         watches.wait_until_open(1)
@@ -163,7 +159,7 @@ def test_a_stream_that_says_gone_is_no_recovery() -> None:
     held = Held(listing(secret_list("20")))
     script = Script([FILLED, held], [stream(), stream(GONE), stream()])
     rules = quick_rules(confirmed_after=Seconds(0.5))
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (server, watches):
         watches.watch(WEB)
         watches.next_list()
         watches.wait_until_open(1)
@@ -186,7 +182,7 @@ def test_what_was_missed_is_told_before_the_recovery() -> None:
     )
     rules = quick_rules(confirmed_after=Seconds(0.3))
     script = Script([FILLED], [stream(), stream(*missed)])
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (server, watches):
         watches.watch(WEB)
         watches.next_list()
         watches.wait_until_open(1)
@@ -199,10 +195,7 @@ def test_what_was_missed_is_told_before_the_recovery() -> None:
 
 
 def test_a_keeper_that_crashes_says_so_and_its_next_life_that_it_is_over(logs: Logs) -> None:
-    with (
-        Http2Server(Script([FILLED], [stream()])) as server,
-        watch_stage(Tokens(server), SOON) as watches,
-    ):
+    with watched_server(Script([FILLED], [stream()]), rules=SOON) as (_server, watches):
         watches.watch(WEB)
         watches.next_list()
         watches.wait_until_open(1)
@@ -221,7 +214,7 @@ def test_a_keeper_that_crashes_says_so_and_its_next_life_that_it_is_over(logs: L
 
 def test_who_leaves_after_a_cut_is_told_nothing_and_leaves_nothing() -> None:
     script = Script([FILLED], [stream(), stream(), silent])
-    with Http2Server(script) as server, watch_stage(Tokens(server), SOON) as watches:
+    with watched_server(script, rules=SOON) as (server, watches):
         open_and_settled(watches, server)
         server.cut_connections()
         watches.wait_until(lambda described: described.reconnects.get("unreachable") == 2)
@@ -235,10 +228,7 @@ def test_who_leaves_after_a_cut_is_told_nothing_and_leaves_nothing() -> None:
 def test_who_unwatches_an_open_stream_leaves_nothing() -> None:
     """The end of the stream comes after that of the watch."""
     rules = quick_rules(confirmed_after=AT_ONCE, uncertain_after=AT_ONCE)
-    with (
-        Http2Server(Script([FILLED], [stream()])) as server,
-        watch_stage(Tokens(server), rules) as watches,
-    ):
+    with watched_server(Script([FILLED], [stream()]), rules=rules) as (server, watches):
         open_and_settled(watches, server)
         watches.unwatch(WEB)
         server.wait_until(lambda: server.open_streams == 1)
@@ -250,7 +240,7 @@ def test_a_stream_that_says_nothing_for_too_long_is_followed_by_a_list() -> None
     """A version that does not exist yet, after a restore of etcd, is watched in silence (rule 14)."""
     rules = quick_rules(silent_after=Seconds(0.2))
     script = Script([FILLED, listing(secret_list("5", secret("web", "4")))], [stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (server, watches):
         watches.watch(WEB)
         assert watches.next_list().resource_version == "10"
         assert watches.next_list().resource_version == "5"
@@ -265,10 +255,7 @@ def test_a_stream_that_has_said_anything_is_left_alone() -> None:
         await (stream(bookmark("11")) if is_web else stream())(exchange)
 
     rules = quick_rules(silent_after=Seconds(0.2))
-    with (
-        Http2Server(Script([FILLED], [only_web])) as server,
-        watch_stage(Tokens(server), rules) as watches,
-    ):
+    with watched_server(Script([FILLED], [only_web]), rules=rules) as (_server, watches):
         others: Probe[WatchFact] = Probe()
         watches.watch(WEB)
         watches.next_list()
@@ -293,7 +280,7 @@ def test_a_version_that_the_server_cannot_go_on_from_is_given_up(
     trouble: Answer, watched: int
 ) -> None:
     script = Script([FILLED, listing(secret_list("20"))], [*[trouble] * watched, stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(WEB)
         watches.next_list()
         watches.next_failure()

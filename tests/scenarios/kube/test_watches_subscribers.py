@@ -12,6 +12,9 @@ from messages.watches import ObjectsAre, WatchEvent, WatchFact, WatchFailed, Wat
 from tests.support.agent.process import eventually
 from tests.support.kernel.probe import Probe
 from tests.support.kube.watch_stage import (
+    DB,
+    EMPTY,
+    WEB,
     Feed,
     Held,
     Script,
@@ -26,20 +29,14 @@ from tests.support.kube.watch_stage import (
     secret_target,
     stream,
     watch_stage,
+    watched_server,
 )
 from tests.support.wire.http2_server import Exchange, Http2Server
-
-WEB = secret_target("web")
-DB = secret_target("db")
-EMPTY = listing(secret_list("10"))
 
 
 def test_a_second_subscriber_hears_a_list_before_any_change() -> None:
     feed = Feed()
-    with (
-        Http2Server(Script([EMPTY], [feed])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([EMPTY], [feed])) as (server, watches):
         watches.watch(WEB)
         watches.next_list()
         server.wait_until(lambda: server.begun_streams == 1)
@@ -63,7 +60,7 @@ def test_a_second_subscriber_hears_a_list_before_any_change() -> None:
 def test_a_subscriber_that_asks_again_is_told_a_list_again_and_each_fact_once() -> None:
     feed = Feed()
     script = Script([EMPTY, listing(secret_list("20", secret("web", "15")))], [feed])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         watches.watch(WEB)
         assert watches.next_list().resource_version == "10"
         server.wait_until(lambda: server.begun_streams == 1)
@@ -80,10 +77,7 @@ def test_a_subscriber_that_asks_again_is_told_a_list_again_and_each_fact_once() 
 
 def test_a_burst_of_repeats_costs_few_requests() -> None:
     rules = quick_rules(request_window=Seconds(60.0))
-    with (
-        Http2Server(Script([EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server), rules) as watches,
-    ):
+    with watched_server(Script([EMPTY], [stream()]), rules=rules) as (server, watches):
         watches.watch(*[WEB] * 50)
         watches.next_list()
         watches.wait_until_open(1)
@@ -92,10 +86,7 @@ def test_a_burst_of_repeats_costs_few_requests() -> None:
 
 def test_nothing_more_is_told_after_unwatching() -> None:
     feed = Feed()
-    with (
-        Http2Server(Script([EMPTY], [feed])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([EMPTY], [feed])) as (server, watches):
         other: Probe[WatchFact] = Probe()
         watches.watch(WEB)
         watches.watch(WEB, probe=other)
@@ -112,10 +103,7 @@ def test_nothing_more_is_told_after_unwatching() -> None:
 
 def test_who_joins_a_watch_that_fails_is_told_so() -> None:
     rules = quick_rules(first_backoff=Seconds(60.0), longest_backoff=Seconds(60.0))
-    with (
-        Http2Server(Script([refuse(500)], [stream()])) as server,
-        watch_stage(Tokens(server), rules) as watches,
-    ):
+    with watched_server(Script([refuse(500)], [stream()]), rules=rules) as (server, watches):
         watches.watch(WEB)
         failure = watches.next_failure()
         other: Probe[WatchFact] = Probe()
@@ -128,10 +116,7 @@ def test_who_joins_a_watch_that_fails_is_told_so() -> None:
 
 def test_who_asks_again_after_a_403_does_not_wait_for_the_next_attempt() -> None:
     rules = quick_rules(first_forbidden_backoff=Seconds(60.0), longest_backoff=Seconds(60.0))
-    with (
-        Http2Server(Script([refuse(403), EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server), rules) as watches,
-    ):
+    with watched_server(Script([refuse(403), EMPTY], [stream()]), rules=rules) as (server, watches):
         watches.watch(WEB, mark=1)
         failure = watches.next_failure()
         # Another pod references it, so that it may be allowed now.
@@ -144,10 +129,7 @@ def test_who_asks_again_after_a_403_does_not_wait_for_the_next_attempt() -> None
 
 def test_who_asks_again_after_a_403_has_the_attempts_follow_each_other_quickly_again() -> None:
     rules = quick_rules(first_forbidden_backoff=Seconds(20.0), longest_backoff=Seconds(600.0))
-    with (
-        Http2Server(Script([refuse(403)], [stream()])) as server,
-        watch_stage(Tokens(server), rules) as watches,
-    ):
+    with watched_server(Script([refuse(403)], [stream()]), rules=rules) as (_server, watches):
         watches.watch(WEB)
         watches.next_failure()
         watches.watch(WEB)
@@ -164,10 +146,7 @@ def test_who_asks_again_and_again_after_a_403_meets_the_bound_on_requests() -> N
         request_window=Seconds(60.0),
         most_requests=2,
     )
-    with (
-        Http2Server(Script([refuse(403)], [stream()])) as server,
-        watch_stage(Tokens(server), rules) as watches,
-    ):
+    with watched_server(Script([refuse(403)], [stream()]), rules=rules) as (server, watches):
         watches.watch(WEB)
         watches.next_failure()
         watches.watch(WEB)
@@ -181,7 +160,7 @@ def test_who_asks_again_and_again_after_a_403_meets_the_bound_on_requests() -> N
 def test_a_watch_that_waits_for_its_next_attempt_lists_when_it_was_asked_to() -> None:
     script = Script([EMPTY, listing(secret_list("20"))], [refuse(500), stream()])
     rules = quick_rules(first_backoff=Seconds(0.3), longest_backoff=Seconds(0.3))
-    with Http2Server(script) as server, watch_stage(Tokens(server), rules) as watches:
+    with watched_server(script, rules=rules) as (_server, watches):
         watches.watch(WEB)
         watches.next_list()
         assert isinstance(watches.probe.next(), WatchFailed)
@@ -192,7 +171,7 @@ def test_a_watch_that_waits_for_its_next_attempt_lists_when_it_was_asked_to() ->
 
 def test_a_keeper_that_crashes_lists_everything_anew_in_its_next_life() -> None:
     script = Script([EMPTY], [stream(event_line("ADDED", secret("web", "11"))), stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (server, watches):
         grenade = Grenade()
         watches.watch(WEB)
         watches.next_list()
@@ -212,7 +191,7 @@ def test_a_keeper_that_crashes_lists_everything_anew_in_its_next_life() -> None:
 
 def test_what_was_let_go_while_the_keeper_ended_is_no_trouble_of_its_next_life() -> None:
     script = Script([refuse(403), EMPTY], [stream()])
-    with Http2Server(script) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(script) as (_server, watches):
         watches.watch(WEB)
         watches.next_failure()
         last = LastWords(watches)
@@ -222,9 +201,9 @@ def test_what_was_let_go_while_the_keeper_ended_is_no_trouble_of_its_next_life()
 
 
 def test_a_bug_in_answering_a_message_is_a_crash_too() -> None:
-    with (
-        Http2Server(Script([refuse(403), refuse(403), EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server)) as watches,
+    with watched_server(Script([refuse(403), refuse(403), EMPTY], [stream()])) as (
+        _server,
+        watches,
     ):
         watches.watch(WEB)
         watches.next_failure()
@@ -237,10 +216,7 @@ def test_a_bug_in_answering_a_message_is_a_crash_too() -> None:
 
 
 def test_counters_outlive_a_crash() -> None:
-    with (
-        Http2Server(Script([EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([EMPTY], [stream()])) as (server, watches):
         grenade = Grenade()
         watches.watch(DB, probe=grenade)
         grenade.next()
@@ -250,10 +226,7 @@ def test_counters_outlive_a_crash() -> None:
 
 
 def test_a_list_has_the_mark_that_it_was_asked_for_with() -> None:
-    with (
-        Http2Server(Script([EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([EMPTY], [stream()])) as (_server, watches):
         watches.watch(WEB, mark=3)
         assert watches.next_list().mark == 3
         watches.wait_until_open(1)
@@ -267,10 +240,7 @@ def test_a_list_has_the_mark_that_it_was_asked_for_with() -> None:
 
 def test_a_list_that_is_under_way_serves_all_who_ask_for_no_later_one() -> None:
     held = Held(EMPTY)
-    with (
-        Http2Server(Script([held, EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([held, EMPTY], [stream()])) as (server, watches):
         other: Probe[WatchFact] = Probe()
         watches.watch(WEB, mark=3)
         server.wait_until(lambda: len(server.requests) == 1)
@@ -287,10 +257,7 @@ def test_a_list_that_is_under_way_serves_all_who_ask_for_no_later_one() -> None:
 
 def test_a_list_that_is_under_way_is_too_early_for_a_higher_mark() -> None:
     held = Held(listing(secret_list("9")))
-    with (
-        Http2Server(Script([held, EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([held, EMPTY], [stream()])) as (server, watches):
         watches.watch(WEB, mark=1)
         server.wait_until(lambda: len(server.requests) == 1)
         watches.watch(WEB, mark=2)
@@ -304,10 +271,9 @@ def test_a_list_that_is_under_way_is_too_early_for_a_higher_mark() -> None:
 
 def test_a_list_that_is_not_sent_yet_takes_the_mark_that_comes_meanwhile() -> None:
     held = Held(EMPTY)
-    with (
-        Http2Server(Script([held, EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server), quick_rules(most_pending_requests=1)) as watches,
-    ):
+    with watched_server(
+        Script([held, EMPTY], [stream()]), rules=quick_rules(most_pending_requests=1)
+    ) as (server, watches):
         other: Probe[WatchFact] = Probe()
         watches.watch(DB, probe=other)
         server.wait_until(lambda: len(server.requests) == 1)
@@ -324,10 +290,7 @@ def test_a_list_that_is_not_sent_yet_takes_the_mark_that_comes_meanwhile() -> No
 
 
 def test_marks_outlive_a_crash() -> None:
-    with (
-        Http2Server(Script([EMPTY], [stream()])) as server,
-        watch_stage(Tokens(server)) as watches,
-    ):
+    with watched_server(Script([EMPTY], [stream()])) as (_server, watches):
         grenade = Grenade()
         watches.watch(WEB, mark=5)
         watches.next_list()
@@ -355,7 +318,7 @@ def test_half_a_list_is_not_told_after_unwatching() -> None:
         await exchange.send(b'{"kind":"SecretList"')
         await exchange.closed()
 
-    with Http2Server(half) as server, watch_stage(Tokens(server)) as watches:
+    with watched_server(half) as (server, watches):
         watches.watch(WEB)
         server.wait_until(lambda: server.begun_streams == 1)
         watches.unwatch(WEB)

@@ -43,7 +43,7 @@ from messages.watches import (
 from tests.support.canary import hidden
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, live_stage
-from tests.support.wire.http2_server import PATIENCE, Exchange, Http2Server
+from tests.support.wire.http2_server import PATIENCE, Exchange, Handler, Http2Server
 
 Answer: TypeAlias = Callable[[Exchange], Awaitable[None]]
 
@@ -165,6 +165,16 @@ class Script:
         await (answers.pop(0) if len(answers) > 1 else answers[0])(exchange)
 
 
+WEB, DB = secret_target("web"), secret_target("db")
+EMPTY = listing(secret_list("10"))
+"""Answers with a list of nothing."""
+
+
+def secret_targets(count: int) -> list[WatchTarget]:
+    """Return what so many watches of one Secret each follow."""
+    return [secret_target(f"s{number}") for number in range(count)]
+
+
 class Tokens(Credentials):
     """Credentials with tokens in a row: each ``reload`` takes the next, and the last one stays."""
 
@@ -194,7 +204,7 @@ class Tokens(Credentials):
 def quick_rules(**changed: Any) -> WatchRules:
     """Return rules for tests: the same proportions, a fiftieth of the time.
 
-    But nobody doubts, since it depends on the machine how long it takes to come back.
+    But no target becomes uncertain, since it depends on the machine how long a stream takes to return.
     """
     numbers: dict[str, Any] = {
         "user_agent": "actorlet/test",
@@ -335,3 +345,12 @@ def watch_stage(
     with live_stage(root) as stage:
         assert stage.system.wait_started(Seconds(5.0))
         yield WatchStage(stage, memory)
+
+
+@contextmanager
+def watched_server(
+    handler: Handler, *, rules: WatchRules | None = None, **server: Any
+) -> Iterator[tuple[Http2Server, WatchStage]]:
+    """Run a server that answers as ``handler`` does, and a keeper of watches that follows its objects."""
+    with Http2Server(handler, **server) as http, watch_stage(Tokens(http), rules) as watches:
+        yield http, watches
