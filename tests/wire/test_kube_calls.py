@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import MappingProxyType
@@ -37,18 +36,10 @@ from tests.support.kube.calls_wire import (
     failed,
     reason,
     send,
-    senders,
 )
 from tests.support.kube.kubeconfigs import CANARY, TOKEN
 from tests.support.wire.http2_server import Exchange, Http2Server
 from tests.support.wire.proxy import Http1, serving
-
-
-@pytest.fixture
-def sender_for() -> Iterator[MakeSender]:
-    with senders() as make:
-        yield make
-
 
 # --- a request as it goes out ------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ import asyncio
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,18 +36,10 @@ from tests.support.kube.calls_wire import (
     failed,
     reason,
     send,
-    senders,
 )
 from tests.support.kube.kubeconfigs import CANARY
 from tests.support.wire.http2_server import Exchange, Handler, Http2Server
 from tests.support.wire.proxy import ConnectProxy, Http1, serving
-
-
-@pytest.fixture
-def sender_for() -> Iterator[MakeSender]:
-    with senders() as make:
-        yield make
-
 
 # --- connections that break --------------------------------------------------------------------------
 

@@ -152,3 +152,8 @@ def pair(leaf: trustme.LeafCert) -> tuple[bytes, bytes]:
     """Return certificate chain and key as PEM."""
     chain = b"".join(blob.bytes() for blob in leaf.cert_chain_pems)
     return chain, leaf.private_key_pem.bytes()
+
+
+CA = trustme.CA()
+CERTIFICATE, KEY = pair(CA.issue_cert("n1@example.com", common_name="n1"))
+"""Of a client, as PEM."""

@@ -7,30 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import trustme
 
 from kube.credentials.access import Access
 from kube.credentials.loading import InClusterCredentials, KubeconfigCredentials
 from tests.support.kube.kubeconfigs import (
+    CA,
     CANARY,
+    CERTIFICATE,
+    KEY,
     SERVER,
     TOKEN,
     Kubeconfig,
     encoded,
-    no_proxies,
-    pair,
     refusal,
 )
-
-CA = trustme.CA()
-CERTIFICATE, KEY = pair(CA.issue_cert("n1@example.com", common_name="n1"))
-
-
-@pytest.fixture
-def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kubeconfig:
-    no_proxies(monkeypatch)
-    return Kubeconfig(tmp_path)
-
 
 # --- what an access says -----------------------------------------------------------------------------
 

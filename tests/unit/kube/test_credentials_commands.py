@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import trustme
 
 from kube.credentials.access import Access
 from kube.credentials.exec_plugin import PluginError, run_plugin
@@ -20,25 +19,15 @@ from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.probe import PATIENCE
 from tests.support.kube.kubeconfigs import (
     CANARY,
+    CERTIFICATE,
+    KEY,
     SERVER,
     TOKEN,
     Kubeconfig,
     at,
     exec_credential,
-    no_proxies,
-    pair,
     printing,
 )
-
-CA = trustme.CA()
-CERTIFICATE, KEY = pair(CA.issue_cert("n1@example.com", common_name="n1"))
-
-
-@pytest.fixture
-def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kubeconfig:
-    no_proxies(monkeypatch)
-    return Kubeconfig(tmp_path)
-
 
 # --- commands ----------------------------------------------------------------------------------------
 

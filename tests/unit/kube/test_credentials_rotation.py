@@ -4,36 +4,28 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
-import trustme
 
 from kube.credentials.access import Access, CredentialsError
 from kube.credentials.rereading import LoadedAccess, NoteFile, RereadCredentials
 from tests.support.kernel.clock import EPOCH, ManualClock
 from tests.support.kube.kubeconfigs import (
+    CA,
     CANARY,
+    CERTIFICATE,
+    KEY,
     SERVER,
     TOKEN,
     Kubeconfig,
     at,
     exec_credential,
-    no_proxies,
     pair,
     printing,
 )
 
-CA = trustme.CA()
-CERTIFICATE, KEY = pair(CA.issue_cert("n1@example.com", common_name="n1"))
 OTHER_CERTIFICATE, OTHER_KEY = pair(CA.issue_cert("n1@example.com", common_name="n1"))
-
-
-@pytest.fixture
-def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kubeconfig:
-    no_proxies(monkeypatch)
-    return Kubeconfig(tmp_path)
 
 
 # --- rotation ----------------------------------------------------------------------------------------

@@ -5,26 +5,24 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-import trustme
 
 from kube.credentials.loading import KubeconfigCredentials
 from tests.support.kube.kubeconfigs import (
+    CA,
     CANARY,
+    CERTIFICATE,
+    KEY,
     OLD_CERTIFICATE,
     SERVER,
     Kubeconfig,
     encoded,
-    no_proxies,
     pair,
     refusal,
 )
 
-CA = trustme.CA()
-CERTIFICATE, KEY = pair(CA.issue_cert("n1@example.com", common_name="n1"))
 EXPIRED, EXPIRED_KEY = pair(
     CA.issue_cert(
         "n1@example.com",
@@ -32,12 +30,6 @@ EXPIRED, EXPIRED_KEY = pair(
         not_after=datetime(2021, 1, 1, tzinfo=UTC),
     )
 )
-
-
-@pytest.fixture
-def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kubeconfig:
-    no_proxies(monkeypatch)
-    return Kubeconfig(tmp_path)
 
 
 Spoil: TypeAlias = Callable[[Kubeconfig], object]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -36,208 +37,95 @@ def chance() -> random.Random:
 
 
 @dataclass(frozen=True)
-class Case:
-    """One row of the table below."""
+class Expected:
+    """The next round; ``wait`` is the shortest and the longest delay."""
 
-    ended: EndedRound
     version: str
     failures: int
     reason: str
-    is_failure: bool
-    at_least: float = 0.0
-    at_most: float = 0.0
-    before: int = 0
+    wait: tuple[float, float] = (0.0, 0.0)
+    is_failure: bool = False
 
 
-TABLE = {
-    "the server ended it after minutes": Case(
-        EndedRound(version="9", lasted=LONG, heard=True),
-        "9",
+def quiet(
+    version: str, failures: int, reason: str, wait: tuple[float, float] = (0.0, 0.0)
+) -> Expected:
+    """Return a next round of which subscribers are not told."""
+    return Expected(version, failures, reason, wait)
+
+
+def told(
+    version: str, failures: int, reason: str, wait: tuple[float, float] = (0.0, 0.0)
+) -> Expected:
+    """Return a next round of which subscribers are told that the target fails."""
+    return Expected(version, failures, reason, wait, is_failure=True)
+
+
+def ended(lasted: Seconds = NONE, *, heard: bool = False) -> EndedRound:
+    return EndedRound(version="9", lasted=lasted, heard=heard)
+
+
+def failed(kind: str, **more: Any) -> EndedRound:
+    return EndedRound(version="9", failure=FailureKind(kind), **more)
+
+
+def lost(lasted: Seconds = NONE, *, heard: bool = False) -> EndedRound:
+    return failed("unreachable", lasted=lasted, heard=heard, connection_lost=True)
+
+
+garbage = failed("malformed", lasted=SHORT, heard=True)
+unlistable = EndedRound(version="", failure=FailureKind.FORBIDDEN)
+
+# Each row: what it is, how the round ended, how many had failed before it, and what follows.
+TABLE: list[tuple[str, EndedRound, int, Expected]] = [
+    ("the server ended it after minutes", ended(LONG, heard=True), 4, quiet("9", 0, "ended")),
+    ("it was silent for two minutes", ended(LONG), 0, quiet("", 0, "silent")),
+    ("it was silent for less", ended(Seconds(60.0)), 0, quiet("9", 0, "ended")),
+    ("the server ended it at once", ended(SHORT), 0, quiet("9", 1, "ended", (0.4, 0.6))),
+    ("its connection broke", lost(LONG, heard=True), 0, quiet("9", 0, "unreachable")),
+    # Its circuit breaker says when it is tried again.
+    ("its connection broke at once", lost(SHORT), 2, quiet("9", 0, "unreachable")),
+    ("there was no connection", lost(), 2, told("9", 2, "unreachable")),
+    ("too old", failed("gone"), 0, quiet("", 1, "gone")),
+    ("too old, after minutes", failed("gone", lasted=LONG, heard=True), 5, quiet("", 1, "gone")),
+    ("too old, after other failures", failed("gone"), 6, quiet("", 1, "gone")),
+    (
+        "the version of the list is too old again and again",
+        failed("gone", is_fresh=True),
+        1,
+        told("", 2, "gone", (0.8, 1.2)),
+    ),
+    ("followed, and forbidden now", failed("forbidden"), 0, told("9", 1, "forbidden", (1.6, 2.4))),
+    ("forbidden", failed("forbidden", is_new=True), 0, told("9", 1, "forbidden", (0.04, 0.06))),
+    ("a 5xx", failed("server_error"), 0, told("9", 1, "server_error", (0.4, 0.6))),
+    ("the third 5xx", failed("server_error"), 2, told("", 3, "server_error", (1.6, 2.4))),
+    ("the fourth 5xx", failed("server_error"), 3, told("9", 4, "server_error", (3.2, 4.8))),
+    ("the version is not taken", failed("invalid"), 0, told("", 1, "invalid", (0.4, 0.6))),
+    ("an unknown refusal", failed("refused"), 0, told("", 1, "refused", (0.4, 0.6))),
+    ("nobody can read it", garbage, 3, told("", 4, "malformed", (3.2, 4.8))),
+    (
+        "the server wants to be left alone",
+        failed("throttled", retry_after=Seconds(7.0)),
         0,
-        "ended",
-        is_failure=False,
-        before=4,
+        told("9", 1, "throttled", (7.0, 7.0)),
     ),
-    "it was silent for two minutes": Case(
-        EndedRound(version="9", lasted=LONG), "", 0, "silent", is_failure=False
-    ),
-    "it was silent for less": Case(
-        EndedRound(version="9", lasted=Seconds(60.0)), "9", 0, "ended", is_failure=False
-    ),
-    "the server ended it at once": Case(
-        EndedRound(version="9", lasted=SHORT),
-        "9",
-        1,
-        "ended",
-        is_failure=False,
-        at_least=0.4,
-        at_most=0.6,
-    ),
-    "its connection broke": Case(
-        EndedRound(
-            version="9",
-            lasted=LONG,
-            heard=True,
-            failure=FailureKind.UNREACHABLE,
-            connection_lost=True,
-        ),
-        "9",
-        0,
-        "unreachable",
-        is_failure=False,
-    ),
-    "its connection broke at once, of which its client's circuit breaker says when it is tried again": Case(
-        EndedRound(
-            version="9", lasted=SHORT, failure=FailureKind.UNREACHABLE, connection_lost=True
-        ),
-        "9",
-        0,
-        "unreachable",
-        is_failure=False,
-        before=2,
-    ),
-    "there was no connection": Case(
-        EndedRound(version="9", failure=FailureKind.UNREACHABLE, connection_lost=True),
-        "9",
-        2,
-        "unreachable",
-        is_failure=True,
-        before=2,
-    ),
-    "the version is too old": Case(
-        EndedRound(version="9", failure=FailureKind.GONE), "", 1, "gone", is_failure=False
-    ),
-    "the version is too old, after minutes": Case(
-        EndedRound(version="9", lasted=LONG, failure=FailureKind.GONE, heard=True),
-        "",
-        1,
-        "gone",
-        is_failure=False,
-        before=5,
-    ),
-    "the version is too old after other failures": Case(
-        EndedRound(version="9", failure=FailureKind.GONE),
-        "",
-        1,
-        "gone",
-        is_failure=False,
-        before=6,
-    ),
-    "the version of the list is too old again and again": Case(
-        EndedRound(version="9", failure=FailureKind.GONE, is_fresh=True),
-        "",
-        2,
-        "gone",
-        is_failure=True,
-        at_least=0.8,
-        at_most=1.2,
-        before=1,
-    ),
-    "it was followed, and is forbidden now": Case(
-        EndedRound(version="9", failure=FailureKind.FORBIDDEN),
-        "9",
-        1,
-        "forbidden",
-        is_failure=True,
-        at_least=1.6,
-        at_most=2.4,
-    ),
-    "it is forbidden": Case(
-        EndedRound(version="9", failure=FailureKind.FORBIDDEN, is_new=True),
-        "9",
-        1,
-        "forbidden",
-        is_failure=True,
-        at_least=0.04,
-        at_most=0.06,
-    ),
-    "the server is in trouble": Case(
-        EndedRound(version="9", failure=FailureKind.SERVER_ERROR),
-        "9",
-        1,
-        "server_error",
-        is_failure=True,
-        at_least=0.4,
-        at_most=0.6,
-    ),
-    "the server is in trouble for the third time": Case(
-        EndedRound(version="9", failure=FailureKind.SERVER_ERROR),
-        "",
-        3,
-        "server_error",
-        is_failure=True,
-        at_least=1.6,
-        at_most=2.4,
-        before=2,
-    ),
-    "the server is in trouble for the fourth time": Case(
-        EndedRound(version="9", failure=FailureKind.SERVER_ERROR),
-        "9",
-        4,
-        "server_error",
-        is_failure=True,
-        at_least=3.2,
-        at_most=4.8,
-        before=3,
-    ),
-    "the server does not take the version": Case(
-        EndedRound(version="9", failure=FailureKind.INVALID),
-        "",
-        1,
-        "invalid",
-        is_failure=True,
-        at_least=0.4,
-        at_most=0.6,
-    ),
-    "the server refuses it in a way that is not known": Case(
-        EndedRound(version="9", failure=FailureKind.REFUSED),
-        "",
-        1,
-        "refused",
-        is_failure=True,
-        at_least=0.4,
-        at_most=0.6,
-    ),
-    "nobody can read it": Case(
-        EndedRound(version="9", heard=True, lasted=SHORT, failure=FailureKind.MALFORMED),
-        "",
-        4,
-        "malformed",
-        is_failure=True,
-        at_least=3.2,
-        at_most=4.8,
-        before=3,
-    ),
-    "the server wants to be left alone": Case(
-        EndedRound(version="9", failure=FailureKind.THROTTLED, retry_after=Seconds(7.0)),
-        "9",
-        1,
-        "throttled",
-        is_failure=True,
-        at_least=7.0,
-        at_most=7.0,
-    ),
-    "it failed for the hundredth time": Case(
-        EndedRound(version="", failure=FailureKind.FORBIDDEN),
-        "",
-        100,
-        "forbidden",
-        is_failure=True,
-        at_least=24.0,
-        at_most=36.0,
-        before=99,
-    ),
-}
+    ("the hundredth failure", unlistable, 99, told("", 100, "forbidden", (24.0, 36.0))),
+]
 
 
-@pytest.mark.parametrize("case", TABLE.values(), ids=TABLE.keys())
-def test_what_comes_after_a_round(case: Case) -> None:
-    following = next_round(case.ended, case.before, RULES, chance())
-    assert following.version == case.version
-    assert following.failures == case.failures
-    assert following.reason == case.reason
-    assert following.is_failure is case.is_failure
-    assert case.at_least <= following.delay <= case.at_most
+@pytest.mark.parametrize(
+    ("end", "before", "expected"),
+    [row[1:] for row in TABLE],
+    ids=[row[0] for row in TABLE],
+)
+def test_what_comes_after_a_round(end: EndedRound, before: int, expected: Expected) -> None:
+    following = next_round(end, before, RULES, chance())
+    shortest, longest = expected.wait
+    assert following.version == expected.version
+    assert following.failures == expected.failures
+    assert following.reason == expected.reason
+    assert following.is_failure is expected.is_failure
+    assert shortest <= following.delay <= longest
 
 
 def test_a_403_is_tried_again_six_times_in_two_seconds() -> None:

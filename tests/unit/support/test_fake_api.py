@@ -49,16 +49,6 @@ def api() -> FakeApi:
     return FakeApi()
 
 
-@pytest.fixture
-def answers() -> Probe[ApiAnswered]:
-    return Probe()
-
-
-@pytest.fixture
-def facts() -> Probe[WatchFact]:
-    return Probe()
-
-
 def kind_of(answer: ApiAnswered) -> FailureKind:
     assert isinstance(answer.outcome, ApiFailure)
     return answer.outcome.kind

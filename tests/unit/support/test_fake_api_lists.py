@@ -32,16 +32,6 @@ def api() -> FakeApi:
     return FakeApi(as_node="")
 
 
-@pytest.fixture
-def facts() -> Probe[WatchFact]:
-    return Probe()
-
-
-@pytest.fixture
-def lists() -> Probe[TargetListed]:
-    return Probe()
-
-
 def secret(name: str = "web") -> JsonObject:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}}
 
@@ -205,3 +195,11 @@ def test_answers_lag_as_facts_do(
     assert (told(facts), found(lists)) == ([], [])
     api.watches.resume()
     assert (told(facts), found(lists)) == (["are@0", "ADDED web"], [(0, [])])
+
+
+def test_a_watch_that_never_failed_has_nothing_to_recover_from(
+    api: FakeApi, facts: Probe[WatchFact]
+) -> None:
+    api.watches.tell(Watch(target=WEB, subscriber=facts))
+    api.watches.tell(Watch(target=WEB, subscriber=facts))
+    assert told(facts) == ["are@0", "are@0"]
