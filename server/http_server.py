@@ -35,8 +35,8 @@ class ServingError(Exception):
 class Listeners:
     """Listening sockets, bound before any actor started; empty where a port is off."""
 
-    read_only: Sequence[socket.socket]
-    healthz: Sequence[socket.socket]
+    read_only: Sequence[socket.socket] = ()
+    healthz: Sequence[socket.socket] = ()
 
 
 class HttpServer(Actor[HttpServerMessage]):

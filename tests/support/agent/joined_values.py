@@ -83,7 +83,7 @@ def insider(folder: Path, kubeconfig: Path, **configuration: str) -> Iterator[In
         ]
     )
     settings = settings_of(line, [ConfigurationFile(given=configuration)], hostname=NODE_NAME)
-    agent = Agent(settings, Listeners(read_only=(), healthz=()))
+    agent = Agent(settings, Listeners())
     agent.system.start()
     try:
         assert agent.system.wait_started(Seconds(PATIENCE))

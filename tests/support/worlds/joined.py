@@ -1,7 +1,7 @@
 """The world of the crash matrix in which the agent is a node of a cluster.
 
-Composed by ``agent.joined`` as the real one is: only the API server is an ``ApiStore``, the machine is
-made up, and calls are carried out at once instead of by threads. What the agent creates and deletes at
+Composed as the real one is: only the API server is an ``ApiStore``, the machine is made up, and calls are
+carried out at once instead of by threads. What the agent creates and deletes at
 the API server counts as a loss: a crash is no reason to do more of it. What it may never do, whoever
 crashes, is a trespass.
 """
@@ -17,23 +17,25 @@ from typing_extensions import override
 
 from actors.mirrors.keeper import MIRROR_KEEPER
 from actors.mirrors.pod import is_owned_by, mirror_document, shows
-from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from agent.joined import ClusterEdges, Joined
-from kernel import ChildSpec, Key, Port, SupervisorSpec, isolated
+from actors.pod_manager import POD_MANAGER
+from agent.edges import Edges
+from agent.joined import ClusterEdges
+from agent.tree import AgentTree
+from kernel import Port, SupervisorSpec
 from kube.calls.actor import API_CALLS, ApiCalls, CallRules
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
 from messages.api import ApiRequest, CallApi, CallsDescribed, DescribeCalls, Verb
 from messages.mirrors import DescribeMirrors, MirrorsDescribed
 from messages.node import FollowNode, NodeIs, NodeUid
 from messages.pod_manager import DescribePods, PodsDescribed, Subscribe
-from messages.pods import API, CONFIG_SEEN, FILE, JsonObject, Pod, SourceName
-from messages.sources import DescribeSource, MirrorsJudged, SourceDescribed, SourceMessage
-from messages.units import Seconds
+from messages.pods import CONFIG_SEEN, FILE, JsonObject, Pod
+from messages.sources import DescribeSource, MirrorsJudged, SourceDescribed
 from messages.watches import Watch
+from server.http_server import Listeners
 from settings.flags.command_line import parse
 from settings.load import settings_of
 from sources.apiserver.source import API_SOURCE
-from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.file.source import FILE_SOURCE
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.store import ApiStore
 from tests.support.apiserver.store_edges import StoreSender, StoreWatches
@@ -52,6 +54,7 @@ SETTINGS = settings_of(
     parse(
         [
             "--kubeconfig=none",
+            "--file-check-frequency=10s",
             "--node-labels=rack=7",
             "--register-with-taints=new=yes:NoSchedule,bare:NoSchedule",
         ]
@@ -66,7 +69,7 @@ Preparation: TypeAlias = Callable[["JoinedWorld"], object]
 
 
 class JoinedWorld(World):
-    """A whole agent but for its endpoints, and the cluster that it belongs to."""
+    """A whole agent that serves nobody, and the cluster that it belongs to."""
 
     pause = 3.0  # longer than a restart, and the wait after an answer that got lost by it
     in_the_end = 40.0  # longer than any wait that the outages and refusals of a story lead to
@@ -109,46 +112,14 @@ class JoinedWorld(World):
     # What it is made of.
 
     def _tree(self, telling: Telling, watches: FakeDirectoryWatches) -> SupervisorSpec:
-        pod_memory, file_memory = PodMemory(), FileMemory()
-        edges = ClusterEdges(
+        cluster = ClusterEdges(
             calls=lambda memory: ApiCalls(self.sender, HandWorked, memory, CallRules()),
             watches=lambda memory: StoreWatches(self.api.watches, memory),
             machine=MadeUpMachine(),
         )
-        assert SETTINGS.cluster is not None
-        joined = Joined(SETTINGS, SETTINGS.cluster, self._address, edges)
-        rules = FileSourceRules(
-            path=telling.folder,
-            check_frequency=Seconds(10.0),
-            clear_on_missing=False,
-            manifests=MANIFESTS,
-        )
-
-        def pod_manager() -> PodManager:
-            file, api = self._address(FILE_SOURCE), self._address(API_SOURCE)
-            return PodManager({FILE: file, API: api}, pod_memory)
-
-        def file_source() -> FileSource:
-            pod_manager = self._address(POD_MANAGER)
-            return FileSource(rules, pod_manager, file_memory, watches)
-
-        def static_sources() -> dict[SourceName, Port[SourceMessage]]:
-            file = self._address(FILE_SOURCE)
-            return {FILE: file}
-
-        sources = (isolated(FILE_SOURCE, file_source), joined.source())
-        return SupervisorSpec(
-            name="actorlet",
-            children=(
-                ChildSpec(key=POD_MANAGER, factory=pod_manager),
-                *joined.specs(),
-                SupervisorSpec(name="sources", children=sources),
-                joined.mirror_keeper(static_sources),
-            ),
-        )
-
-    def _address(self, key: Key[M], /) -> Port[M]:
-        return self.play.port(key)
+        settings = replace(SETTINGS, static_pod_path=telling.folder)
+        edges = Edges(keep_watch=watches, cluster=cluster)
+        return AgentTree(settings, Listeners(), lambda: self.play.system, edges).root()
 
     def _is_right(self, pod: Pod) -> bool:
         """Return whether a pod of the store is what a manifest and the Node want it to be."""

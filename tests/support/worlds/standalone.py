@@ -5,13 +5,15 @@ subscribers. What is told as removed is a loss.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from typing_extensions import override
 
-from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from kernel import Backoff, Key, PooledActor, Port, SupervisorSpec, isolated
-from manifests.pod_manifest import ManifestRules
+from actors.pod_manager import POD_MANAGER
+from agent.edges import Edges
+from agent.tree import AgentTree
+from kernel import AnySpec, ChildSpec, Key, PooledActor, Port, SupervisorSpec, isolated
 from messages.pod_manager import (
     DescribePods,
     PodFact,
@@ -19,10 +21,12 @@ from messages.pod_manager import (
     PodsDescribed,
     Subscribe,
 )
-from messages.pods import CONFIG_SEEN, FILE, HTTP, Pod, PodUid
+from messages.pods import CONFIG_SEEN, Pod, PodUid
 from messages.sources import DescribeSource, Rescan, SourceDescribed
-from messages.units import Seconds
-from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from server.http_server import Listeners
+from settings.flags.command_line import parse
+from settings.load import settings_of
+from sources.file.source import FILE_SOURCE
 from tests.support.crash_matrix import End, Sights, Telling, World
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.probe import Probe
@@ -31,6 +35,12 @@ from tests.support.sources.file_source_stage import FileSourceStage
 from tests.support.sources.memory_source import FAKE_SOURCE, FakeMemory, FakeSource
 
 SUBSCRIBER = Key[PodFact]("subscriber")
+
+
+SETTINGS = settings_of(
+    parse(["--manifest-url=http://nowhere", "--file-check-frequency=2s"]), (), hostname="node1"
+)
+"""With a URL: the fake source is in the place of the one that would ask it."""
 
 
 class Subscriber(PooledActor[PodFact]):
@@ -54,7 +64,7 @@ class Subscriber(PooledActor[PodFact]):
 
 
 class StandaloneWorld(World):
-    """A PodManager, two sources and a subscriber."""
+    """An agent that serves nobody, with a second source that is a fake, and a subscriber."""
 
     pause = 0.5  # longer than a file has to be quiet, and than the first backoff
     in_the_end = 3.0  # longer than a backoff and the time between two scans
@@ -84,36 +94,16 @@ class StandaloneWorld(World):
         self.play.port(POD_MANAGER).tell(Subscribe(subscriber=self.late[-1]))
 
     def _tree(self, telling: Telling, watches: FakeDirectoryWatches) -> SupervisorSpec:
-        pod_memory, file_memory = PodMemory(), FileMemory()
-        rules = FileSourceRules(
-            path=telling.folder,
-            check_frequency=Seconds(2.0),
-            clear_on_missing=False,
-            manifests=ManifestRules(node_name="node1", source=FILE),
-        )
+        settings = replace(SETTINGS, static_pod_path=telling.folder)
+        edges = Edges(keep_watch=watches)
+        tree = AgentTree(settings, Listeners(), lambda: self.play.system, edges)
+        root = _with_child(tree.root(), isolated(FAKE_SOURCE, self._make_fake_source))
+        subscriber = isolated(SUBSCRIBER, lambda: Subscriber(self.play.port(POD_MANAGER), self))
+        return replace(root, children=(*root.children, subscriber))
 
-        def pod_manager() -> PodManager:
-            file, fake = self.play.port(FILE_SOURCE), self.play.port(FAKE_SOURCE)
-            return PodManager({FILE: file, HTTP: fake}, pod_memory)
-
-        def file_source() -> FileSource:
-            pod_manager = self.play.port(POD_MANAGER)
-            return FileSource(rules, pod_manager, file_memory, watches)
-
-        def fake_source() -> FakeSource:
-            pod_manager = self.play.port(POD_MANAGER)
-            return FakeSource(pod_manager, self.fake)
-
-        return SupervisorSpec(
-            name="root",
-            backoff=Backoff(initial=Seconds(0.1), cap=Seconds(1.0)),
-            children=(
-                isolated(POD_MANAGER, pod_manager),
-                isolated(FILE_SOURCE, file_source),
-                isolated(FAKE_SOURCE, fake_source),
-                isolated(SUBSCRIBER, lambda: Subscriber(self.play.port(POD_MANAGER), self)),
-            ),
-        )
+    def _make_fake_source(self) -> FakeSource:
+        pod_manager = self.play.port(POD_MANAGER)
+        return FakeSource(pod_manager, self.fake)
 
     @override
     def _end(self) -> End:
@@ -139,6 +129,17 @@ class StandaloneWorld(World):
             ],
         }
         return End(sights, Counter(f"{uid} was removed" for uid in self.removed))
+
+
+def _with_child(spec: SupervisorSpec, child: ChildSpec[Any]) -> SupervisorSpec:
+    """Return ``spec`` with ``child`` in the place of the one that has its path, however deep."""
+
+    def replaced(each: AnySpec) -> AnySpec:
+        if isinstance(each, SupervisorSpec):
+            return _with_child(each, child)
+        return child if each.key.path == child.key.path else each
+
+    return replace(spec, children=tuple(map(replaced, spec.children)))
 
 
 def _picture_of(probe: Probe[PodFact]) -> PodPicture:

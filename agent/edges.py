@@ -1,0 +1,21 @@
+"""Where the agent ends and the machine, or another program, begins. Tests put their own edges in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from files.watching.inotify import InotifyWatch, KeepWatch
+
+if TYPE_CHECKING:
+    from agent.joined import ClusterEdges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edges:
+    """What the actors touch that is not the agent's."""
+
+    keep_watch: KeepWatch = InotifyWatch
+    """Watches the directory of manifests and that of local objects."""
+    cluster: ClusterEdges | None = None
+    """The API server and the machine. None for those that the settings name."""

@@ -1,0 +1,178 @@
+"""The composition root: which actors there are, who knows whom, and in which order they start.
+
+The only module that knows all the others. Start order is the order of the specs; the kernel stops in
+exactly the reverse order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
+from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from agent.edges import Edges
+from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
+from kernel import ActorSystem, AnySpec, ChildSpec, Key, Port, SupervisorSpec, isolated
+from manifests.pod_manifest import ManifestRules
+from messages.pod_manager import PodManagerMessage
+from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName
+from messages.sources import DescribeSource, Rescan, SourceMessage
+from server.backend import EndpointBackend
+from server.http_server import HTTP_SERVER, HttpServer, Listeners
+from settings.cluster_settings import ClusterSettings
+from settings.settings import Settings, effective_configuration
+from sources.apiserver.source import API_SOURCE
+from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules
+
+if TYPE_CHECKING:
+    from agent.joined import Joined
+
+M = TypeVar("M")
+
+
+class AgentTree:
+    """The actors of one agent, and what of them outlives a crash.
+
+    ``system`` gives the system that the tree runs in, once there is one: it is made from ``root``.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        listeners: Listeners,
+        system: Callable[[], ActorSystem],
+        edges: Edges | None = None,
+    ) -> None:
+        self._settings = settings
+        self._listeners = listeners
+        self._system = system
+        self._edges = edges or Edges()
+        self._pod_memory = PodMemory()
+        self._file_memory = FileMemory()
+        self._http_memory = HttpMemory()
+        self._feed_memory = FeedMemory()
+        self.joined = self._join(settings.cluster) if settings.cluster else None
+        self._objects = ObjectTree(
+            settings,
+            self._address,
+            ObjectEdges(api=self._api_ports, keep_watch=self._edges.keep_watch),
+        )
+
+    def root(self) -> SupervisorSpec:
+        """Return the whole tree."""
+        # One for one: who restarts asks the others for what it needs to know.
+        joined = self.joined
+        return SupervisorSpec(
+            name="actorlet",
+            children=(
+                ChildSpec(key=POD_MANAGER, factory=self._make_pod_manager),
+                *(joined.specs() if joined else ()),
+                *self._objects.specs(),
+                SupervisorSpec(name="sources", children=self._source_specs()),
+                *((joined.mirror_keeper(self._static_sources),) if joined else ()),
+                isolated(EVENT_FEED, self._make_event_feed),
+                ChildSpec(key=HTTP_SERVER, factory=self._make_http_server),
+            ),
+        )
+
+    @property
+    def pod_manager(self) -> Port[PodManagerMessage]:
+        """The address of PodManager."""
+        return self._address(POD_MANAGER)
+
+    def shown_sources(self) -> dict[SourceName, Port[Rescan | DescribeSource]]:
+        """Return who lists something: pods, or the objects that static pods reference."""
+        local = self._objects.local_port()
+        return {**self._all_sources(), **({LOCAL_FILES: local} if local is not None else {})}
+
+    def _join(self, cluster: ClusterSettings) -> Joined:
+        from agent.joined import Joined  # noqa: PLC0415  # see there what it costs
+
+        return Joined(self._settings, cluster, self._address, self._edges.cluster)
+
+    def _address(self, key: Key[M], /) -> Port[M]:
+        return self._system().address(key)
+
+    def _static_sources(self) -> dict[SourceName, Port[SourceMessage]]:
+        file_source, http_source = self._address(FILE_SOURCE), self._address(HTTP_SOURCE)
+        return {
+            **({FILE: file_source} if self._settings.static_pod_path else {}),
+            **({HTTP: http_source} if self._settings.static_pod_url else {}),
+        }
+
+    def _all_sources(self) -> dict[SourceName, Port[SourceMessage]]:
+        api_source = self._address(API_SOURCE)
+        return {**self._static_sources(), **({API: api_source} if self.joined else {})}
+
+    def _api_ports(self) -> ApiPorts | None:
+        return self.joined.object_ports() if self.joined else None
+
+    def _source_specs(self) -> tuple[AnySpec, ...]:
+        # Isolated: a source in trouble is no reason to stop what the others want to run.
+        local = self._objects.local_source()
+        specs: list[AnySpec] = [local] if local is not None else []
+        if self._settings.static_pod_path:
+            specs.append(isolated(FILE_SOURCE, self._make_file_source))
+        if self._settings.static_pod_url:
+            specs.append(isolated(HTTP_SOURCE, self._make_http_source))
+        if self.joined:
+            specs.append(self.joined.source())
+        return tuple(specs)
+
+    def _make_pod_manager(self) -> PodManager:
+        return PodManager(self._all_sources(), self._pod_memory)
+
+    def _make_file_source(self) -> FileSource:
+        settings = self._settings
+        assert settings.static_pod_path is not None  # noqa: S101  # else there is no such child
+        rules = FileSourceRules(
+            path=settings.static_pod_path,
+            check_frequency=settings.file_check_frequency,
+            clear_on_missing=settings.clear_on_missing_path,
+            manifests=self._manifest_rules(FILE),
+        )
+        return FileSource(rules, self.pod_manager, self._file_memory, self._edges.keep_watch)
+
+    def _make_http_source(self) -> HttpSource:
+        from sources.http.fetch import HttpFetcher  # noqa: PLC0415  # 8 MB that few agents need
+
+        settings = self._settings
+        rules = HttpSourceRules(
+            url=settings.static_pod_url,
+            headers=settings.static_pod_url_header,
+            check_frequency=settings.http_check_frequency,
+            ca_file=settings.static_pod_url_ca_file,
+            manifests=self._manifest_rules(HTTP),
+        )
+        return HttpSource(rules, self.pod_manager, self._http_memory, HttpFetcher)
+
+    def _manifest_rules(self, source: SourceName) -> ManifestRules:
+        settings = self._settings
+        return ManifestRules(
+            node_name=settings.node_name,
+            source=source,
+            strict=settings.strict_manifests,
+            allow_references=settings.local_objects_dir is not None,
+        )
+
+    def _make_event_feed(self) -> EventFeed:
+        feed = self._address(EVENT_FEED)
+        managers = tuple(self._objects.ports().values())
+        ports = FeedPorts(pod_manager=self.pod_manager, managers=managers, me=feed)
+        return EventFeed(ports, self._feed_memory)
+
+    def _make_http_server(self) -> HttpServer:
+        backend = EndpointBackend(
+            system=self._system(),
+            pod_manager=self.pod_manager,
+            sources=self.shown_sources(),
+            node_name=self._settings.node_name,
+            configuration=effective_configuration(self._settings),
+            chaos=self._settings.enable_chaos,
+            cluster=self.joined.ports() if self.joined else None,
+            objects=self._objects.ports(),
+            feed=self._address(EVENT_FEED),
+        )
+        return HttpServer(backend, self._listeners)
