@@ -1,11 +1,10 @@
-"""Stories that are told again and again, each time with one actor crashed at another moment.
+"""Stories that run again and again, each time with one actor crashed at another moment.
 
-A story is a list of actions on a ``World``: an agent, or a part of one, and what is outside of it. It is
-told once undisturbed; then once for every step of the schedule and every victim with a crash right
-there, and once for every message that a victim handles, with a crash in its place and a crash after
-it. However it is told, it must end the same, and nothing may be lost that the undisturbed telling
-keeps. Every actor of the tree is a victim, since the tree is what the crashes are hidden in; and so is
-whoever a dynamic supervisor starts in the course of the story, from then on.
+A story is a list of actions on a ``World``: an agent, or a part of one, and what is outside of it. It first
+runs without a crash. Then it runs with a crash of each victim after each step of the schedule, and with a
+crash in place of each message that a victim handles, and after it. Every run must have the same outcome,
+and lose nothing that the run without a crash keeps. Every actor of the tree is a victim, and so is every
+dynamic child from the moment that it is started.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ M = TypeVar("M")
 W = TypeVar("W", bound="World")
 
 Action: TypeAlias = Callable[[W], object]
-Sights: TypeAlias = dict[str, object]
+Observations: TypeAlias = dict[str, object]
 
 
 class How(StrEnum):
@@ -55,124 +54,125 @@ class How(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Blow:
-    """One crash: of whom, where, and at which step of the schedule or message of the victim."""
+class CrashPoint:
+    """Where one run has its crash."""
 
     victim: Key[Any]
     how: How
     at: int
+    """The number of the step of the schedule, or of the victim's message."""
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """One way to tell a story."""
+class StoryRun:
+    """One run of a story."""
 
     folder: Path
-    """For files. Does not exist, and is gone afterwards."""
+    """The folder for its files. Does not exist before the run, and is removed after it."""
     seed: int
-    """Of the schedule."""
-    blow: Blow | None = None
+    """The seed of the schedule."""
+    point: CrashPoint | None = None
 
 
-class StruckError(Exception):
+class CrashPointError(Exception):
     """The actor was crashed on purpose."""
 
 
 class Schedule(Steps):
-    """Steps that are counted, and a blow that falls after one of them."""
+    """Steps that are counted, and a crash after one of them."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self.taken = 0
-        self.falls_at = 0
-        self.blow: Callable[[], None] = lambda: None
+        self.crash_at = 0
+        self.crash: Callable[[], None] = lambda: None
 
     @override
     def step(self) -> bool:
         if not super().step():
             return False
         self.taken += 1
-        if self.taken == self.falls_at:
-            self.blow()
+        if self.taken == self.crash_at:
+            self.crash()
         return True
 
 
-class Cradle(Port[DynamicMessage]):
-    """The address of a dynamic supervisor, whose children are made victims before it hears of them."""
+class VictimsPort(Port[DynamicMessage]):
+    """The address of a dynamic supervisor, all of whose children are made victims."""
 
     def __init__(
         self,
         supervisor: Port[DynamicMessage],
-        endangered: Callable[[ChildSpec[Any]], ChildSpec[Any]],
+        with_victim: Callable[[ChildSpec[Any]], ChildSpec[Any]],
     ) -> None:
         self._supervisor = supervisor
-        self._endangered = endangered
+        self._with_victim = with_victim
 
     @override
     def tell(self, message: DynamicMessage, /) -> None:
         if isinstance(message, StartChild):
-            message = StartChild(spec=self._endangered(message.spec))
+            message = StartChild(spec=self._with_victim(message.spec))
         self._supervisor.tell(message)
 
 
 @dataclass(frozen=True)
-class End:
-    """What is compared, without times, epochs and whatever else a crash may change."""
+class Outcome:
+    """What runs are compared by: without times, epochs, and whatever else a crash may change."""
 
-    sights: Sights
-    """Everything that anybody can see."""
+    observed: Observations
+    """Everything that can be seen from outside."""
     losses: Counter[str] = field(default_factory=Counter)
-    """What was taken away, and how often: in a disturbed telling it may be less, and never more."""
+    """What was taken away, and how often. A run with a crash may have less of it, never more."""
 
-    def differences(self, other: End) -> list[str]:
-        """Return in which respects ``other``, a disturbed telling, ended otherwise."""
-        names = sorted({*self.sights, *other.sights})
-        different = [name for name in names if self.sights.get(name) != other.sights.get(name)]
+    def differences(self, other: Outcome) -> list[str]:
+        """Return in which respects ``other``, the outcome of a run with a crash, differs."""
+        names = sorted({*self.observed, *other.observed})
+        different = [name for name in names if self.observed.get(name) != other.observed.get(name)]
         return different + sorted(f"{loss}, which was not" for loss in other.losses - self.losses)
 
 
 class World(ABC):
-    """One telling: the tree of actors, and what the actions of a story work on."""
+    """What a run works on: the tree of actors, and what is outside of it."""
 
     pause: ClassVar[float]
     """Seconds between two actions."""
     in_the_end: ClassVar[float]
     """Seconds until everything is at rest."""
     taken_at_once: ClassVar[tuple[type, ...]]
-    """Messages that are on record with the first thing that their handler does, so that no crash can
-    be in their place: subscriptions and the like, which are told once."""
+    """Messages that are never replaced by a crash: subscriptions and the like. They are told once, and
+    recorded by the first thing that their handler does."""
 
-    def __init__(self, telling: Telling, tree: SupervisorSpec) -> None:
-        # Of the backoff's jitter, which must not differ between two tellings.
-        random.seed(telling.seed)
-        telling.folder.mkdir()
+    def __init__(self, run: StoryRun, tree: SupervisorSpec) -> None:
+        # For the backoff's jitter, which must not differ between two runs.
+        random.seed(run.seed)
+        run.folder.mkdir()
         self.seen: Counter[Key[Any]] = Counter()
         self.victims: list[Key[Any]] = []
-        self.born: dict[Key[Any], int] = {}
-        """The step of the schedule at which a victim was asked for, if that was not the first."""
+        self.asked_for_at: dict[Key[Any], int] = {}
+        """The step of the schedule at which a dynamic child was started first."""
         self.steps, self.handled = 0, self.seen
         """How many steps the story took, and how many messages each victim handled in it."""
-        self._blow = blow = telling.blow
-        self._schedule = Schedule(telling.seed)
-        self.play = Stage(self._endangered(tree), self._schedule)
-        if blow is not None and blow.how is How.BETWEEN:
-            self._schedule.falls_at = blow.at
-            self._schedule.blow = lambda: self._crash(blow.victim)
+        self._crash_point = point = run.point
+        self._schedule = Schedule(run.seed)
+        self.play = Stage(self._with_victims(tree), self._schedule)
+        if point is not None and point.how is How.BETWEEN:
+            self._schedule.crash_at = point.at
+            self._schedule.crash = lambda: self._crash(point.victim)
 
     @property
-    def was_struck(self) -> bool:
-        """Whether the blow hit somebody."""
+    def has_crashed(self) -> bool:
+        """Whether an actor was crashed on purpose."""
         errors = [ended.error for ended in self.play.endings]
-        return any("StruckError" in error or "InjectedCrashError" in error for error in errors)
+        return any("CrashPointError" in error or "InjectedCrashError" in error for error in errors)
 
     @property
-    def accidents(self) -> list[str]:
-        """How actors ended that were not struck."""
+    def other_errors(self) -> list[str]:
+        """The errors of actors that were not crashed on purpose."""
         errors = [ended.error for ended in self.play.endings if ended.error]
-        return [e for e in errors if "StruckError" not in e and "InjectedCrashError" not in e]
+        return [e for e in errors if "CrashPointError" not in e and "InjectedCrashError" not in e]
 
-    def tell(self, story: tuple[Action[Self], ...]) -> End:
-        """Tell the story to its end."""
+    def tell(self, story: tuple[Action[Self], ...]) -> Outcome:
+        """Run ``story`` to its end, and return its outcome."""
         self.play.start()
         self.play.advance(self.pause)
         for action in story:
@@ -180,50 +180,50 @@ class World(ABC):
             self.play.advance(self.pause)
         self.steps, self.handled = self._schedule.taken, Counter(self.seen)
         self.play.advance(self.in_the_end)
-        end = self._end()
+        outcome = self._outcome()
         assert self.play.stop() == 0
-        return end
+        return outcome
 
     @abstractmethod
-    def _end(self) -> End:
-        """Return how it ended."""
+    def _outcome(self) -> Outcome:
+        """Return the outcome of the run."""
 
-    def _endangered(self, spec: AnySpec) -> Any:
+    def _with_victims(self, spec: AnySpec) -> Any:
         """Return ``spec`` with every actor in it made a victim."""
         if isinstance(spec, SupervisorSpec):
-            return replace(spec, children=tuple(map(self._endangered, spec.children)))
+            return replace(spec, children=tuple(map(self._with_victims, spec.children)))
         if isinstance(spec, DynamicSpec):
-            return spec  # it has no children before somebody asks its ``_cradle`` for them
+            return spec  # its children are made victims by its ``_port_of_victims``
         self.victims.append(spec.key)
         return replace(spec, factory=partial(self._make_victim, spec))
 
-    def _cradle(self, key: Key[DynamicMessage]) -> Port[DynamicMessage]:
+    def _port_of_victims(self, key: Key[DynamicMessage]) -> Port[DynamicMessage]:
         """Return the address of a dynamic supervisor all of whose children are victims."""
-        return Cradle(self.play.port(key), self._endangered_newcomer)
+        return VictimsPort(self.play.port(key), self._with_victim)
 
-    def _endangered_newcomer(self, spec: ChildSpec[M]) -> ChildSpec[M]:
+    def _with_victim(self, spec: ChildSpec[M]) -> ChildSpec[M]:
         if spec.key not in self.victims:
             self.victims.append(spec.key)
-            self.born[spec.key] = self._schedule.taken
+            self.asked_for_at[spec.key] = self._schedule.taken
         return replace(spec, factory=partial(self._make_victim, spec))
 
     def _make_victim(self, spec: ChildSpec[M]) -> BaseActor[M]:
         actor = spec.factory()
-        # In front of the method of its class: what is told to it comes by here.
-        vars(actor)["receive"] = partial(self._hit, spec.key, actor.receive)
+        # In front of the method of its class: every message passes here.
+        vars(actor)["receive"] = partial(self._handle, spec.key, actor.receive)
         return actor
 
-    def _hit(self, key: Key[M], receive: Callable[[M], None], message: M) -> None:
-        """Have the victim handle a message, unless it is struck."""
+    def _handle(self, key: Key[M], receive: Callable[[M], None], message: M) -> None:
+        """Make the victim handle a message, and crash it if this is the crash point."""
         self.seen[key] += 1
-        blow = self._blow
-        here = blow is not None and blow.victim == key and blow.at == self.seen[key]
-        how = blow.how if blow is not None and here else None
+        point = self._crash_point
+        here = point is not None and point.victim == key and point.at == self.seen[key]
+        how = point.how if point is not None and here else None
         if how is How.INSTEAD and not isinstance(message, self.taken_at_once):
-            raise StruckError
+            raise CrashPointError
         receive(message)
         if how is How.AFTER:
-            raise StruckError
+            raise CrashPointError
 
     def _crash(self, victim: Key[Any]) -> None:
         self.play.system.addresses.cell(victim).put(Crash())
@@ -231,63 +231,65 @@ class World(ABC):
 
 @dataclass
 class Matrix(Generic[W]):
-    """All tellings of one story, and what came of them."""
+    """All runs of one story, and how they differed."""
 
-    make_world: Callable[[Telling], W]
+    make_world: Callable[[StoryRun], W]
     folder: Path
     story: tuple[Action[W], ...]
     reached: int = 0
-    """How many blows hit somebody."""
+    """How many crash points were reached."""
     differences: list[str] = field(default_factory=list)
-    """Which blows made the story end otherwise, and how."""
+    """Which crash points changed the outcome, and how."""
 
     def run(self, seeds: range, every: int = 1, every_message: int | None = None) -> None:
-        """Tell the story with ``every`` so many-th blow, others with each seed, which is a schedule.
+        """Run the story with every ``every``-th crash point, and with other ones for each seed.
 
-        With ``every_message`` that is how many of those that are at a message are taken. They are few,
-        and hit more often than those between two of them.
+        Of the crash points at a message every ``every_message``-th is taken, if that is given. They are
+        fewer than those between messages, and change the outcome more often.
         """
         for seed in seeds:
             world, undisturbed = self._tell(seed, None)
-            assert not world.was_struck
+            assert not world.has_crashed
             part = (seed - seeds.start) / len(seeds)
-            for blow in _sample(_blows(world), every, every_message or every, part):
+            for point in _sample(_crash_points(world), every, every_message or every, part):
                 self.differences += [
-                    f"seed {seed}, {blow.victim.path} {blow.how} {blow.at}: {difference}"
-                    for difference in self._differences(undisturbed, seed, blow)
+                    f"seed {seed}, {point.victim.path} {point.how} {point.at}: {difference}"
+                    for difference in self._differences(undisturbed, seed, point)
                 ]
 
-    def _differences(self, undisturbed: End, seed: int, blow: Blow) -> list[str]:
+    def _differences(self, undisturbed: Outcome, seed: int, point: CrashPoint) -> list[str]:
         try:
-            struck, end = self._tell(seed, blow)
-        except Exception as error:  # noqa: BLE001  # which blow it was matters more than the stack
-            return [f"cannot be told to its end: {error!r}"]
-        self.reached += struck.was_struck
-        return undisturbed.differences(end)
+            world, outcome = self._tell(seed, point)
+        except Exception as error:  # noqa: BLE001  # which point it was matters more than the stack
+            return [f"does not come to its end: {error!r}"]
+        self.reached += world.has_crashed
+        return undisturbed.differences(outcome)
 
-    def _tell(self, seed: int, blow: Blow | None) -> tuple[W, End]:
+    def _tell(self, seed: int, point: CrashPoint | None) -> tuple[W, Outcome]:
         folder = self.folder / "manifests"
-        world = self.make_world(Telling(folder, seed, blow))
+        world = self.make_world(StoryRun(folder, seed, point))
         try:
             return world, world.tell(self.story)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sample(blows: Iterable[Blow], every: int, every_message: int, part: float) -> Iterator[Blow]:
-    """Return some of ``blows``, beginning with another one for each ``part`` of 1."""
-    all_blows = list(blows)
-    steps = [blow for blow in all_blows if blow.how is How.BETWEEN]
-    messages = [blow for blow in all_blows if blow.how is not How.BETWEEN]
+def _sample(
+    points: Iterable[CrashPoint], every: int, every_message: int, part: float
+) -> Iterator[CrashPoint]:
+    """Return a sample of ``points``. ``part``, from 0 to 1, says with which one it begins."""
+    all_points = list(points)
+    steps = [point for point in all_points if point.how is How.BETWEEN]
+    messages = [point for point in all_points if point.how is not How.BETWEEN]
     for some, stride in ((steps, every), (messages, every_message)):
         yield from islice(some, int(part * stride), None, stride)
 
 
-def _blows(undisturbed: World) -> Iterator[Blow]:
+def _crash_points(undisturbed: World) -> Iterator[CrashPoint]:
     for victim in undisturbed.victims:
         for how, first, last in (
-            (How.BETWEEN, undisturbed.born.get(victim, 0), undisturbed.steps),
+            (How.BETWEEN, undisturbed.asked_for_at.get(victim, 0), undisturbed.steps),
             (How.INSTEAD, 0, undisturbed.handled[victim]),
             (How.AFTER, 0, undisturbed.handled[victim]),
         ):
-            yield from (Blow(victim, how, at) for at in range(first + 1, last + 1))
+            yield from (CrashPoint(victim, how, at) for at in range(first + 1, last + 1))

@@ -187,5 +187,5 @@ def test_a_story_ends_the_same_whoever_crashes_wherever(tmp_path: Path, name: st
     matrix = Matrix(StandaloneWorld, tmp_path, STORIES[name])
     matrix.run(SEEDS, EVERY, max(1, EVERY // 4))
     assert matrix.differences == []
-    # So that the matrix does not shrink unnoticed: a blow that falls on nobody proves nothing.
+    # So that the matrix does not shrink unnoticed: a crash of nobody proves nothing.
     assert matrix.reached >= 120

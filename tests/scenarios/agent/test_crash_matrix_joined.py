@@ -262,5 +262,5 @@ def test_the_cluster_is_the_same_in_the_end_whoever_crashes_wherever(
     matrix = Matrix(make_world, tmp_path, STORIES[name])
     matrix.run(SEEDS, EVERY, max(1, EVERY // 2))
     assert matrix.differences == []
-    # So that the matrix does not shrink unnoticed: a blow that falls on nobody proves nothing.
+    # So that the matrix does not shrink unnoticed: a crash of nobody proves nothing.
     assert matrix.reached >= 30

@@ -322,5 +322,5 @@ def test_pods_have_the_same_objects_in_the_end_whoever_crashes_wherever(
     matrix = Matrix(make_world, tmp_path, STORIES[name])
     matrix.run(SEEDS, EVERY, EVERY_MESSAGE)
     assert matrix.differences == []
-    # So that the matrix does not shrink unnoticed: a blow that falls on nobody proves nothing.
+    # So that the matrix does not shrink unnoticed: a crash of nobody proves nothing.
     assert matrix.reached >= 10

@@ -16,7 +16,7 @@ from messages.holders import HolderIs, ReadObject
 from messages.objects import Change, ObjectKind, ReadVerdict
 from messages.sources import Verdict
 from messages.units import Seconds
-from tests.support.crash_matrix import End, Matrix, Sights, Telling, World
+from tests.support.crash_matrix import Matrix, Observations, Outcome, StoryRun, World
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.objects.local_objects_stage import (
     LocalObjectsStage,
@@ -148,9 +148,9 @@ class LocalWorld(World):
     in_the_end = 3.0
     taken_at_once = (ReadObject,)
 
-    def __init__(self, telling: Telling) -> None:
+    def __init__(self, run: StoryRun) -> None:
         watches, managers, memory = FakeDirectoryWatches(), Managers(), LocalMemory()
-        rules = LocalObjectsRules(path=telling.folder, check_frequency=Seconds(2.0))
+        rules = LocalObjectsRules(path=run.folder, check_frequency=Seconds(2.0))
         tree = SupervisorSpec(
             name="root",
             backoff=Backoff(initial=Seconds(0.1), cap=Seconds(1.0)),
@@ -158,15 +158,15 @@ class LocalWorld(World):
                 isolated(LOCAL_OBJECTS, lambda: LocalObjects(rules, managers, memory, watches)),
             ),
         )
-        super().__init__(telling, tree)
-        self.files = LocalObjectsStage(self.play, telling.folder, watches, managers)
+        super().__init__(run, tree)
+        self.files = LocalObjectsStage(self.play, run.folder, watches, managers)
 
     @override
-    def _end(self) -> End:
+    def _outcome(self) -> Outcome:
         facts = [fact for kind in ObjectKind for fact in self.files.facts(kind)]
         changes = [fact.changed for fact in facts if fact.changed is not None]
         reads = self.files.answers.drain()
-        sights: Sights = {
+        observed: Observations = {
             "how the objects are": {
                 (each.object, each.uid, each.is_known, bool(each.error))
                 for each in {fact.described.object: fact.described for fact in facts}.values()
@@ -175,7 +175,7 @@ class LocalWorld(World):
             "who was answered": {(read.ref, read.verdict) for read in reads},
             "the verdicts": self.files.described().manifests,
         }
-        return End(sights)
+        return Outcome(observed)
 
 
 def write(name: str, text: str, world: LocalWorld) -> None:

@@ -29,7 +29,7 @@ from messages.objects import (
 )
 from messages.pod_manager import Subscribe
 from messages.pods import API, FILE, Pod, SourceName
-from tests.support.crash_matrix import Action, End, Matrix, Telling, World
+from tests.support.crash_matrix import Action, Matrix, Outcome, StoryRun, World
 from tests.support.kernel.probe import Probe
 from tests.support.objects.manager_players import Say, changed, holder_key, needing, news_of, secret
 from tests.support.objects.manager_stage import ManagerStage
@@ -51,24 +51,24 @@ class ManagerWorld(World):
         Say,  # the test's own hand
     )
 
-    def __init__(self, telling: Telling) -> None:
+    def __init__(self, run: StoryRun) -> None:
         self.stage = ManagerStage()
-        super().__init__(telling, self.stage.tree())
+        super().__init__(run, self.stage.tree())
         self.stage.play = self.play
-        self.stage.endanger = self._endangered_holder
+        self.stage.endanger = self._with_holder_as_victim
         self.follower: Probe[ObjectFact] = Probe()
 
     @override
-    def _endangered(self, spec: AnySpec) -> Any:
-        return spec if isinstance(spec, DynamicSpec) else super()._endangered(spec)
+    def _with_victims(self, spec: AnySpec) -> Any:
+        return spec if isinstance(spec, DynamicSpec) else super()._with_victims(spec)
 
-    def _endangered_holder(self, spec: ChildSpec[Any]) -> ChildSpec[Any]:
+    def _with_holder_as_victim(self, spec: ChildSpec[Any]) -> ChildSpec[Any]:
         if spec.key not in self.victims:
             self.victims.append(spec.key)
         return replace(spec, factory=partial(self._make_victim, spec))
 
     @override
-    def _end(self) -> End:
+    def _outcome(self) -> Outcome:
         stage = self.stage
         described = stage.described()
         told = {
@@ -82,8 +82,8 @@ class ManagerWorld(World):
             for before, after in pairwise(record.heard)
             if before.references and not after.references
         )
-        return End(
-            sights={
+        return Outcome(
+            observed={
                 "holders": stage.holders(),
                 "references": stage.counts(),
                 "described": {(one.object, one.references) for one in described.objects},

@@ -34,7 +34,7 @@ from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.history import Change as Step
 from tests.support.apiserver.store import ApiStore
 from tests.support.apiserver.store_edges import StoreSender, StoreWatches
-from tests.support.crash_matrix import Sights, Telling
+from tests.support.crash_matrix import Observations, StoryRun
 from tests.support.kube.calls_stage import HandWorked
 from tests.support.objects.settings import cluster_settings
 from tests.support.worlds.objects import GONE, NODE, ObjectsWorld, Wanted
@@ -64,9 +64,7 @@ class ClusterObjectsWorld(ObjectsWorld):
 
     in_the_end: ClassVar[float] = 80.0  # longer than a list may be under way
 
-    def __init__(
-        self, telling: Telling, detection: ChangeDetection = ChangeDetection.WATCH
-    ) -> None:
+    def __init__(self, run: StoryRun, detection: ChangeDetection = ChangeDetection.WATCH) -> None:
         self._node = _NodeKeeper()
         self.past: dict[tuple[str, str], list[State]] = {}
         self.registered: dict[str, Pod] = {}
@@ -74,7 +72,7 @@ class ClusterObjectsWorld(ObjectsWorld):
         """From when to when the agent was not told what changes."""
         self._floors: dict[PodUid, int] = {}
         """The API server's version when a pod came."""
-        super().__init__(telling, cluster_settings(detection, node_name=NODE))
+        super().__init__(run, cluster_settings(detection, node_name=NODE))
         self.store = ApiStore(now=self.play.clock.wall)
         self.store.follow("0", self._remember)
         self.api = FakeApi(self.store, as_node=NODE)
@@ -145,7 +143,7 @@ class ClusterObjectsWorld(ObjectsWorld):
     # What it is made of.
 
     @override
-    def _tree(self, telling: Telling) -> SupervisorSpec:
+    def _tree(self, run: StoryRun) -> SupervisorSpec:
         pods, calls, watches, api = PodMemory(), CallMemory(), WatchMemory(), ApiMemory()
         self._wanted_watches = watches
 
@@ -236,7 +234,7 @@ class ClusterObjectsWorld(ObjectsWorld):
                     yield Wanted(name, ObjectKind.CONFIG_MAP, volume["configMap"]["name"])
 
     @override
-    def _sights(self) -> Sights:
+    def _observed(self) -> Observations:
         targets = self.api.watches.targets
         assert set(targets) == self._wanted_watches.subscribers.keys()
         watched = [(each.path, each.field_selector) for each in targets]

@@ -39,7 +39,7 @@ from sources.file.source import FILE_SOURCE
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.store import ApiStore
 from tests.support.apiserver.store_edges import StoreSender, StoreWatches
-from tests.support.crash_matrix import End, Sights, Telling, World
+from tests.support.crash_matrix import Observations, Outcome, StoryRun, World
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.probe import Probe
 from tests.support.kube.calls_stage import HandWorked
@@ -76,10 +76,10 @@ class JoinedWorld(World):
     # All of them go into a memory before anything else is done with them.
     taken_at_once = (Subscribe, FollowNode, Watch, CallApi, MirrorsJudged)
 
-    def __init__(self, telling: Telling, prepare: Preparation | None = None) -> None:
+    def __init__(self, run: StoryRun, prepare: Preparation | None = None) -> None:
         watches = FakeDirectoryWatches()
-        super().__init__(telling, self._tree(telling, watches))
-        self.files = FileSourceStage(self.play, telling.folder, Probe(), watches)
+        super().__init__(run, self._tree(run, watches))
+        self.files = FileSourceStage(self.play, run.folder, Probe(), watches)
         self.store = ApiStore(now=self.play.clock.wall)
         self.api = FakeApi(self.store, as_node=NODE)
         self.sender = StoreSender(self.store, NODE, self._is_right)
@@ -111,13 +111,13 @@ class JoinedWorld(World):
 
     # What it is made of.
 
-    def _tree(self, telling: Telling, watches: FakeDirectoryWatches) -> SupervisorSpec:
+    def _tree(self, run: StoryRun, watches: FakeDirectoryWatches) -> SupervisorSpec:
         cluster = ClusterEdges(
             calls=lambda memory: ApiCalls(self.sender, HandWorked, memory, CallRules()),
             watches=lambda memory: StoreWatches(self.api.watches, memory),
             machine=MadeUpMachine(),
         )
-        settings = replace(SETTINGS, static_pod_path=telling.folder)
+        settings = replace(SETTINGS, static_pod_path=run.folder)
         edges = Edges(keep_watch=watches, cluster=cluster)
         return AgentTree(settings, Listeners(), lambda: self.play.system, edges).root()
 
@@ -139,14 +139,14 @@ class JoinedWorld(World):
     # What is compared.
 
     @override
-    def _end(self) -> End:
+    def _outcome(self) -> Outcome:
         assert not self.sender.trespasses, self.sender.trespasses
-        sights: Sights = {"accidents": self.accidents}
-        sights |= {f"pod {name}": pod for name, pod in self._meanings(self.store.pods())}
-        sights |= self._sights_of_node() | self._sights_of_agent()
-        return End(sights, self.sender.deeds)
+        observed: Observations = {"other_errors": self.other_errors}
+        observed |= {f"pod {name}": pod for name, pod in self._meanings(self.store.pods())}
+        observed |= self._observed_of_node() | self._observed_of_agent()
+        return Outcome(observed, self.sender.deeds)
 
-    def _sights_of_node(self) -> Sights:
+    def _observed_of_node(self) -> Observations:
         nodes, leases = self.store.all("nodes"), self.store.all("leases")
         conditions = [each for node in nodes for each in node["status"]["conditions"]]
         renewals = [datetime.fromisoformat(each["spec"]["renewTime"]) for each in leases]
@@ -158,7 +158,7 @@ class JoinedWorld(World):
             "leases are fresh": [now - each.timestamp() < RENEWED_WITHIN for each in renewals],
         }
 
-    def _sights_of_agent(self) -> Sights:
+    def _observed_of_agent(self) -> Observations:
         pods = self.play.ask(POD_MANAGER, _describe_pods)
         mirrors = self.play.ask(MIRROR_KEEPER, _describe_mirrors)
         calls = self.play.ask(API_CALLS, _describe_calls)
@@ -218,7 +218,7 @@ def _decoded(manifest: bytes) -> Pod:
 
 
 def _words(described: SourceDescribed) -> object:
-    # A UID is another in each telling where the API server gives it.
+    # A UID is another in each run where the API server gives it.
     verdicts = [replace(each, uid=None) for each in described.manifests]
     return described.ready, described.error, sorted(verdicts, key=lambda each: each.path)
 

@@ -18,7 +18,7 @@ from messages.units import Seconds
 from settings.flags.command_line import parse
 from settings.load import settings_of
 from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
-from tests.support.crash_matrix import Telling
+from tests.support.crash_matrix import StoryRun
 from tests.support.kernel.clock import EPOCH
 from tests.support.worlds.objects import NODE, ObjectsWorld, Wanted
 
@@ -31,10 +31,10 @@ class LocalObjectsWorld(ObjectsWorld):
 
     in_the_end: ClassVar[float] = 20.0  # longer than any backoff, and several scans
 
-    def __init__(self, telling: Telling) -> None:
-        self._pods, self._objects = telling.folder / "pods", telling.folder / "objects"
+    def __init__(self, run: StoryRun) -> None:
+        self._pods, self._objects = run.folder / "pods", run.folder / "objects"
         flags = [f"--local-objects-dir={self._objects}", f"--file-check-frequency={SCAN}s"]
-        super().__init__(telling, settings_of(parse(flags), (), hostname=NODE))
+        super().__init__(run, settings_of(parse(flags), (), hostname=NODE))
         self._pods.mkdir()
         self._objects.mkdir()
         self._writings = 0
@@ -76,7 +76,7 @@ class LocalObjectsWorld(ObjectsWorld):
         self.watches.notice()
 
     def _write(self, path: str, text: str) -> None:
-        # Written at times that are the same in each telling: versions of objects are made of them.
+        # Written at times that are the same in each run: versions of objects are made of them.
         file = self._pods.parent / path
         file.write_text(text)
         file.chmod(0o600)
@@ -92,7 +92,7 @@ class LocalObjectsWorld(ObjectsWorld):
     # What it is made of.
 
     @override
-    def _tree(self, telling: Telling) -> SupervisorSpec:
+    def _tree(self, run: StoryRun) -> SupervisorSpec:
         pods, files = PodMemory(), FileMemory()
 
         def pod_manager() -> PodManager:

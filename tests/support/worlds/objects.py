@@ -43,7 +43,7 @@ from messages.pod_manager import Subscribe
 from messages.pods import PodUid
 from messages.watches import Unwatch, Watch
 from settings.settings import Settings
-from tests.support.crash_matrix import End, Sights, Telling, World
+from tests.support.crash_matrix import Observations, Outcome, StoryRun, World
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.probe import Probe
 
@@ -52,7 +52,7 @@ GONE = "gone"
 
 
 class Wanted(NamedTuple):
-    """A reference, in the words of a story: UIDs are others in each telling."""
+    """A reference, in the words of a story: UIDs are others in each run."""
 
     pod: str
     kind: ObjectKind
@@ -80,11 +80,9 @@ class ObjectsWorld(World):
         *(HolderIs, LocalObjectsListed, LocalReferencesAre),
     )
 
-    def __init__(self, telling: Telling, settings: Settings) -> None:
+    def __init__(self, run: StoryRun, settings: Settings) -> None:
         self.watches = FakeDirectoryWatches()
-        edges = ObjectEdges(
-            api=self._api_ports, keep_watch=self.watches, chance=Random(telling.seed)
-        )
+        edges = ObjectEdges(api=self._api_ports, keep_watch=self.watches, chance=Random(run.seed))
         self._tree_of_objects = ObjectTree(settings, self._address, edges)
         self.pods: dict[str, PodUid] = {}
         """By the name that the story has for them."""
@@ -93,7 +91,7 @@ class ObjectsWorld(World):
         """Promises that were not kept."""
         self._read: Counter[object] = Counter()
         """The version that each pod read last of each object."""
-        super().__init__(telling, self._tree(telling))
+        super().__init__(run, self._tree(run))
 
     # What others do.
 
@@ -139,7 +137,7 @@ class ObjectsWorld(World):
     # What it is made of.
 
     @abstractmethod
-    def _tree(self, telling: Telling) -> SupervisorSpec:
+    def _tree(self, run: StoryRun) -> SupervisorSpec:
         """Return the tree."""
 
     @abstractmethod
@@ -149,7 +147,7 @@ class ObjectsWorld(World):
     def _address(self, key: Key[Any], /) -> Port[Any]:
         # Whoever is told to start holders starts victims.
         if key == OBJECT_HOLDERS:
-            return self._cradle(key)
+            return self._port_of_victims(key)
         return self.play.port(key)
 
     # What is compared.
@@ -159,7 +157,7 @@ class ObjectsWorld(World):
         """Give every reference of a pod that there is."""
 
     @override
-    def _end(self) -> End:
+    def _outcome(self) -> Outcome:
         described = [self._described(kind) for kind in ObjectKind]
         holders = [n.name for n in self.play.describe().values() if n.parent == OBJECT_HOLDERS.path]
         # The first wakes what is idle.
@@ -171,8 +169,8 @@ class ObjectsWorld(World):
         assert not self.broken, self.broken
         assert not _reversals(changes), _reversals(changes)
         decisions = Counter(_decided(fact) for fact in facts if isinstance(fact, ChangeDecided))
-        sights: Sights = {
-            "accidents": self.accidents,
+        observed: Observations = {
+            "other_errors": self.other_errors,
             "what followers know": {each.object: _state(each) for each in changes},
             "decisions": {each for each in decisions if not self._may_be_skipped(each.state)},
             "decisions told more than twice": [
@@ -187,13 +185,13 @@ class ObjectsWorld(World):
                 for memory in self._tree_of_objects.memory.managers.values()
             ],
         }
-        return End(sights | self._sights(), _deletions(changes))
+        return Outcome(observed | self._observed(), _deletions(changes))
 
     def _may_be_skipped(self, _state: str) -> bool:
         """Return whether a version was there for so short a time that a crash may hide it."""
         return False
 
-    def _sights(self) -> Sights:
+    def _observed(self) -> Observations:
         """Return what there is to see in this world alone."""
         return {}
 

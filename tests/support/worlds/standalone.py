@@ -27,7 +27,7 @@ from server.http_server import Listeners
 from settings.flags.command_line import parse
 from settings.load import settings_of
 from sources.file.source import FILE_SOURCE
-from tests.support.crash_matrix import End, Sights, Telling, World
+from tests.support.crash_matrix import Observations, Outcome, StoryRun, World
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.probe import Probe
 from tests.support.pods.pod_picture import PodPicture
@@ -70,14 +70,14 @@ class StandaloneWorld(World):
     in_the_end = 3.0  # longer than a backoff and the time between two scans
     taken_at_once = (Subscribe,)
 
-    def __init__(self, telling: Telling) -> None:
+    def __init__(self, run: StoryRun) -> None:
         self.picture = PodPicture()
         self.removed: set[PodUid] = set()
         self.late: list[Probe[PodFact]] = []
         self.fake = FakeMemory(wanted=())
         watches = FakeDirectoryWatches()
-        super().__init__(telling, self._tree(telling, watches))
-        self.files = FileSourceStage(self.play, telling.folder, Probe(), watches)
+        super().__init__(run, self._tree(run, watches))
+        self.files = FileSourceStage(self.play, run.folder, Probe(), watches)
 
     def notice(self) -> None:
         """Tell the file source that something changed."""
@@ -93,8 +93,8 @@ class StandaloneWorld(World):
         self.late.append(Probe())
         self.play.port(POD_MANAGER).tell(Subscribe(subscriber=self.late[-1]))
 
-    def _tree(self, telling: Telling, watches: FakeDirectoryWatches) -> SupervisorSpec:
-        settings = replace(SETTINGS, static_pod_path=telling.folder)
+    def _tree(self, run: StoryRun, watches: FakeDirectoryWatches) -> SupervisorSpec:
+        settings = replace(SETTINGS, static_pod_path=run.folder)
         edges = Edges(keep_watch=watches)
         tree = AgentTree(settings, Listeners(), lambda: self.play.system, edges)
         root = _with_child(tree.root(), isolated(FAKE_SOURCE, self._make_fake_source))
@@ -106,9 +106,9 @@ class StandaloneWorld(World):
         return FakeSource(pod_manager, self.fake)
 
     @override
-    def _end(self) -> End:
+    def _outcome(self) -> Outcome:
         described = self.play.ask(POD_MANAGER, _describe_pods)
-        sights: Sights = {
+        observed: Observations = {
             "what the subscriber knows": _meaning(self.picture.pods.values()),
             "what those know who subscribed in the course of the story": [
                 _meaning(_picture_of(probe).pods.values()) for probe in self.late
@@ -125,10 +125,10 @@ class StandaloneWorld(World):
                 described.mirror_to_static,
             ),
             "what the subscriber could make no sense of": [
-                error for error in self.accidents if "AssertionError" in error
+                error for error in self.other_errors if "AssertionError" in error
             ],
         }
-        return End(sights, Counter(f"{uid} was removed" for uid in self.removed))
+        return Outcome(observed, Counter(f"{uid} was removed" for uid in self.removed))
 
 
 def _with_child(spec: SupervisorSpec, child: ChildSpec[Any]) -> SupervisorSpec:

@@ -18,7 +18,7 @@ from messages.holders import HolderDone, HolderFact, HolderIs, ReadObject, Refer
 from messages.objects import ObjectChanged, ObjectRead
 from messages.units import Seconds
 from tests.support.apiserver.fake_api import FakeApi
-from tests.support.crash_matrix import End, Telling, World
+from tests.support.crash_matrix import Outcome, StoryRun, World
 from tests.support.kernel.probe import Probe
 from tests.support.objects.watcher_stage import KEY, RULES, WANTED, in_words, read_of, references
 
@@ -30,7 +30,7 @@ class WatcherWorld(World):
     in_the_end = 40.0  # longer than a watch has to open, and no idle limit
     taken_at_once = (ReferencesAre, ReadObject)
 
-    def __init__(self, telling: Telling) -> None:
+    def __init__(self, run: StoryRun) -> None:
         self.api = FakeApi(as_node="")
         self.manager: Probe[HolderFact] = Probe()
         self.reader: Probe[ObjectRead] = Probe()
@@ -39,7 +39,7 @@ class WatcherWorld(World):
         self._reads = 0
         backoff = Backoff(initial=Seconds(0.1), cap=Seconds(1.0))
         super().__init__(
-            telling,
+            run,
             SupervisorSpec(name="root", backoff=backoff, children=(isolated(KEY, self._make),)),
         )
 
@@ -59,21 +59,21 @@ class WatcherWorld(World):
         return ObjectWatcher(ports, RULES, self.memory)
 
     @override
-    def _end(self) -> End:
+    def _outcome(self) -> Outcome:
         answered = len(self.reader.drain())
-        sights: dict[str, object] = {"how many reads were not answered": self._reads - answered}
+        observed: dict[str, object] = {"how many reads were not answered": self._reads - answered}
         self.reads()
         self.play.advance(2.0)
         facts = self.manager.drain()
         (answer,) = self.reader.drain()
-        sights["what is read in the end"] = in_words(answer)
-        sights["what is watched"] = tuple(self.api.watches.targets)
-        sights["what the manager takes it for"] = _taken_for(facts)
+        observed["what is read in the end"] = in_words(answer)
+        observed["what is watched"] = tuple(self.api.watches.targets)
+        observed["what the manager takes it for"] = _taken_for(facts)
         last = [fact.described for fact in facts if isinstance(fact, HolderIs)][-1]
-        sights["how it is held"] = replace(last, uid="")  # it differs from telling to telling
-        sights["how often it was let go"] = Counter(map(type, facts))[HolderDone]
-        sights["accidents"] = self.accidents
-        return End(sights)
+        observed["how it is held"] = replace(last, uid="")  # it differs from run to run
+        observed["how often it was let go"] = Counter(map(type, facts))[HolderDone]
+        observed["other_errors"] = self.other_errors
+        return Outcome(observed)
 
 
 def _taken_for(facts: list[HolderFact]) -> tuple[object, ...]:
