@@ -5,7 +5,7 @@
 PYTHON ?= python3
 PY := .venv/bin/python
 # The kernel, and what decides without doing: held to a higher share of branches.
-PURE := kernel/*,messages/*,manifests/*,stores/*,files/looking/directory.py,files/looking/settling.py,files/looking/signature.py,files/verdicts/judging.py,files/verdicts/state.py,sources/*/verdicts.py
+PURE := kernel/*,messages/*,manifests/*,stores/*,files/looking/directory.py,files/looking/settling.py,files/looking/signature.py,files/verdicts/judging.py,files/verdicts/state.py,sources/*/verdicts.py,kube/errors.py,kube/calls/failures.py,kube/calls/rate_limit.py,kube/calls/request_info.py,kube/credentials/access.py,kube/credentials/certificates.py,kube/credentials/kubeconfig.py,kube/credentials/proxies.py,kube/streams/failures.py,kube/streams/listing.py,kube/streams/next_round.py,kube/streams/parsing.py,kube/streams/queries.py,kube/streams/rules.py
 
 .PHONY: run test check format cover bench clean
 

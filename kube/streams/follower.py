@@ -182,14 +182,14 @@ class Follower:
             return
         if verb == "list" and error is None:
             return
-        step = next_round(
+        upcoming = next_round(
             self._ended(error), self._failures, self._context.rules, self._context.chance
         )
         self._resting = True
         if self._was_opened is not None:
             self._is_fresh = False
-        self._take(step, verb, error)
-        await self._rest(step.delay)
+        self._take(upcoming, verb, error)
+        await self._rest(upcoming.delay)
 
     def _ended(self, error: ApiError | None) -> EndedRound:
         lasted = 0.0
@@ -206,15 +206,15 @@ class Follower:
             retry_after=error.retry_after if error is not None else None,
         )
 
-    def _take(self, step: NextRound, verb: str, error: ApiError | None) -> None:
-        self._lists_next = not step.version
-        self._failures = step.failures
+    def _take(self, upcoming: NextRound, verb: str, error: ApiError | None) -> None:
+        self._lists_next = not upcoming.version
+        self._failures = upcoming.failures
         self._enter(WatchState.WAITING)
         if not isinstance(error, ConnectionLostError) or error.was_sent:
-            self._count(step.reason)
+            self._count(upcoming.reason)
         if error is None:
             return
-        if step.is_failure:
+        if upcoming.is_failure:
             self.subscribers.on_attempt_failed(verb, error)
         else:
             self.subscribers.on_reason(verb, error)

@@ -1,4 +1,4 @@
-"""What is vouched for: streams that are lost and not replaced, that never stood, or whose keeper ends."""
+"""When a target is uncertain: its stream is lost and not replaced, never confirmed, or its keeper ends."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def said_of_watches(logs: Logs) -> list[str]:
     return [line["event"] for line in logs if "watches" in line["event"]]
 
 
-def open_and_settled(watches: WatchStage, server: Http2Server) -> None:
-    """Have both watched, each by a stream that stands."""
+def open_and_confirmed(watches: WatchStage, server: Http2Server) -> None:
+    """Have both watched, each by a confirmed stream."""
     watches.watch(WEB, DB)
     watches.next_list()
     watches.next_list()
@@ -97,7 +97,7 @@ def test_whatever_ended_a_stream_that_is_not_replaced_it_is_told(
     end: Answer, kind: FailureKind, words: str
 ) -> None:
     script = Script([FILLED, silent], [end, silent])
-    # Whether or not it had settled by then.
+    # Whether or not it was confirmed by then.
     rules = quick_rules(uncertain_after=Seconds(0.2), uncertain_after_list=Seconds(0.2))
     with watched_server(script, rules=rules) as (_server, watches):
         watches.watch(WEB)
@@ -117,14 +117,14 @@ def test_a_stream_that_is_replaced_in_time_is_nothing_to_tell() -> None:
     script = Script([FILLED], [stream(), stream(), only_web])
     rules = quick_rules(confirmed_after=AT_ONCE, uncertain_after=Seconds(0.5))
     with watched_server(script, rules=rules) as (server, watches):
-        open_and_settled(watches, server)
+        open_and_confirmed(watches, server)
         server.cut_connections()
         assert watches.next_failure().target == DB
         assert watches.described().streams == 1
         watches.probe.expect_silence()
 
 
-def test_a_list_whose_stream_hangs_is_vouched_for_for_a_while_and_no_longer() -> None:
+def test_a_list_whose_stream_hangs_is_current_for_a_while_and_then_uncertain() -> None:
     rules = quick_rules(uncertain_after_list=Seconds(0.2))
     with watched_server(Script([FILLED], [silent]), rules=rules) as (_server, watches):
         before = time.monotonic()
@@ -135,7 +135,7 @@ def test_a_list_whose_stream_hangs_is_vouched_for_for_a_while_and_no_longer() ->
         assert failed.failure.kind is FailureKind.TIMEOUT
 
 
-def test_a_failure_that_follows_a_doubt_is_told_in_its_own_words(logs: Logs) -> None:
+def test_a_failure_after_an_uncertain_time_is_told_in_its_own_words(logs: Logs) -> None:
     """Only that is worth a line in the log."""
     held = Held(refuse(503, "ServiceUnavailable"))
     script = Script([FILLED], [stream(), held, stream()])
@@ -144,12 +144,12 @@ def test_a_failure_that_follows_a_doubt_is_told_in_its_own_words(logs: Logs) -> 
         watches.next_list()
         watches.wait_until_open(1)
         server.cut_connections()
-        doubt = watches.next_failure()
+        uncertain = watches.next_failure()
         assert said_of_watches(logs) == []
         server.call(held.released.set)
         failed = watches.next_failure()
         assert failed.failure.status == 503
-        assert failed.since == doubt.since
+        assert failed.since == uncertain.since
         assert watches.probe.next() == WatchRecovered(target=WEB)
     assert said_of_watches(logs) == ["watches fail", "watches no longer fail"]
 
@@ -215,7 +215,7 @@ def test_a_keeper_that_crashes_says_so_and_its_next_life_that_it_is_over(logs: L
 def test_who_leaves_after_a_cut_is_told_nothing_and_leaves_nothing() -> None:
     script = Script([FILLED], [stream(), stream(), silent])
     with watched_server(script, rules=SOON) as (server, watches):
-        open_and_settled(watches, server)
+        open_and_confirmed(watches, server)
         server.cut_connections()
         watches.wait_until(lambda described: described.reconnects.get("unreachable") == 2)
         watches.unwatch(WEB)
@@ -229,7 +229,7 @@ def test_who_unwatches_an_open_stream_leaves_nothing() -> None:
     """The end of the stream comes after that of the watch."""
     rules = quick_rules(confirmed_after=AT_ONCE, uncertain_after=AT_ONCE)
     with watched_server(Script([FILLED], [stream()]), rules=rules) as (server, watches):
-        open_and_settled(watches, server)
+        open_and_confirmed(watches, server)
         watches.unwatch(WEB)
         server.wait_until(lambda: server.open_streams == 1)
         watches.described()

@@ -1,4 +1,4 @@
-"""The gate of one client: one probe at a time, and what it hears all others hear."""
+"""The circuit breaker of one connection: one probe at a time, and all others share its result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(story: Coroutine[None, None, None]) -> None:
 
 
 async def opened_breaker(rules: WatchRules = RULES) -> tuple[CircuitBreaker, Permit]:
-    """Return a gate whose connection broke, and the permit of a stream on that."""
+    """Return a circuit breaker whose connection broke, and the permit of a stream on that."""
     breaker = CircuitBreaker(rules, random.Random(3))
     stream = await breaker.acquire()
     breaker.on_failure(stream, REFUSED)
@@ -47,7 +47,7 @@ def acquiring(breaker: CircuitBreaker) -> asyncio.Task[Permit]:
     return asyncio.get_running_loop().create_task(breaker.acquire())
 
 
-def test_an_open_gate_lets_everybody_in() -> None:
+def test_a_closed_circuit_breaker_lets_everybody_send() -> None:
     async def story() -> None:
         breaker = CircuitBreaker(RULES, random.Random(3))
         permits = [await breaker.acquire() for _ in range(3)]
@@ -125,7 +125,7 @@ def test_a_probe_without_an_answer_does_not_keep_the_others_out() -> None:
         first = await slow
         second = await other
         assert second.is_probe
-        # Whichever is answered opens the gate.
+        # Whichever is answered closes the circuit breaker.
         breaker.on_answer(first)
         assert not (await breaker.acquire()).is_probe
 

@@ -63,7 +63,7 @@ def broken(kind: type[RequestError], causes: tuple[str, ...]) -> RequestError:
 
 
 def outcome(*errors: RequestError | None) -> tuple[ApiError | None, bool]:
-    """Return what opening gives when its tries end like this, and whether the gate is open then."""
+    """Return what opening gives when its tries end like this, and whether requests may be sent then."""
 
     async def story() -> tuple[ApiError | None, bool]:
         connection = a_connection()

@@ -213,16 +213,16 @@ def test_who_is_not_among_the_wanted_is_no_trouble(logs: Logs) -> None:
     assert [line["event"] for line in logs[1:]] == ["failing watches are no longer wanted"]
 
 
-def test_a_doubt_is_no_line_in_the_log_and_neither_is_its_end(logs: Logs) -> None:
+def test_an_uncertain_target_is_no_line_in_the_log_and_neither_is_its_end(logs: Logs) -> None:
     failures = WatchFailures()
-    doubt = failed(FailureKind.UNREACHABLE)
-    failures.note_uncertain(doubt, HERE)
-    assert failures.of(WEB) == doubt
+    uncertain = failed(FailureKind.UNREACHABLE)
+    failures.note_uncertain(uncertain, HERE)
+    assert failures.of(WEB) == uncertain
     assert failures.recover(WEB)
     assert logs == []
 
 
-def test_a_failure_after_a_doubt_is_news_and_begins_a_line(logs: Logs) -> None:
+def test_a_failure_of_an_uncertain_target_is_news_and_begins_a_line(logs: Logs) -> None:
     failures = WatchFailures()
     failures.note_uncertain(failed(FailureKind.UNREACHABLE), HERE)
     assert failures.note(failed(FailureKind.UNREACHABLE), HERE)
@@ -232,7 +232,7 @@ def test_a_failure_after_a_doubt_is_news_and_begins_a_line(logs: Logs) -> None:
     assert words(logs, 2) == ["watches fail", "watches no longer fail"]
 
 
-def test_a_doubt_counts_with_a_cause_that_is_there(logs: Logs) -> None:
+def test_an_uncertain_target_counts_with_an_ongoing_cause(logs: Logs) -> None:
     failures = WatchFailures()
     failures.note(failed(FailureKind.UNREACHABLE, WEB), HERE)
     failures.note_uncertain(failed(FailureKind.UNREACHABLE, DB), HERE)
