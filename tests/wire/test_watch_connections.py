@@ -58,9 +58,11 @@ def test_more_watches_than_a_connection_takes_are_spread_over_as_few_as_possible
 
 
 def test_a_server_that_lets_in_fewer_streams_is_given_more_connections() -> None:
-    with watched_server(
-        Script([EMPTY], [stream()]), most_streams=20, rules=quick_rules(full_after=Seconds(0.3))
-    ) as (_server, watches):
+    rules = quick_rules(full_after=Seconds(0.3))
+    with watched_server(Script([EMPTY], [stream()]), most_streams=20, rules=rules) as (
+        _server,
+        watches,
+    ):
         watches.watch(WEB)
         watches.wait_until_open(1)  # from here on the client knows how many it may open
         watches.watch(*secret_targets(50))
@@ -73,9 +75,8 @@ def test_a_server_that_is_slow_is_not_taken_for_a_full_one() -> None:
         await asyncio.sleep(0.2)
         await EMPTY(exchange)
 
-    with watched_server(
-        Script([EMPTY, EMPTY, late], [stream()]), rules=quick_rules(full_after=Seconds(0.02))
-    ) as (server, watches):
+    rules = quick_rules(full_after=Seconds(0.02))
+    with watched_server(Script([EMPTY, EMPTY, late], [stream()]), rules=rules) as (server, watches):
         watches.watch(*secret_targets(2))
         watches.wait_until_open(2)
         watches.watch(WEB)
@@ -84,9 +85,8 @@ def test_a_server_that_is_slow_is_not_taken_for_a_full_one() -> None:
 
 
 def test_a_place_that_is_given_back_is_taken_again() -> None:
-    with watched_server(
-        Script([EMPTY], [stream()]), rules=quick_rules(streams_per_connection=2)
-    ) as (server, watches):
+    rules = quick_rules(streams_per_connection=2)
+    with watched_server(Script([EMPTY], [stream()]), rules=rules) as (server, watches):
         watches.watch(*secret_targets(4))
         server.wait_until(lambda: server.begun_streams == 4)
         watches.unwatch(*secret_targets(1))
@@ -97,9 +97,8 @@ def test_a_place_that_is_given_back_is_taken_again() -> None:
 
 
 def test_the_fullest_client_is_filled_first_so_that_others_can_empty() -> None:
-    with watched_server(
-        Script([EMPTY], [stream()]), rules=quick_rules(streams_per_connection=3)
-    ) as (server, watches):
+    rules = quick_rules(streams_per_connection=3)
+    with watched_server(Script([EMPTY], [stream()]), rules=rules) as (server, watches):
         watches.watch(*secret_targets(6))
         watches.wait_until_open(6)
         # One is left on the first client, two on the second, where the next one goes.

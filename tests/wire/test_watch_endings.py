@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import time
 
+import pytest
 from typing_extensions import override
 
+from kube.streams.rules import WatchRules
 from messages.units import Seconds
 from messages.watches import WatchFact, WatchRecovered
 from tests.support.kernel.probe import Probe
@@ -67,39 +69,35 @@ def test_stopping_closes_three_hundred_streams_within_two_seconds() -> None:
         server.wait_until(lambda: server.open_streams == server.open_connections == 0)
 
 
-def test_stopping_does_not_wait_for_a_server_that_is_silent() -> None:
-    async def silent(exchange: Exchange) -> None:
-        await exchange.closed()
-
-    with watched_server(silent) as (server, watches):
-        watches.watch(*secret_targets(20))
-        server.wait_until(lambda: server.open_streams == 20)
+@pytest.mark.parametrize(
+    ("number", "rules", "most"),
+    [
+        pytest.param(20, quick_rules(), 2.0, id="waits-for-nobody"),
+        # What hangs while stopping is left behind.
+        pytest.param(
+            3,
+            quick_rules(drain_within=Seconds(60.0), close_within=Seconds(0.2)),
+            1.5,
+            id="leaves-behind-what-hangs",
+        ),
+    ],
+)
+def test_stopping_does_not_wait_for_a_server_that_is_silent(
+    number: int, rules: WatchRules, most: float
+) -> None:
+    with watched_server(Exchange.closed, rules=rules) as (server, watches):
+        watches.watch(*secret_targets(number))
+        server.wait_until(lambda: server.open_streams == number)
         begun = time.monotonic()
         watches.stage.system.stop()
         assert watches.stage.system.wait(Seconds(5.0)) == 0
-        assert time.monotonic() - begun < 2.0
-
-
-def test_what_hangs_while_stopping_is_left_behind() -> None:
-    async def silent(exchange: Exchange) -> None:
-        await exchange.closed()
-
-    rules = quick_rules(drain_within=Seconds(60.0), close_within=Seconds(0.2))
-    with watched_server(silent, rules=rules) as (server, watches):
-        watches.watch(*secret_targets(3))
-        server.wait_until(lambda: server.open_streams == 3)
-        begun = time.monotonic()
-        watches.stage.system.stop()
-        assert watches.stage.system.wait(Seconds(5.0)) == 0
-        assert time.monotonic() - begun < 1.5
+        assert time.monotonic() - begun < most
 
 
 def test_who_leaves_while_waiting_for_the_cap_leaves_no_trace() -> None:
     held = Held(EMPTY)
-    with watched_server(Script([held], [stream()]), rules=quick_rules(most_pending_requests=1)) as (
-        server,
-        watches,
-    ):
+    rules = quick_rules(most_pending_requests=1)
+    with watched_server(Script([held], [stream()]), rules=rules) as (server, watches):
         watches.watch(WEB)
         server.wait_until(lambda: len(server.requests) == 1)
         watches.watch(*secret_targets(5))

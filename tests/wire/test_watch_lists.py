@@ -131,9 +131,9 @@ def test_a_list_without_an_end_is_a_failure(
 
 def test_a_list_that_comes_at_once_may_be_longer_than_a_page() -> None:
     many = [secret(f"s{number}", "1", blob="x" * 200) for number in range(10)]
-    with watched_server(
-        Script([listing(secret_list("10", *many))], [stream()]), rules=quick_rules(most_bytes=1000)
-    ) as (_server, watches):
+    rules = quick_rules(most_bytes=1000)
+    script = Script([listing(secret_list("10", *many))], [stream()])
+    with watched_server(script, rules=rules) as (_server, watches):
         watches.watch(PODS)
         assert len(watches.next_list().objects) == 10
 

@@ -54,6 +54,17 @@ def said_of_watches(logs: Logs) -> list[str]:
     return [line["event"] for line in logs if "watches" in line["event"]]
 
 
+def watch_and_cut(watches: WatchStage, server: Http2Server) -> None:
+    """Have WEB watched and its connection cut; return once that is told and the server is back."""
+    watches.watch(WEB)
+    watches.next_list()
+    watches.wait_until_open(1)
+    server.stop_listening()
+    server.cut_connections()
+    watches.next_failure()
+    server.listen_again()
+
+
 def open_and_confirmed(watches: WatchStage, server: Http2Server) -> None:
     """Have both watched, each by a confirmed stream."""
     watches.watch(WEB, DB)
@@ -160,13 +171,7 @@ def test_a_stream_that_says_gone_is_no_recovery() -> None:
     script = Script([FILLED, held], [stream(), stream(GONE), stream()])
     rules = quick_rules(confirmed_after=Seconds(0.5))
     with watched_server(script, rules=rules) as (server, watches):
-        watches.watch(WEB)
-        watches.next_list()
-        watches.wait_until_open(1)
-        server.stop_listening()
-        server.cut_connections()
-        watches.next_failure()
-        server.listen_again()
+        watch_and_cut(watches, server)
         watches.wait_until(lambda described: described.reconnects.get("gone") == 1)
         server.wait_until(lambda: "watch" not in server.requests[-1].query)
         watches.probe.expect_silence()
@@ -183,13 +188,7 @@ def test_what_was_missed_is_told_before_the_recovery() -> None:
     rules = quick_rules(confirmed_after=Seconds(0.3))
     script = Script([FILLED], [stream(), stream(*missed)])
     with watched_server(script, rules=rules) as (server, watches):
-        watches.watch(WEB)
-        watches.next_list()
-        watches.wait_until_open(1)
-        server.stop_listening()
-        server.cut_connections()
-        watches.next_failure()
-        server.listen_again()
+        watch_and_cut(watches, server)
         told = [type(watches.probe.next()) for _ in range(3)]
         assert told == [WatchEvent, WatchEvent, WatchRecovered]
 

@@ -201,10 +201,8 @@ def test_what_was_let_go_while_the_keeper_ended_is_no_trouble_of_its_next_life()
 
 
 def test_a_bug_in_answering_a_message_is_a_crash_too() -> None:
-    with watched_server(Script([refuse(403), refuse(403), EMPTY], [stream()])) as (
-        _server,
-        watches,
-    ):
+    script = Script([refuse(403), refuse(403), EMPTY], [stream()])
+    with watched_server(script) as (_server, watches):
         watches.watch(WEB)
         watches.next_failure()
         # The newcomer is told at once that the target is not followed, and its port raises.
@@ -271,9 +269,8 @@ def test_a_list_that_is_under_way_is_too_early_for_a_higher_mark() -> None:
 
 def test_a_list_that_is_not_sent_yet_takes_the_mark_that_comes_meanwhile() -> None:
     held = Held(EMPTY)
-    with watched_server(
-        Script([held, EMPTY], [stream()]), rules=quick_rules(most_pending_requests=1)
-    ) as (server, watches):
+    rules = quick_rules(most_pending_requests=1)
+    with watched_server(Script([held, EMPTY], [stream()]), rules=rules) as (server, watches):
         other: Probe[WatchFact] = Probe()
         watches.watch(DB, probe=other)
         server.wait_until(lambda: len(server.requests) == 1)
