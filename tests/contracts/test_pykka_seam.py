@@ -28,7 +28,7 @@ KNOW_PYKKA = {"kernel", "benchmarks", "tests/contracts"}
 """Who imports Pykka: the kernel, its contracts, and what measures the kernel beside it."""
 
 
-class Plain(pykka.ThreadingActor):
+class PlainPykkaActor(pykka.ThreadingActor):
     """An actor as Pykka has them."""
 
     use_daemon_thread = True
@@ -91,7 +91,7 @@ def test_a_reference_tells_stops_and_calls_by_messages() -> None:
         def put(self, envelope: Envelope[object]) -> None:
             told.append(envelope.message)
 
-    plain = Plain()
+    plain = PlainPykkaActor()
     plain.actor_inbox = Inbox()  # type: ignore[assignment]  # the part that references use
     reference = pykka.ActorRef(plain)
 
@@ -131,7 +131,7 @@ def test_pykkas_own_loop_does_not_report_a_failing_start() -> None:
     # Why the turn function is the kernel's own.
     reports: list[object] = []
 
-    class Failing(Plain):
+    class Failing(PlainPykkaActor):
         @override
         def on_start(self) -> None:
             raise RuntimeError("a bug")
@@ -183,7 +183,7 @@ def test_a_stop_told_as_a_message_is_an_end_in_order(troupe: Troupe, play: Stage
 def test_stopping_everybody_in_pykkas_registry_stops_nobody_here(
     troupe: Troupe, play: Stage
 ) -> None:
-    plain = Plain.start()
+    plain = PlainPykkaActor.start()
     assert pykka.ActorRegistry.get_all() == [plain]  # noqa: TID251  # what is tested
 
     pykka.ActorRegistry.stop_all()  # noqa: TID251  # what is tested

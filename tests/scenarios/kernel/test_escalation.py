@@ -122,7 +122,7 @@ def test_an_isolated_child_holds_up_those_that_depend_on_it(
         troupe.diary.expect("log starts 1")
 
 
-class Broken(Backoff):
+class BrokenBackoff(Backoff):
     """A backoff with a bug."""
 
     @override
@@ -136,7 +136,7 @@ def test_a_supervisors_own_failure_stops_its_children_and_goes_up(
     inner = SupervisorSpec(
         name="inner",
         children=(troupe.child(DISK), troupe.child(WEB), troupe.child(LOG)),
-        backoff=Broken(),
+        backoff=BrokenBackoff(),
     )
     with stage(SupervisorSpec(name="root", children=(inner,)), runtime) as play:
         play.tell(WEB, crash())
@@ -153,7 +153,7 @@ def test_a_supervisors_own_failure_stops_its_children_and_goes_up(
 def test_a_supervisor_that_fails_with_nothing_left_to_stop_ends_at_once(
     troupe: Troupe, runtime: Runtime
 ) -> None:
-    spec = SupervisorSpec(name="root", children=(troupe.child(WEB),), backoff=Broken())
+    spec = SupervisorSpec(name="root", children=(troupe.child(WEB),), backoff=BrokenBackoff())
     with stage(spec, runtime) as play:
         play.tell(WEB, crash())
 

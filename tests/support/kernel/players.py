@@ -62,7 +62,7 @@ def nothing(_player: Player) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class PlayerOptions:
     """What a player does beside its lines."""
 
     diary: Port[str]
@@ -82,26 +82,26 @@ ANYTHING = pytest.mark.parametrize(
 class Lines(BaseActor[Line]):
     """What both kinds of player do."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, options: PlayerOptions) -> None:
         super().__init__()
-        part.when_made()
-        self.part = part
+        options.when_made()
+        self.options = options
 
     @override
     def started(self) -> None:
-        self.part.diary.tell(f"{self.name} starts {self.incarnation}")
-        self.part.at_start(self)
+        self.options.diary.tell(f"{self.name} starts {self.incarnation}")
+        self.options.at_start(self)
 
     @override
     def stopping(self) -> None:
-        self.part.diary.tell(f"{self.name} stops")
-        self.part.at_stop(self)
+        self.options.diary.tell(f"{self.name} stops")
+        self.options.at_stop(self)
 
     @override
     def receive(self, message: Line) -> None:
         match message:
             case Say(word=word):
-                self.part.diary.tell(f"{self.name} hears {word}")
+                self.options.diary.tell(f"{self.name} hears {word}")
             case Do(action=action):
                 action(self)
             case Repeat(word=word, reply_to=reply_to):
@@ -134,13 +134,13 @@ class Troupe:
         **spec: Any,
     ) -> ChildSpec[Line]:
         """Return the spec of a child that is one of these players."""
-        part = Part(
+        options = PlayerOptions(
             diary=self.diary,
             when_made=when_made,
             at_start=at_start,
             at_stop=at_stop,
         )
-        return ChildSpec(key=key, factory=lambda: (kind or self.kind)(part), **spec)
+        return ChildSpec(key=key, factory=lambda: (kind or self.kind)(options), **spec)
 
 
 def key(path: str) -> Key[Line]:

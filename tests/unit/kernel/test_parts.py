@@ -201,7 +201,7 @@ def test_a_pool_that_gets_no_more_threads_says_so(
                 raise RuntimeError("can't start new thread")
             super()._add_worker()
 
-    class Stuck(Incarnation):
+    class StuckIncarnation(Incarnation):
         """Hangs in its turn."""
 
         @override
@@ -213,7 +213,7 @@ def test_a_pool_that_gets_no_more_threads_says_so(
     pool = Poor(threads=1)
     pool.open()
     pool.is_open = True
-    pool.start(Stuck(nobody, nobody, 1, pool, nobody))
+    pool.start(StuckIncarnation(nobody, nobody, 1, pool, nobody))
     gate.reached()
 
     assert len(pool.hanging(-1.0)) == 1
