@@ -1,7 +1,7 @@
-"""What a pod wants done when a Secret or ConfigMap that it references changes: its annotation.
+"""Change hooks: the annotation that says what to do when a Secret or ConfigMap that a pod references changes.
 
-The forms are ``none``, ``restart`` and ``signal:SIGHUP``; each may end in ``,splay=30s``. Annotations
-belong to their owners, so that no sentence of this module quotes one.
+The forms are ``none``, ``restart`` and ``signal:SIGHUP``; each may end in ``,splay=30s``. Annotations may
+hold secrets, so no sentence of this module quotes one.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ from messages.units import Seconds
 ON_OBJECT_CHANGE: Final = "actorlet/on-object-change"
 
 MAX_SPLAY = Seconds(3600.0)
-"""Who wants a change to arrive later than in an hour has something else in mind."""
+"""A change that arrives later than in an hour is surely not meant."""
 
 _FORMS = "should be none, restart or signal:SIGHUP, and may end in ,splay=30s"
 _NEVER_HANDLED = frozenset({"SIGKILL", "SIGSTOP"})
-"""A signal is for a program that reads its files again, and these two never reach one."""
+"""A signal tells a program to read its files again, and no program can handle these two."""
 
 _CARRIERS: Final = {
     ChangeAction.SIGNAL: frozenset({Use.VOLUME}),
     ChangeAction.RESTART: frozenset({Use.VOLUME, Use.START}),
 }
-"""How a change gets to a program: to one that runs by the files of a volume alone, to one that is started
-again by what it starts with as well."""
+"""How a change can reach a program: one that runs sees it in files of a volume only; one that is started
+again also in what it starts with."""
 
 
 class ChangeHook(NamedTuple):
-    """What is to be done about a change."""
+    """What to do about a change."""
 
     action: ChangeAction
     signal: str
     """Such as ``SIGHUP``; empty for a restart."""
     splay: Seconds
-    """It may be done so much later: a random part of it, so that not all pods do it at once."""
+    """The longest delay. Each pod waits a random part of it, so that not all pods do it at once."""
 
     def concerns(self, uses: Collection[Use]) -> bool:
-        """Return whether a pod that needs an object for ``uses`` can see what became of a change of it."""
+        """Return whether a change of an object can reach a pod that needs it for ``uses``."""
         return not _CARRIERS[self.action].isdisjoint(uses)
 
 
 class ChangeHookError(ValueError):
-    """An annotation that says nothing; the text is the end of a sentence that begins with its name."""
+    """An annotation that cannot be read. The text is the end of a sentence that begins with its name."""
 
 
 def change_hook(value: str) -> ChangeHook | None:
-    """Return what the annotation asks for; None when that is nothing. Raises ``ChangeHookError``.
+    """Return what the annotation asks for; None for nothing. Raises ``ChangeHookError``.
 
-    Spaces around the parts do not matter. Signals are those that this system has names for.
+    Spaces around the parts do not matter. Signals are those that this operating system names.
     """
     action, comma, option = (part.strip() for part in value.partition(","))
     if not action and not comma:

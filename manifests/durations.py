@@ -1,8 +1,7 @@
 """Spans of time as Go writes them: ``20s``, ``1m30s``, ``1.5h``, ``300ms``, ``0``.
 
-Kubernetes' objects, configuration files and flags hold these. ``durationpy``, which the kubernetes client
-brings, reads days and years too and skips what it does not know between two units, so a file that a
-kubelet refuses would pass.
+Kubernetes' objects, configuration files and flags have these. The library ``durationpy`` reads days and years
+too, and skips what it does not know between two units, so it would take a file that a kubelet refuses.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _LONGEST = 2**63 - 1
 
 
 def parse_duration(text: str) -> Seconds:
-    """Return the span that ``text`` names. Raises ``ValueError`` for what Go does not read either."""
+    """Return the span in ``text``. Raises ``ValueError`` for a text that Go does not read either."""
     negative = text.startswith("-")
     unsigned = text[1:] if text.startswith(("-", "+")) else text
     if unsigned == "0":

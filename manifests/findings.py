@@ -1,8 +1,8 @@
-"""What is found wrong or doubtful in one manifest, with the path of the field it is found at.
+"""What is wrong or doubtful in one manifest, each with the path of its field.
 
-Problems make the manifest unusable, warnings do not. Everything is collected, so that one look at
-the verdict is enough to mend the file; but only so much is kept, since a manifest may be broken in
-a hundred thousand places. Lines are looked up at the end, by path: see ``document``.
+Problems make the manifest unusable, warnings do not. All of them are collected, so that one look at the
+verdict is enough to mend the file. Only the first are kept, since a manifest may be wrong in a hundred
+thousand places. Lines are looked up at the end, by path: see ``manifests.reading.document``.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Path: TypeAlias = tuple[str | int, ...]
 """Steps from the top of the manifest: field names, map keys and list indices."""
 
 KEPT = 50
-"""Findings of one kind that are kept; the rest are only counted. More than anybody reads."""
+"""Findings of one kind that are kept; the others are only counted. More than anybody reads."""
 
 SHOWN_PROBLEMS = 3
 
 _PLAIN_STEP = re.compile(r"[A-Za-z][-A-Za-z0-9_]*")
 
 LineOf: TypeAlias = Callable[[Path], int]
-"""Line of the field at a path, counted from 1; 0 where it is unknown."""
+"""Returns the line of the field at a path, counted from 1; 0 if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class FieldFinding:
     text: str
 
     def sentence(self, line_of: LineOf) -> str:
-        """Return ``path (line n): text``."""
+        """Return the finding as ``path (line n): text``."""
         line = line_of(self.path)
         place = f" (line {line})" if line else ""
         return one_line(f"{shown(self.path)}{place}: {self.text}")
@@ -50,7 +50,7 @@ class CountedFindings:
     total: int = 0
 
     def add(self, finding: FieldFinding) -> None:
-        """Count one more, and keep it while few are kept."""
+        """Count ``finding``, and keep it if it is one of the first."""
         self.total += 1
         if len(self.first) < KEPT:
             self.first.append(finding)
@@ -62,24 +62,24 @@ class Findings:
 
     problems: CountedFindings = field(default_factory=CountedFindings)
     unknown: CountedFindings = field(default_factory=CountedFindings)
-    """Fields that a Pod does not have."""
+    """Fields that the object does not have."""
     warnings: CountedFindings = field(default_factory=CountedFindings)
 
     def problem(self, path: Path, text: str) -> None:
-        """Tell what makes the manifest unusable."""
+        """Add what makes the manifest unusable."""
         self.problems.add(FieldFinding(path, text))
 
     def unknown_field(self, path: Path, text: str) -> None:
-        """Tell of a field that a Pod does not have."""
+        """Add a field that the object does not have."""
         self.unknown.add(FieldFinding(path, text))
 
     def warning(self, path: Path, text: str) -> None:
-        """Tell what its owner should know."""
+        """Add what the manifest's owner should know."""
         self.warnings.add(FieldFinding(path, text))
 
 
 def reason(told: CountedFindings, line_of: LineOf) -> str:
-    """Return one line that shows the first few findings and says how many more there are."""
+    """Return one line with the first few findings, and how many more there are."""
     first = [finding.sentence(line_of) for finding in told.first[:SHOWN_PROBLEMS]]
     more = told.total - len(first)
     ending = f"; and {more} more" if more else ""

@@ -1,7 +1,7 @@
-"""The forms that names have in Kubernetes.
+"""The forms that names and paths have in Kubernetes.
 
-Each rule takes a text and returns what is wrong with it, as the end of a sentence that begins with
-the field's path; empty when nothing is.
+Each rule takes a text and returns what is wrong with it, as the end of a sentence that begins with the path
+of its field. It returns an empty text if nothing is wrong.
 """
 
 from __future__ import annotations
@@ -151,12 +151,12 @@ def relative_path(text: str) -> str:
 
 
 def no_backsteps(text: str) -> str:
-    """Paths that must not lead upward."""
+    """Paths without steps upward."""
     return "must not contain '..'" if ".." in text.split("/") else ""
 
 
 def file_in_volume(text: str) -> str:
-    """Paths of files that a volume is filled with: relative, and clear of its own entries."""
+    """Paths of files in a volume: relative, and not those of the volume's own entries, such as ``..data``."""
     return relative_path(text) or ("must not begin with '..'" if text.startswith("..") else "")
 
 

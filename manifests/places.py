@@ -1,6 +1,7 @@
-"""A place in a manifest: an object of it, its path, and where to tell what is wrong with it.
+"""Places in a manifest: an object in it, its path, and the findings to add to.
 
-Rules are written in terms of places, so that none of them handles paths by hand.
+Rules are written in terms of places, so that none of them handles paths by hand. "Tell" means here: add to
+the findings, as a problem unless it says "warn".
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ MAX_ID = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The object ``value``, which stands at ``path``; types are known to be right."""
+    """The object ``value`` at ``path``. Its fields have the right types already."""
 
     value: dict[str, Any]
     path: Path
     findings: Findings
 
     def wrong(self, text: str, *steps: str | int) -> None:
-        """Tell that the field at ``steps`` below this place makes the manifest unusable."""
+        """Tell ``text`` as a problem of the field at ``steps`` below this place."""
         self.findings.problem((*self.path, *steps), text)
 
     def warn(self, text: str, *steps: str | int) -> None:
-        """Tell what a reader should know of the field at ``steps`` below this place."""
+        """Tell ``text`` as a warning about the field at ``steps`` below this place."""
         self.findings.warning((*self.path, *steps), text)
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -58,30 +59,30 @@ class Place:
         return not missing
 
     def obeys(self, name: str, rule: Callable[[str], str]) -> None:
-        """Tell what ``rule`` says of the text in the field ``name``, unless it is empty."""
+        """Tell what is wrong by ``rule`` with the text in the field ``name``. An empty text is right."""
         text = self.value.get(name)
         if text and (complaint := rule(text)):
             self.wrong(complaint, name)
 
     def named(self, name: str, rule: Callable[[str], str]) -> None:
-        """As ``obeys``, for a field that must not be empty."""
+        """As ``obeys``, but the field must not be empty."""
         if self.required(name):
             self.obeys(name, rule)
 
     def each_obeys(self, name: str, rule: Callable[[str], str]) -> None:
-        """Tell what ``rule`` says of each text of the list in the field ``name``."""
+        """Tell what is wrong by ``rule`` with each text of the list in the field ``name``."""
         for index, text in enumerate(self.value.get(name, ())):
             if complaint := rule(text):
                 self.wrong(complaint, name, index)
 
     def one_of(self, name: str, allowed: Collection[str]) -> None:
-        """Tell when the field ``name`` is there and has none of the ``allowed`` values."""
+        """Tell if the field ``name`` is there and has none of the ``allowed`` values."""
         text = self.value.get(name)
         if text is not None and text not in allowed:
             self.wrong(f"must be one of {', '.join(allowed)}, not {quoted(text)}", name)
 
     def within(self, name: str, low: int, high: int | None = None) -> None:
-        """Tell when the number in the field ``name`` is out of bounds, both of which are allowed."""
+        """Tell if the number in the field ``name`` is below ``low`` or above ``high``."""
         number = self.value.get(name)
         if number is None:
             return
@@ -91,7 +92,7 @@ class Place:
             self.wrong(f"must be between {low} and {high}, not {number}", name)
 
     def only_one(self, names: Collection[str]) -> str | None:
-        """Tell when not exactly one of the fields is there; return the first that is."""
+        """Tell if not exactly one of the fields is there; return the first that is, None if none is."""
         present = [name for name in names if name in self.value]
         if not present:
             self.wrong(f"one of {', '.join(names)} is required")

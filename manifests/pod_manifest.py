@@ -1,9 +1,8 @@
-"""From the bytes of a manifest to a validated static pod, or to the reason why not.
+"""Decodes the manifest of a static pod: from bytes to a validated pod, or to the reason why there is none.
 
-Reads top-down as the stages a manifest goes through: document, types and fields, defaults,
-identity, validation, references; each stage has modules of its own beside this one. Pure:
-the same bytes and rules give the same answer, and whatever the bytes are, there is an answer. The
-decisions are a kubelet's; where a kubelet says nothing, a warning does.
+Puts the stages of a manifest in order: document, types and fields, defaults, identity, validation,
+references. Each stage has modules of its own. Pure: the same bytes and rules always give the same answer,
+and there is an answer for any bytes. It decides as a kubelet does, and warns where a kubelet says nothing.
 """
 
 from __future__ import annotations
@@ -44,23 +43,23 @@ from messages.sources import RejectReason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestRules:
-    """What a manifest is judged by."""
+    """The settings that a manifest is decoded by."""
 
     node_name: str
-    """As the node is called; names get it in lower case."""
+    """The name of the node; names of pods get it in lower case."""
     source: SourceName
     """Which source reads it: pods of ``file`` tolerate every NoExecute taint, others do not."""
     strict: bool = False
-    """Unknown fields are refused, not warned of."""
+    """Refuse unknown fields, instead of a warning."""
     allow_references: bool = False
-    """Secrets and ConfigMaps may be referenced: local files answer for them."""
+    """The pod may reference Secrets and ConfigMaps: local files provide them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoded:
-    """A manifest that can be used: its pod, complete, and what its owner should know.
+    """A manifest that can be used: its complete pod, and what its owner should know.
 
-    ``kubernetes.io/config.source`` and ``config.seen`` are not set: the merge of the sources does.
+    ``kubernetes.io/config.source`` and ``config.seen`` are not set. The merge of the sources sets them.
     """
 
     pod: Pod
@@ -68,7 +67,7 @@ class Decoded:
 
     @property
     def described(self) -> Pod:
-        """What every usable file of a source has: the thing that it describes."""
+        """The pod, by the name that the content of any usable file has (``files.verdicts.state.Usable``)."""
         return self.pod
 
 

@@ -11,10 +11,10 @@ _QUANTITY = re.compile(
 )
 
 _MAX_LEN = 100
-"""Longer than any amount of anything; keeps arithmetic on them short."""
+"""Characters. Longer than any real amount; keeps arithmetic with them short."""
 
 _MAX_EXPONENT = 100
-"""Kubernetes caps amounts at 2^63; beyond this an exponent changes nothing."""
+"""Kubernetes caps amounts at 2^63, so a larger exponent changes nothing."""
 
 _FACTORS = {
     **{unit: Fraction(1024) ** power for power, unit in enumerate(("Ki", "Mi", "Gi"), 1)},
@@ -31,7 +31,7 @@ def is_quantity(text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def amount(text: str) -> Fraction:
-    """Return what a well-formed quantity amounts to, exactly; ``ValueError`` for any other text."""
+    """Return the exact amount of a quantity. Raises ``ValueError`` for a text that is none."""
     match = _QUANTITY.fullmatch(text) if len(text) <= _MAX_LEN else None
     if match is None:
         raise ValueError("not a quantity")

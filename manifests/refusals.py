@@ -1,4 +1,4 @@
-"""How the judging of one document ends: with a refusal at some stage, or with warnings."""
+"""How the decoding of one document ends: with a refusal at some stage, or with warnings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from manifests.reading.document import Document
 from messages.sources import RejectReason
 
 MAX_WARNINGS = 20
-"""Warnings of one manifest that are told one by one."""
+"""Warnings of one manifest that are told one by one. The others are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +20,11 @@ class Refused:
     reason: str
     """One line with the path and line of the first few problems; no more than 1,000 characters."""
     pod: str = ""
-    """``<namespace>/<name>`` of the pod, or other thing, that it would have; empty when that cannot be
-    told."""
+    """``<namespace>/<name>`` of the pod, or the name of the object, that it describes; empty if unknown."""
 
 
 class RefusalError(Exception):
-    """Ends the judging of a document: what was found so far makes it unusable."""
+    """Ends the decoding of a document: what was found so far makes it unusable."""
 
     def __init__(self, code: RejectReason, told: CountedFindings) -> None:
         super().__init__(code)
@@ -40,7 +39,7 @@ def stop_on_problems(findings: Findings, code: RejectReason = RejectReason.INVAL
 
 
 def stop_on_unknown_fields(findings: Findings) -> None:
-    """Raise ``RefusalError`` if there are unknown fields: for those who asked to be strict."""
+    """Raise ``RefusalError`` if there are unknown fields. For decoding that is strict about them."""
     if findings.unknown.total:
         raise RefusalError(RejectReason.UNKNOWN_FIELD, findings.unknown)
 

@@ -1,8 +1,8 @@
-"""Whether a document has the fields and types of its kind; returns a copy that has nothing else.
+"""Checks that a document has the fields and types of its kind, and makes a copy that has nothing else.
 
-The fields come from ``pod_schema.json``, which is made from the kubernetes client's models (see
-``tools/generate_pod_schema.py``): to import those takes half a second and 35 MB. As in Kubernetes
-``null`` means absent, names are matched by case, and unknown fields are left out, not refused.
+The fields come from ``pod_schema.json``, which ``tools/generate_pod_schema.py`` makes from the kubernetes
+client's models: to import those takes half a second and 35 MB. As in Kubernetes, ``null`` means absent, names
+are matched by case, and unknown fields are left out, not refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from manifests.times import is_rfc3339
 _SCHEMA_FILE = FilePath(__file__).with_name("pod_schema.json")
 
 Conform: TypeAlias = Callable[[Any, Path, Findings], Any]
-"""Returns a copy of a value as its type wants it; tells what does not fit."""
+"""Returns a copy of a value that conforms to one type; adds what does not fit to the findings."""
 
 _ZERO: dict[str, Any] = {
     "str": "",
@@ -32,14 +32,14 @@ _ZERO: dict[str, Any] = {
     "quantity": "0",
     "int-or-string": 0,
 }
-"""What ``null`` is as an item of a list or a value of a map, where it cannot be absent."""
+"""What ``null`` stands for as an item of a list or a value of a map, where it cannot be absent."""
 
 
 def conform_pod(value: dict[str, Any], findings: Findings) -> dict[str, Any]:
-    """Return a copy of ``value`` with the fields that a v1 Pod has, ``null`` ones left out.
+    """Return a copy of ``value`` with the fields that a v1 Pod has, without those that are ``null``.
 
-    Wrong types are told as problems, other fields as unknown. The copy is of use only when there
-    is no problem. Shares nothing that can be changed with ``value``.
+    Adds wrong types to ``findings`` as problems, and other fields as unknown. If there are problems the
+    copy is of no use. It shares nothing with ``value`` that can be changed.
     """
     return _conformed(_conform("V1Pod"), value, findings)
 
@@ -47,7 +47,7 @@ def conform_pod(value: dict[str, Any], findings: Findings) -> dict[str, Any]:
 def conform_fields(
     fields: dict[str, str], value: dict[str, Any], findings: Findings
 ) -> dict[str, Any]:
-    """As ``conform_pod`` for an object with ``fields``, in the notation of the generated table."""
+    """As ``conform_pod``, for an object with ``fields``: names and types as ``pod_schema.json`` has them."""
     return _conformed(_object_of(fields), value, findings)
 
 

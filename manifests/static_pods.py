@@ -1,8 +1,7 @@
-"""What makes a pod of a manifest a static pod of one node: its names, UID and annotations.
+"""What makes the pod of a manifest a static pod of one node: its names, UID and annotations.
 
-The UID is a digest of the user's own document and the node's name, of nothing else: neither
-defaults, nor the path of the file, nor the version of the agent change it, because a changed UID
-restarts the pod.
+The UID is a digest of the user's document and the node's name, and of nothing else, since a changed UID
+restarts the pod. So neither defaults, nor the path of the file, nor the version of the agent change it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ UID_LEN = 32
 """Hex digits of a generated UID: 128 bits, as many as a UUID."""
 
 MAX_UID_BYTES = 255
-"""A UID names directories, so it is no longer than a file name may be."""
+"""A UID names directories, so it must not be longer than a file name."""
 
 _NO_EXECUTE: Json = {"operator": "Exists", "effect": "NoExecute"}
 
@@ -38,16 +37,16 @@ _CRITICAL = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2
 
 
 def generated_uid(canonical: str, node_name: str) -> str:
-    """Return the UID of the pod that the document ``canonical`` describes on the node.
+    """Return the UID on the node of the pod that the document ``canonical`` describes.
 
-    The digest is of a JSON array of both, so no document can pass for another one's node.
+    It is a digest of a JSON array of both, so no document and node can be mistaken for others.
     """
     framed = f"[{canonical},{json.dumps(node_name, ensure_ascii=False)}]"
     return hashlib.sha256(framed.encode()).hexdigest()[:UID_LEN]
 
 
 def content_digest(canonical: str) -> str:
-    """Return what changes whenever the document does, also where its UID is fixed."""
+    """Return a digest that changes whenever the document does, even if its UID is fixed."""
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
@@ -75,7 +74,7 @@ def make_static(pod: Json, *, canonical: str, node_name: str, source: SourceName
 
 
 def validate_uid(metadata: Place) -> None:
-    """Tell when the UID could not name a directory, which is what it is used for."""
+    """Tell if the UID could not name a directory, which it is used for."""
     uid: str = metadata.get("uid")
     if "/" in uid or not uid.isprintable() or uid in {".", ".."}:
         metadata.wrong("must have no '/' and no control characters", "uid")

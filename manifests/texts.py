@@ -1,4 +1,4 @@
-"""Texts for people: cut to a length, quoted, and without what a terminal would obey."""
+"""Texts for people: cut to a length, quoted, and without characters that a terminal would obey."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def one_line(text: str) -> str:
 
 
 def printable(path: os.PathLike[str] | str) -> str:
-    """Return ``path`` as text that can be written anywhere: names of files need not be UTF-8."""
+    """Return ``path`` as a text that can be written anywhere; names of files need not be UTF-8."""
     return os.fsencode(path).decode(errors="backslashreplace")

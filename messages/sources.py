@@ -1,4 +1,4 @@
-"""What sources say: complete snapshots of pods, and a verdict for every manifest."""
+"""What sources tell: complete snapshots of pods, and a verdict for every manifest."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Verdict(StrEnum):
     KEPT = "kept"
     """The manifest cannot be used as it is; the pod of its last good content is still served."""
     REJECTED = "rejected"
-    """The manifest cannot be used and has no good predecessor: it has no pod."""
+    """The manifest cannot be used, and no earlier content of it could: it has no pod."""
     SHADOWED = "shadowed"
-    """A good manifest, but another one owns its name or its UID: that one's pod is served."""
+    """A good manifest, but another one has its name or its UID: the pod of that one is served."""
     IGNORED = "ignored"
-    """Not a manifest by its name: a dotfile, or what an editor left behind."""
+    """By its name no manifest: a dotfile, or what an editor left behind."""
 
 
 class RejectReason(StrEnum):
-    """Why a manifest was refused, in one word for metrics; the sentence for people stands beside it."""
+    """Why a manifest was refused, in one word for metrics. A sentence for people comes with it."""
 
     UNREADABLE = "unreadable"
     """The file could not be read: permissions, an I/O error, a dangling link."""
@@ -56,11 +56,11 @@ class RejectReason(StrEnum):
     INVALID = "invalid"
     """A pod that the API server would refuse."""
     UNKNOWN_FIELD = "unknown_field"
-    """Unknown fields, where the agent was told to be strict about them."""
+    """Unknown fields, if the agent was told to be strict about them."""
     API_REFERENCE = "api_reference"
     """A static pod that depends on an object of the API server."""
     POISON = "poison"
-    """Taking it in has crashed the pod manager."""
+    """Taking the pod in has crashed PodManager."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,42 +75,42 @@ class ManifestVerdict:
     """Set for rejected and kept manifests."""
     warnings: tuple[str, ...] = ()
     pod: str = ""
-    """``<namespace>/<name>`` of the pod that it has, or would have; empty when that is unknown."""
+    """``<namespace>/<name>`` of the pod that it describes; empty when that is unknown."""
     uid: PodUid | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceListed:
-    """Everything that ``source`` wants to run, complete. Replaces whatever it listed before.
+    """All pods that ``source`` wants to run. Replaces whatever it listed before.
 
-    Repeats are harmless. Listings of one source coalesce: only the newest is handled. A pod that did
-    not change is the identical object in the next listing, so that a merge can skip it by identity.
+    Repeats are harmless. Listings of one source coalesce: only the newest is handled. A pod that did not
+    change is the identical object in the next listing, so a merge can skip it by identity.
     """
 
     source: SourceName
     epoch: Epoch
     pods: tuple[Pod, ...]
     is_provisional: bool = False
-    """There was nothing to list from yet, which is taken as an empty listing: it holds up nobody, and
-    does not say that what an earlier life of the agent left behind is wanted no more."""
+    """The listing is empty because there is nothing to list from yet. Nobody has to wait for it, and it does
+    not say that pods of an earlier life of the agent are no longer wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPods:
-    """Asks a source to tell its present listing again; it does so once it has one. May repeat."""
+    """Asks a source to tell its present listing again, or its first one once it has it. May repeat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rescan:
-    """Asks a source to look again at once instead of when its next look is due. May repeat."""
+    """Asks a source to look at once, without waiting until its next look is due. May repeat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodsJudged:
-    """PodManager's standing verdicts on the pods of one source, complete. Coalesced: newest wins.
+    """PodManager's verdicts on all pods of one source. Coalesced: the newest replaces those before.
 
-    A pod that is not named is served. Tells a source what it cannot know by itself: that a pod of
-    another source owns the name, or that a pod was put into quarantine.
+    Tells a source what it cannot know by itself: that a pod of another source has the name, or that a pod is
+    in quarantine. A pod that is not named is served.
     """
 
     source: SourceName
@@ -122,9 +122,9 @@ class PodsJudged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorsJudged:
-    """MirrorKeeper's standing word on the pods of one source, complete. Coalesced: newest wins.
+    """MirrorKeeper's verdicts on all pods of one source. Coalesced: the newest replaces those before.
 
-    The pods run: what is refused is only that the cluster shows them.
+    The pods run all the same: only their mirrors, which show them in the cluster, are refused.
     """
 
     source: SourceName
@@ -134,27 +134,27 @@ class MirrorsJudged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeSource:
-    """Asks a source how it is. Answered by one ``SourceDescribed``."""
+    """Asks a source for its state. Answered by one ``SourceDescribed``."""
 
     reply_to: Port[SourceDescribed]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceDescribed:
-    """How a source is: the answer to ``DescribeSource``."""
+    """The state of a source: the answer to ``DescribeSource``."""
 
     name: SourceName
     ready: bool
-    """It has listed at least once, be it provisionally."""
+    """It has listed at least once, possibly provisionally."""
     epoch: Epoch
     last_listed: Timestamp | None
-    """When it last looked and could tell what it saw; None as long as it never could."""
+    """When its last successful look was; None if there was none."""
     rejected: Mapping[RejectReason, int]
     """How many manifests were refused since the process began, by reason."""
     error: str
-    """What keeps it from listing at present; empty when nothing does."""
+    """Why it cannot list at present; empty if it can."""
     manifests: tuple[ManifestVerdict, ...]
 
 
 SourceMessage: TypeAlias = ListPods | Rescan | PodsJudged | MirrorsJudged | DescribeSource
-"""What every source hears from others. Each has private messages beside these."""
+"""What every source hears from other actors. Each has messages of its own beside these."""

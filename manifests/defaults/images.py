@@ -1,10 +1,10 @@
-"""What the name of an image says."""
+"""What the API derives from the name of an image."""
 
 from __future__ import annotations
 
 
 def image_pull_policy(image: str) -> str:
-    """Return how an image is pulled when nobody says: a tag that moves is pulled always."""
+    """Return the default pull policy of an image: ``Always`` if its tag may move to another image."""
     name, _, digest = image.partition("@")
     repository, colon, tag = name.rpartition(":")
     # A colon before a slash belongs to the port of a registry.

@@ -26,7 +26,7 @@ _SPEC = {
     "schedulerName": "default-scheduler",
 }
 _SHARED_RESOURCES = frozenset({"cpu", "memory"})
-"""What the containers of a pod can share out among themselves."""
+"""Resources that a pod can request as a whole for its containers."""
 
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -99,7 +99,7 @@ def _default_http_get(handler: Json) -> None:
 
 
 def _default_host_ports(spec: Json) -> None:
-    """On the host's network every port of a container is a port of the host."""
+    """Set the host port of each container port: on the host's network they are the same."""
     for name in ("containers", "initContainers"):
         for container in spec.get(name, ()):
             for port in container.get("ports", ()):
@@ -108,7 +108,7 @@ def _default_host_ports(spec: Json) -> None:
 
 
 def _default_pod_requests(spec: Json) -> None:
-    """Let a pod with limits request what its containers do together, else as much as the limit."""
+    """Set requests of a pod that has limits: what its containers request together, else the limit."""
     resources = spec["resources"]
     if not resources.get("limits"):
         return

@@ -26,14 +26,14 @@ _DEFAULTS: dict[str, Json] = {
     },
     "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
 }
-"""What is filled in per kind of volume where nothing stands."""
+"""The defaults of fields that are absent or empty, by kind of volume."""
 
 TOKEN_SECONDS = 3600
 CERTIFICATE_SECONDS = 24 * 3600
 
 
 def default_volume(volume: Json) -> None:
-    """Fill in ``volume``; one that names no source is an ``emptyDir``."""
+    """Fill in the defaults of ``volume``. One without a source becomes an ``emptyDir``."""
     if not any(name != "name" for name in volume):
         volume["emptyDir"] = {}
     for kind, defaults in _DEFAULTS.items():

@@ -1,11 +1,11 @@
-"""From the bytes of a file to a Secret or ConfigMap, or to the reason why not.
+"""Decodes a file that holds a Secret or ConfigMap: the object, or the reason why there is none.
 
-Pure, with the stages of ``manifests.pod_manifest``: document, types and fields, metadata, values, and what
-counts beside it. What an API server refuses is refused, with one difference: a file is one object, so
-that a second document or a List is an error instead of something that is silently left out.
+Pure. Its stages are like those of ``manifests.pod_manifest``: document, types and fields, metadata, values,
+and the rules of a Secret's type. What an API server refuses is refused, with one difference: a file holds
+one object, so a second document or a List is an error and not silently left out.
 
-Nothing here has a value in its texts: neither what is wrong nor what is odd about a file quotes what
-stands under ``data``, ``stringData`` or ``binaryData``, save the names of keys.
+No text of this module shows what stands under ``data``, ``stringData`` or ``binaryData``, except for names of
+keys.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _FIELDS: Final = {
     ObjectKind.CONFIG_MAP: {**_COMMON, "binaryData": "{str}"},
 }
 OPAQUE: Final = "Opaque"
-"""The type of a Secret that names none."""
+"""The type of a Secret that has none in its document."""
 
 _ALL_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "kubernetes.io/dockercfg": (".dockercfg",),
@@ -63,22 +63,22 @@ _TOKEN: Final = "kubernetes.io/service-account-token"  # noqa: S105  # a type of
 _TOKEN_OWNER: Final = "kubernetes.io/service-account.name"  # noqa: S105  # an annotation
 
 _NO_VERSION: Final = "0"
-"""Who holds the objects gives them versions."""
+"""The holder of local objects gives them versions later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalObject:
-    """What a file describes. Equal to another when the object is the same, and all of its content."""
+    """The object that a file describes. Two are equal if the object and all of its content are the same."""
 
     object: ObjectId
     value: ObjectValue = field(hash=False)
-    """Its ``resource_version`` says nothing."""
+    """Its ``resource_version`` has no meaning."""
     written: int = field(default=0, compare=False)
     """When the file was last written, in nanoseconds since 1970."""
 
     @property
     def uid(self) -> str:
-        """As the file says, or else of what it is called: an edit is no other object."""
+        """The UID in the file, or one made of its kind and name, so that it survives edits."""
         return self.value.uid
 
     @property
@@ -113,7 +113,7 @@ def display_name(object_id: ObjectId) -> str:
 def decode_object(data: bytes, *, strict: bool) -> DecodedObject | Refused:
     """Return the object that ``data`` describes, or why it describes none. Never raises.
 
-    ``strict`` refuses unknown fields, of which others are only warned.
+    ``strict`` refuses unknown fields, instead of a warning.
     """
     try:
         document = read_document(data)
@@ -167,9 +167,9 @@ def _local_object(document: Document, findings: Findings, *, strict: bool) -> Lo
 
 
 def _value(top: Place, plain: Collection[str], object_id: ObjectId) -> ObjectValue:
-    """Return what the document holds, whose keys ``plain`` stand under ``stringData``.
+    """Return the value in the document. Its keys ``plain`` come from ``stringData``.
 
-    Raises ``RefusalError`` for what is wrong with one entry, else ``UnusableObjectError``.
+    Raises ``RefusalError`` if one entry is wrong, else ``UnusableObjectError``.
     """
     try:
         return object_value(top.value, object_id)
@@ -201,7 +201,7 @@ def _kind(document: Document, findings: Findings) -> ObjectKind:
 
 
 def derived_uid(object_id: ObjectId) -> str:
-    """Return the UID of an object whose file names none: always the same for what is called the same."""
+    """Return the UID of an object whose file has none: the same for the same kind, namespace and name."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"actorlet:{display_name(object_id)}"))
 
 
@@ -223,7 +223,7 @@ def _join_string_data(top: Place) -> Collection[str]:
 
 
 def _validate_type(top: Place, plain: Collection[str], secret: ObjectValue) -> None:
-    """Tell when a Secret lacks what its type promises."""
+    """Tell if a Secret lacks what its type requires."""
     for key in _ALL_OF.get(secret.type, ()):
         if key not in secret.data:
             top.wrong(f"a Secret of type {secret.type} must have it", "data", key)

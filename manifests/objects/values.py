@@ -1,8 +1,8 @@
-"""From the JSON of a Secret or ConfigMap to its value, or to what is wrong with it.
+"""Decodes the JSON of a Secret or ConfigMap: its value, or what is wrong with it.
 
-Whether a document can be used is decided as the API server decides what it takes, so that whatever comes
-from there can be, unless something broke on the way; and files of this machine are judged no other way.
-Unknown fields are left to newer servers. No sentence of this module has a value in it.
+Decides as the API server does whether a document can be used. So whatever comes from there can be used
+unless it broke on the way, and the same rules hold for files of this machine. Unknown fields are ignored: a
+newer server may have them. No sentence of this module contains a value.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _SHOWN_LEN = 64
 
 
 class UnusableObjectError(Exception):
-    """A document that is no version of the object: the text is one sentence, which shows no value."""
+    """A document that is no version of the object. The text is one sentence, which shows no value."""
 
     def __init__(self, sentence: str, entry: tuple[str, str] | None = None, flaw: str = "") -> None:
         super().__init__(sentence)
         self.entry = entry
-        """The field and the key that it is about; None when it is about no single one."""
+        """The field and the key that it is about; None if it is about no single one."""
         self.flaw = flaw
         """What is wrong with that entry: the end of the sentence, such as ``is no base64``."""
 
@@ -56,7 +56,7 @@ class _FlawError(Exception):
 
 
 class _DataEntry(NamedTuple):
-    """A key, where it stands, and its value as it stands there."""
+    """One entry of ``data`` or ``binaryData``: its field, its key, and its value as it stands there."""
 
     field: str
     key: str
@@ -69,8 +69,8 @@ class _DataEntry(NamedTuple):
 def object_value(document: JsonObject, wanted: ObjectId) -> ObjectValue:
     """Return the version of ``wanted`` that ``document`` holds, as a copy.
 
-    ``kind`` and ``apiVersion`` may be absent, as they are from items of a list. Raises
-    ``UnusableObjectError``; the same document can never be used, a later one may.
+    ``kind`` and ``apiVersion`` may be absent, as in items of a list. Raises ``UnusableObjectError`` for a
+    document that can never be used; a later version may be.
     """
     try:
         return _value(document, wanted)
@@ -79,16 +79,16 @@ def object_value(document: JsonObject, wanted: ObjectId) -> ObjectValue:
 
 
 def changed_keys(before: ObjectValue | None, after: ObjectValue | None) -> tuple[str, ...]:
-    """Return the keys whose values differ, came or went, sorted; None is an object without any."""
+    """Return the keys whose values differ, came or went, sorted. None counts as an object without keys."""
     old = before.data if before else {}
     new = after.data if after else {}
     return tuple(sorted(key for key in {*old, *new} if old.get(key) != new.get(key)))
 
 
 def fingerprint(value: ObjectValue) -> int:
-    """Return a number that two versions share when they have the same keys and values.
+    """Return a number that is the same for two versions with the same keys and values.
 
-    It says nothing of them, and is another one in each process.
+    It reveals nothing of them, and differs between processes.
     """
     return hash(frozenset(value.data.items()))
 
@@ -162,10 +162,10 @@ def _entries(document: JsonObject, field: str) -> Iterator[_DataEntry]:
 
 
 def _decoded(entry: _DataEntry) -> bytes:
-    """Return the bytes of a base64 text.
+    """Return the bytes of a base64 text, read as the API server does.
 
-    As the API server reads it: line breaks are skipped, and what is left over in the last digit; any
-    other space, the alphabet of URLs and missing padding are refused. Null is empty.
+    Skips line breaks and left-over bits in the last digit. Refuses any other space, the alphabet of URLs and
+    missing padding. Null is empty.
     """
     if entry.value is None:
         return b""

@@ -1,7 +1,7 @@
-"""From bytes to one document: UTF-8, then JSON when it looks like JSON, else YAML.
+"""Decodes bytes into one document: UTF-8, then JSON if it looks like JSON, else YAML.
 
-What begins with ``{`` is only tried as JSON, so that a slip in it is told as a slip in JSON (rule
-S1), although most of JSON is YAML too.
+A text that begins with ``{`` is read as JSON only, so that a mistake is told as one in JSON (rule S1),
+although most of JSON is YAML too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 def read_document(data: bytes) -> Document:
-    """Return the first document of ``data``; raises ``DocumentError`` when there is none to use."""
+    """Return the first document of ``data``. Raises ``DocumentError`` if none can be used."""
     if len(data) >= MAX_BYTES:
         raise DocumentError(RejectReason.TOO_LARGE, "10 MiB or more")
     try:
@@ -67,7 +67,7 @@ def _not_utf8(data: bytes, position: int) -> str:
 
 
 class _Hooks:
-    """What Python's parser calls for objects and numbers: refuses what Kubernetes would refuse."""
+    """What Python's parser calls for objects and numbers. Refuses what Kubernetes would refuse."""
 
     def __init__(self) -> None:
         self.repeats = False
@@ -89,7 +89,7 @@ class _Hooks:
         return self._counted(whole(float(literal)))
 
     def constant(self, name: str) -> Any:
-        """Refuse what Python reads as a number although JSON does not know it."""
+        """Refuse a word such as ``NaN``, which Python reads as a number and JSON does not have."""
         raise DocumentError(RejectReason.SYNTAX, f"not JSON: {name} is no number")
 
     def _counted(self, number: float) -> int | float:
@@ -121,7 +121,7 @@ def _read_json(text: str) -> Document:
 
 
 def _refuse_deep_json(text: str) -> None:
-    """Raise when brackets are nested too deeply: Python's parser recurses. Or when there are many."""
+    """Raise if brackets are nested too deeply, since Python's parser recurses, or if there are too many."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
     depth = opened = 0
@@ -154,9 +154,9 @@ def _refuse_heavy(value: Any) -> None:
 
 
 def _located(text: str) -> Located | None:
-    """Return where things stand in JSON: it is read again as YAML, which keeps lines.
+    """Return the lines of a JSON document: it is read again as YAML, which keeps them.
 
-    Only when somebody asks for a line. ``None`` for the little of JSON that is no YAML.
+    Called only if somebody asks for a line. ``None`` for the little of JSON that is no YAML.
     """
     try:
         return read_yaml(text).locate()

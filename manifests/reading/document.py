@@ -1,7 +1,7 @@
-"""One document of a manifest: its plain value, where each field of it stands, and how large it is.
+"""One document: its plain value, the line of each field, and limits of its size.
 
-A value is what JSON has: ``dict``, ``list``, ``str``, ``int``, ``float``, ``bool``, ``None``. Lines
-are kept beside it, by the identity of the container, so that they cost nothing where nobody asks.
+A value has the types of JSON: ``dict``, ``list``, ``str``, ``int``, ``float``, ``bool``, ``None``. Lines
+are kept apart, by the identity of the container, so that they cost nothing if nobody asks for them.
 """
 
 from __future__ import annotations
@@ -14,27 +14,26 @@ from manifests.findings import FieldFinding, Path
 from messages.sources import RejectReason
 
 MAX_BYTES = 10 * 1024 * 1024
-"""As a kubelet: exactly this many is already too large."""
+"""Exactly this many are too many, as in a kubelet."""
 
 MAX_DEPTH = 100
-"""Nesting that a manifest may have. A Pod has 12 or so; fields are walked recursively, so this also
-protects the stack."""
+"""Levels of nesting. A Pod has 12 or so. Fields are walked recursively, so this also protects the stack."""
 
 MAX_WEIGHT = 100_000
-"""Values and keys that a manifest may have, aliases written out: some hundred times those of a large
-pod, and judged within seconds. Text counts by its length, so that aliases of a long one count too."""
+"""Values and keys of a document with its aliases written out: some hundred times those of a large pod, and
+decoded within seconds. Text counts by its length, so that aliases of a long text count too."""
 
 CHARACTERS_PER_WEIGHT = 128
 
 ONLY_THE_FIRST = "only the first document counts"
-"""How the warning begins that another document follows, or what may be one."""
+"""How the warning begins that another document, or what may be one, follows."""
 
 Lines: TypeAlias = dict[int, dict[str | int, int]]
 """For the ``id`` of each container: the line of each of its keys or items."""
 
 
 class DocumentError(Exception):
-    """The bytes are no document that could be a pod: ``code`` and a sentence that says why."""
+    """The bytes hold no document that can be used: ``code`` and a sentence say why."""
 
     def __init__(self, code: RejectReason, sentence: str) -> None:
         super().__init__(sentence)
@@ -44,14 +43,14 @@ class DocumentError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Where the values of a document stand."""
+    """The lines of the values of a document."""
 
     root: Any
     lines: Lines
     first_line: int
 
     def line(self, path: Path) -> int:
-        """Return the line of the field at ``path``, or of the nearest one above it that exists."""
+        """Return the line of the field at ``path``, or of the nearest existing field above it."""
         value, line = self.root, self.first_line
         for step in path:
             known = self.lines.get(id(value), {})
@@ -63,25 +62,25 @@ class Located:
 
 @dataclass(slots=True)
 class Document:
-    """A document that was read: not yet known to be a pod."""
+    """A document that was read. Its kind is not known yet."""
 
     value: Any
     locate: Callable[[], Located | None]
-    """Tells where things stand; ``None`` when that cannot be told."""
+    """Returns the lines; ``None`` if they are unknown."""
     warnings: list[FieldFinding] = field(default_factory=list)
     _located: list[Located | None] = field(default_factory=list)
-    """The answer of ``locate``, once it was asked for."""
+    """The answer of ``locate``, after the first call."""
 
     @property
     def has_followers(self) -> bool:
-        """Whether another document follows, or what may be one."""
+        """Whether another document, or what may be one, follows."""
         return any(
             not warning.path and warning.text.startswith(ONLY_THE_FIRST)
             for warning in self.warnings
         )
 
     def line(self, path: Path) -> int:
-        """Return the line of the field at ``path``, counted from 1; 0 when it cannot be told."""
+        """Return the line of the field at ``path``, counted from 1; 0 if it is unknown."""
         if not self._located:
             self._located.append(self.locate())
         [located] = self._located
@@ -89,7 +88,7 @@ class Document:
 
 
 def text_weight(text: str) -> int:
-    """Return what a scalar of this text weighs."""
+    """Return how much a scalar of this text counts towards ``MAX_WEIGHT``."""
     return 1 + len(text) // CHARACTERS_PER_WEIGHT
 
 

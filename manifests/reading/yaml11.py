@@ -1,9 +1,9 @@
 """Reads the first document of a YAML stream as Kubernetes reads it, with the line of every field.
 
-Values are built from parser events on an explicit stack: nothing recurses, so neither deep nesting
-nor an alias bomb can do harm; both are refused as soon as they show. The scalars are those of
-``yaml_scalars``; a later duplicate of a key wins, and a merge key overrides what stands before it,
-because that is what Kubernetes' parser does, and both are warned of.
+Values are built from parser events on an explicit stack. Nothing recurses, so neither deep nesting nor an
+alias bomb can do harm; both are refused as soon as they show. ``yaml_scalars`` reads the scalars. A later
+duplicate of a key wins, and a merge key overrides what stands before it, as in Kubernetes' parser. Both
+give a warning.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _MAP_TAGS = frozenset({None, "!", "tag:yaml.org,2002:map"})
 _LIST_TAGS = frozenset({None, "!", "tag:yaml.org,2002:seq"})
 
 _EMPTY_DOCUMENTS_SKIPPED = 100
-"""How far it is looked for a second document behind separators that separate nothing."""
+"""How many empty documents are skipped to look for another one."""
 
 
 def read_yaml(text: str) -> Document:
     """Return the first document of ``text``.
 
-    Warns of duplicate keys, and of documents that follow. Raises ``DocumentError`` when there is
-    no document, or one that Kubernetes' parser would refuse, or one that is too large.
+    Its warnings tell of duplicate keys, and of documents that follow. Raises ``DocumentError`` if there is no
+    document, if Kubernetes' parser would refuse it, or if it is too large.
     """
     builder = _Builder()
     events: Any = None
@@ -87,7 +87,7 @@ class _Frame:
     key_line: int = 0
     merging: bool = False
     merged: set[str] = field(default_factory=set)
-    """Keys that came from a merge: to override them is what merges are for."""
+    """Keys that came from a merge. Overriding them is the purpose of merges and gives no warning."""
 
 
 class _Builder:
@@ -195,7 +195,7 @@ class _Builder:
             raise too_heavy()
 
     def _put(self, value: Any, line: int) -> None:
-        """Hand a complete value to what contains it: as its key, its value, or its next item."""
+        """Add a complete value to its container: as a key, a value, or the next item."""
         if not self._stack:
             self.root = value
             self.first_line = self.first_line or line
@@ -256,7 +256,7 @@ def _key_text(value: Scalar, line: int) -> str:
 
 
 def _look_behind(events: Any, warnings: list[FieldFinding]) -> None:
-    """Warn when something follows the first document: it is not even parsed by Kubernetes."""
+    """Warn if something follows the first document: Kubernetes does not even parse it."""
     try:
         for _ in range(_EMPTY_DOCUMENTS_SKIPPED):
             start = events.get_event()

@@ -1,7 +1,7 @@
-"""What a plain YAML scalar means to Kubernetes: YAML 1.1, less what Kubernetes' parser leaves out.
+"""What a plain YAML scalar means to Kubernetes: YAML 1.1, without what Kubernetes' parser leaves out.
 
-``y``, ``n``, ``on`` and ``off`` are booleans, ``010`` is eight; ``1:30`` and dates are strings,
-whatever YAML 1.1 says. Pure functions of text.
+``y``, ``n``, ``on`` and ``off`` are booleans, and ``010`` is eight. ``1:30`` and dates are strings,
+although YAML 1.1 says otherwise. Pure functions of text.
 """
 
 from __future__ import annotations
@@ -83,14 +83,14 @@ _KIND_OF_TAG: dict[str, tuple[type, ...]] = {
 
 
 def whole(number: float) -> int | float:
-    """Return ``number`` as an integer where it is a whole one, since JSON does not tell 1.0 from 1."""
+    """Return ``number`` as an integer if it is a whole number: in JSON, 1.0 and 1 are the same."""
     if number.is_integer() and _MIN_INT <= number <= _MAX_INT:
         return int(number)
     return number
 
 
 def integer(digits: str) -> int | float:
-    """Return a decimal integer; one beyond 64 bits becomes a float, as in Kubernetes' parser."""
+    """Return a decimal integer. One of more than 64 bits becomes a float, as in Kubernetes' parser."""
     if len(digits) <= _MAX_DIGITS:
         value = int(digits)
         return value if _MIN_INT <= value <= _MAX_INT else float(digits)

@@ -1,1 +1,1 @@
-"""Which objects of the API server a pod names."""
+"""Which objects of the API a pod references."""

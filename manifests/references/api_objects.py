@@ -1,7 +1,7 @@
 """Which objects of the API server a static pod depends on (rules S16 and R1-R7).
 
-A static pod must run while the API server is away, so it may reference none; where local files
-answer for Secrets and ConfigMaps, those two are allowed.
+A static pod must run while the API server is away, so it may reference none of them. Secrets and ConfigMaps
+are allowed if local files provide them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from messages.objects import ObjectKind
 SECRETS = "secrets"
 CONFIG_MAPS = "configmaps"
 LOCAL = frozenset({SECRETS, CONFIG_MAPS})
-"""What a store of local files can answer."""
+"""What local files can provide."""
 
 _NAMED_RESOURCES = {ObjectKind.SECRET: SECRETS, ObjectKind.CONFIG_MAP: CONFIG_MAPS}
 _VOLUME_RESOURCES = {

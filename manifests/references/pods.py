@@ -1,8 +1,8 @@
-"""Which Secrets and ConfigMaps a pod names (rules R1 to R7), found by one walk over its JSON.
+"""Which Secrets and ConfigMaps a pod references (rules R1 to R7), found by one walk over its JSON.
 
-The names are ones in the pod's own namespace. What a pod needs by detours is none of it (rule R4): the
-Secrets of its persistent volumes and service accounts, and tokens that are made for it. Lenient: fields
-of a wrong type name nothing. Whether an object of such a name can exist is not looked at.
+The names are in the pod's own namespace. Objects that a pod needs indirectly are left out (rule R4): the
+Secrets of its persistent volumes and service accounts, and tokens that are made for it. Fields of a wrong
+type name nothing. Whether an object can have such a name is not checked.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class Use(StrEnum):
     """What a pod needs an object for."""
 
     START = "start"
-    """Variables of a container, and files that it mounts by a path in their volume: they stay what they
-    were when it was started."""
+    """Variables of a container, and files that it mounts by a path in their volume. They stay as they were
+    when it was started."""
     VOLUME = "volume"
     """Files of a volume, which change while the pod runs."""
     MOUNT = "mount"
-    """Mounting a volume. None of its files has anything of it, and what is mounted stays so."""
+    """Mounting a volume. Its files hold nothing of the object, and a mounted volume stays mounted."""
     PULL = "pull"
-    """Pulling images. A container that runs has no use for it any more."""
+    """Pulling images. A container that runs does not need it any more."""
 
 
 class PodReference(NamedTuple):
@@ -51,7 +51,7 @@ _FILE_VOLUMES = {
     "configMap": (ObjectKind.CONFIG_MAP, "name"),
     "secret": (ObjectKind.SECRET, "secretName"),
 }
-"""Kinds of volume whose files are an object: what it is, and the field that names it."""
+"""Kinds of volume whose files come from an object: its kind, and the field that names it."""
 
 _MOUNT_SECRETS = {
     "azureFile": ("secretName",),
@@ -67,12 +67,12 @@ _MOUNT_SECRETS = {
 """Kinds of volume that are mounted with a Secret: the steps to the field that names it."""
 
 _VOLUME_KINDS = tuple(sorted({*_FILE_VOLUMES, *_MOUNT_SECRETS, "projected"}))
-"""Of a volume that is of several kinds, which no API server accepts, the first of these counts: the
-first in the alphabet (rule R7)."""
+"""If a volume is of several kinds, which no API server accepts, the first of these counts: the first in the
+alphabet (rule R7)."""
 
 
 class _Place(NamedTuple):
-    """A JSON object and where it stands. What is absent, or of a wrong type, is an empty one."""
+    """A JSON object and its path. One that is absent, or of a wrong type, is empty."""
 
     value: JsonObject
     path: Path
@@ -88,13 +88,13 @@ class _Place(NamedTuple):
                 yield _Place(value, (*self.path, name, index))
 
     def named(self, kind: ObjectKind, use: Use, field: str = "name") -> Iterator[PodReference]:
-        """Yield the reference in ``field``: an empty name is none."""
+        """Yield the reference in ``field``; none for an empty name."""
         name = self.value.get(field)
         if name and isinstance(name, str):
             yield PodReference(kind, name, use, (*self.path, field))
 
     def refer(self, fields: Mapping[str, ObjectKind], use: Use) -> Iterator[PodReference]:
-        """Yield the references that those of the ``fields`` hold which are there."""
+        """Yield the references in those of the ``fields`` that are there."""
         for field, kind in fields.items():
             if field in self.value:
                 yield from self.child(field).named(kind, use)
@@ -103,8 +103,8 @@ class _Place(NamedTuple):
 def pod_references(document: JsonObject) -> Iterator[PodReference]:
     """Yield every field of the pod's JSON that names a Secret or a ConfigMap. Never raises.
 
-    Always in one order: pull secrets; the containers that run first, the others, the ephemeral ones, each
-    with its ``envFrom`` before its ``env``; the volumes. An object that is named twice comes twice.
+    The order is always the same: pull secrets; init containers, containers and ephemeral ones, each with its
+    ``envFrom`` before its ``env``; volumes. An object that is named twice comes twice.
     """
     spec = _Place(document, ()).child("spec")
     for secret in spec.each("imagePullSecrets"):
@@ -119,9 +119,9 @@ def pod_references(document: JsonObject) -> Iterator[PodReference]:
 
 
 def _mounted_in_parts(spec: _Place) -> frozenset[str]:
-    """Return the names of the volumes that containers mount, but none mounts as a whole.
+    """Return the names of the volumes that containers mount in part, and none mounts as a whole.
 
-    A part is mounted when its container starts, and never changes under it; the volume itself does.
+    A part is mounted when its container starts and never changes while that runs. A whole volume does.
     """
     parts, wholes = set[str](), set[str]()
     for containers in _CONTAINER_LISTS:

@@ -1,7 +1,7 @@
-"""Whether the annotation of a static pod says what a change of its Secrets and ConfigMaps should do.
+"""Whether the change hook of a static pod can be read and can have an effect.
 
-The pod runs in any case: what comes of a wrong one is that nothing is done about a change, which nobody
-would notice before it matters.
+With a wrong one the pod runs, but changes of its Secrets and ConfigMaps do nothing. Nobody would notice that
+before it matters, so there is a warning.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WITHOUT_EFFECT = {
 
 
 def warn_of_change_hook(metadata: Place, spec: Place) -> None:
-    """Warn of an annotation that cannot be read, and of one that no change can ever concern."""
+    """Warn of a change hook that cannot be read, and of one that no change can ever concern."""
     annotation = metadata.get("annotations", {}).get(ON_OBJECT_CHANGE, "")
     try:
         hook = change_hook(annotation)

@@ -1,7 +1,7 @@
-"""Whether the containers exist whose resources a pod asks to be told.
+"""Whether the containers exist that fields of a pod refer to.
 
-The API server takes a ``resourceFieldRef`` to a container that the pod does not have, and the pod
-then waits without end for a variable or a file that nobody can fill in.
+The API server takes a ``resourceFieldRef`` to a container that the pod does not have. The pod then waits
+forever for a variable or a file that nobody can fill in.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _CONTAINER_LISTS = ("initContainers", "containers")
 
 
 def warn_of_missing_containers(spec: Place) -> None:
-    """Warn of each ``containerName`` of ``spec`` that is the name of none of its containers."""
+    """Warn of each ``containerName`` in ``spec`` that no container of it has."""
     names = {container.get("name") for container in _containers(spec)}
     for holder in _holders(spec):
         if reference := holder.child("resourceFieldRef"):

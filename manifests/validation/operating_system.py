@@ -1,4 +1,4 @@
-"""What a pod for one operating system cannot say about another one."""
+"""Fields that a pod for one operating system must not have, since they are for another one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LINUX_SPEC = ("hostIPC", "hostPID", "hostUsers", "shareProcessNamespace")
 
 
 def validate_os(spec: Place) -> None:
-    """Tell what does not go with ``spec.os``, if it is set."""
+    """Tell which fields do not fit ``spec.os``, if that is set."""
     system = spec.child("os")
     if system is None:
         return

@@ -1,1 +1,1 @@
-"""What people see of each manifest: verdicts, when they are news, and whose claim wins."""
+"""What people are told of each manifest: verdicts, conflicts between manifests, and what is served."""

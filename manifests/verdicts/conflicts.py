@@ -1,7 +1,7 @@
-"""Who has a thing when several manifests of one source claim it. Pure, and the same for every source.
+"""Which manifest wins when several of one source describe the same name or UID. The same for every source.
 
-A claim is refused as a whole: the thing that loses its name does not hold on to its UID either. So the
-answer depends on nothing but the order, and chains (A and B share a name, B and C a UID) end clearly.
+A manifest loses as a whole: if its object loses its name, it does not keep its UID either. So the answer
+depends on nothing but the order, also in chains (A and B share a name, B and C a UID). Pure.
 """
 
 from __future__ import annotations
@@ -12,43 +12,43 @@ from typing import Protocol
 
 
 class NamedObject(Protocol):
-    """What a manifest describes: a pod, or something else that has a name and a UID of its own."""
+    """What a manifest describes: a pod, or another object with a name and a UID."""
 
     @property
     def uid(self) -> str:
-        """Nothing else has it."""
+        """Its UID: no other object has it."""
         ...
 
     @property
     def namespace(self) -> str:
-        """Where its name counts."""
+        """The namespace of its name."""
         ...
 
     @property
     def name(self) -> str:
-        """Its name there."""
+        """Its name in the namespace."""
         ...
 
     @property
     def display_name(self) -> str:
-        """What it is called by people, and nothing else is."""
+        """How people call it: no other object is called so."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """A claim that lost: to which manifest, and over what."""
+    """A manifest lost to another one."""
 
     winner: str
     over: str
-    """As a sentence names it: ``the name default/web`` or ``the UID 4f1c``."""
+    """What both describe, in words: ``the name default/web`` or ``the UID 4f1c``."""
 
 
 def conflicts(claims: Iterable[tuple[str, NamedObject]]) -> Mapping[str, Conflict]:
-    """Return the claims that lose, by the name of their manifest, where the first claim comes first.
+    """Return the conflicts of the manifests that lose, by their manifest.
 
-    ``claims`` holds the name of a manifest and what it describes, the strongest first. A claim loses if
-    a stronger one that did not lose itself has the same name, or the same UID.
+    ``claims`` holds each manifest with the object that it describes; earlier ones win. A manifest loses if an
+    earlier one that did not lose itself describes an object of the same name, or of the same UID.
     """
     owners: dict[str, str] = {}
     lost: dict[str, Conflict] = {}

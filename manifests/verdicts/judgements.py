@@ -1,4 +1,4 @@
-"""What the verdicts of all sources have in common: when they are news, and how a path is written."""
+"""Verdicts of a source, changed by what PodManager and MirrorKeeper tell of the same pods. Pure."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from messages.sources import (
 def with_pods_judged(
     verdicts: Iterable[ManifestVerdict], judged: PodsJudged
 ) -> tuple[ManifestVerdict, ...]:
-    """Return ``verdicts`` with PodManager's word on accepted ones: it knows the other sources."""
+    """Return ``verdicts``, in which pods that PodManager does not serve are shadowed or rejected."""
     return tuple(_judged(verdict, judged) for verdict in verdicts)
 
 
 def with_mirrors_judged(
     verdicts: Iterable[ManifestVerdict], mirrors: MirrorsJudged
 ) -> tuple[ManifestVerdict, ...]:
-    """Return ``verdicts`` with MirrorKeeper's word on served ones: a warning, since the pod runs."""
+    """Return ``verdicts`` with a warning for each served pod whose mirror is refused: the pod runs."""
     return tuple(_with_mirror(verdict, mirrors) for verdict in verdicts)
 
 

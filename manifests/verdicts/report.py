@@ -1,7 +1,7 @@
-"""What people see of one source's manifests: its own verdicts, and what others say of their pods.
+"""What people see of the manifests of one source: its own verdicts, and those of other actors on the pods.
 
-Belongs into the memory of a source, because none of it may be forgotten by a crash: neither what
-others said, which they do not repeat, nor what was counted and logged, which must not happen twice.
+Belongs into the memory of a source, which outlives crashes. Other actors do not repeat their verdicts, and
+nothing must be counted or logged twice.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from messages.sources import (
 
 @dataclass(slots=True)
 class VerdictReport:
-    """The standing verdicts of ``source`` as they are shown, logged and counted."""
+    """The verdicts on the manifests of ``source`` as they are shown, logged and counted."""
 
     source: SourceName
     subject: str = "pod"
-    """What the log calls what a manifest describes."""
+    """How the log calls the object that a manifest describes."""
     rejected: Counter[RejectReason] = field(default_factory=Counter)
-    """Refusals since the process began."""
+    """How many manifests were refused since the process began, by reason."""
     _judged: PodsJudged | None = None
-    """PodManager's newest word."""
+    """PodManager's newest verdicts."""
     _mirrors: MirrorsJudged | None = None
-    """MirrorKeeper's newest word."""
+    """MirrorKeeper's newest verdicts."""
     _logged: tuple[ManifestVerdict, ...] = ()
-    """As they are in the log already."""
+    """The verdicts that are in the log already."""
 
     def hear(self, word: PodsJudged | MirrorsJudged) -> None:
-        """Remember what somebody else says of the pods; it replaces what they said before."""
+        """Remember another actor's verdicts on the pods, in place of its earlier ones."""
         if isinstance(word, PodsJudged):
             self._judged = word
         else:
             self._mirrors = word
 
     def shown(self, own: Iterable[ManifestVerdict]) -> tuple[ManifestVerdict, ...]:
-        """Return the source's ``own`` verdicts with what others say of the same pods."""
+        """Return the source's ``own`` verdicts, changed by those of other actors on the same pods."""
         verdicts = tuple(own)
         if self._judged is not None:
             verdicts = with_pods_judged(verdicts, self._judged)
@@ -56,9 +56,9 @@ class VerdictReport:
         return verdicts
 
     def log(self, own: Iterable[ManifestVerdict], trouble: str) -> None:
-        """Log each verdict that is another than when it was logged last, and count refusals.
+        """Log each verdict that is not in the log yet, and count new refusals.
 
-        ``trouble`` is the log's constant text for a manifest that was refused.
+        ``trouble`` is the log's text for a manifest that was refused.
         """
         verdicts = self.shown(own)
         if verdicts == self._logged:
@@ -76,7 +76,7 @@ class VerdictReport:
 def changes(
     before: Iterable[ManifestVerdict], after: Iterable[ManifestVerdict]
 ) -> tuple[ManifestVerdict, ...]:
-    """Return those of ``after`` that are new or differ: what is worth a line in the log."""
+    """Return the verdicts of ``after`` that are not in ``before``: those that are worth a line in the log."""
     known = set(before)
     return tuple(verdict for verdict in after if verdict not in known)
 

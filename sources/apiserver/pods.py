@@ -1,7 +1,7 @@
 """The pods of this node as the API server tells them: a set that listings replace and events change. Pure.
 
-Keyed by namespace and name, as the API server does: a pod that was deleted and created again between
-two looks is one that changed its UID (rule A5).
+The key is namespace and name, as in the API server. A pod that was deleted and created again between two
+looks is one that changed its UID (rule A5).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class ApiPods:
     _snapshot: tuple[Pod, ...] | None = None
 
     def replace(self, objects: Iterable[JsonObject]) -> tuple[str, ...]:
-        """Let there be exactly ``objects``; return complaints about those that are no pods."""
+        """Replace all pods by those of ``objects``; return complaints about objects that are no pods."""
         found = [_pod_of(each) for each in objects]
         pods = {pod.full_name: self._known(pod) for pod in found if isinstance(pod, Pod)}
         if pods != self._pods or [*map(id, pods.values())] != [*map(id, self._pods.values())]:
@@ -29,7 +29,7 @@ class ApiPods:
         return tuple(each for each in found if isinstance(each, str))
 
     def change(self, op: ObjectOp, document: JsonObject) -> tuple[str, ...]:
-        """Take in one event; return a complaint if it is about no pod."""
+        """Apply one event; return a complaint if its object is no pod."""
         pod = _pod_of(document)
         if isinstance(pod, str):
             return (pod,)

@@ -1,7 +1,7 @@
 """The API server source: the pods that are bound to this node.
 
-The actor around ``api_pods``. It follows a watch that somebody else keeps, so it neither waits for the
-network nor knows of connections.
+The actor around ``sources.apiserver.pods``. Another actor keeps the watch that it follows, so it neither
+waits for the network nor knows of connections.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _log = structlog.get_logger("source/api")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TellDue:
-    """Everything that was waiting when this was told is taken in: time for a snapshot."""
+    """It is time to tell a snapshot: every event that was waiting has been taken in."""
 
 
 ApiSourceMessage: TypeAlias = SourceMessage | WatchFact | NodeFact | TellDue
@@ -71,13 +71,13 @@ def pods_of(node_name: str) -> WatchTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiSourcePorts:
-    """Whom the API server source talks to."""
+    """The actors that the API server source talks to."""
 
     pod_manager: Port[SourceListed]
     watches: Port[Watch]
     node: Port[FollowNode]
     me: Port[WatchFact | NodeFact]
-    """Its own address, which others keep while it is restarted."""
+    """Its own address, which stays valid when it is restarted."""
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class ApiMemory:
     listed: bool = False
     """The API server has listed in this process."""
     last_good: Timestamp | None = None
-    """When something was last known to be current, while the watch fails."""
+    """When the pods were last known to be current; set while the watch fails."""
     error: str = WAITS_FOR_NODE
     report: VerdictReport = field(default_factory=lambda: VerdictReport(API))
 
@@ -101,9 +101,9 @@ class ApiSource(PooledActor[ApiSourceMessage]):
     ``MirrorsJudged``, ``DescribeSource``; ``TellDue`` from itself.
     Tells: the Node's registrar ``FollowNode``; the keeper of watches ``Watch`` once there is a Node, so
     that nothing is decided about pods of a Node that nobody has seen (rule A2); PodManager
-    ``SourceListed`` when the pods are others than those told last, once in each life at least, at its
-    start if they are known by then, and for each ``ListPods``.
-    Fails when: there is a bug. What the API server tells that is no pod is left out, with a complaint.
+    ``SourceListed`` when the pods differ from those told last, once in each life at least (at its start, if
+    they are known by then), and for each ``ListPods``.
+    Fails when: there is a bug. An object that is no pod is left out, with a complaint in the log.
 
     Order: each listing is complete, with a higher epoch than the one before. Repetition: a listing may
     repeat; unchanged pods are then the identical objects. Events that wait together make one listing:
@@ -118,7 +118,7 @@ class ApiSource(PooledActor[ApiSourceMessage]):
         self._is_following = False
         self._tell_is_due = False
         self._is_failing = False
-        """Heard in this life, since the end of a failure may have been lost with an earlier one."""
+        """Whether this life has heard of a failure. An earlier life may have lost the news of its end."""
 
     @override
     def started(self) -> None:

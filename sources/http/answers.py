@@ -1,6 +1,7 @@
-"""What asking the manifest URL comes to, and whom to ask: the port that ``http_fetch`` fills.
+"""What a request to the manifest URL is answered with, and what makes such requests (``fetch`` does).
 
-By itself, so that an agent without a manifest URL does not load the client library, which takes 8 MB.
+A module of its own, so that an agent without a manifest URL does not load the client library, which takes
+8 MB.
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ from messages.sources import RejectReason
 
 
 class FetchError(Exception):
-    """There is no body. The text says why, for people, without anything secret."""
+    """There is no body. The text is a sentence for people that says why, without anything secret."""
 
     def __init__(self, sentence: str, code: RejectReason | None = None) -> None:
         super().__init__(sentence)
         self.sentence = sentence
         self.code = code
-        """Set when there was an answer, and it is one that can never be a manifest."""
+        """Set when there was an answer that can never be a manifest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validators:
-    """How a server can tell that a body is still the present one. The ``repr`` shows no URL."""
+    """What lets a server tell that a body has not changed. The ``repr`` shows no URL."""
 
     url: str = field(repr=False)
-    """Which answered it, after redirects: another one may use the same tags for other bodies."""
+    """The URL that answered, after redirects. Another one may use the same tags for other bodies."""
     etag: str
     last_modified: str
 
@@ -44,23 +45,23 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Unmodified:
-    """The server says that the body it was asked about is still the present one."""
+    """The server says that the known body has not changed."""
 
 
 class Fetcher(Protocol):
     """Asks one URL, one request at a time. ``HttpFetcher`` is the real one."""
 
     def fetch(self, known: Validators | None) -> Body | Unmodified:
-        """Return the answer; ``Unmodified`` only when asked about the ``known`` one.
+        """Return the answer; ``Unmodified`` only if ``known`` is given and still valid.
 
         Blocks. Raises ``FetchError`` when there is no answer that can be used.
         """
         ...
 
     def close(self) -> None:
-        """Break off the request that is under way, and any later one. Callable from any thread."""
+        """Break off the request that is under way, and any later one. May be called from any thread."""
         ...
 
 
 MakeFetcher: TypeAlias = Callable[[str, Mapping[str, tuple[str, ...]], Path | None], Fetcher]
-"""Makes a fetcher for a URL, the headers to send and the file of an authority to trust."""
+"""Makes a fetcher. Takes the URL, the headers to send, and a file of authorities to trust."""

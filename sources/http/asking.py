@@ -17,33 +17,33 @@ from sources.http.answers import Body, Fetcher, FetchError, Unmodified, Validato
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """The URL was asked, and answered. Ends the one request that is under way."""
+    """The URL answered. Ends the one request that is under way."""
 
     answer: Body | Unmodified
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchFailed:
-    """The URL was asked, and there is no answer that can be used. Ends the request likewise."""
+    """The URL gave no answer that can be used. Ends the request likewise."""
 
     reason: str
     code: RejectReason | None = None
-    """Set when the answer was such that it can never be a manifest."""
+    """Set when there was an answer that can never be a manifest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchCrashed:
-    """Asking failed as it never should: there is a bug."""
+    """The request failed as it never should: there is a bug."""
 
     error: str
 
 
 FetchMessage: TypeAlias = Fetched | FetchFailed | FetchCrashed
-"""What one request comes to. Its thread tells the source exactly one of these, unless it is stopped."""
+"""How one request ended. Its thread tells the source exactly one of these, unless it is stopped."""
 
 
 def one_thread() -> Executor:
-    """Return an executor with one thread, which there is from its first use on."""
+    """Return an executor with one thread, which starts with its first use."""
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="http-fetch")
 
 

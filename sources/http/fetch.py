@@ -1,11 +1,11 @@
-"""One GET of the manifest URL, and what it came to. Knows nothing of pods, nor of actors.
+"""One GET of the manifest URL, and its answer. Knows nothing of pods or actors.
 
-It blocks, and can be broken off from another thread at any moment. That is why it runs pyreqwest's
-asynchronous client, on a loop that lives as long as the request: a read of the synchronous one cannot
-be broken off (measured: closing the client leaves it waiting until the deadline).
+It blocks, and another thread can break it off at any moment. So it runs pyreqwest's asynchronous client, on
+a loop that lives as long as the request. A read of the synchronous client cannot be broken off (measured:
+closing the client leaves it waiting until the deadline).
 
-URL and headers may hold secrets, so no text that comes from the library is shown as it is: its errors
-contain the URL.
+URL and headers may hold secrets, and the library's errors contain the URL. So no text of the library is shown
+as it is.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from settings.version import version
 from sources.http.answers import Body, FetchError, Unmodified, Validators
 
 DEADLINE: Final = Seconds(10.0)
-"""For everything from the first connection to the last byte of the body; a kubelet's (rule H2)."""
+"""The time from the first connection to the last byte of the body, as in a kubelet (rule H2)."""
 
 MOST_REQUESTS: Final = 10
-"""The first and those that redirects lead to: Go's client gives up at the tenth redirect."""
+"""The first request and those that redirects lead to. Go's client gives up at the tenth redirect."""
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _DEFAULT_PORTS: Final = frozenset({80, 443})
@@ -91,7 +91,7 @@ class HttpFetcher:
             raise FetchError(_sentence(error)) from None
 
     def close(self) -> None:
-        """Break off what is under way; a fetch that has not begun yet is broken off when it does."""
+        """Break off the request that is under way. One that begins later is broken off at once."""
         self._closed = True
         with suppress(RuntimeError):  # that loop is closed: the request is over
             self._break_off()
@@ -187,8 +187,8 @@ async def _answer(response: Response, url: Url, asked: Validators | None) -> Bod
 def _last_modified(response: Response) -> str:
     """Return when the body was changed, if no later body can have the same time; else nothing.
 
-    It is in whole seconds: what was sent within its second may have been changed in it once more, and
-    a server asked for what is newer would never tell (RFC 9110, section 8.8.2.2).
+    The time has whole seconds. A body that was sent within that second may have changed once more in it, and
+    a server that is asked for something newer would never tell (RFC 9110, section 8.8.2.2).
     """
     changed, sent = _header(response, "Last-Modified"), _header(response, "Date")
     try:
@@ -222,7 +222,7 @@ def _target(url: Url, response: Response) -> Url:
 
 
 def _is_same_server(first: Url, target: Url) -> bool:
-    """Return whether what was meant for one may be sent to the other: its move to https included."""
+    """Return whether headers for ``first`` may go to ``target``: the same host and port, or its https."""
     ports = first.port_or_known_default, target.port_or_known_default
     return first.host_str == target.host_str and (
         ports[0] == ports[1] or _DEFAULT_PORTS.issuperset(ports)

@@ -48,10 +48,10 @@ from sources.http.verdicts import HttpState, confirm, judge, refuse
 from sources.listings import Listings
 
 WARNINGS: Final = 3
-"""Polls that fail for one reason and are warned of, until one is good; further ones are for debugging
-(rule H10)."""
+"""So many polls that fail for one reason are logged as warnings until one succeeds; further ones are logged
+for debugging (rule H10)."""
 MOST_REASONS: Final = 20
-"""Of a server that fails in ever new ways, only so many ways are warned of."""
+"""So many different reasons are warned of until a poll succeeds: a server may fail in ever new ways."""
 
 _log = structlog.get_logger("source/http")
 
@@ -75,10 +75,10 @@ HTTP_SOURCE = Key[HttpSourceMessage]("source/http", coalesce=_name_of)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSourceRules:
-    """What the HTTP source was told to do. The ``repr`` shows neither URL nor headers."""
+    """The settings of the HTTP source. The ``repr`` shows neither URL nor headers."""
 
     url: str = field(repr=False)
-    """Where to ask. May hold a password, or a token in its query."""
+    """The manifest URL. May hold a password, or a token in its query."""
     headers: Mapping[str, tuple[str, ...]] = field(repr=False)
     """Headers of each request, with all their values. Often a token."""
     check_frequency: Seconds
@@ -92,7 +92,7 @@ class HttpSourceRules:
 class HttpMemory:
     """What outlives a life of the HTTP source.
 
-    Above all the last good body's pods: a URL that is down when the source crashes must not cost them.
+    Above all the pods of the last good body: they must not go when the source crashes while the URL is down.
     """
 
     state: HttpState = field(default_factory=HttpState)
@@ -103,11 +103,11 @@ class HttpMemory:
     trouble: str = ""
     """Why the last poll failed; empty if it did not."""
     failures: Counter[str] = field(default_factory=Counter)
-    """Polls that failed since the last good one, by their reason: each is warned of a few times."""
+    """How many polls failed since the last good one, by reason."""
 
 
 class FetchCrashedError(Exception):
-    """Asking the URL failed as it never should."""
+    """A request to the URL failed as it never should: there is a bug."""
 
 
 class HttpSource(Actor[HttpSourceMessage]):
@@ -116,12 +116,12 @@ class HttpSource(Actor[HttpSourceMessage]):
     Owns: the verdicts on what the URL answers, the request under way, the time of the next one.
     Hears: ``PollDue`` from its timer, ``Fetched``, ``FetchFailed`` and ``FetchCrashed`` from its helper
     thread, ``Rescan``, ``ListPods``, ``PodsJudged``, ``MirrorsJudged``, ``DescribeSource``.
-    Tells: PodManager ``SourceListed`` when the pods are others than those told last, after the first
-    poll of each life if any pods are known, and for each ``ListPods``.
-    Fails when: there is a bug. Whatever the URL answers, or does not, is a verdict or an error.
+    Tells: PodManager ``SourceListed`` when the pods differ from those told last, after the first poll of
+    each life if any pods are known, and for each ``ListPods``.
+    Fails when: there is a bug. Whatever the URL answers, or does not, becomes a verdict or an error.
 
-    Order: one request after the other; one asked for meanwhile begins when it is over. Each listing is
-    complete, with a higher epoch than the one before. What an earlier life asked for is not heard.
+    Order: one request after the other; one that is asked for meanwhile begins when the other is over. Each
+    listing is complete, with a higher epoch than the one before. Answers to an earlier life are not heard.
     Repetition: a listing may repeat; unchanged pods are then the identical objects.
     """
 

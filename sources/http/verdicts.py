@@ -1,12 +1,12 @@
-"""What becomes of one body from the manifest URL: from what was known and what came, to pods.
+"""What becomes of one body from the manifest URL: pods and verdicts.
 
-Pure: the way to decode is handed in. A body is one Pod or one PodList, and is taken as a whole or not
-at all: with one item that cannot be used everything stays as it was, which is the last good body
-(rules H7, H8, H11). Only that one is remembered as good (K2), so that any bad body is bad at every poll.
+Pure: the way to decode is handed in. A body is one Pod or one PodList, and is taken as a whole or not at
+all. If one item cannot be used, the last good body stays in effect (rules H7, H8, H11). Only a good body is
+remembered (K2), so a bad one is bad at every poll.
 
-A kubelet takes an empty body for "no pods" (rule H4, scenarios 20 and 21); here it is an error, because
-it is what a server that starts, or a proxy, may answer. Who wants no pods serves a PodList whose items
-are ``[]``, or ``null`` in JSON: in YAML that may also be what is left of a list that was cut.
+A kubelet takes an empty body for "no pods" (rule H4, scenarios 20 and 21). Here it is an error, since a
+server that starts, or a proxy, may answer it. Who wants no pods serves a PodList whose items are ``[]``, or
+``null`` in JSON. In YAML, ``null`` may also be what is left of a list that was cut.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from messages.pods import Pod
 from messages.sources import ManifestVerdict, RejectReason, Verdict
 
 Decode: TypeAlias = Callable[[Document], Decoded | Refused]
-"""From a document to a pod or a refusal, always the same for the same document."""
+"""Returns the pod of a document, or a refusal: always the same for the same document."""
 
 MOST_ITEMS: Final = 10_000
-"""Of a list: some hundred times what a node runs. Each gets a verdict, and 10 MiB have room for 5 million
-items that are none."""
+"""Items of a list that are taken: some hundred times what a node runs. Each gets a verdict, and 10 MiB have
+room for 5 million items that are no pods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class HttpState:
     """Everything that is known of the bodies so far."""
 
     pods: tuple[Pod, ...] | None = None
-    """What is served: the last good body's pods, by namespace and name. None before the first."""
+    """What is served: the pods of the last good body, by namespace and name. None before the first."""
     good: tuple[ManifestVerdict, ...] = ()
     """The verdicts on the last good body."""
     verdicts: tuple[ManifestVerdict, ...] = ()
@@ -50,14 +50,14 @@ class HttpState:
     error: str = ""
     """Why the last body was not taken; empty if it was."""
     digest: bytes = field(default=b"", repr=False)
-    """Of the last body: the same one need not be judged again."""
+    """That of the last body: the same one need not be judged again."""
 
 
 def judge(state: HttpState, body: bytes, decode: Decode, url: str) -> HttpState:
     """Return what becomes of ``state`` when the manifest URL answers ``body``.
 
-    ``url`` is how verdicts call it: without secrets. Unchanged pods are the identical objects, and
-    ``pods`` is the identical tuple if none changed, in whatever order they stand.
+    ``url`` is what verdicts show: it has no secrets. Unchanged pods are the identical objects. ``pods`` is
+    the identical tuple if none changed, whatever their order in the body.
     """
     digest = hashlib.sha256(body).digest()
     if digest == state.digest:
@@ -76,12 +76,12 @@ def judge(state: HttpState, body: bytes, decode: Decode, url: str) -> HttpState:
 
 
 def confirm(state: HttpState) -> HttpState:
-    """Return what becomes of ``state`` when the last good body is the present one again."""
+    """Return what becomes of ``state`` when the last good body is answered again."""
     return replace(state, verdicts=state.good, error="", digest=b"")
 
 
 def refuse(state: HttpState, refused: Refused, url: str) -> HttpState:
-    """Return what becomes of ``state`` when a whole answer cannot be used: its pods are kept."""
+    """Return what becomes of ``state`` when an answer cannot be used as a whole: the pods stay."""
     kept = tuple(
         replace(
             verdict, verdict=Verdict.KEPT, reason=refused.reason, code=refused.code, warnings=()
@@ -103,7 +103,7 @@ def refuse(state: HttpState, refused: Refused, url: str) -> HttpState:
 
 
 def _document(body: bytes) -> Document:
-    """Return what ``body`` holds; raises ``DocumentError`` when that is neither Pod nor PodList."""
+    """Return the document in ``body``; raises ``DocumentError`` when it is neither Pod nor PodList."""
     if not body.strip():
         raise DocumentError(RejectReason.EMPTY, "the body is empty")
     document = read_document(body)
@@ -115,7 +115,7 @@ def _document(body: bytes) -> Document:
 
 
 def _is_json(body: bytes) -> bool:
-    """Return whether ``body``, which could be read, is JSON: that is tried for whatever begins so."""
+    """Return whether ``body``, which could be read, was read as JSON."""
     return body.removeprefix(BOM_UTF8).lstrip().startswith(b"{")
 
 
@@ -135,7 +135,7 @@ def _check_list(document: Document, *, is_json: bool) -> None:
 
 
 def _items(document: Document, decode: Decode) -> dict[str, Decoded | Refused]:
-    """Return what the items of a PodList say, by their places."""
+    """Return what becomes of each item of a PodList, by its place such as ``items[0]``."""
     items = document.value["items"] or ()
     located = cache(document.locate)
     outcomes = [_decoded(document, index, located, decode) for index in range(len(items))]
@@ -215,7 +215,7 @@ def _judge_list(state: HttpState, items: Mapping[str, Decoded | Refused], url: s
 
 
 def _taken(state: HttpState, items: Mapping[str, Decoded], prefix: str = "") -> HttpState:
-    """Return the state after a body of which everything can be used. The first of two claims wins."""
+    """Return the state after a body whose items can all be used. In a conflict the first item wins."""
     lost = conflicts((place, item.pod) for place, item in items.items())
     pods = served((item.pod for place, item in items.items() if place not in lost), state.pods)
     verdicts = tuple(
@@ -225,7 +225,7 @@ def _taken(state: HttpState, items: Mapping[str, Decoded], prefix: str = "") -> 
 
 
 def _verdict(path: str, item: Decoded, lost: Conflict | None = None) -> ManifestVerdict:
-    """Return the verdict on a good manifest, whose pod is served unless its claim lost."""
+    """Return the verdict on a good manifest. Its pod is served unless it lost to another one."""
     return ManifestVerdict(
         path=path,
         verdict=Verdict.SHADOWED if lost else Verdict.ACCEPTED,
@@ -243,7 +243,7 @@ def _held_back(
     code: RejectReason,
     url: str,
 ) -> Iterator[ManifestVerdict]:
-    """Yield the verdicts on a list of which the item ``bad`` cannot be used: what is served stays."""
+    """Yield the verdicts on a list whose item ``bad`` cannot be used: what is served stays."""
     still_served = {pod.display_name: pod for pod in state.pods or ()}
     cause = f"{bad} cannot be used, and a list is taken as a whole or not at all"
     for place, outcome in items.items():

@@ -1,7 +1,7 @@
-"""Several pods, one key: who claims it, oldest first.
+"""The pods that claim one key, such as a name, oldest first.
 
-A kubelet keeps one pod per name, so a newcomer hides the pod that was there, and its removal leaves
-nobody (quirks Q1 and Q3). Here everybody stays on the list, and removal of one reveals the next.
+A kubelet keeps one pod per name: a new one hides the pod that was there, and when it is removed there is
+none (quirks Q1 and Q3). Here all claimants stay on the list, and when one is removed the next is revealed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Shadow(NamedTuple):
-    """A pod that waits, and the pod that it waits behind: the holder of its UID or of its name."""
+    """A pod that is not served, and the pod that is in its way: the holder of its UID or of its name."""
 
     pod: Pod
     holder: Pod
@@ -32,7 +32,7 @@ _AGE = attrgetter("age")
 
 
 class Claimants(Generic[Key]):
-    """The pods that claim each key, told apart by ``identity``. Iterates over the keys claimed."""
+    """The pods that claim each key, told apart by ``identity``. Iterates over the claimed keys."""
 
     def __init__(self, identity: Callable[[Pod], str]) -> None:
         self._identity = identity
@@ -46,10 +46,10 @@ class Claimants(Generic[Key]):
         return key in self._claimants
 
     def put(self, key: Key, pod: Pod, age: Age) -> None:
-        """Add ``pod`` to the claimants of ``key``; it replaces its earlier version there."""
+        """Add ``pod`` to the claimants of ``key``, in place of its earlier version."""
         present = self._claimants.get(key)
         if present is not None and len(present) == 1 and self._is_same(present[0].pod, pod):
-            # Nearly every change is one of the only claimant: half of the time of a merge is here.
+            # Nearly every change is one of an only claimant. Half of the time of a merge is spent here.
             self._claimants[key] = (_Claimant(age, pod),)
             return
         others = self._others(key, pod)
@@ -60,7 +60,7 @@ class Claimants(Generic[Key]):
         self._keep(key, self._others(key, pod))
 
     def oldest(self, key: Key) -> Pod | None:
-        """Return the holder of ``key``."""
+        """Return the holder of ``key``, which is its oldest claimant; None if nobody claims it."""
         claimants = self._claimants.get(key)
         return claimants[0].pod if claimants else None
 
@@ -73,7 +73,7 @@ class Claimants(Generic[Key]):
         return tuple(claimant.pod for claimant in self._claimants.get(key, ()))
 
     def shadows(self) -> Iterator[Shadow]:
-        """Yield everybody who waits. Costs what is contested, not what is known."""
+        """Yield every pod that waits. Takes time for keys with several claimants only."""
         for key in self._contested:
             holder, *waiting = self.all(key)
             yield from (Shadow(pod, holder) for pod in waiting)

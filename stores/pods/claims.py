@@ -1,13 +1,13 @@
 """Who claimed which pod and which name first, for as long as the process lives.
 
-Two sources may tell one UID (the same manifest in a directory and at a URL), and several pods may
-claim one full name. The oldest claim holds; the others wait behind it. A pod index alone forgets
-these ages when its actor crashes, and listings come back in any order; so the ages are kept here,
-apart from the pods, and outlive the actor.
+Two sources may tell one UID (the same manifest in a directory and at a URL), and several pods may claim one
+full name. The oldest claim holds it, and the others wait. A pod index forgets these ages when its actor
+crashes, and then listings come back in any order. So the ages are kept here, apart from the pods, and
+outlive the actor.
 
-An age belongs to a UID at its place, a full name and whether it is a mirror there, and lasts as long
-as any source goes on telling it: a pod whose manifest moves from one source to another keeps its
-name. One that changes its place starts anew, so that no edit can push a running pod off its name.
+An age belongs to a UID at a place: a full name, as a mirror or not. It lasts as long as any source tells
+the UID there, so a pod whose manifest moves from one source to another keeps its name. A UID that changes
+its place gets a new age, so no edit can take the name of a running pod.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Age(NamedTuple):
     """Orders claims: the smaller is the older. No two claims have equal ages."""
 
     since: int
-    """When any source began to tell this UID at this place."""
+    """The moment when the first source told this UID at this place, as a count."""
     told: int
-    """When this source did."""
+    """The moment when this source told it."""
 
 
 class Claim(NamedTuple):
-    """One source's word that a UID is at a place."""
+    """A source tells that a UID is at a place."""
 
     source: SourceName
     full_name: FullName
@@ -45,16 +45,17 @@ _AGE = attrgetter("age")
 
 @dataclass(frozen=True, slots=True)
 class ClaimHolders:
-    """Who held each UID and each name by the claims on record when this was made."""
+    """Which source held each UID and each name by the claims on record at one moment."""
 
     uid_holders: Mapping[PodUid, SourceName]
     name_holders: Mapping[FullName, SourceName]
 
     def awaited(self, pod: Pod, listed: Collection[SourceName]) -> SourceName | None:
-        """Return the source that must list before ``pod`` may be served; ``None`` when none must.
+        """Return the source that must list before ``pod`` may be served; ``None`` if none must.
 
-        It holds the pod's UID or name, and has not listed since the restart, so nobody knows yet
-        whether it still does. Serving ``pod`` before would start it, only to stop it again.
+        That source holds the pod's UID or name and is not in ``listed``: it has not listed since the
+        restart, so nobody knows yet whether it still does. To serve ``pod`` earlier could start it only to
+        stop it.
         """
         holders = [self.uid_holders.get(pod.uid)]
         if not pod.is_mirror:
@@ -66,14 +67,14 @@ class ClaimHolders:
 
 
 class Claims:
-    """The claims of all sources. Bounded by what the sources list, if ``retain`` is called."""
+    """The claims of all sources. As many as the sources list, as long as ``retain`` is called."""
 
     def __init__(self) -> None:
         self._ticks = count()
         self._claims: dict[PodUid, tuple[Claim, ...]] = {}
 
     def record(self, pod: Pod) -> Age:
-        """Return the age of ``pod``'s claim. The claim is recorded unless it is on record."""
+        """Return the age of the claim of ``pod``, and record the claim if it is a new one."""
         source, full_name = SourceName(pod.source), pod.full_name
         claims = self._claims.get(pod.uid, ())
         there = [c for c in claims if c.full_name == full_name and c.is_mirror == pod.is_mirror]
@@ -95,16 +96,16 @@ class Claims:
             self._claims.pop(uid, None)
 
     def retain(self, source: SourceName, uids: AbstractSet[PodUid]) -> None:
-        """Forget every claim of ``source`` but those on ``uids``.
+        """Forget all claims of ``source`` except those on ``uids``.
 
-        Called with the first listing of a source after a restart, before its pods are indexed: what
-        went meanwhile holds nothing any more. Later removals release their own claims.
+        To be called with the first listing of a source after a restart, before its pods are indexed: pods
+        that went meanwhile hold nothing any more. Later removals release their claims one by one.
         """
         for uid in self._claims.keys() - uids:
             self.release(source, uid)
 
     def holders(self) -> ClaimHolders:
-        """Return who holds what by the claims on record. To be taken anew after every ``retain``."""
+        """Return who holds what by the claims on record. To be asked for again after each ``retain``."""
         uid_holders = {uid: min(claims, key=_AGE) for uid, claims in self._claims.items()}
         return ClaimHolders(
             {uid: claim.source for uid, claim in uid_holders.items()},

@@ -1,7 +1,7 @@
-"""What it means that two versions of one pod differ (rules C15 to C19).
+"""Whether two versions of one pod differ, and in what (rules C15 to C19).
 
-Compares documents as decoded. A missing map and an empty one mean the same to every reader of a
-pod, so they are equal here; in a kubelet they are equal for annotations and differ for labels.
+Compares decoded documents. A missing map and an empty one mean the same to every reader of a pod, so they
+are equal here. In a kubelet they are equal for annotations and differ for labels.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from messages.changes import Op
 from messages.pods import CONFIG_SEEN, CONFIG_SOURCE, JsonObject, Pod
 
 LOCAL_ANNOTATIONS = frozenset({CONFIG_SOURCE, CONFIG_SEEN})
-"""What this node writes itself, whatever the source says. ``config.mirror`` is none of these: it
-decides whether a pod is a mirror, and of what, so that a change of it has to be seen (fixes K13)."""
+"""Annotations that this node writes itself, whatever the source says. ``config.mirror`` is none of them: it
+decides whether a pod is a mirror, and of which pod, so a change of it has to be seen (fixes K13)."""
 
 
 def difference(old: Pod, new: Pod) -> Op | None:
-    """Return what to call the step from ``old`` to ``new``, two versions of one UID.
+    """Return the operation that leads from ``old`` to ``new``, two versions of one UID.
 
-    ``None`` when nobody needs to hear of it: nothing differs but what the API server counts and
-    notes for itself, such as ``resourceVersion`` and ``managedFields``.
+    ``None`` if nobody needs to be told: then only fields differ that the API server keeps for itself, such
+    as ``resourceVersion`` and ``managedFields``.
     """
     if _differs_in_meaning(old, new):
         return Op.DELETE if new.is_deleting else Op.UPDATE

@@ -1,13 +1,13 @@
-"""Every pod the node knows, by UID, by name, and with its mirror.
+"""Every pod that the node knows, by UID, by name, and with its mirror.
 
-Knows nothing of where pods come from or what is done with them; owned by one actor, so it has no
-lock. Pods are shared and immutable. The maps behind it hold what the sources told and nothing that
-can be derived: UID translations and the choice among several mirrors are made when they are asked
-for, so they cannot go stale (quirks Q2 and Q4).
+Knows nothing of where pods come from or what is done with them. One actor owns it, so it has no lock. Pods
+are shared and immutable. The maps hold what the sources told, and nothing that can be derived: UID
+translations, and the choice among several mirrors, are made when they are asked for, so they cannot go
+stale (quirks Q2 and Q4).
 
-Of several pods that claim one name, all are known by UID and listed, and the oldest answers by name
-until its source removes it, terminal or terminating as it may be; the others are shadowed by it. Of
-several sources that tell one UID, the oldest claim is the pod, and the others are shadowed too.
+Several pods may claim one name. All of them are known by UID and listed. The oldest is found by name until
+its source removes it, even if it is terminal or terminating; it shadows the others. If several sources tell
+one UID, the oldest claim is the pod, and shadows the others too.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ CRITICAL_PRIORITY = 2_000_000_000
 class Turnover(NamedTuple):
     """What one change did to the served pods: those that hold both their UID and their name.
 
-    A pod in neither was served before and after, or neither time. Where the change removed a served
-    pod and nothing is hidden, another source tells the same UID, and its version is served on.
+    A pod in neither list was served before and after, or neither time. If the change removed a served pod
+    and hides nothing, another source tells the same UID, and its version is served from then on.
     """
 
     revealed: tuple[Pod, ...]
-    """Pods that are served from here on, the added one among them."""
+    """Pods that are served from now on, including the added one."""
     hidden: tuple[Pod, ...]
-    """Pods that are served no longer, as they were, the removed one among them."""
+    """Pods that are no longer served, as they were, including the removed one."""
 
 
 class PodAndMirror(NamedTuple):
@@ -52,11 +52,11 @@ class PodAndMirror(NamedTuple):
     pod: Pod | None
     mirror: Pod | None
     was_mirror: bool
-    """The question was about the mirror."""
+    """The pod that was asked about is the mirror."""
 
 
 class PodsAndMirrors(NamedTuple):
-    """Everything known at one moment."""
+    """All pods that are known at one moment."""
 
     pods: tuple[Pod, ...]
     mirrors: tuple[Pod, ...]
@@ -69,18 +69,18 @@ class UidTranslations(NamedTuple):
     static_to_mirror: dict[PodUid, PodUid | None]
     """Every static pod; ``None`` for one without a mirror."""
     mirror_to_static: dict[PodUid, PodUid]
-    """Every mirror pod whose name a pod holds. Orphaned mirrors are left out."""
+    """Every mirror pod whose name some pod holds. Orphaned mirrors are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodCounts:
-    """How many there are. Shadowed pods count: they are known and listed."""
+    """How many pods there are of each kind, including shadowed ones."""
 
     static_pods: int
     regular_pods: int
     mirror_pods: int
     ephemeral_containers: int
-    """Of the pods that are no mirrors."""
+    """Those of all pods that are no mirrors."""
 
 
 def is_mirror_pod_of(mirror: Pod, pod: Pod) -> bool:
@@ -93,7 +93,7 @@ def is_mirror_pod_of(mirror: Pod, pod: Pod) -> bool:
 
 
 def is_critical(pod: Pod) -> bool:
-    """Return whether the node must not do without it: static, mirror or of critical priority."""
+    """Return whether ``pod`` is critical to the node: static, a mirror, or of critical priority."""
     priority = _spec(pod).get("priority") or 0
     return pod.is_static or pod.is_mirror or priority >= CRITICAL_PRIORITY
 
@@ -107,7 +107,7 @@ def _spec(pod: Pod) -> JsonObject:
 
 
 class PodIndex:
-    """The pods and mirror pods of all sources. ``claims`` says who was first, across restarts."""
+    """The pods and mirror pods of all sources. ``claims`` outlives restarts and says which was first."""
 
     def __init__(self, claims: Claims | None = None) -> None:
         self._claims = Claims() if claims is None else claims
@@ -125,7 +125,7 @@ class PodIndex:
         self._ephemeral_containers = 0
 
     def add(self, pod: Pod) -> Turnover:
-        """Index ``pod`` in place of what its source told under its UID before, of any name or kind."""
+        """Index ``pod`` in place of the one that its source told under this UID before, if any."""
         before = self._by_uid.oldest(pod.uid)
         self._by_uid.put(pod.uid, pod, self._claims.record(pod))
         return self._settle(before, self._by_uid.oldest(pod.uid))
@@ -133,14 +133,14 @@ class PodIndex:
     update = add
 
     def remove(self, pod: Pod) -> Turnover:
-        """Forget what the source of ``pod`` told under its UID; only these two fields are read."""
+        """Forget what the source of ``pod`` told under its UID. Reads only these two fields."""
         before = self._by_uid.oldest(pod.uid)
         self._by_uid.drop(pod.uid, pod)
         self._claims.release(SourceName(pod.source), pod.uid)
         return self._settle(before, self._by_uid.oldest(pod.uid))
 
     def set_all(self, pods: Iterable[Pod]) -> None:
-        """Replace everything by ``pods``. Who is in both keeps its age, hence its name."""
+        """Replace everything by ``pods``. A pod that was there before keeps its age, and so its name."""
         pods = tuple(pods)
         staying = {(pod.uid, pod.source) for pod in pods}
         for uid in self._by_uid:
@@ -152,7 +152,7 @@ class PodIndex:
             self.add(pod)
 
     def holder(self, uid: PodUid) -> Pod | None:
-        """Return who holds ``uid``, a pod or a mirror pod: of several sources' the oldest claim."""
+        """Return the pod or mirror pod that holds ``uid``: the oldest claim if several sources tell it."""
         return self._by_uid.oldest(uid)
 
     def get_by_uid(self, uid: PodUid) -> Pod | None:
@@ -170,8 +170,8 @@ class PodIndex:
     def mirror_of(self, pod: Pod) -> Pod | None:
         """Return the mirror of the pod's name, whether or not ``pod`` is known (rule P16).
 
-        ``None`` for a shadowed pod: the mirror shows the one that holds the name. Of several mirrors
-        one that shows the holder as it is comes first, then any other that is not being deleted,
+        ``None`` for a shadowed pod: the mirror shows the pod that holds the name. If there are several
+        mirrors, one that shows the holder as it is comes first, then any other that is not being deleted,
         then the oldest.
         """
         holder = self.get_by_full_name(pod.full_name)
@@ -191,7 +191,7 @@ class PodIndex:
         return self.get_by_full_name(mirror.full_name)
 
     def pod_and_mirror(self, pod: Pod) -> PodAndMirror:
-        """Return ``pod``, the very object, beside its counterpart, whichever of both it is."""
+        """Return ``pod``, the identical object, with its mirror, or with its pod if it is a mirror."""
         if pod.is_mirror:
             return PodAndMirror(self.pod_of_mirror(pod), pod, was_mirror=True)
         return PodAndMirror(pod, self.mirror_of(pod), was_mirror=False)
@@ -207,13 +207,13 @@ class PodIndex:
         )
 
     def orphaned_mirror_names(self) -> tuple[FullName, ...]:
-        """Return the names that only mirrors have."""
+        """Return the names that mirrors have and no pod holds."""
         return tuple(name for name in self._mirror_names if name not in self._pod_names)
 
     def translate_uid(self, uid: PodUid) -> PodUid:
-        """Return the UID of the pod that a mirror's UID stands for; any other UID is returned as is.
+        """Return the UID of the pod that the mirror with ``uid`` shows; any other UID is returned as it is.
 
-        So is an orphaned mirror's: its pod is gone, and a dead UID would lead nowhere.
+        So is that of an orphaned mirror: its pod is gone, and the UID of that would be of no use.
         """
         mirror = self._mirrors.get(uid)
         pod = None if mirror is None else self.pod_of_mirror(mirror)
@@ -237,7 +237,7 @@ class PodIndex:
         return {pod.uid: mirror for pod, mirror in self._static_and_mirror()}
 
     def shadow_of(self, pod: Pod) -> Pod | None:
-        """Return whom ``pod`` waits behind: the holder of its UID, or of its name, if another's.
+        """Return the pod that shadows ``pod``: the holder of its UID or of its name.
 
         ``None`` for a pod that is served, for a mirror that holds its UID, and for an unknown pod.
         """
@@ -251,7 +251,7 @@ class PodIndex:
         return None if holder is known else holder
 
     def shadowed(self) -> tuple[Shadow, ...]:
-        """Return every pod that waits behind another for its UID or its name, and behind whom."""
+        """Return every pod that another shadows by its UID or its name, and that other."""
         return (*self._by_uid.shadows(), *self._pod_names.shadows())
 
     def counts(self) -> PodCounts:

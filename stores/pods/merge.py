@@ -1,11 +1,11 @@
-"""The next snapshot of a source against its last: which pods came, changed and went (rules C).
+"""Compares the new snapshot of a source with its last one: which pods came, changed and went (rules C).
 
-Each source is merged by itself and knows nothing of the others (rule C1). Pure: the memory of a
-source is a value, and a merge returns the next one, so a merge that fails leaves nothing half done.
-Documents are shared, never written to: a kept pod is the told one under new annotations.
+Each source is merged by itself and knows nothing of the others (rule C1). Pure: the memory of a source is a
+value, and a merge returns the next one, so a merge that fails leaves nothing half done. Documents are
+shared and never written to: a kept pod has the told document with new annotations.
 
-What is kept is always the whole pod as it was told last, with ``config.source`` and ``config.seen``
-of this node's own; ``resourceVersion``, owners and finalizers stay current by that (fixes K12).
+A kept pod is always the whole pod as it was told last, with this node's own ``config.source`` and
+``config.seen``. So ``resourceVersion``, owners and finalizers stay current (fixes K12).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from messages.units import Timestamp
 from stores.pods.comparison import difference
 
 SeenAt: TypeAlias = Callable[[PodUid], Timestamp]
-"""When this source first told of a UID: ``FirstSeen.seen_at`` with the source and the time filled in."""
+"""Returns when the source first told of a UID: ``FirstSeen.seen_at`` for one source and time."""
 
 
 class DropReason(StrEnum):
@@ -35,7 +35,7 @@ class DropReason(StrEnum):
 
 
 class Dropped(NamedTuple):
-    """A listed pod that is not taken in, and claims neither its UID nor its name."""
+    """A listed pod that is not taken in. It claims neither its UID nor its name."""
 
     pod: Pod
     reason: DropReason
@@ -45,14 +45,14 @@ class Kept(NamedTuple):
     """One pod of a source."""
 
     told: Pod
-    """The very object that the source told: the next merge skips it by identity."""
+    """The identical object that the source told: the next merge skips it by identity."""
     pod: Pod
-    """What the node goes by."""
+    """The pod as the node uses it, with this node's annotations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceMemory:
-    """What a source listed last, and what was made of it. Starts as a source that never listed."""
+    """What a source listed last, and what is kept of it. Begins as that of a source that never listed."""
 
     source: SourceName
     listed: tuple[Pod, ...] | None = None
@@ -62,9 +62,9 @@ class SourceMemory:
 
     @property
     def ready(self) -> bool:
-        """Whether it has listed: from then on absence from it means removal.
+        """Whether the source has listed. From then on, a pod that is not listed is removed.
 
-        Each source is ready by itself, so that one that never lists blocks no other (fixes K27).
+        Each source is ready by itself, so one that never lists holds up no other (fixes K27).
         """
         return self.listed is not None
 
@@ -79,19 +79,20 @@ class Merged:
     """What one listing did."""
 
     memory: SourceMemory
-    """To be passed to the next merge; the identical object when nothing changed at all."""
+    """What to pass to the next merge; the identical object if nothing changed at all."""
     changes: tuple[PodChange, ...]
-    """In the order of ``Op``; removals as in the old listing, the rest as in the new one."""
+    """In the order of ``Op``. Removals are in the order of the old listing, the others in that of the
+    new."""
     refreshed: tuple[Pod, ...]
-    """Kept pods that differ from what was kept before in ways that no change tells of."""
+    """Pods that changed in ways that nobody needs to be told of, as they are now."""
     first: bool
-    """The source had not listed before. In place of the kubelet's empty ADD (rule C14)."""
+    """The source had not listed before. A kubelet tells an empty ADD for this (rule C14)."""
 
 
 def merge(memory: SourceMemory, listed: tuple[Pod, ...], seen_at: SeenAt) -> Merged:
-    """Return what the listing changes, and the memory of it.
+    """Return what the listing ``listed`` changes, and the next memory.
 
-    An object that was told before costs next to nothing; so does a listing of nothing else.
+    A pod that is the identical object as before costs next to nothing, and so does a listing of such pods.
     """
     if memory.listed is not None and same_objects(memory.listed, listed):
         return Merged(memory=memory, changes=(), refreshed=(), first=False)
@@ -119,7 +120,7 @@ def merge(memory: SourceMemory, listed: tuple[Pod, ...], seen_at: SeenAt) -> Mer
 
 
 def _admitted(listed: tuple[Pod, ...]) -> tuple[dict[PodUid, Pod], tuple[Dropped, ...]]:
-    """Return the pods to take in, and the others: the first of each UID and name wins (rule C6)."""
+    """Return the pods to take in, and the dropped ones: the first of each UID and name wins (rule C6)."""
     admitted: dict[PodUid, Pod] = {}
     names: set[tuple[str, str]] = set()
     dropped: list[Dropped] = []
@@ -138,7 +139,7 @@ def _admitted(listed: tuple[Pod, ...]) -> tuple[dict[PodUid, Pod], tuple[Dropped
 
 
 def _step(before: Kept | None, told: Pod, stamped: Pod) -> tuple[Op | None, Kept]:
-    """Return what to call the change to one pod, if anything, and what is kept of it."""
+    """Return the operation to tell for one pod, if any, and what is kept of it."""
     if before is None:
         return Op.ADD, Kept(told, stamped)
     op = difference(before.pod, stamped)

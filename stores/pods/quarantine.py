@@ -1,14 +1,14 @@
-"""Listings that crashed whoever took them in, and the pods that are kept out because of it.
+"""Pods that are kept out because PodManager crashed when it took them in.
 
-Without this a poisonous pod is told again after every restart and brings the agent down in seconds.
-The record outlives the actor: before each attempt it notes what is tried, and after it that nothing
-happened. A note that a new life still finds is what the old one died of.
+Without this, such a pod would be told again after every restart, and the agent would end within seconds.
+The record outlives the actor. Before each attempt it notes what is tried, and after it that nothing
+happened. A note that a new life still finds is what the old life crashed on.
 
-A source whose listing crashed is suspect from there on: pods of it that are new are tried one by one,
-apart from the real state, and what fails there is kept out in the version that was told. Its last
-good version, if it had one, stays. If nothing fails alone and the listing crashes again, everything
-new in it is kept out. If nothing in it is new, not the input is to blame but the state that outlives
-crashes; nothing is kept out then, so that failing goes on upward until the process starts anew.
+A source whose listing crashed PodManager is suspect from then on. Its new pods are tried one by one, apart
+from the real state, and one that fails is kept out in that version. Its last good version, if there is one,
+stays. If none fails alone and the listing crashes again, everything new in it is kept out. If nothing in it
+is new, the input is not to blame, but the state that outlives crashes. Then nothing is kept out, and
+failures escalate until the process starts anew.
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ _SENTENCE = "taking it in has crashed the pod manager"
 class _Record:
     """What is known about one source.
 
-    Pods are found by the text of their UID: one that no source should have made may have a UID that
-    cannot even be hashed.
+    Pods are found by the text of their UID: a malformed pod may have a UID that cannot be hashed.
     """
 
     good: tuple[Pod, ...] = ()
     """Its last listing that did no harm."""
     kept_out: dict[str, Pod] = field(default_factory=dict)
     is_suspect: bool = False
-    """It has crashed somebody before."""
+    """A listing of it has crashed PodManager before."""
     strikes: int = 0
     """Crashes since its last listing that did no harm."""
 
@@ -50,15 +49,16 @@ class _Attempt:
 
 @dataclass(slots=True)
 class Quarantine:
-    """Remembers attempts for all sources. One attempt at a time: its owner is one actor."""
+    """The attempts and pods kept out of all sources. Has one owner, so one attempt at a time."""
 
     _records: dict[SourceName, _Record] = field(default_factory=dict)
     _attempt: _Attempt | None = None
 
     def blame(self) -> SourceName | None:
-        """Draw the consequences of an attempt that never ended; return its source, if there is one.
+        """Make the source of an attempt that never ended suspect; return it, or None if there is none.
 
-        To be called when a new life begins.
+        To be called when a new life begins. After ``STRIKES`` crashes in a row everything new in the
+        listing is kept out.
         """
         attempt, self._attempt = self._attempt, None
         if attempt is None:
@@ -74,11 +74,11 @@ class Quarantine:
     def admitted(
         self, source: SourceName, listed: tuple[Pod, ...], is_harmless: Callable[[Pod], bool]
     ) -> tuple[Pod, ...]:
-        """Return ``listed`` without what is kept out; the identical tuple if nothing is.
+        """Return ``listed`` without the pods that are kept out; the identical tuple if none is.
 
-        In place of a pod that is kept out stands its last good version, if there is one: the pod of
-        its UID or else of its name. New pods of a suspect source are put to ``is_harmless``.
-        Versions that are not listed any more are forgotten.
+        The last good version of a pod, found by its UID or else its name, takes the place of one that is
+        kept out. ``is_harmless`` tries new pods of a suspect source. Versions that are not listed any more
+        are forgotten.
         """
         record = self._record(source)
         if not record.is_suspect:
@@ -95,7 +95,7 @@ class Quarantine:
 
     @contextmanager
     def attempt(self, source: SourceName, pods: tuple[Pod, ...]) -> Iterator[None]:
-        """Have on record, while the caller takes ``pods`` in, that it does."""
+        """Record, while the context lasts, that ``pods`` are taken in. A crash leaves the record."""
         with self._noted(source, pods):
             yield
         record = self._record(source)

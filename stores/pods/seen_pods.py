@@ -1,8 +1,8 @@
-"""What somebody who only looks on has seen of the served pods, so that each change is told once.
+"""What a subscriber of PodManager has seen of the served pods, so that it takes each change once.
 
-PodManager tells a whole listing where it cannot know what a subscriber knows: to a new one, for the
-first listing of a source, and again after a crash. Compared with what was seen before, it becomes the
-changes that were missed. Only what is told of the state at the beginning is none.
+PodManager tells a whole listing when it cannot know what a subscriber knows: to a new one, for the first
+listing of a source, and again after a crash. Compared with what was seen before, a listing becomes the
+changes that were missed. The listings of the state at the beginning are no changes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SeenPods:
     def replace(self, source: SourceName, pods: Iterable[Pod]) -> tuple[PodChange, ...]:
         """Take a whole listing of ``source``; return what it changes, in the order of ``Op``.
 
-        The first of a source changes nothing until all is seen that there is: it is part of that.
+        The first listing of a source changes nothing as long as the state at the beginning is incomplete.
         """
         listed = {pod.uid: pod for pod in pods}
         is_news = self._has_seen_all or source in self._sources
@@ -39,7 +39,7 @@ class SeenPods:
         return changes
 
     def note_all(self, sources: AbstractSet[SourceName]) -> None:
-        """Take it that only ``sources`` had listed so far: once they are seen, the others are news."""
+        """Note that ``sources`` is all that had listed at the beginning; once seen, others are changes."""
         self._has_seen_all |= sources <= self._sources
 
     def apply(self, changes: Iterable[PodChange]) -> tuple[PodChange, ...]:
@@ -47,7 +47,7 @@ class SeenPods:
         return tuple(self._take(change) for change in changes if not self._is_known(change))
 
     def forget(self) -> None:
-        """Be as somebody who has seen nothing."""
+        """Forget everything, as if nothing had been seen yet."""
         self._pods.clear()
         self._sources.clear()
         self._has_seen_all = False

@@ -1,8 +1,8 @@
-"""The pods of all sources, and which of them are served: what PodManager owns, without the actor.
+"""The pods of all sources, and which of them are served. PodManager owns this.
 
-A pod is *served* when it holds both its UID and its name, and nobody older has yet to say whether it
-still does. Served pods are what the rest of the agent is told of; the others are known and listed,
-and wait. ``take`` brings in one listing and says what it changed about the served pods.
+A pod is *served* if it holds both its UID and its name, and no source that held one of them before has yet
+to list again after a restart. The rest of the agent is told of served pods only. The others are known and
+listed, and wait. ``take`` brings in one listing and returns what it changed about the served pods.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ class Taken:
     first: bool
     """The source had not listed before in this life."""
     listed: tuple[PodChange, ...]
-    """What changed within the source, whether or not its pods are served."""
+    """What changed among the pods of the source, served or not."""
     served: tuple[PodChange, ...]
-    """What changed about the served pods of any source, against what was told of them last."""
+    """What changed among the served pods of all sources since they were told last."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedPodsMemory:
-    """What outlives a ledger. Everything else in it is rebuilt by the listings."""
+    """What outlives a crash. Everything else is made again from the listings."""
 
     claims: Claims = field(default_factory=Claims)
     seen: FirstSeen = field(default_factory=FirstSeen)
     heard: set[SourceName] = field(default_factory=set)
-    """The sources that ever listed: only they can have claims on record."""
+    """The sources that have ever listed. Only they can have claims on record."""
     served: dict[PodUid, Pod] = field(default_factory=dict)
-    """The served pods, as everybody was told of them last."""
+    """The served pods as they were told last."""
 
 
 class ServedPods:
-    """Takes listings in, one after the other."""
+    """The pods of all sources, in one life of the actor that owns them."""
 
     def __init__(self, memory: ServedPodsMemory) -> None:
         self.index = PodIndex(memory.claims)
@@ -55,12 +55,12 @@ class ServedPods:
         self._seen = memory.seen
         self._heard = memory.heard
         self._awaited = set(memory.heard)
-        """Sources that have listed in an earlier life and not yet in this one."""
+        """Sources that listed in an earlier life, and not yet in this one."""
         self._sources: dict[SourceName, SourceMemory] = {}
         self._holders: ClaimHolders = self._claims.holders()
         self._served = memory.served
         self._held: set[PodUid] = set()
-        """Pods that nothing new is said of until a source has listed, as it had before the restart."""
+        """Pods that are told as they were until some source has listed, as it had before the restart."""
 
     @property
     def listed(self) -> frozenset[SourceName]:
@@ -72,13 +72,13 @@ class ServedPods:
         return tuple(pod for pod in self._served.values() if pod.source == source)
 
     def take(self, source: SourceName, pods: tuple[Pod, ...], now: Timestamp) -> Taken:
-        """Bring in a listing of ``source`` and return what it changed."""
+        """Take in the listing ``pods`` of ``source``, made at ``now``; return what it changed."""
         memory = self._sources.get(source, SourceMemory(source=source))
         merged = merge(memory, pods, lambda uid: self._seen.seen_at(source, uid, now))
         self._sources[source] = merged.memory
         ops: dict[PodUid, Op | None] = {}
         if merged.first:
-            # Before its pods are indexed: what went while nobody looked holds no name any more.
+            # Before its pods are indexed: pods that went since the restart hold no name any more.
             self._claims.retain(source, merged.memory.kept.keys())
             self._heard.add(source)
             self._awaited.discard(source)
@@ -88,12 +88,12 @@ class ServedPods:
             turnover = (self.index.remove if is_removal else self.index.add)(change.pod)
             for pod in (*turnover.revealed, *turnover.hidden):
                 ops.setdefault(pod.uid)
-            # What was held back is to be compared with what was served all the while.
+            # A pod that was held back is compared with what was served meanwhile.
             ops[change.pod.uid] = None if change.pod.uid in self._held else change.op
         for pod in merged.refreshed:
             self._refresh(pod)
         if merged.first or (self._awaited and _may_free_names(merged.changes)):
-            # The next in line for a name may belong to a source that has yet to list.
+            # The next claimant of a name may be of a source that has not listed yet.
             self._holders = self._claims.holders()
         self._seen.retain(source, merged.memory.kept.keys())
         return Taken(first=merged.first, listed=merged.changes, served=tuple(self._changes(ops)))
