@@ -60,6 +60,7 @@ class Cell(Port[M], Generic[M]):
     __slots__ = (
         "_busy",
         "_closed",
+        "_expected",
         "_lock",
         "_queue",
         "handled",

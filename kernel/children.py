@@ -100,7 +100,7 @@ class Child(ABC):
     def forget(self) -> None:
         """Close its addresses: it will not be started again."""
 
-    def rest(self, state: ChildState) -> None:
+    def settle(self, state: ChildState) -> None:
         """Take a state in which no code of it runs, and cancel its next start."""
         self.state = state
         if self.retry is not None:
@@ -180,7 +180,7 @@ class ActorChild(Child, Monitor):
     @override
     def stop(self) -> None:
         if self.is_down:
-            self.rest(ChildState.STOPPED)
+            self.settle(ChildState.STOPPED)
         elif self.state is not ChildState.STOPPING:
             self.state = ChildState.STOPPING
             if self._life is None:

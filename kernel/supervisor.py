@@ -62,13 +62,13 @@ class Supervisor(Child, Parent):
         self._is_finishing = False
         self._restarts = RestartWindow(self.intensity, self.period)
         for child in self.children.values():
-            child.rest(ChildState.WAITING)
+            child.settle(ChildState.WAITING)
         self._later(self._start_next)
 
     @override
     def stop(self) -> None:
         if self.is_down:
-            self.rest(ChildState.STOPPED)
+            self.settle(ChildState.STOPPED)
         elif self.state is not ChildState.STOPPING:
             self._guarded(self._wind_up)
 
@@ -124,7 +124,7 @@ class Supervisor(Child, Parent):
         elif is_restarted(child.restart, ended.reason):
             self._restart(child, ended)
         else:
-            child.rest(ChildState.STOPPED)
+            child.settle(ChildState.STOPPED)
             self.on_child_gone(child)
             self._start_next()
 
@@ -216,7 +216,7 @@ class Supervisor(Child, Parent):
         self._group = None
         for child in group.members:
             if child.restart is not Restart.TEMPORARY:
-                child.rest(ChildState.WAITING)
+                child.settle(ChildState.WAITING)
             elif child.state is not ChildState.WAITING:
                 self.on_child_gone(child)
         self._start_next()
@@ -249,7 +249,7 @@ class Supervisor(Child, Parent):
             self._group = None
         for child in self.children.values():
             if child.is_down:
-                child.rest(ChildState.STOPPED)
+                child.settle(ChildState.STOPPED)
 
     def _stop_next(self) -> None:
         if self.state is ChildState.STOPPING and self.stop_children():

@@ -10,12 +10,14 @@ from kernel import Clock
 from messages.units import Seconds, Timestamp
 
 EPOCH = Timestamp(1_700_000_000.0)
-"""What the wall shows when a test begins: some Tuesday in November 2023."""
+"""The wall-clock time at the begin of a test: a Tuesday in November 2023."""
 
 
 class ManualClock(Clock):
-    """Stands still until ``move`` is called. Move it through a ``Stage``, which lets everything
-    that was told be handled first."""
+    """A clock that stands still until ``move`` is called.
+
+    Move it by a ``Stage``, which lets everything that was told be handled first.
+    """
 
     def __init__(self) -> None:
         self._now = Seconds(0.0)
@@ -38,7 +40,7 @@ class ManualClock(Clock):
         self._wakes.append(wake)
 
     def move(self, to: Seconds) -> None:
-        """Set the time to ``to`` and have due timers fire."""
+        """Set the time to ``to``, unless that is in the past, and make due timers fire."""
         self._now = max(self._now, to)
         for wake in self._wakes:
             wake()

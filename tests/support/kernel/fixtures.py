@@ -13,14 +13,14 @@ from tests.support.kernel.stage import Stage, live_stage, stage
 
 @pytest.fixture(params=[OwnThreadPlayer, PooledPlayer], ids=["actor", "pooled"])
 def troupe(request: pytest.FixtureRequest) -> Troupe:
-    """Return players of one actor type: each story is told with both."""
+    """Return players of one actor type. Each story is told with both types."""
     kind: type[Lines] = request.param
     return Troupe(kind)
 
 
 @pytest.fixture(params=[Steps, Threads], ids=["steps", "threads"])
 def runtime(request: pytest.FixtureRequest) -> Runtime:
-    """Return what runs them: each story is told in single steps and on real threads."""
+    """Return a runtime. Each story is told in single steps and on real threads."""
     kind: type[Steps | Threads] = request.param
     return kind()
 
@@ -35,14 +35,14 @@ def play(troupe: Troupe, runtime: Runtime) -> Iterator[Stage]:
 
 @pytest.fixture
 def live_play(troupe: Troupe) -> Iterator[Stage]:
-    """Start the same tree on real threads and the system's clock."""
+    """Start the same tree on real threads and the machine's clock."""
     with live_stage(SupervisorSpec(name="root", children=(troupe.child(key("web")),))) as play:
         yield play
 
 
 @pytest.fixture
 def gate() -> Iterator[Gate]:
-    """Return where a player gets stuck until the test, or its end, opens it."""
+    """Return a gate. It is opened by the test, or at its end."""
     gate = Gate()
     yield gate
     gate.open()

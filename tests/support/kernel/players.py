@@ -1,6 +1,7 @@
-"""Actors that do as they are told, and a diary of what they live through.
+"""Players: actors that do as they are told, and write what happens to them into a diary.
 
-The kernel's scenarios are played by them: ``web starts 1``, ``web hears hello``, ``web stops``.
+The kernel's scenarios are played by them. A diary reads: ``web starts 1``, ``web hears hello``,
+``web stops``.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def nothing(_player: Player) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayerOptions:
-    """What a player does beside its lines."""
+    """What a player does when it is made, starts and stops."""
 
     diary: Port[str]
     when_made: Callable[[], None] = lambda: None
@@ -76,11 +77,11 @@ ANYTHING = pytest.mark.parametrize(
     [RuntimeError("a bug"), SystemExit(3), KeyboardInterrupt(), GeneratorExit()],
     ids=lambda error: type(error).__name__,
 )
-"""What an actor may end with: a bug, and what elsewhere ends a process or a thread."""
+"""Exceptions that an actor may end with: of a bug, and those that elsewhere end a process or a thread."""
 
 
 class Lines(BaseActor[Line]):
-    """What both kinds of player do."""
+    """What players of both actor types do."""
 
     def __init__(self, options: PlayerOptions) -> None:
         super().__init__()
@@ -149,7 +150,7 @@ def key(path: str) -> Key[Line]:
 
 
 def newest_of_each_topic(path: str) -> Key[Line]:
-    """Return a key whose mailbox keeps of each topic only the newest word."""
+    """Return a key whose mailbox keeps only the newest word of each topic."""
     return Key[Line](path, coalesce=_topic)
 
 
@@ -167,12 +168,12 @@ def raising(error: BaseException) -> Action:
 
 
 def crash(error: BaseException | None = None) -> Do:
-    """Return a message that makes whoever handles it fail."""
+    """Return a message that makes the actor that handles it fail."""
     return Do(action=raising(error or RuntimeError("a bug")))
 
 
 def after(seconds: float, word: str) -> Do:
-    """Return a message that has its handler told ``word`` in so many seconds."""
+    """Return a message that makes its actor tell itself ``word`` in so many seconds."""
     return Do(action=lambda player: player.after(Seconds(seconds), Say(word=word)))
 
 
@@ -190,7 +191,7 @@ STOP_YOURSELF = Do(action=lambda player: player.stop())
 
 
 class Gate:
-    """Where a player gets stuck until the test opens it."""
+    """A gate at which a player gets stuck until the test opens it."""
 
     def __init__(self) -> None:
         self._reached = threading.Event()
@@ -202,11 +203,11 @@ class Gate:
         assert self._open.wait(2 * PATIENCE), "the gate was not opened"
 
     def reached(self) -> None:
-        """Return once somebody is stuck."""
+        """Return when a player is stuck."""
         assert self._reached.wait(PATIENCE), "nobody came"
 
     def open(self) -> None:
-        """Let everybody pass from here on."""
+        """Let all players pass from here on."""
         self._open.set()
 
 
@@ -225,7 +226,7 @@ class FailsAtFirst:
 
 @dataclass
 class Diskette:
-    """A resource that says when it is given back."""
+    """A resource that notes in the diary when it is released."""
 
     diary: Port[str]
     name: str = field(default="diskette")
@@ -236,5 +237,5 @@ class Diskette:
 
 
 def facts_of(endings: list[Ended]) -> list[tuple[str, int, EndReason, Hook | None]]:
-    """Return what restart policies look at."""
+    """Return the parts of the endings that restart policies look at."""
     return [(ended.name, ended.incarnation, ended.reason, ended.hook) for ended in endings]

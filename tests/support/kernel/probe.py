@@ -1,4 +1,4 @@
-"""A port that remembers: what actors under test tell to the world around them."""
+"""A port that collects what actors under test tell it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from tests.support.canary import LOOKOUT
 M = TypeVar("M")
 
 PATIENCE = 5.0
-"""Seconds until a message that should come is missed. Only a failing test waits this long."""
-
+"""Seconds to wait for a message that should come. Only a failing test waits this long."""
 
 _WITH_VALUES = frozenset(f"messages.{name}" for name in ("objects", "watches", "api"))
-"""Where messages are that have values of Secrets in them, which their ``repr`` must not show."""
+"""Modules with messages that carry values of Secrets. Their ``repr`` must not show them."""
 
 
 class Probe(Port[M], Generic[M]):
@@ -33,7 +32,7 @@ class Probe(Port[M], Generic[M]):
         self._told.put(message)
 
     def next(self) -> M:
-        """Return the next message; fails when none comes."""
+        """Return the next message. Fails when none comes."""
         try:
             return self._told.get(timeout=PATIENCE)
         except queue.Empty:
@@ -44,11 +43,11 @@ class Probe(Port[M], Generic[M]):
         assert [self.next() for _ in messages] == list(messages)
 
     def expect_silence(self) -> None:
-        """Fail if anything was told that nobody looked at. Put a fence or ``settle`` before it."""
+        """Fail if there are messages that the test has not taken. Call ``fence`` or ``settle`` before."""
         assert self.drain() == []
 
     def drain(self) -> list[M]:
-        """Return what was told and not looked at."""
+        """Return all messages that the test has not taken."""
         messages = []
         while not self._told.empty():
             messages.append(self._told.get_nowait())

@@ -1,7 +1,7 @@
-"""A running actor system on the test's own clock: told, then expected.
+"""A running actor system on the test's own clock.
 
-On ``Steps`` there are no threads and the seed decides the schedule; on ``Threads`` the real ones
-run. The same story holds on both.
+On the runtime ``Steps`` there are no threads, and the seed decides the schedule. On ``Threads`` it runs on
+real threads. The same story holds on both.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ A = TypeVar("A")
 
 
 class Stage:
-    """An ``ActorSystem`` and the clock it lives by.
+    """An ``ActorSystem`` and its clock.
 
-    ``live`` ones live by the system's clock: for what gets stuck on a real thread.
+    With ``live`` that is the machine's clock: for stories in which a real thread gets stuck.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Stage:
         self.system.observe_endings(self.ended.tell)
 
     def start(self) -> None:
-        """Start the tree and let it come to rest."""
+        """Start the tree, and let everything that follows happen."""
         self.system.start()
         self.settle()
 
@@ -69,9 +69,9 @@ class Stage:
         return self.system.address(key)
 
     def tell_all(self, key: Key[M], *messages: M) -> None:
-        """Tell one after the other before anything of it is handled, and let all happen then.
+        """Tell all messages before any is handled, then let everything that follows happen.
 
-        On threads some may be handled meanwhile.
+        On threads some may be handled earlier.
         """
         port = self.system.address(key)
         for message in messages:
@@ -79,12 +79,12 @@ class Stage:
         self.settle()
 
     def tell_each(self, keys: Iterable[Key[M]], message: M) -> None:
-        """Tell each of them, and wait for nothing."""
+        """Tell ``message`` to each actor. Does not wait for anything."""
         for key in keys:
             self.system.address(key).tell(message)
 
     def settle(self) -> None:
-        """Return once nothing more happens without time passing."""
+        """Return when nothing more happens before time passes."""
         self.runtime.work_off()
         deadline = time.monotonic() + PATIENCE
         pause = threading.Event()
@@ -93,7 +93,7 @@ class Stage:
             pause.wait(0.0002)
 
     def advance(self, seconds: float) -> None:
-        """Let everything told be handled, then let time pass, timer by timer."""
+        """Let everything that was told be handled, then let time pass, timer by timer."""
         self.settle()
         target = Seconds(self.clock.monotonic() + seconds)
         while (due := self.system.control.timers.next_due()) is not None and due <= target:
@@ -128,7 +128,7 @@ class Stage:
         return states
 
     def stop(self) -> int:
-        """Stop the tree, letting time pass if something has to be given up; return the exit code."""
+        """Stop the tree, and return the exit code. Lets time pass if an actor has to be abandoned."""
         self.system.stop()
         self.settle()
         for _ in range(100):
@@ -141,7 +141,7 @@ class Stage:
 
 @contextmanager
 def stage(spec: SupervisorSpec, runtime: Runtime | None = None) -> Iterator[Stage]:
-    """Start a stage, and stop it whatever happens."""
+    """Start a stage for the ``with`` block, and stop it in any case."""
     play = Stage(spec, runtime)
     play.start()
     try:
@@ -153,7 +153,7 @@ def stage(spec: SupervisorSpec, runtime: Runtime | None = None) -> Iterator[Stag
 
 @contextmanager
 def live_stage(spec: SupervisorSpec, hang_limit: Seconds = Seconds(10.0)) -> Iterator[Stage]:
-    """Start a stage on real threads and the system's clock, and stop it whatever happens."""
+    """Start a stage on real threads and the machine's clock, and stop it in any case."""
     play = Stage(spec, Threads(), live=True, hang_limit=hang_limit)
     play.system.start()
     try:
