@@ -1,7 +1,7 @@
-"""What an agent has more when it belongs to a cluster: composition, like ``app``, of which it is a part.
+"""Composes the actors that an agent has in addition if it belongs to a cluster. A part of ``app``.
 
-Imported only by an agent that joins: credentials come with the kubernetes client, whose import takes
-0.4 s and 40 MB that a standalone agent does without.
+Only an agent that joins a cluster imports it: credentials need the kubernetes client, whose import takes
+0.4 s and 40 MB, which a standalone agent saves.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from sources.apiserver.source import (
 
 @dataclass(slots=True)
 class ClusterMemory:
-    """What outlives crashes of those who deal with the API server."""
+    """What outlives crashes of the actors that deal with the API server."""
 
     calls: CallMemory = field(default_factory=CallMemory)
     watches: WatchMemory = field(default_factory=WatchMemory)
@@ -70,7 +70,7 @@ class ClusterMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterEdges:
-    """Where the agent ends: those who talk to the API server, and the machine that the Node stands for."""
+    """Where the agent ends: the actors that talk to the API server, and the machine that the Node shows."""
 
     calls: Callable[[CallMemory], BaseActor[CallsActorMessage]]
     watches: Callable[[WatchMemory], BaseActor[WatchesOwnMessage]]
@@ -79,7 +79,7 @@ class ClusterEdges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ports:
-    """Everybody's address."""
+    """The addresses of all actors that know each other."""
 
     pod_manager: Port[PodManagerMessage]
     calls: Port[CallsActorMessage]
@@ -105,9 +105,9 @@ class _Ports:
 
 
 class Joined:
-    """The actors of a cluster member, and who of them knows whom.
+    """The actors of a cluster member, and which of them know each other.
 
-    Each of them is isolated: whatever becomes of them, static pods start, change and go.
+    Each of them is isolated: if they fail, static pods still start, change and go.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Joined:
         return _Ports.found_by(self._address)
 
     def specs(self) -> tuple[SupervisorSpec, ...]:
-        """Return who is there before the sources, and needs none of them."""
+        """Return the specs of the actors that start before the sources, and need none of them."""
         api_server = SupervisorSpec(
             name="api-server",
             children=(
@@ -148,29 +148,29 @@ class Joined:
         return (api_server, node)
 
     def source(self) -> AnySpec:
-        """Return the source of pods that the API server bound to this node."""
+        """Return the spec of the source of the pods that the API server bound to this node."""
         return isolated(API_SOURCE, self._make_api_source)
 
     def mirror_keeper(
         self, static_sources: Callable[[], Mapping[SourceName, Port[SourceMessage]]]
     ) -> AnySpec:
-        """Return who shows the pods of ``static_sources`` in the cluster."""
+        """Return the spec of the actor that shows the pods of ``static_sources`` in the cluster."""
         return isolated(MIRROR_KEEPER, lambda: self._make_mirror_keeper(static_sources()))
 
     def ports(self) -> ClusterPorts:
-        """Return whom the endpoints ask."""
+        """Return the ports that the HTTP endpoints ask."""
         to = self._ports
         return ClusterPorts(
             calls=to.calls, watches=to.watches, mirrors=to.mirror_keeper, events=to.events
         )
 
     def object_ports(self) -> ApiPorts:
-        """Return whom those who keep Secrets and ConfigMaps talk to."""
+        """Return the ports that the managers and holders of Secrets and ConfigMaps talk to."""
         to = self._ports
         return ApiPorts(calls=to.calls, watches=to.watches, node=to.registrar)
 
     def note_failed_loops(self, names: frozenset[str]) -> None:
-        """Have the Node say which loops of the agent fail."""
+        """Tell the Node's registrar which loops of the agent fail."""
         self._ports.registrar.tell(LoopsAre(failed=tuple(sorted(names))))
 
     def _make_registrar(self) -> NodeRegistrar:

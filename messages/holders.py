@@ -1,8 +1,8 @@
-"""What the manager of a kind and those who hold its objects say to each other.
+"""What the manager of a kind of objects and the holders of these objects tell each other.
 
-A holder has the value of an object, and learns of its changes: a watcher or a fetcher, one for each
-object of the API server; and one for all files of this machine. The manager knows who references what,
-and no value.
+A holder is the actor that has the value of an object and learns of its changes. Each object of the API server
+has one, a watcher or a fetcher; all files of this machine have one together. The manager knows which pods
+reference which objects, and no value.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from messages.port import Port
 from messages.units import Seconds, Timestamp
 
 Mark = NewType("Mark", int)
-"""A moment in the order in which pods came to reference objects: each new reference has a higher one.
-What was asked for at a mark, or later, is fresh enough for the reference of that mark."""
+"""The number of a reference, in the order in which pods came to reference objects: a new reference has a
+higher mark than all before it. What was asked of the API server at a mark, or later, is fresh enough for
+the reference of that mark."""
 
 NO_MARK: Final = Mark(0)
-"""Lower than that of any reference."""
+"""Lower than the mark of any reference."""
 
 EVERY_MARK: Final = Mark(sys.maxsize)
 """No reference has a higher one."""
@@ -36,24 +37,25 @@ EVERY_MARK: Final = Mark(sys.maxsize)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferencesAre:
-    """Who needs the object. Coalesced: newest wins. With no references the holder stops."""
+    """Tells a holder who needs its object. Coalesced: newest wins. Without references the holder lets go."""
 
     references: int
-    """Pods."""
+    """How many pods reference the object."""
     newest: Mark
-    """Of the latest of them."""
+    """The mark of the latest reference."""
     is_followed: bool
-    """Somebody wants to hear of its changes, so that it counts as read all the time."""
+    """Whether somebody wants to hear of its changes: the object then counts as read all the time."""
     time_to_live: Seconds = Seconds(60.0)
-    """For strategy Cache: a followed object is asked for once in it, also if nobody reads. 0 is a minute."""
+    """For strategy Cache: a followed object is fetched once in this time even if nobody reads it. 0 means a
+    minute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadObject:
     """Reads the object for a reference of ``mark``. Answered by one ``ObjectRead`` within ``within``.
 
-    ``within`` counts from when the holder takes it. What a read had to wait with the manager, while the
-    holder let go, is taken off before.
+    ``within`` counts from when the holder receives it. The manager subtracts the time that a read waited
+    for the holder to let go.
     """
 
     object: ObjectId
@@ -63,7 +65,7 @@ class ReadObject:
     ref: Hashable
     within: Seconds
     time_to_live: Seconds = Seconds(60.0)
-    """For strategy Cache: how old a value may be. 0 is none at all."""
+    """For strategy Cache: how old a value may be. 0 means that no value is young enough."""
 
 
 HolderMessage: TypeAlias = ReferencesAre | ReadObject
@@ -71,39 +73,40 @@ HolderMessage: TypeAlias = ReferencesAre | ReadObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HolderIs:
-    """How an object is held from here on, and what changed by it. In order; may repeat."""
+    """Tells how an object is held from now on, and what changed. In order; may repeat."""
 
     described: ObjectDescribed
-    """Its ``references`` do not count: the manager knows better."""
+    """Its ``references`` mean nothing: only the manager knows them."""
     changed: ObjectChanged | None = None
     concerns: Mark = EVERY_MARK
-    """Of ``changed``: references of this mark, and of lower ones, may have used what the object was, or
-    done without it. Those of higher ones begin with what it is. ``NO_MARK`` when it was learned of first,
-    and when it is what everybody has."""
+    """Who is concerned by ``changed``: pods whose reference has this mark or a lower one may have used the
+    former value, or started without one. Pods with higher marks start with the new value. ``NO_MARK`` if the
+    object was learned of for the first time, and if every pod has this value already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HolderDone:
-    """The holder of ``object`` has let go of everything: it can be stopped, unless references came.
+    """Tells that the holder of ``object`` has let go: it can be stopped, unless there are references again.
 
     Answers each ``ReferencesAre`` without references; may repeat.
     """
 
     object: ObjectId
     newest: Mark
-    """As in the ``ReferencesAre`` that it answers: no other letting go of the object has the same."""
+    """As in the ``ReferencesAre`` that it answers. It identifies this release of the object: no other has
+    it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HolderBegan:
-    """The holder of ``object`` lives again, and may have missed what it was told: tell it once more."""
+    """Tells that the holder of ``object`` was restarted. Tell it the last message again."""
 
     object: ObjectId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListLocalObjects:
-    """Asks the holder of local objects for a ``HolderIs`` of each, now and after its first look.
+    """Asks the holder of local objects for one ``HolderIs`` of each object, now and after its first look.
 
     A ``LocalObjectsListed`` follows them.
     """
@@ -111,7 +114,7 @@ class ListLocalObjects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalReferencesAre:
-    """Which is the newest of all references to local objects of a kind.
+    """Tells the newest mark of all references to local objects of a kind.
 
     Coalesced for each kind: newest wins. May repeat.
     """
@@ -122,23 +125,23 @@ class LocalReferencesAre:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalObjectsListed:
-    """The files have been listed: what is so of every local object of the kind that is not held.
+    """Tells what is so of all local objects of a kind that are not held, once the files have been listed.
 
-    There is none, or its file cannot be used and never could. Newest wins; may repeat.
+    Such an object does not exist, or its file cannot be used and never could. Newest wins; may repeat.
     """
 
     refused: Mapping[str, str]
     """Why a file cannot be used, by ``<namespace>/<name>`` of the object that it would describe."""
     current_until: Timestamp | None = None
-    """When the files could be listed last; None when they can be, and when they never could."""
+    """When the files could be listed last; None if they can be now, and if they never could."""
     error: str = ""
-    """Why they cannot be listed at present; empty when they can."""
+    """Why the files cannot be listed at present; empty if they can."""
 
 
 LocalHolderMessage: TypeAlias = ReadObject | ListLocalObjects | LocalReferencesAre
 
 HolderFact: TypeAlias = HolderIs | HolderDone | HolderBegan
-"""What the manager hears from holders."""
+"""What the manager hears from the holders of the API server's objects."""
 
 LocalHolderFact: TypeAlias = HolderIs | LocalObjectsListed
-"""What it hears from the holder of local objects."""
+"""What the manager hears from the holder of local objects."""

@@ -1,6 +1,6 @@
-"""Secrets and ConfigMaps that pods reference: who reads and follows them, and what is told of them.
+"""Secrets and ConfigMaps that pods reference: reading and following them, and how they are held.
 
-Values travel in one message, the answer to a read. Everything else carries names and versions.
+Only the answer to a read carries values. All other messages carry names and versions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from messages.units import Seconds, Timestamp
 
 
 class ObjectKind(StrEnum):
-    """What pods reference, in the API's words."""
+    """What kind of object pods reference, as the API names it."""
 
     SECRET = "Secret"  # noqa: S105  # a kind, not one of them
     CONFIG_MAP = "ConfigMap"
@@ -27,14 +27,14 @@ class Origin(StrEnum):
     """Where an object is read from."""
 
     API = "api"
-    """The API server: what pods that it bound to this node reference."""
+    """The API server, for pods that it bound to this node."""
     LOCAL = "local"
-    """Files of this machine: what static pods reference, joined or not."""
+    """Files of this machine, for static pods, whether or not the agent belongs to a cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectId:
-    """Which object. Local and API objects of one name are two, and never answer for each other."""
+    """Identifies an object. A local one and one of the API server are two, even if they have one name."""
 
     kind: ObjectKind
     namespace: str
@@ -43,13 +43,13 @@ class ObjectId:
 
     @property
     def display_name(self) -> str:
-        """``<namespace>/<name>``, as people and logs write it."""
+        """``<namespace>/<name>``, for people and logs."""
         return f"{self.namespace}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectValue:
-    """One version of an object, and nothing of it that nobody needs. The ``repr`` shows no value."""
+    """One version of an object, without the parts that nobody needs. The ``repr`` shows no value."""
 
     uid: str
     resource_version: str
@@ -57,37 +57,37 @@ class ObjectValue:
     """Decoded: ``data`` of a Secret, ``data`` (as UTF-8) and ``binaryData`` of a ConfigMap."""
     immutable: bool = False
     type: str = ""
-    """Of a Secret."""
+    """The type of a Secret; empty for a ConfigMap."""
 
 
 # Reading.
 
 
 class ReadVerdict(StrEnum):
-    """What came of a read."""
+    """The result of a read."""
 
     FOUND = "found"
     STALE = "stale"
-    """The last value known; it may have changed since. ``age`` says how old that knowledge is."""
+    """The last known value, which may have changed since. ``age`` says how old that knowledge is."""
     NOT_FOUND = "not_found"
-    """There is none. With an ``age``: there was none when that was last known."""
+    """There is no such object. With an ``age``: there was none when that was last known."""
     NOT_REGISTERED = "not_registered"
     """The pod is not known, or does not reference the object."""
     NOT_SYNCED = "not_synced"
-    """Nothing was learned of it in time. ``reason`` says why, as far as that is known."""
+    """Nothing was learned of the object in time. ``reason`` says why, if that is known."""
     FORBIDDEN = "forbidden"
-    """The API server does not let this node read it."""
+    """The API server does not let this node read the object."""
     UNUSABLE = "unusable"
-    """There is one, but it is broken, and no good version of it was ever seen."""
+    """The object exists but is broken, and no good version of it was ever seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetObject:
-    """Reads an object for a pod, which has to reference it: the name is one in the pod's namespace.
+    """Reads an object of the pod's namespace for a pod, which has to reference it.
 
-    Answered by one ``ObjectRead``, within ``within`` and a little; if who holds the object has crashed,
-    its restart comes on top. The first read of a new pod is no older than the pod's registration, or
-    marked as stale.
+    Answered by one ``ObjectRead``, within little more than ``within``; if the holder of the object has
+    crashed, its restart takes extra time. The first read of a new pod is no older than the pod's
+    registration, or marked as stale.
     """
 
     pod: PodUid
@@ -96,12 +96,12 @@ class GetObject:
     ref: Hashable = None
     """Comes back with the answer."""
     within: Seconds = Seconds(1.0)
-    """What may be waited for an answer that is current, as long as a kubelet does."""
+    """How long to wait for a current answer. A kubelet waits as long by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectRead:
-    """What came of one ``GetObject``."""
+    """Answers one ``GetObject``."""
 
     kind: ObjectKind
     pod: PodUid
@@ -111,9 +111,9 @@ class ObjectRead:
     value: ObjectValue | None = None
     """Set for FOUND and STALE."""
     age: Seconds | None = None
-    """How long ago this was last known to be so; None when it is current."""
+    """How long ago this was last known to be so; None if it is current, and if nothing is known."""
     reason: str = ""
-    """For people; empty when it was found. Never a value."""
+    """Why it was not found, for people. Never contains a value."""
 
 
 # Following.
@@ -129,11 +129,11 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectChanged:
-    """An object is another than what was told of it last. Never carries a value.
+    """Tells that an object is not what was told of it last. Never carries a value.
 
-    Told in the order of its versions, unless etcd was restored from a backup; may skip some, and may
-    repeat after a crash. ADDED when it is learned of first, and when there is one again after there was
-    none. One that was deleted and made anew between two looks is MODIFIED, with another UID.
+    Told in the order of versions, unless etcd was restored from a backup; may skip versions, and may repeat
+    after a crash. ADDED if the object is learned of for the first time, and if it exists again. An object
+    that was deleted and recreated between two looks is MODIFIED, with another UID.
     """
 
     object: ObjectId
@@ -141,11 +141,11 @@ class ObjectChanged:
     uid: str
     resource_version: str
     keys: tuple[str, ...]
-    """Whose values are others than before, or came, or went; sorted. Empty when only metadata changed."""
+    """The keys whose values changed, were added or removed; sorted. Empty if only metadata changed."""
 
 
 class ChangeAction(StrEnum):
-    """What a change of an object means for a pod that references it."""
+    """What a pod wants done about a change of an object that it references."""
 
     SIGNAL = "signal"
     RESTART = "restart"
@@ -153,7 +153,7 @@ class ChangeAction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeDecided:
-    """A pod wants something done about a change, by its annotation. Whoever runs pods carries it out."""
+    """Tells that a pod wants something done about a change, by its annotation. Who runs the pod does it."""
 
     pod: PodUid
     pod_name: str
@@ -162,7 +162,7 @@ class ChangeDecided:
     signal: str
     """Such as ``SIGHUP``; empty for a restart."""
     delay: Seconds
-    """To wait before: a random part of the pod's splay, so that not all pods do it at once."""
+    """How long to wait first: a random part of the pod's splay, so that not all pods act at once."""
     changed: ObjectChanged
 
 
@@ -171,20 +171,21 @@ ObjectFact: TypeAlias = ObjectChanged | ChangeDecided
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowObjects:
-    """Wants every ``ObjectFact`` of one object, or of all, from here on. May repeat.
+    """Subscribes to every ``ObjectFact`` of one object, or of all, from now on. May repeat.
 
-    Nothing is told of the present state: who needs it reads after having subscribed. What somebody
-    follows counts as read all the time, so that its watch is never stopped for idleness. A
-    subscription outlives crashes on both sides, and may be there before anybody references the object.
+    Nothing is told of the present state: whoever needs it reads the object after subscribing. A followed
+    object counts as read all the time, so that its watch is never stopped for idleness. A subscription
+    outlives crashes on both sides, and may begin before any pod references the object.
     """
 
     subscriber: Port[ObjectFact]
     object: ObjectId | None = None
+    """None: all objects of the kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnfollowObjects:
-    """Takes back one ``FollowObjects``. Facts that are under way may still arrive. May repeat."""
+    """Ends the subscription of one ``FollowObjects``. Facts under way may still arrive. May repeat."""
 
     subscriber: Port[ObjectFact]
     object: ObjectId | None = None
@@ -195,10 +196,10 @@ class UnfollowObjects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterPod:
-    """A pod needs what it references until ``UnregisterPod``, whatever the sources say of it.
+    """Keeps the objects that a pod references held until ``UnregisterPod``, whatever the sources list.
 
-    May repeat, with other references too: those that it has no more are released. A mirror pod, and a
-    pod in a terminal phase, references nothing.
+    May repeat. If the pod references other objects than before, those that it dropped are released. A
+    mirror pod references nothing, nor does a pod in a terminal phase.
     """
 
     pod: Pod
@@ -206,7 +207,7 @@ class RegisterPod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnregisterPod:
-    """Takes back ``RegisterPod``. Harmless for a pod that is not registered."""
+    """Undoes ``RegisterPod``. Does nothing for a pod that is not registered."""
 
     pod: PodUid
 
@@ -220,11 +221,11 @@ class ObjectState(StrEnum):
     INITIALISING = "initialising"
     """Asked for, and not listed yet."""
     SYNCED = "synced"
-    """Listed, and watched; or it was, and the watch is being mended."""
+    """Listed and watched; or it was, and the watch is being restored."""
     IDLE = "idle"
-    """Nobody read it for long, so that its watch was stopped. The last value is kept."""
+    """Nobody read it for long, so its watch was stopped. The last value is kept."""
     IMMUTABLE = "immutable"
-    """It says that it will not change, so that nobody watches it."""
+    """It says that it will not change, so nobody watches it."""
     STOPPED = "stopped"
     """No pod references it any more."""
     CACHED = "cached"
@@ -234,7 +235,7 @@ class ObjectState(StrEnum):
     LOCAL = "local"
     """From a file of this machine."""
     ABSENT = "absent"
-    """Pods reference it, and there is none, as far as is known: whether it is watched or not."""
+    """Pods reference it and, as far as is known, it does not exist, whether it is watched or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,17 +245,17 @@ class ObjectDescribed:
     object: ObjectId
     state: ObjectState
     references: int = 0
-    """Pods that reference it."""
+    """How many pods reference it."""
     uid: str = ""
-    """Empty while there is none, or nothing is known of it. So is ``resource_version``."""
+    """Empty if the object does not exist, or nothing is known of it. So is ``resource_version``."""
     resource_version: str = ""
     current_until: Timestamp | None = None
-    """When it was last known to be so. None when that is now, and when nothing is known yet. For an
-    immutable object, which nobody watches, that is the last look at it."""
+    """When it was last known to be so; None if it is so now, and while nothing is known. For an immutable
+    object, which nobody watches, when it was looked at last."""
     is_known: bool = False
-    """Whether it was ever learned what it is, or that there is none."""
+    """Whether it was ever learned what the object is, or that it does not exist."""
     error: str = ""
-    """What is wrong at present; empty when nothing is."""
+    """What is wrong at present; empty if nothing is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,22 +264,22 @@ class DescribeObjects:
 
     reply_to: Port[ObjectsDescribed]
     in_detail: bool = True
-    """Whether they are described one by one. 5,000 of them take 50 ms, and 5 ms to be counted."""
+    """Whether to describe them one by one. That takes 50 ms for 5,000 objects; counting them takes 5 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectsDescribed:
-    """How all objects of one kind are held. The counts are since the process began."""
+    """How all objects of one kind are held. Counts of events are since the process began."""
 
     kind: ObjectKind
     objects: tuple[ObjectDescribed, ...]
     """Empty unless they were asked for one by one."""
     states: Mapping[ObjectState, int]
-    """How many objects are held how."""
+    """How many objects are in each state."""
     references: int
-    """Of pods to objects; each pod counts once for each object."""
+    """How many references there are: each pod counts once for each of its objects."""
     pods: int
-    """Pods that reference any."""
+    """How many pods reference any object."""
     changes: Mapping[Change, int]
     decisions: Mapping[ChangeAction, int]
     reads: int
@@ -293,4 +294,4 @@ ObjectManagerMessage: TypeAlias = (
     | UnfollowObjects
     | DescribeObjects
 )
-"""What SecretManager and ConfigMapManager hear from others."""
+"""What the managers of Secrets and of ConfigMaps hear from others."""

@@ -1,1 +1,1 @@
-"""Secrets and ConfigMaps that pods reference: who manages them, and who holds them."""
+"""Secrets and ConfigMaps that pods reference: their managers and their holders."""

@@ -1,9 +1,9 @@
 """ObjectFetcher: asks the API server for one Secret or ConfigMap when somebody reads or follows it.
 
-The holder of an object under the strategies Cache and Get. What counts as fresh, and what an answer says,
-is decided in ``stores.objects.cached_object``, when it asks unread, in ``fetcher_memory`` beside it; this
-file is the actor around them: whose turn it is, and until when who waits. It knows nothing of pods, and
-asks for nothing that nobody reads or follows.
+It is the holder of an object under the strategies Cache and Get. ``stores.objects.cached_object`` decides
+what counts as fresh and what a read is answered, ``fetcher_memory`` beside it when to fetch although nobody
+reads. The actor fetches, answers, and sets the timers. It knows nothing of pods, and fetches nothing that
+nobody reads or follows.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ __all__ = [
 ]
 
 PASSING_BACKOFF: Final = Backoff(initial=Seconds(0.05), cap=Seconds(2.0), jitter=Seconds(0.0))
-"""Between requests that say nothing yet, while a read waits; as watches are retried after a 403."""
+"""Between requests whose answers mean nothing yet, while a read waits. Watches are retried as fast after a
+403."""
 _UNREFERENCED: Final = FailedFetch(ReadVerdict.NOT_REGISTERED, "no pod references it any more")
 
 
@@ -61,26 +62,26 @@ class FetchMode(Enum):
     """How much a fetcher remembers."""
 
     CACHE = ObjectState.CACHED
-    """A value answers reads until it is too old, and is the last one known after that."""
+    """A value answers reads until it is too old. After that it is the last known value."""
     GET = ObjectState.DIRECT
-    """Nothing: each read is answered by a request that was sent after it came."""
+    """It remembers nothing: each read is answered by a request that was sent after the read came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmDue:
-    """A read has waited as long as it may, or who follows the object has not heard of it for long."""
+    """Timer: a read has waited as long as it may, or it is time to fetch for followers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchDue:
-    """What was answered with nothing is asked again."""
+    """Timer: repeat a request whose answer meant nothing."""
 
 
 ObjectFetcherMessage: TypeAlias = HolderMessage | ApiAnswered | AlarmDue | FetchDue
 
 
 def fetcher_key(wanted: ObjectId) -> Key[ObjectFetcherMessage]:
-    """Return the address of the fetcher of an object."""
+    """Return the key of the fetcher of an object."""
     return Key[ObjectFetcherMessage](holder_path(wanted), coalesce=_name_of_newest)
 
 
@@ -90,7 +91,7 @@ def _name_of_newest(message: ObjectFetcherMessage) -> Hashable | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetcherPorts:
-    """Whom a fetcher talks to."""
+    """The ports of a fetcher."""
 
     calls: Port[CallApi]
     manager: Port[HolderFact]
@@ -105,12 +106,12 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     fetch, and ``HolderDone`` when nobody references the object.
     Fails when: it has a bug. The reads that wait are answered by the next life, or when it is stopped.
 
-    One fetch at a time. A read is answered by what a fetch found that began after the read came, or, in
-    mode CACHE, by what is fresh enough for it. So reads that come together share a fetch: a kubelet,
-    which has each of them send its own, knows nothing newer. A read whose time is over is answered with
-    the last that is known; what comes later is kept for others. Changes are told in mode CACHE, when a
-    fetch finds them. There is one for those who follow the object once per time to live, also if nobody
-    reads; as for a read, whatever the API server's cache cannot prove is asked of etcd.
+    There is one fetch at a time. A read is answered by a fetch that began after the read came or, in mode
+    CACHE, by a value that is fresh enough for it. So reads that come together share a fetch; a kubelet
+    sends one request for each, and learns nothing newer. A read that has waited as long as it may gets the
+    last known value; the answer to the fetch is then kept for others. In mode CACHE changes are told when a
+    fetch finds them. A followed object is fetched once per time to live even if nobody reads it. As for a
+    read, whatever the API server's cache cannot prove is asked of etcd.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         self._alarm_at = Seconds(0.0)
         self._retry: Timer | None = None
         self._passed = 0
-        """How many answers in a row said nothing."""
+        """How many answers in a row meant nothing."""
 
     @override
     def started(self) -> None:
@@ -204,7 +205,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     # --- what it does ----------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
-        """Answer what can be answered, and fetch for the rest and for those who follow the object."""
+        """Answer the reads that can be answered; fetch for the others, and for followers."""
         memory, now = self._memory, self.clock.monotonic()
         self._answer(memory.take_fresh(now), memory.cached)
         if not memory.is_read and not memory.is_due_unread(now):
@@ -223,7 +224,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         self._calls.send(fetch, request_for(self._object, from_etcd=from_etcd), self.me)
 
     def _conclude(self, fetch: ObjectFetch, result: FetchResult) -> None:
-        """Learn what a fetch found, and answer those who asked for it."""
+        """Note the result of a fetch, and answer the reads that waited for it."""
         memory = self._memory
         if not memory.cached.learn(fetch, result):
             memory.ask_again()
@@ -234,7 +235,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
             memory.cached = CachedObject(trouble=cached.error)
         self._report()
         if failed is None:
-            # A pod that is told of changes need not read: it counts as begun with what was found then.
+            # A pod that is told of changes need not read: it counts as having started with this value.
             memory.usage.note(fetch.mark)
         self._answer(memory.take_asked_for(), cached, failed)
 
@@ -244,7 +245,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
         self._retry, self._passed = None, 0
 
     def _let_go(self) -> None:
-        """Forget the object, and tell so, once: it may be wanted again before anybody ends this life."""
+        """Forget the object, and tell the manager once: it may be needed again before this actor ends."""
         memory = self._memory
         self._calls.forget()
         memory.forget()
@@ -255,7 +256,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     # --- deadlines -------------------------------------------------------------------------------------
 
     def _set_alarm(self) -> None:
-        """Have one timer for all deadlines; one that is too early sets another."""
+        """Set one timer for all deadlines. If it fires too early, it is set again."""
         now = self.clock.monotonic()
         due = self._memory.next_due(now)
         if due is None or (self._alarm is not None and self._alarm_at <= due):
@@ -273,7 +274,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     # --- what it tells ---------------------------------------------------------------------------------
 
     def _report(self) -> None:
-        """Tell the manager how the object is held, and what is another than it was told last."""
+        """Tell the manager how the object is held, and what changed since it was told last."""
         memory = self._memory
         if memory.references is not None:
             self._ports.manager.tell(memory.news(self._object, self._mode.value))
@@ -285,7 +286,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
     def _answer(
         self, reads: Iterable[WaitingRead], cached: CachedObject, failed: FailedFetch | None = None
     ) -> None:
-        """Answer ``reads`` with what is cached, which is current unless something ``failed``."""
+        """Answer ``reads`` with what is cached. It counts as current unless ``failed`` says why not."""
         for _, read, _ in reads:
             answer = cached.answer(read, self._now(), failed)
             read.reply_to.tell(answer)

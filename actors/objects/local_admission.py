@@ -1,7 +1,4 @@
-"""What is taken from the file of a local object, beside what its content says.
-
-Pure. Decides by who else may read or write the file, and by what the object was before.
-"""
+"""Decides whether the file of a local object is accepted: by its permissions, and by what the object was."""
 
 from __future__ import annotations
 
@@ -19,10 +16,10 @@ from messages.sources import RejectReason
 def admit(
     entry: Entry, described: LocalObject, before: LocalObject | None
 ) -> LocalObject | Refused:
-    """Return what is taken from a file whose content can be used, or why it is not.
+    """Return the object that a usable file describes, or why the file is refused.
 
-    Others may neither read nor write the file of a Secret. An object that says it is immutable stays as
-    it is until its file goes (or another one takes its place in the order of names).
+    Others may neither read nor write the file of a Secret. An immutable object cannot change until its file
+    is removed, or until another file takes its place in the order of names.
     """
     refusal = ""
     if described.object.kind is ObjectKind.SECRET and entry.is_open_to_others:
@@ -37,7 +34,7 @@ def admit(
 
 
 def _tampering(before: ObjectValue, after: ObjectValue) -> str:
-    """Return why ``after`` cannot follow the immutable ``before``; empty if it can."""
+    """Return why ``after`` cannot replace the immutable ``before``; empty if it can."""
     changed = [quoted(key) for key in changed_keys(before, after)]
     changed += ["immutable"] if not after.immutable else []
     changed += ["type"] if before.type != after.type else []

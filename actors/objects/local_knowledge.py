@@ -1,13 +1,13 @@
-"""What is held of local objects, and what is told of it: as pure functions of what the files say.
+"""What is known of local objects, and what is told of that, as pure functions of the state of the files.
 
-An object whose file broke, or whose directory cannot be listed any more, is held as it was when it was
-known last, and called stale from then on.
+If the file of an object breaks, or its directory cannot be listed any more, the last known object is kept,
+and is stale from then on.
 
-Versions are times of writing, in nanoseconds, or one more than the version before where that is not
-higher; what is new is also higher than all that went, since it may be one of them. So they grow while the
-agent runs, and are the same after a restart if nobody removed or replaced a file. They are made of no
-value: a digest of a short password would give it away to those who see versions. Nobody should compare
-them across restarts.
+The version of an object is the time at which its file was written, in nanoseconds, or one more than the
+version before if the time is not higher. A new object also gets a higher version than all objects that
+went, since it may be one of them. So versions grow while the agent runs, and are the same after a restart
+if nobody removed or replaced a file; nobody should compare them across restarts. They do not depend on
+values: a digest of a short password would reveal it to those who see versions.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ from stores.objects.last_known import LastKnown, Moment
 
 
 class KnownLocalObject(NamedTuple):
-    """One object, as it is answered to readers."""
+    """One local object, as readers get it."""
 
     described: LocalObject
     version: int
     known: LastKnown
-    """Its value has the version. Its flaw says why the object may be another one by now."""
+    """Its value has the version. Its flaw says why the object may have changed by now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage:
-    """The path cannot be listed: what is known of it may have changed since."""
+    """Since when and why the path cannot be listed."""
 
     since: Timestamp | None
-    """When it could be listed last; None if it never could."""
+    """When the path could be listed last; None if it never could."""
     reason: str
 
 
 KnownLocalObjects = Mapping[ObjectId, KnownLocalObject]
 
 Gone = Mapping[ObjectId, int | None]
-"""Objects that were, and are no more, each with its last fingerprint until somebody was told of that."""
+"""Objects that do not exist any more. Each has its last fingerprint until somebody was told that it went."""
 
 
 def known_objects(
@@ -69,9 +69,9 @@ def known_objects(
     highest_gone: int,
     now: Moment,
 ) -> dict[ObjectId, KnownLocalObject]:
-    """Return what is held from here on: where nothing changed, the identical holding.
+    """Return what is known from now on. Where nothing changed, it is the identical ``KnownLocalObject``.
 
-    ``held`` is what was held before, and ``highest_gone`` the highest version of what is no more.
+    ``held`` is what was known before, and ``highest_gone`` the highest version of all objects that went.
     """
     records = {record.good.object: record for record in _serving(state) if record.good is not None}
     return {
@@ -91,10 +91,10 @@ def news(
     gone: Gone,
     concerned: Callable[[ObjectId], Mark],
 ) -> Iterator[HolderIs]:
-    """Yield what is to be told when ``after`` takes the place of ``before``, by namespace and name.
+    """Yield what to tell when ``after`` replaces ``before``, in the order of namespaces and names.
 
-    ``concerned`` says up to which mark references may have used what was. What is there again as it was
-    when it went concerns nobody.
+    ``concerned`` returns the highest mark of the pods that may have used the former value. An object that is
+    there again with the content that it had when it went concerns nobody.
     """
     others = [each for each in {*before, *after} if before.get(each) is not after.get(each)]
     for object_id in sorted(others, key=lambda each: (each.display_name, each.kind)):
@@ -108,7 +108,7 @@ def news(
 
 
 def described(object_id: ObjectId, holding: KnownLocalObject | None) -> ObjectDescribed:
-    """Return how an object is held; one that there is not, when ``holding`` is None."""
+    """Return how an object is held; absent if ``holding`` is None."""
     known = LastKnown(is_known=True) if holding is None else holding.known
     return known.described(object_id, ObjectState.LOCAL, known.flaw)
 
@@ -116,7 +116,7 @@ def described(object_id: ObjectId, holding: KnownLocalObject | None) -> ObjectDe
 def listed(
     kind: ObjectKind, state: FileState[LocalObject], outage: Outage | None
 ) -> LocalObjectsListed:
-    """Return what is so of all objects of ``kind`` that are not held, once the files have been listed."""
+    """Return what is so of all objects of ``kind`` that no file holds. The files have been listed."""
     refused: dict[str, str] = {}
     for each in state.verdicts:
         claimed_kind, _, name = each.pod.partition(" ")
@@ -154,7 +154,7 @@ def unanswered(read: ReadObject, trouble: str) -> ObjectRead:
 
 
 def _serving(state: FileState[LocalObject]) -> Iterator[FileRecord[LocalObject]]:
-    """Yield the records whose objects are served; of several with an equal one the last counts."""
+    """Yield the records whose objects are served. If several have equal objects, the last counts."""
     served = {id(each) for each in state.served or ()}
     return (record for record in state.records.values() if id(record.good) in served)
 
@@ -165,7 +165,7 @@ def _known_object(
     held: KnownLocalObject | None,
     highest_gone: int,
 ) -> KnownLocalObject:
-    """Return how an object is held whose file says ``described``; ``known`` has no value yet."""
+    """Return what is known of an object whose file says ``described``; ``known`` has no value yet."""
     if held is None:
         version = max(described.written, highest_gone + 1)
     elif held.described is described or held.described == described:
@@ -179,7 +179,7 @@ def _known_object(
 
 
 def _known(record: FileRecord[LocalObject], outage: Outage | None, now: Moment) -> LastKnown:
-    """Return since when an object's file may say something else, and why."""
+    """Return since when, and why, the object of a file may have changed. There is no value in it yet."""
     since, flaw = record.broken_since, ""
     if isinstance(record.outcome, Refused):
         flaw = f"{printable(record.entry.path)}: {record.outcome.reason}"

@@ -1,8 +1,8 @@
-"""Secrets and ConfigMaps from files of this machine: the one holder of all local objects.
+"""LocalObjects: the one holder of all Secrets and ConfigMaps from files of this machine.
 
-What static pods reference is answered from here, and never from the API server, so that they have it
-without any control plane, and before there is one. Files are looked at and judged as manifests of pods
-are (``files.verdicts.judged_files``); what is held of them, and what is told of that, is decided in
+It answers the reads of static pods, which never read from the API server: so they have their objects
+without a control plane, and before there is one. Files are looked at and judged as manifests of pods are
+(``files.verdicts.judged_files``); what is held of them, and what is told of that, is decided in
 ``local_knowledge``.
 """
 
@@ -53,12 +53,12 @@ from stores.objects.usage import JointUsage
 from stores.objects.waiting_reads import WaitingReads
 
 MAX_GONE: Final = 1000
-"""Objects of which it is remembered that they went: names made of a digest of the content never end."""
+"""How many objects that went are remembered. Names that contain a digest of the content never end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadsDue:
-    """Some read has waited as long as it may."""
+    """Timer: some read has waited as long as it may."""
 
 
 LocalObjectsMessage: TypeAlias = (
@@ -79,41 +79,42 @@ LOCAL_OBJECTS = Key[LocalObjectsMessage]("source/local-objects", coalesce=_name_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalObjectsRules:
-    """What the holder of local objects was told to do."""
+    """The settings of the holder of local objects."""
 
     path: Path
-    """A directory of Secrets and ConfigMaps, one in each file, or one such file. Need not exist."""
+    """A directory of files with one Secret or ConfigMap each, or one such file. Need not exist."""
     check_frequency: Seconds
     """Time between two scans."""
     strict: bool = False
-    """Unknown fields are refused, not warned of."""
+    """Whether unknown fields are refused instead of warned of."""
 
 
 @dataclass(slots=True, kw_only=True)
 class LocalMemory(FilesMemory[LocalObject]):
-    """What outlives a life of the holder: what it holds, what it told, and who waits for an answer."""
+    """What outlives a life of the holder: what it knows, what it told, and the reads that wait."""
 
     report: VerdictReport = field(default_factory=lambda: VerdictReport(LOCAL_FILES, "object"))
     told: dict[ObjectId, KnownLocalObject] = field(default_factory=dict)
-    """What the managers have been told that there is."""
+    """The objects that the managers were told of, and exist."""
     gone: dict[ObjectId, int | None] = field(default_factory=dict)
-    """As ``Gone``: those that went last, the latest last."""
+    """As ``Gone``: the objects that went last, the latest last."""
     highest_gone: int = 0
-    """The highest version of any object that is no more."""
+    """The highest version of any object that went."""
     is_told: bool = False
-    """The first listing has been told as a whole: what comes later was known to be absent."""
+    """Whether the first listing has been told completely: an object that comes later was known to be
+    absent."""
     usage: JointUsage = field(default_factory=JointUsage)
-    """Of what the managers have been told."""
+    """Who may have used what the managers were told of."""
     reads: WaitingReads = field(default_factory=WaitingReads)
     """Those that came before the first listing."""
 
     @property
     def is_certain(self) -> bool:
-        """Whether the last look left nothing open: no file moved, and the path could be listed."""
+        """Whether the last look left nothing open: no file was being changed, the path could be listed."""
         return not self.state.moving and not self.state.gone and self.lost_since is None
 
     def note_gone(self, object_id: ObjectId) -> None:
-        """Remember that an object was told to be no more, in place of the one that went first."""
+        """Note that the managers were told that an object went. The one that went first may be forgotten."""
         self.highest_gone = max(self.highest_gone, self.told[object_id].version)
         self.gone[object_id] = fingerprint(self.told[object_id].described.value)
         if len(self.gone) > MAX_GONE:
@@ -124,8 +125,8 @@ class LocalMemory(FilesMemory[LocalObject]):
 class LocalObjects(Actor[LocalObjectsMessage]):
     """Holds the Secrets and ConfigMaps of the local objects directory.
 
-    Owns: the verdicts on its files, their last good content, the watch, the time of the next look. Has
-    a thread of its own, since reading files may block.
+    Owns: the verdicts on its files, their last good content, the watch, the time of the next look. It has a
+    thread of its own, since reading files may block.
     Hears: ``ReadObject``, ``LocalReferencesAre`` and ``ListLocalObjects`` from the managers; ``Rescan``,
     ``DescribeSource``; its timers and its watch.
     Tells: each reader one ``ObjectRead``, at once when the directory has been listed, after another look
@@ -152,7 +153,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         self._keep_watch = keep_watch
         self._tellings = 0
         self._listed: dict[ObjectKind, LocalObjectsListed] = {}
-        """As the managers were told in this life."""
+        """What each manager was told last in this life."""
         self._has_looked = False
 
     @override
@@ -163,7 +164,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             decode=partial(decode_object, strict=self._rules.strict),
             admit=admit,
         )
-        # Its first look answers those, too, who have waited since an earlier life.
+        # Its first look also answers the reads that have waited since an earlier life.
         self._files = JudgedFiles(self, rules, self._memory, self._keep_watch)
 
     @override
@@ -190,9 +191,9 @@ class LocalObjects(Actor[LocalObjectsMessage]):
                 assert_never(message)
 
     def _look_for(self, kind: ObjectKind, mark: Mark) -> None:
-        """Look for a new pod, as soon as it is heard of: what that finds is what the pod begins with.
+        """Look at the files as soon as a new pod is heard of: the pod starts with what that look finds.
 
-        It may be faster than any notification.
+        The message about the pod may be faster than the notification of a change that was made before it.
         """
         if self._memory.usage.note_reference(kind, mark):
             self._look(Rescan())
@@ -206,7 +207,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     # What the managers are told.
 
     def _tell_news(self) -> None:
-        """Tell what the last look changed, and what there is if it was the first of this life."""
+        """Tell what the last look changed; after the first look of this life, also what it did not change."""
         memory = self._memory
         after = known_objects(
             memory.state, self._outage(), memory.told, memory.highest_gone, self._now()
@@ -224,7 +225,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         self._tell_listed()
 
     def _note_told(self, object_id: ObjectId, holding: KnownLocalObject | None) -> None:
-        # After it was told: a crash between the two repeats it, and loses nothing.
+        # Noted after it was told: a crash in between repeats it and loses nothing.
         self._tellings += 1
         if holding is None:
             self._memory.note_gone(object_id)
@@ -257,7 +258,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     # What readers are told.
 
     def _answer_waiting(self) -> None:
-        """Answer whom an answer can be given, or who has waited long enough; wait for the others."""
+        """Answer the reads that can be answered or have waited long enough; set a timer for the others."""
         memory, now = self._memory, self.clock.monotonic()
         for ready in memory.reads.take() if memory.is_told else memory.reads.take_overdue(now):
             self._answer(ready.read)

@@ -1,9 +1,9 @@
-"""ObjectManager: who needs which Secrets, or which ConfigMaps, and who hears of their changes.
+"""ObjectManager: knows which pods need which Secrets, or which ConfigMaps, and who follows their changes.
 
-It knows references, marks and versions, and no value: those are with the holders, who answer reads
-straight to who asked. Who references what is in ``stores.objects.reference_index``, what pods want done
-about a change in ``change_decisions`` beside it, the dealings with holders in ``api_holders``. A Secret
-and a ConfigMap manager are two instances, which know nothing of each other.
+It knows references, marks and versions, but no value: holders have the values, and answer readers directly.
+``stores.objects.reference_index`` has the references, ``change_decisions`` beside it decides what is done
+about a change, and ``api_holders`` starts, informs and stops holders. The managers of Secrets and of
+ConfigMaps are two instances, which know nothing of each other.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ SECRET_MANAGER = Key[ObjectManagerOwnMessage]("secret-manager")
 CONFIG_MAP_MANAGER = Key[ObjectManagerOwnMessage]("configmap-manager")
 
 OBJECT_HOLDERS = Key[DynamicMessage]("objects")
-"""The supervisor of the holders of both."""
+"""The supervisor of the holders of both kinds."""
 
 _NO_FILES = NoHolders(
     "static pods read files of --local-objects-dir, and this node has none", ReadVerdict.NOT_FOUND
@@ -93,58 +93,59 @@ _log = structlog.get_logger("objects")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectManagerPorts:
-    """Whom a manager talks to."""
+    """The ports of a manager."""
 
     pod_manager: Port[Subscribe]
     holders: Port[DynamicMessage]
     """The supervisor of holders."""
     local: Port[LocalHolderMessage] | None
-    """The holder of all local objects of the kind; None when there are no such files."""
+    """The holder of all local objects; None if no directory is configured."""
     node: Port[FollowNode] | None
-    """Who knows for how long fetched objects are current; None when nobody needs to."""
+    """Who knows how long fetched objects count as current; None if nobody needs that."""
     me: Port[PodFact | NodeFact]
-    """Its own address, which outlives it: what it subscribes with."""
+    """Its own address, which outlives it. It subscribes with it."""
 
 
 @dataclass(slots=True)
 class ObjectManagerMemory:
-    """What outlives a life of a manager, so that its holders and its subscribers notice nothing."""
+    """What outlives a life of a manager, so that its holders and subscribers notice no crash."""
 
     references: ReferenceMemory = field(default_factory=ReferenceMemory)
     api: ApiHoldersMemory = field(default_factory=ApiHoldersMemory)
     local: LocalHolderMemory = field(default_factory=LocalHolderMemory)
     followers: FollowerMemory = field(default_factory=dict)
     outbox: list[HolderIs] = field(default_factory=list)
-    """News whose change is being told."""
+    """The news whose change is being told."""
     changes: Counter[Change] = field(default_factory=Counter)
     decisions: Counter[ChangeAction] = field(default_factory=Counter)
     reads: int = 0
     time_to_live: Seconds = DEFAULT_TTL
-    """As the Node says it."""
+    """How long fetched objects count as current, by the annotation of the Node."""
 
 
 class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
-    """Keeps each object held that a pod references, and tells whoever follows it what changes.
+    """Keeps each object held that a pod references, and tells its followers what changes.
 
-    Owns: who references what, who follows what, the lives of the holders. No value.
-    Hears: ``PodFact``, ``RegisterPod``, ``UnregisterPod``, ``GetObject``, ``FollowObjects``,
-    ``UnfollowObjects``, ``DescribeObjects``; ``HolderFact`` of holders, ``LocalHolderFact``; ``NodeFact``;
-    its own timer.
-    Tells: PodManager ``Subscribe``, the Node's keeper ``FollowNode`` and the holder of local objects
+    Owns: who references what, who follows what, the lives of the holders. It has no values. Hears:
+    ``PodFact``, ``RegisterPod``, ``UnregisterPod``, ``GetObject``, ``FollowObjects``, ``UnfollowObjects``,
+    ``DescribeObjects``; ``HolderFact`` of holders, ``LocalHolderFact``; ``NodeFact``; its own timer. Tells:
+    PodManager ``Subscribe``, the Node's keeper ``FollowNode`` and the holder of local objects
     ``ListLocalObjects`` when it starts, and ``LocalReferencesAre``; the holders' supervisor ``StartChild``
-    and ``StopChild``; holders ``ReferencesAre`` and ``ReadObject``; subscribers ``ObjectFact``.
-    Fails when: it has a bug. The next life goes on with the references, holders and subscribers of the
-    last, asks for the pods anew and repeats what it may not have finished telling.
+    and ``StopChild``; holders ``ReferencesAre`` and ``ReadObject``; subscribers ``ObjectFact``. Fails when:
+    it has a bug. The next life keeps the references, holders and subscribers of the last, asks for the pods
+    anew, and repeats what it may not have finished telling.
 
-    A pod references what any source lists it with or it was registered with, until it runs to its end,
-    goes or is unregistered; an object of the API server, or a local one if the pod is static. A batch of
-    changes is one step: what is dropped and taken up in it stays held. ``ReferencesAre`` is told when it
-    is another than before. Reads are passed on, and only answered here when there is nobody to ask. Of
-    an annotation about changes that will do nothing there is one warning in the log.
+    A pod references the objects of the version that a source lists and of the one that was registered,
+    until it runs to its end, goes, or is unregistered. The objects are local if the pod is static, and
+    otherwise those of the API server. A batch of changes is one step: an object that is dropped and taken
+    up in it stays held. ``ReferencesAre`` is told if it differs from the last one. Reads are passed on to
+    holders, and answered here only if there is no holder. The log has one warning of each annotation about
+    changes that will do nothing.
 
-    Subscribers hear a change of an object, then what each pod wants done about it. Those of all objects
-    hear of referenced ones only, those of one object of it in any case. A change that a holder repeats
-    is told once, one that a crash of the manager interrupts may be told twice.
+    Subscribers hear a change of an object, then what each pod wants done about it. Those who follow all
+    objects hear of referenced ones only; those who follow one object always hear of it. A change that a
+    holder repeats is told once. A change whose telling is interrupted by a crash of the manager may be told
+    twice.
     """
 
     def __init__(
@@ -228,14 +229,14 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 return self._references.unregister(uid)
 
     def _note_node(self, fact: NodeFact) -> None:
-        """Have the holders know for how long what they fetch is current."""
+        """Tell the holders how long the objects that they fetch count as current."""
         time_to_live = node_ttl(fact.document) if isinstance(fact, NodeIs) else DEFAULT_TTL
         if time_to_live != self._memory.time_to_live:
             self._memory.time_to_live = time_to_live
             self._inform(self._references.objects())
 
     def _inform(self, objects: Collection[ObjectId]) -> None:
-        """Have the holders of ``objects`` know who needs them."""
+        """Tell the holders of ``objects`` who needs them."""
         for wanted in objects:
             self._holders(wanted.origin).needed(wanted, self._needs(wanted))
 

@@ -1,8 +1,8 @@
-"""ObjectWatcher: follows one Secret or ConfigMap of the API server, and answers who reads it.
+"""ObjectWatcher: watches one Secret or ConfigMap of the API server, and answers its readers.
 
-The holder of an object under the strategy Watch; there may be thousands. What it decides is in
-``stores.objects.watched_object``; this file is the actor around it: whom it tells, and the one timer that
-it has.
+It is the holder of an object under the strategy Watch; there may be thousands.
+``stores.objects.watched_object`` decides what to do. The actor tells others, and sets the one timer that it
+has.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ _log = structlog.get_logger("objects")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettleDue:
-    """A deadline has come: of a read, of a list, or of idleness."""
+    """Timer: a deadline has come, of a read, of a list or of idleness."""
 
 
 ObjectWatcherMessage: TypeAlias = HolderMessage | WatchFact | TargetListed | SettleDue
 
 
 def watcher_rules(sync_frequency: Seconds) -> WatcherRules:
-    """Return the rules of an agent that syncs its pods so often."""
+    """Return the rules of watchers for a sync frequency, in seconds."""
     return WatcherRules(
         idle_limit=idle_limit_for(sync_frequency),
         open_within=OPEN_WITHIN.delay,
@@ -84,7 +84,7 @@ def watcher_rules(sync_frequency: Seconds) -> WatcherRules:
 
 
 def watcher_key(wanted: ObjectId) -> Key[ObjectWatcherMessage]:
-    """Return the address of the watcher of an object."""
+    """Return the key of the watcher of an object."""
     return Key[ObjectWatcherMessage](holder_path(wanted), coalesce=_name_of_newest)
 
 
@@ -94,37 +94,36 @@ def _name_of_newest(message: ObjectWatcherMessage) -> Hashable | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatcherPorts:
-    """Whom a watcher talks to."""
+    """The ports of a watcher."""
 
     watches: Port[Watch | Unwatch | ListTarget]
     manager: Port[HolderFact]
     me: Port[WatchFact | TargetListed]
-    """Its own address, which others keep while it is restarted."""
+    """Its own address, which stays valid while it is restarted."""
 
 
 class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
     """Keeps one object of the API server current as long as pods reference it, and answers its reads.
 
-    Owns: what is known of the object, the reads that wait, and whether it is watched.
-    Hears: ``ReferencesAre`` (coalesced), ``ReadObject``; ``WatchFact``, ``TargetListed``; its own timer.
-    Tells: the keeper of watches ``Watch``, ``Unwatch`` and ``ListTarget``; who reads ``ObjectRead``; its
-    manager ``HolderIs`` whenever it is held in another way or has changed and in answer to each
-    ``ReferencesAre``, and ``HolderDone`` in answer to each that says that nobody references it.
-    Fails when: there is a bug. Whatever the API server tells that cannot be used is said, and the last
-    good version kept.
+    Owns: what is known of the object, the reads that wait, and whether it is watched. Hears:
+    ``ReferencesAre`` (coalesced), ``ReadObject``; ``WatchFact``, ``TargetListed``; its own timer. Tells:
+    the keeper of watches ``Watch``, ``Unwatch`` and ``ListTarget``; who reads ``ObjectRead``; its manager
+    ``HolderIs`` whenever it is held in another way or has changed and in answer to each ``ReferencesAre``,
+    and ``HolderDone`` in answer to each that says that nobody references it. Fails when: there is a bug. If
+    the API server tells something that cannot be used, the error is shown and the last good version kept.
 
-    Reads: each is answered once, within its ``within``. Current (FOUND, or NOT_FOUND without an age) means
-    that a list that was asked for at the read's mark or later has come, and that the watch stands or the
-    object is immutable. A read waits for such a list, and for nothing else: what was proven before is
-    answered at once, as STALE with its age while the watch fails, is begun anew or rests, or while the
-    present version is broken. A 403 counts once the newest reference is older than a few seconds.
-    Watching: a first list comes however slow it is. What nobody reads for the idle limit rests, and is
-    watched again when it is read, newly referenced or followed; what is followed never rests. An
-    immutable object is not watched; each new mark lists it once, as it does for one that is watched.
-    When it is stopped it answers every read with what is known, and leaves no watch.
-    Order: changes are told in the order of their versions, and may skip some; a list of the watch counts
-    whatever its version is. Repetition: in a crash nothing is lost but the message it was about, which a
-    new list makes up for; what was being told is told again.
+    Reads: each is answered once, within its ``within``. A current answer (FOUND, or NOT_FOUND without an
+    age) means that a list has come that was asked for at the read's mark or later, and that the object is
+    watched or immutable. A read waits for such a list, and for nothing else. If the mark was proven before,
+    the answer comes at once; it is STALE with its age while the watch fails, is restarted or is stopped for
+    idleness, and while the newest version is broken. A 403 counts once the newest reference is a few
+    seconds old. Watching: the first list is waited for, however slow it is. The watch of an object that
+    nobody reads for the idle limit is stopped; it starts again when the object is read, newly referenced or
+    followed. A followed object is never idle. An immutable object is not watched; it is listed once for
+    each new mark, as a watched one is. When the actor is stopped, it answers every read with what is known,
+    and stops the watch. Order: changes are told in the order of versions, and may skip versions; a list of
+    the watch counts whatever its version is. Repetition: a crash loses only the message that caused it,
+    which a new list makes up for; whatever was being told is told again.
     """
 
     def __init__(self, ports: WatcherPorts, rules: WatcherRules, memory: WatcherMemory) -> None:
@@ -199,7 +198,7 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
                 assert_never(effect)
 
     def _set_timer(self, now: Moment) -> None:
-        """Have a timer that fires no later than the next deadline; one that is too early sets another."""
+        """Set a timer that fires no later than the next deadline. If it fires too early, it is set again."""
         due = self._watched.due(now)
         if due is None or (self._timer is not None and self._timer_at <= due):
             return

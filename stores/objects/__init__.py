@@ -1,1 +1,1 @@
-"""What is remembered of Secrets and ConfigMaps, and of the pods that reference them."""
+"""Secrets and ConfigMaps: what is known of them, and which pods reference them."""

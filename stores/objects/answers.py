@@ -1,4 +1,4 @@
-"""The answer to a read, whoever holds the object."""
+"""Makes the answers to reads, whichever holder gives them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def answer_of(
     age: Seconds | None = None,
     reason: str = "",
 ) -> ObjectRead:
-    """Return what ``read`` is answered; the rest as in ``ObjectRead``."""
+    """Return the answer to ``read``. The arguments are the fields of ``ObjectRead``."""
     return ObjectRead(
         kind=read.object.kind,
         pod=read.pod,

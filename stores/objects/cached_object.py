@@ -1,13 +1,13 @@
 """What is known of an object that is fetched, and what a read is answered: the strategies Cache and Get.
 
-Two things make a value fresh enough for a read. It is younger than the time to live (rule T4), and it was
-asked for after the reading pod had come to reference the object, which is what marks are compared for.
-So a new reference costs one fetch, for its own first read, and nobody else's (quirk K20).
+A value is fresh enough for a read if it is younger than the time to live (rule T4), and was asked for after
+the reading pod had come to reference the object; marks are compared for that. So a new reference costs one
+fetch, for its own first read and nobody else's (quirk K20).
 
-Only an answer out of etcd proves a mark, or that there is no object. The API server's cache, which is
-cheaper to ask and may lag, can only confirm a version or tell of a newer one; whatever else it says is
-asked again of etcd (rules T6, T7). So what etcd says counts, even when its version is a lower one: then
-it was restored from a backup.
+Only an answer from etcd proves a mark, or that the object does not exist. The API server's cache is cheaper
+to ask and may lag: it can only confirm a version or tell a newer one. Anything else that it says is asked of
+etcd again (rules T6, T7). What etcd says always counts, even a lower version: etcd was then restored from a
+backup.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from stores.objects.last_known import LastKnown, Moment
 from stores.objects.paths import object_path
 
 FORBIDDEN_GRACE: Final = Seconds(5.0)
-"""How long after a new reference a 403 says nothing yet: who decides about it, the Node authorizer, hears
-of pods by a watch of its own."""
+"""How long a 403 does not count after a new reference. The Node authorizer, which decides about it, learns of
+pods by a watch of its own, a little later than this node."""
 
 
 class FailedFetch(NamedTuple):
-    """Why a fetch found out nothing."""
+    """Why a fetch brought no usable answer."""
 
     verdict: ReadVerdict
-    """What a read is answered when nothing was known before either."""
+    """What a read is answered if nothing was known before either."""
     reason: str
 
 
 FetchResult: TypeAlias = ObjectValue | FailedFetch | None
-"""What came of a fetch; None: there is no such object."""
+"""The result of a fetch; None: there is no such object."""
 
 
 class ObjectFetch(NamedTuple):
@@ -55,32 +55,33 @@ class ObjectFetch(NamedTuple):
 
     begun: Moment
     mark: Mark
-    """The newest reference that was known when it began."""
+    """The mark of the newest reference that was known when it began."""
     from_etcd: bool
+    """Whether it asks etcd, and not the API server's cache."""
 
 
 @dataclass(slots=True)
 class CachedObject:
-    """What is known of one object, and what the last fetch said of that."""
+    """What is known of one object by fetching it."""
 
     known: LastKnown = field(default_factory=LastKnown)
-    """Current until the request began that confirmed it last."""
+    """Counts as current until the moment at which the request began that last confirmed it."""
     proven: Mark = NO_MARK
     """What is known is no older than the reference of this mark."""
     trouble: str = ""
-    """Why the last fetch failed; empty when it did not."""
+    """Why the last fetch failed; empty if it did not."""
     is_contested: bool = False
-    """The API server's cache says otherwise, or knows nothing, of what is known here."""
+    """Whether the API server's cache contradicts what is known here."""
 
     @property
     def error(self) -> str:
-        """What is wrong at present."""
+        """What is wrong at present; empty if nothing is."""
         return self.trouble or self.known.flaw
 
     def is_fresh_for(self, read: ReadObject, now: Seconds) -> bool:
-        """Return whether ``read`` may be answered with ``value``, without a fetch.
+        """Return whether ``read`` may be answered with the known value, without a fetch.
 
-        An absent or broken object is always asked for anew (rule T5).
+        An absent or broken object is always fetched (rule T5).
         """
         confirmed = self.known.current_until
         if not self._is_sound or confirmed is None:
@@ -88,7 +89,7 @@ class CachedObject:
         return read.mark <= self.proven and now < confirmed.at + read.time_to_live
 
     def needs_etcd(self, reads: Iterable[ReadObject]) -> bool:
-        """Return whether the API server's cache is not good enough for any of ``reads`` (rule T6)."""
+        """Return whether a fetch for ``reads`` has to ask etcd, and not the API server's cache (rule T6)."""
         return not self._is_sound or any(read.mark > self.proven for read in reads)
 
     @property
@@ -96,9 +97,9 @@ class CachedObject:
         return self.known.value is not None and not self.known.flaw and not self.is_contested
 
     def learn(self, fetch: ObjectFetch, result: FetchResult) -> bool:
-        """Take in what a fetch found; return False if the same must be asked of etcd.
+        """Note the result of a fetch; return False if the same must be asked of etcd.
 
-        What is known outlasts failures, and so does a good version one that is broken.
+        A failed fetch changes nothing of what is known. A broken version does not replace a good one.
         """
         if isinstance(result, FailedFetch) and result.verdict is not ReadVerdict.UNUSABLE:
             self.trouble = result.reason
@@ -125,9 +126,10 @@ class CachedObject:
         return not is_older(result.resource_version, than=known.resource_version)
 
     def answer(self, read: ReadObject, now: Moment, failed: FailedFetch | None) -> ObjectRead:
-        """Return what ``read`` is answered: what was just fetched, or the last value known (quirk K24).
+        """Return the answer to ``read`` at ``now``.
 
-        ``failed`` is why there was no fetch for it that succeeded (rule T9).
+        It is what a fetch just found, or the last known value (quirk K24) if ``failed`` says why no fetch
+        succeeded (rule T9).
         """
         if failed is None:
             current = replace(self.known, current_until=None)
@@ -136,7 +138,7 @@ class CachedObject:
 
 
 def request_for(wanted: ObjectId, *, from_etcd: bool) -> ApiRequest:
-    """Return the request for an object, out of etcd or out of the API server's cache."""
+    """Return the request for an object, from etcd or from the API server's cache."""
     return ApiRequest(
         verb=Verb.GET,
         path=object_path(wanted),
@@ -145,7 +147,7 @@ def request_for(wanted: ObjectId, *, from_etcd: bool) -> ApiRequest:
 
 
 def found(outcome: JsonObject | ApiFailure, wanted: ObjectId) -> FetchResult:
-    """Return what the answer of a request says of the object."""
+    """Return what the answer to a request says of the object."""
     if isinstance(outcome, ApiFailure):
         match outcome.kind:
             case FailureKind.NOT_FOUND:
@@ -161,9 +163,10 @@ def found(outcome: JsonObject | ApiFailure, wanted: ObjectId) -> FetchResult:
 
 
 def is_passing(outcome: JsonObject | ApiFailure, since_reference: Seconds) -> bool:
-    """Return whether an answer says nothing, and another may come in a moment.
+    """Return whether an answer means nothing yet, so that the request is repeated a moment later.
 
-    ``since_reference`` is the time since the newest reference. A lost request says as little.
+    That is a lost request, and a 403 soon after a new reference. ``since_reference`` is the time in seconds
+    since the newest reference.
     """
     if not isinstance(outcome, ApiFailure):
         return False
@@ -175,7 +178,7 @@ def is_passing(outcome: JsonObject | ApiFailure, since_reference: Seconds) -> bo
 def change_between(
     wanted: ObjectId, before: ObjectValue | None, after: ObjectValue | None
 ) -> ObjectChanged | None:
-    """Return what is told of the step from one version to another; None of no step."""
+    """Return the message about the step from one version to another; None if they are the same."""
     if before is after or (before and after and _is_same(before, after)):
         return None
     return object_change(wanted, before, after)

@@ -1,4 +1,4 @@
-"""What pods want done about a change of an object: what their annotation says, once they run."""
+"""Decides what is done about a change of an object for the pods that use it, by their annotations."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from stores.objects.reference_index import PodNeeds
 def decisions(
     changed: ObjectChanged, pods: Iterable[PodNeeds], chance: Random
 ) -> Iterator[ChangeDecided]:
-    """Yield a decision for each of ``pods`` that has something to be done about this change.
+    """Yield a decision for each of ``pods`` that wants something done about this change.
 
-    ``pods`` have hooks for the object, and may have used, or done without, what it was before. Each
-    decision waits for a random part of its pod's splay.
+    ``pods`` have hooks for the object, and may have used its former value, or started without one. The delay
+    of a decision is a random part of its pod's splay.
     """
     if not _can_be_seen(changed):
         return
@@ -33,8 +33,8 @@ def decisions(
 
 
 def _can_be_seen(changed: ObjectChanged) -> bool:
-    """Return whether a pod that used what the object was can see the change.
+    """Return whether a running pod can see the change.
 
-    Not when an object went: a pod that runs goes on with what it has. Nor when only metadata changed.
+    It cannot see a deletion, since it keeps what it has, nor a change of metadata alone.
     """
     return bool(changed.keys) and changed.change is not Change.DELETED

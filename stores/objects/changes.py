@@ -1,7 +1,6 @@
-"""What is told of the step from one version of an object to the next.
+"""Describes the step from one version of an object to the next: added, modified or deleted, and which keys.
 
-The one place that says what counts as added, modified or deleted, and which keys that is about. Whether
-there was a step at all is for those to say who hold the versions.
+Whoever holds the versions decides whether there was a step at all.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ def object_change(
     after: ObjectValue | None,
     gone_version: str = "",
 ) -> ObjectChanged:
-    """Return what is told of ``wanted`` when ``after`` takes the place of ``before``.
+    """Return the message that ``after`` has replaced ``before``; None is no object, and not both may be None.
 
-    None is that there is no such object, which it cannot be on both sides. A deletion has the UID of
-    the last version, and ``gone_version`` for its version; that of the last one where it is empty.
+    A deletion has the UID of the last version. Its version is ``gone_version``, or that of the last version
+    if this is empty.
     """
     newest = after or before
     assert newest is not None  # noqa: S101  # nothing came of nothing

@@ -1,8 +1,8 @@
-"""What a fetcher remembers, what it tells of that, and when it asks though nobody reads.
+"""What a fetcher remembers, what it tells of that, and when it fetches although nobody reads.
 
-An object that somebody follows is asked for once per time to live, so that its changes are heard of. Each
-fetcher does so at a phase of its own, drawn when it is made: thousands of objects, which are referenced
-or followed from one moment on, are asked for one after another.
+A followed object is fetched once per time to live, so that its changes are noticed. Each fetcher does so at a
+random phase of its own: thousands of objects that are referenced or followed from one moment on are then
+fetched one after another.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from stores.objects.usage import Usage
 from stores.objects.waiting_reads import WaitingRead, WaitingReads
 
 UNREAD_EVERY: Final = Seconds(60.0)
-"""How often a followed object is asked for when the time to live is none at all."""
+"""How often a followed object is fetched if the time to live is 0."""
 UNREAD_AT_LEAST_EVERY: Final = Seconds(24 * 3600.0)
-"""However long the time to live is."""
+"""How often a followed object is fetched at least, however long the time to live is."""
 _SPREAD: Final = 0.2
-"""By this part of it the time between two requests is shorter for some objects than for others."""
+"""The time between two fetches is shorter for some objects than for others, by up to this fraction."""
 
 
 @dataclass(slots=True)
@@ -32,52 +32,53 @@ class FetcherMemory:
     """What outlives a life of a fetcher. Times are those of a monotonic clock."""
 
     has_lived: bool = False
-    """There was a life before the present one."""
+    """Whether there was a life before the present one."""
     references: int | None = None
-    """None until they are told, which may be after the first read: the newest word comes last. 0 as
-    long as it was not told that the object was let go."""
+    """How many pods reference the object. None until that is told, which may be after the first read, since
+    the message is coalesced. 0 until the manager was told that the object was let go."""
     newest_told: Mark = NO_MARK
-    """As it was told with them."""
+    """The mark that was told with ``references``."""
     newest: Mark = NO_MARK
-    """Of all references that were heard of."""
+    """The highest mark heard of, in reads too."""
     newest_since: Seconds = Seconds(0.0)
+    """When it was heard of."""
     followed_every: Seconds | None = None
-    """How often it is asked for though nobody reads; None when nobody follows it."""
+    """How often to fetch although nobody reads; None if nobody follows the object."""
     followed_since: Seconds = Seconds(0.0)
     asked_at: Seconds | None = None
     """When the request began that was answered last."""
     cached: CachedObject = field(default_factory=CachedObject)
     told: ObjectValue | None = None
-    """The version that the manager was told of."""
+    """The version that the manager was told of last; None if it was told that there is no object."""
     is_told: bool = False
-    """It was told of one, or that there is none."""
+    """Whether the manager was told of a version, or that there is no object."""
     usage: Usage = field(default_factory=Usage)
-    """Of what the manager was told of."""
+    """Who may have used what the manager was told of."""
     reads: WaitingReads = field(default_factory=WaitingReads)
     asked_for: int = 0
     """The number of the last read that the fetch under way answers; those that came later wait for the next
     fetch, since what this one finds may be older than they are."""
     phase: float = field(default_factory=random)
-    """From 0 to 1."""
+    """From 0 to 1: which part of the time between two fetches passes before the first one."""
 
     def note_mark(self, mark: Mark, now: Seconds) -> bool:
-        """Take in the mark of a reference; return whether it is a new one."""
+        """Note the mark of a reference at ``now``; return whether it is higher than all before."""
         if mark <= self.newest:
             return False
         self.newest, self.newest_since = mark, now
         return True
 
     def note_followers(self, told: ReferencesAre, now: Seconds) -> None:
-        """Take in whether anybody follows the object, and how often it is asked for then."""
+        """Note whether anybody follows the object, and how often to fetch it then."""
         every = min(told.time_to_live or UNREAD_EVERY, UNREAD_AT_LEAST_EVERY)
         followed_every = every if told.is_followed and told.references else None
         if followed_every != self.followed_every:
             self.followed_every, self.followed_since = followed_every, now
 
     def due_unread(self) -> Seconds | None:
-        """Return when it is asked for though nobody reads; None if never.
+        """Return when to fetch although nobody reads; None if never.
 
-        At the latest one time to live after the last request, and after somebody began to follow.
+        That is at the latest one time to live after the last request, or after somebody began to follow.
         """
         every = self.followed_every
         if every is None:
@@ -88,19 +89,19 @@ class FetcherMemory:
         return max(first, Seconds(self.asked_at + every * (1.0 - _SPREAD * self.phase)))
 
     def is_due_unread(self, now: Seconds) -> bool:
-        """Return whether those who follow it wait for an answer."""
+        """Return whether it is time to fetch for the followers."""
         due = self.due_unread()
         return due is not None and due <= now
 
     def next_due(self, now: Seconds) -> Seconds | None:
-        """Return when a read has waited long enough, or the object gets due unread."""
+        """Return when a read has waited long enough, or a fetch for followers is due; None if never."""
         due = None if self.is_due_unread(now) else self.due_unread()
         return min(
             (each for each in (self.reads.next_due(), due) if each is not None), default=None
         )
 
     def forget(self) -> None:
-        """Forget the object, and what was told of it: nobody needs it any more."""
+        """Forget the object, and what was told of it, since nobody needs it any more."""
         self.cached, self.told, self.is_told = CachedObject(), None, False
         self.followed_every = self.asked_at = None
         self.usage = Usage()
@@ -113,12 +114,12 @@ class FetcherMemory:
         return self.reads.newest > self.asked_for
 
     def begin_fetch(self) -> list[ReadObject]:
-        """Return the reads that a fetch answers which begins here."""
+        """Note that a fetch begins; return the reads that it will answer."""
         self.asked_for = self.reads.newest
         return [each.read for each in self.reads]
 
     def ask_again(self) -> None:
-        """Have the next fetch answer those whom the one under way does not."""
+        """Leave all reads to the next fetch: the one under way answers none."""
         self.asked_for = 0
 
     def take_asked_for(self) -> Iterator[WaitingRead]:
@@ -144,6 +145,6 @@ class FetcherMemory:
         return HolderIs(described=described, changed=changed, concerns=concerns)
 
     def note_told(self) -> None:
-        """Remember that the ``news`` were told: a crash before that repeats them, and loses nothing."""
+        """Note that the ``news`` were told. A crash before that repeats them and loses nothing."""
         if self.cached.known.is_known:
             self.told, self.is_told = self.cached.known.value, True

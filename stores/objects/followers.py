@@ -1,4 +1,4 @@
-"""Who follows which objects: some follow one by its name, others all that there are."""
+"""Who follows which objects: some subscribers follow one object, others follow all."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from messages.objects import FollowObjects, ObjectFact, ObjectId, UnfollowObject
 from messages.port import Port
 
 FollowerMemory: TypeAlias = dict[ObjectId | None, dict[Port[ObjectFact], None]]
-"""Subscribers of one object, and under None those of all; never none at all."""
+"""The subscribers of each followed object; under None those who follow all. No entry is empty."""
 
 
 class ObjectFollowers:
-    """See the module. The record that is handed in outlives it."""
+    """The subscribers to objects of one kind. ``memory`` outlives it."""
 
     def __init__(self, memory: FollowerMemory) -> None:
         self._memory = memory
 
     def note(self, message: FollowObjects | UnfollowObjects) -> bool:
-        """Take in who follows; return whether the first follower came or the last one went.
+        """Note who follows; return whether the first follower came or the last one went.
 
-        That is of the object, or of all, that the message names. Repeats change nothing.
+        That counts the followers of what the message names: an object, or all. Repeats change nothing.
         """
         followed, subscriber = message.object, message.subscriber
         was_followed = followed in self._memory
@@ -34,11 +34,11 @@ class ObjectFollowers:
         return was_followed != (followed in self._memory)
 
     def are_there(self, wanted: ObjectId) -> bool:
-        """Return whether anybody follows an object that is referenced."""
+        """Return whether anybody follows a referenced object, by its name or with all others."""
         return None in self._memory or wanted in self._memory
 
     def get(self, wanted: ObjectId, *, is_referenced: bool) -> Collection[Port[ObjectFact]]:
-        """Return who hears of an object, each once: those of all only of what is referenced."""
+        """Return each follower of an object once. Those who follow all hear only of referenced objects."""
         followers = dict(self._memory.get(wanted, {}))
         if is_referenced:
             followers |= self._memory.get(None, {})

@@ -1,8 +1,7 @@
-"""What is known of one object: its last good version, how far that can be trusted, and since when not.
+"""What is known of one object from lists and events of the API server.
 
-Fed with lists and events of the API server. Knows nothing of watches, reads and references: who does
-says when doubt begins and ends. Versions decide what is news: an event that is older than what was
-seen is a repeat, and a list replaces everything (rules W4 to W6).
+It knows nothing of watches, reads and references: the caller says when doubt begins and ends. Versions decide
+what is new: an event older than what was seen is a repeat, and a list replaces everything (rules W4 to W6).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _SHOWN_LEN = 64
 
 
 class Learned(NamedTuple):
-    """A change that was learned of, and has to be told."""
+    """A change that has to be told."""
 
     changed: ObjectChanged
     concerns: Mark
@@ -74,7 +73,7 @@ class ObjectKnowledge:
             self.known = replace(self.known, is_known=True)
 
     def take_list(self, listed: ObjectsAre, now: Moment) -> None:
-        """Take a complete list for what there is, also one of a lower version than was seen."""
+        """Replace what is known by a complete list, even one of a lower version than was seen."""
         ours = [each for each in listed.objects if self._is_meant(each)]
         self.seen = listed.resource_version
         if listed.objects and not ours:
@@ -86,7 +85,7 @@ class ObjectKnowledge:
             self.trust()
 
     def take_event(self, event: WatchEvent, now: Moment) -> None:
-        """Take one change; what is older than what was seen, or of another object, is ignored."""
+        """Note one change; ignore it if it is older than what was seen, or about another object."""
         if not self._is_meant(event.object):
             name = _name_of(event.object)
             self.remark = f"the API server told of another object, which was ignored: {name}"

@@ -1,4 +1,4 @@
-"""How long a fetched object counts as current, as the Node says it (rule T4)."""
+"""How long a fetched object counts as current, by an annotation of the Node (rule T4)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from messages.pods import JsonObject
 from messages.units import Seconds
 
 NODE_TTL = "node.alpha.kubernetes.io/ttl"
-"""Annotation by which the control plane of a large cluster has its nodes ask less often. In seconds."""
+"""The annotation, in seconds. Control planes of large clusters set it so that nodes ask less often."""
 
 DEFAULT_TTL = Seconds(60.0)
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-"""What fits into 64 bits, near enough: 18 digits of seconds are 30 billion years."""
+"""What fits into 64 bits, nearly: 18 digits of seconds are 30 billion years."""
 
 
 def node_ttl(node: JsonObject) -> Seconds:
-    """Return for how long an object that was fetched is served, never below 0, which is not at all.
+    """Return how long a fetched object is served, in seconds; 0 means not at all. Never negative.
 
-    The default where there is no annotation, or no whole number in it.
+    Without the annotation, or if it is no whole number, it is the default.
     """
     metadata = node.get("metadata") or {}
     annotations = metadata.get("annotations")

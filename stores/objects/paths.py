@@ -1,4 +1,4 @@
-"""Where a Secret or ConfigMap is found: at the API server, and among the actors."""
+"""The paths of Secrets and ConfigMaps at the API server, and of their holders among the actors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _NAME: Final = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
 
 
 def can_exist(wanted: ObjectId) -> bool:
-    """Return whether an object can have this name: pods may name what the API server would refuse.
+    """Return whether an object can have this name. Pods may reference names that the API server refuses.
 
-    Such a name must not get into the path of a request or into a selector, where slashes, dots and
-    commas have a meaning.
+    Such a name must not get into the path of a request or into a selector, where slashes, dots and commas
+    have a meaning.
     """
     return all(_NAME.fullmatch(name) for name in (wanted.namespace, wanted.name))
 
@@ -27,12 +27,12 @@ def object_path(wanted: ObjectId) -> str:
 
 
 def object_target(wanted: ObjectId) -> WatchTarget:
-    """Return what to watch for an object: a collection narrowed to one name (rules W1, W17)."""
+    """Return the watch target of an object: its collection, narrowed to its name (rules W1, W17)."""
     return WatchTarget(path=_collection_path(wanted), field_selector=f"metadata.name={wanted.name}")
 
 
 def holder_path(wanted: ObjectId) -> str:
-    """Return the running name of who holds an object of the API server."""
+    """Return the actor path of the holder of an object of the API server."""
     return f"objects/{_COLLECTIONS[wanted.kind]}/{wanted.namespace}/{wanted.name}"
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a read: a request to the holder of the object, or an answer where nobody is asked."""
+"""Turns a pod's question into a request to the holder of the object, or refuses it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stores.objects.reference_index import ReferenceIndex
 def read_of(
     question: GetObject, kind: ObjectKind, index: ReferenceIndex, time_to_live: Seconds
 ) -> ReadObject | ObjectRead:
-    """Return the request that ``question`` is, or the answer to a pod that may not ask."""
+    """Return the request to the holder, or the refusal if the pod does not reference the object."""
     needs = index.get(question.pod)
     if needs is None:
         return _refusal(question, kind, "the pod is not known")

@@ -1,9 +1,8 @@
-"""Who references which Secrets, or which ConfigMaps: sets of pods for each object, never counters.
+"""Which pods reference which Secrets, or which ConfigMaps: a set of pods for each object, never a counter.
 
-A pod is held by the source that lists it, and by whoever registered it, each on its own: it references
-what either of them says. The index names the objects that an entry touched; what follows from that is
-decided once a whole batch is in it, so that an object which one pod drops and another takes up is
-never without references in between.
+A pod is held by the source that lists it and by whoever registered it, independently: it references whatever
+either of them says. A change of the index returns the objects whose references it touched. The caller acts on
+them after a whole batch, so that an object that one pod drops and another takes up is held in between.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _NO_USE: Final = frozenset[Use]()
 
 
 class PodNeeds(NamedTuple):
-    """One version of a pod, and nothing of it but what it needs of one kind of objects."""
+    """What one version of a pod needs of one kind of objects."""
 
     uid: PodUid
     name: str
@@ -33,25 +32,25 @@ class PodNeeds(NamedTuple):
     namespace: str
     origin: Origin
     references: Mapping[ObjectId, frozenset[Use]]
-    """Each object once, and all that the pod needs it for."""
+    """Each object once, with everything that the pod uses it for."""
     hook: ChangeHook | None
-    """What to do about a change."""
+    """What to do about a change; None: nothing."""
     hook_error: str
-    """Why its annotation cannot be read: for people, empty when it can."""
+    """Why its annotation cannot be read, for people; empty if it can."""
     is_ending: bool
-    """It ran to its end, or its graceful deletion has begun."""
+    """Whether it ran to its end, or its graceful deletion has begun."""
 
     def object(self, kind: ObjectKind, name: str) -> ObjectId:
-        """Return what the pod means by ``name``."""
+        """Return the object that the pod means by ``name``."""
         return ObjectId(kind=kind, namespace=self.namespace, name=name, origin=self.origin)
 
     def has_hook_for(self, wanted: ObjectId) -> bool:
-        """Return whether it wants something done about changes of an object that it references."""
+        """Return whether the pod wants something done about changes of an object that it references."""
         return self.hook is not None and self.hook.concerns(self.references[wanted])
 
     @property
     def is_hooked(self) -> bool:
-        """Whether it wants something done about changes of any."""
+        """Whether the pod wants something done about changes of any of its objects."""
         return any(map(self.has_hook_for, self.references))
 
 
@@ -61,31 +60,31 @@ class PodReferences(NamedTuple):
     pods: int
     newest: Mark
     wants_changes: bool
-    """At least one of them has something to be done about a change."""
+    """Whether at least one of them wants something done about a change."""
 
 
 class ReferenceChange(NamedTuple):
-    """What an entry into the index did."""
+    """What a change of the index touched."""
 
     touched: Collection[ObjectId]
-    """Objects whose references may be others than before."""
+    """Objects whose references may have changed."""
     unreadable: Collection[PodNeeds]
-    """Pods whose annotation about changes cannot be read, and that had not said so before."""
+    """Pods whose annotation about changes cannot be read, and has not been found so before."""
     hooked: Collection[PodNeeds]
-    """Pods that want something done about changes, and had not wanted anything before."""
+    """Pods that want something done about changes, and wanted nothing before."""
 
 
 @dataclass(slots=True)
 class _HeldPod:
-    """A pod, and who holds it."""
+    """A pod, as the source lists it and as it was registered."""
 
     listed: PodNeeds | None = None
     source: SourceName | None = None
-    """That of ``listed``."""
+    """Which source listed it."""
     registered: PodNeeds | None = None
 
     def needs(self) -> PodNeeds | None:
-        """Return what both holds together need. What a source says of the pod itself is newer."""
+        """Return what both versions need together. Of the pod itself, the listed version counts."""
         if self.listed is None or self.registered is None:
             return self.listed or self.registered
         references = dict(self.listed.references)
@@ -96,17 +95,17 @@ class _HeldPod:
 
 @dataclass(slots=True)
 class ReferenceMemory:
-    """What is in a index, and outlives it."""
+    """The content of an index, which outlives it."""
 
     pods: dict[PodUid, _HeldPod] = field(default_factory=dict)
     objects: dict[ObjectId, dict[PodUid, Mark]] = field(default_factory=dict)
-    """Never without pods; those of one object in the order of their marks."""
+    """The marks of the pods that reference each object, in ascending order. No entry is empty."""
     mark: Mark = NO_MARK
-    """The highest that was ever given."""
+    """The highest mark ever given."""
 
 
 class ReferenceIndex:
-    """The references to objects of one kind. Bounded by the pods that are held."""
+    """The references to objects of one kind. Its size is bounded by the pods that are held."""
 
     def __init__(self, kind: ObjectKind, memory: ReferenceMemory) -> None:
         self._kind = kind
@@ -115,7 +114,7 @@ class ReferenceIndex:
     # --- entries ---------------------------------------------------------------------------------------
 
     def replace(self, source: SourceName, pods: Iterable[Pod]) -> ReferenceChange:
-        """Have ``source`` list ``pods`` and no others. One that another source listed is its own then."""
+        """Note that ``source`` lists ``pods`` and no others, in place of any source that listed them."""
         listed = {pod.uid: pod for pod in pods}
         gone = [
             uid
@@ -130,7 +129,7 @@ class ReferenceIndex:
         )
 
     def apply(self, changes: Iterable[PodChange]) -> ReferenceChange:
-        """Note what changed about listed pods. A pod names its source itself."""
+        """Note changes of listed pods. A pod names its source itself."""
         return _together(
             [
                 self._unlist(change.pod.uid)
@@ -141,13 +140,13 @@ class ReferenceIndex:
         )
 
     def register(self, pod: Pod) -> ReferenceChange:
-        """Hold ``pod`` until it is unregistered, in place of what it was registered with before."""
+        """Hold ``pod`` until it is unregistered; it replaces the version registered before."""
         entry = self._held(pod.uid)
         before, entry.registered = entry.needs(), _needs(pod, self._kind)
         return self._settle(pod.uid, before)
 
     def unregister(self, uid: PodUid) -> ReferenceChange:
-        """Take back ``register``. Harmless for a pod that is not registered."""
+        """Undo ``register``. Does nothing for a pod that is not registered."""
         entry = self._held(uid)
         before, entry.registered = entry.needs(), None
         return self._settle(uid, before)
@@ -155,20 +154,20 @@ class ReferenceIndex:
     # --- questions -------------------------------------------------------------------------------------
 
     def get(self, uid: PodUid) -> PodNeeds | None:
-        """Return what a pod needs; None when nobody holds it."""
+        """Return what a pod needs; None if nobody holds it."""
         entry = self._memory.pods.get(uid)
         return entry.needs() if entry else None
 
     def mark(self, uid: PodUid, wanted: ObjectId) -> Mark | None:
-        """Return the mark of a pod's reference; None when it does not reference the object."""
+        """Return the mark of a pod's reference; None if it does not reference the object."""
         return self._memory.objects.get(wanted, {}).get(uid)
 
     def objects(self) -> Collection[ObjectId]:
-        """Return the objects that any pod references, the longest known first."""
+        """Return a view of the objects that any pod references, the longest referenced first."""
         return self._memory.objects.keys()
 
     def references(self, wanted: ObjectId) -> PodReferences:
-        """Return who references an object."""
+        """Return how many pods reference an object, and the newest mark."""
         marks = self._memory.objects.get(wanted)
         if not marks:
             return PodReferences(0, NO_MARK, wants_changes=False)
@@ -176,17 +175,14 @@ class ReferenceIndex:
         return PodReferences(len(marks), next(reversed(marks.values())), wants_changes)
 
     def hooked_pods(self, wanted: ObjectId, up_to: Mark = EVERY_MARK) -> Iterator[PodNeeds]:
-        """Yield the pods that want something done about changes, the first to reference it first.
-
-        None of them has come to reference it after the mark ``up_to``.
-        """
+        """Yield the pods that want something done about changes, by ascending marks, up to ``up_to``."""
         for uid, mark in self._memory.objects.get(wanted, {}).items():
             needs = self._memory.pods[uid].needs()
             if mark <= up_to and needs is not None and needs.has_hook_for(wanted):
                 yield needs
 
     def counts(self) -> Iterator[tuple[ObjectId, int]]:
-        """Yield each object with the number of pods that reference it, the longest known first."""
+        """Yield each object with the number of pods that reference it, the longest referenced first."""
         for wanted, marks in self._memory.objects.items():
             yield wanted, len(marks)
 
@@ -240,7 +236,7 @@ class ReferenceIndex:
 
 
 def _needs(pod: Pod, kind: ObjectKind) -> PodNeeds:
-    """Return what ``pod`` needs: a mirror and a pod that ran to its end need nothing."""
+    """Return what ``pod`` needs: nothing if it is a mirror or ran to its end."""
     origin = Origin.LOCAL if pod.is_static else Origin.API
     hook, hook_error = _hook(pod)
     needs = PodNeeds(
@@ -270,7 +266,7 @@ def _only(use: Use) -> frozenset[Use]:
 
 @cache
 def _both(some: frozenset[Use], others: frozenset[Use]) -> frozenset[Use]:
-    """Return both together. Thousands of references are for the same, and share what says so."""
+    """Return the union. It is cached, so that thousands of references share a few sets."""
     return some | others
 
 

@@ -1,8 +1,8 @@
-"""Which pods a change of an object concerns: those that may have something other than what it is now.
+"""Which pods a change of an object concerns: those that may use its former value.
 
-A pod that came to reference the object later began with what it is. As was told a holder by its mark, the
-pods up to some mark may have used what was known; that mark never gets lower. An object that went, and
-is there again with the very content that it had, concerns nobody, unless it was missed in between.
+Pods with a mark up to some mark may have used the known value; that mark never gets lower. A pod that came to
+reference the object later starts with the new value. An object that was deleted and is there again with the
+same content concerns nobody, unless somebody was told in between that it does not exist.
 """
 
 from __future__ import annotations
@@ -15,32 +15,33 @@ from messages.holders import NO_MARK, Mark
 from messages.objects import ObjectId, ObjectKind, ObjectValue, ReadVerdict
 
 _USED: Final = frozenset({ReadVerdict.FOUND, ReadVerdict.STALE, ReadVerdict.NOT_FOUND})
-"""A pod that is answered so begins with what is known: with a value, or without one."""
+"""A pod that gets one of these answers starts with what is known: with a value, or without one."""
 
 
 @dataclass(slots=True)
 class Usage:
-    """Of one object. Begins with nobody, as long as nothing is known of it."""
+    """Who may have used what is known of one object. At first nobody."""
 
     _mark: Mark = NO_MARK
+    """Pods with a mark up to this one may have used the known value."""
     _gone: int | None = None
-    """The fingerprint of what went last, while nobody was told that it is not there."""
+    """The fingerprint of the value that was deleted last, as long as nobody was told that there is none."""
 
     def note(self, mark: Mark) -> None:
-        """Note that references up to ``mark`` may have used what is known."""
+        """Note that pods with a mark up to ``mark`` may have used what is known."""
         self._mark = max(self._mark, mark)
 
     def note_answer(self, mark: Mark, verdict: ReadVerdict) -> None:
-        """Note what a read for the reference of ``mark`` was answered."""
+        """Note the verdict that a read for the reference of ``mark`` got."""
         if verdict in _USED:
             self.note(mark)
         if verdict is ReadVerdict.NOT_FOUND:
             self._gone = None
 
     def concerned(self, before: ObjectValue | None, after: ObjectValue | None) -> Mark:
-        """Return up to which mark references are concerned when ``after`` takes the place of ``before``.
+        """Return the highest mark of the pods that are concerned when ``after`` replaces ``before``.
 
-        May repeat. None is that there is no such object.
+        None is no object. May be asked again for the same step.
         """
         if before is not None and after is None:
             self._gone = fingerprint(before)
@@ -50,38 +51,35 @@ class Usage:
 
 @dataclass(slots=True)
 class JointUsage:
-    """Of all objects of one holder, which looks at them together. Begins with nobody.
+    """Who may have used what is known of all local objects, which are looked at together. At first nobody.
 
-    A look that leaves nothing uncertain proves every reference that was heard of before it. Until the
-    next one, a later reference may only have used what it was answered.
+    A look that leaves nothing uncertain proves every reference that was heard of before it began. Until the
+    next such look, a pod with a later reference can only have used what it was answered.
     """
 
     _newest: dict[ObjectKind, Mark] = field(default_factory=dict)
-    """Of those that were heard of."""
+    """The highest mark heard of."""
     _proven: dict[ObjectKind, Mark] = field(default_factory=dict)
-    """The newest of them when the last such look began."""
+    """The highest mark heard of before the last such look began."""
     _answered: dict[ObjectId, Mark] = field(default_factory=dict)
-    """The newest that was answered since, of those that are not proven."""
+    """The highest mark answered since, above the proven ones."""
 
     def note_reference(self, kind: ObjectKind, mark: Mark) -> bool:
-        """Note that there is a reference of ``mark``; return whether a look is needed to prove it."""
+        """Note a reference of ``mark``; return whether a look is needed to prove it."""
         self._newest[kind] = max(mark, self._newest.get(kind, NO_MARK))
         return mark > self._proven.get(kind, NO_MARK)
 
     def note_look(self) -> None:
-        """Note that there was such a look, and that what it found was told.
-
-        No reference may have been noted since it began.
-        """
+        """Note that such a look ended and that its result was told. No reference came since it began."""
         self._proven = dict(self._newest)
         self._answered.clear()
 
     def note_answer(self, wanted: ObjectId, mark: Mark, verdict: ReadVerdict) -> None:
-        """Note what a read for the reference of ``mark`` was answered."""
+        """Note the verdict that a read for the reference of ``mark`` got."""
         if verdict in _USED and mark > self.concerned(wanted):
             self._answered[wanted] = mark
 
     def concerned(self, wanted: ObjectId) -> Mark:
-        """Return up to which mark references may have used what ``wanted`` is before the next look."""
+        """Return the highest mark of the pods that may have used what is known of ``wanted``."""
         proven = self._proven.get(wanted.kind, NO_MARK)
         return max(proven, self._answered.get(wanted, NO_MARK))

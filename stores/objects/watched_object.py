@@ -1,8 +1,9 @@
-"""One watched object: when it is listed, watched, let alone and let go, and what its readers are answered.
+"""Decides when a watched object is listed, watched, left idle and let go, and what its readers are answered.
 
-Pure decisions about a record that outlives its actor: messages are taken in, ``settle`` brings everything
-in line with them, and what has to be told stands in ``outgoing`` until it was told. So a life that begins
-after a crash needs to know nothing but the record. Time is handed in; one moment, ``due``, is waited for.
+The decisions are pure, and about a record that outlives the actor. A method notes each message, ``settle``
+draws the conclusions, and whatever has to be told stays in ``outgoing`` until it was told. So an actor that
+was restarted after a crash needs nothing but the record. The caller passes the time, and waits until
+``due``.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from stores.objects.watcher_memory import (
 
 
 class WatchedObject:
-    """See the module. Each message is taken in by one call; ``settle`` follows, and draws conclusions."""
+    """The decisions about one object. The caller passes each message to one method, then calls ``settle``."""
 
     __slots__ = ("_memory", "_rules")
 
@@ -54,13 +55,13 @@ class WatchedObject:
 
     @property
     def complaint(self) -> str:
-        """What the API server told that cannot be used; empty when all can."""
+        """What the API server told that cannot be used; empty if everything can."""
         return self._knowledge.known.flaw or self._knowledge.remark
 
     # What is heard.
 
     def revive(self, now: Moment) -> None:
-        """Begin a new life: what ended the last one was perhaps an answer, or a change."""
+        """Begin a new life: ask again, since the message that crashed the last may have been an answer."""
         memory = self._memory
         memory.asked = None
         if memory.is_watching:
@@ -68,7 +69,7 @@ class WatchedObject:
         self.settle(now)
 
     def take_references(self, wanted: ReferencesAre, now: Moment) -> None:
-        """Note who needs the object. The manager hears how it is held, whether or not that changed."""
+        """Note who needs the object. The manager is told how it is held, even if that has not changed."""
         memory = self._memory
         is_new = wanted.newest > memory.newest
         if is_new or memory.references == 0 or memory.is_followed:
@@ -80,12 +81,12 @@ class WatchedObject:
         memory.told = None
 
     def take_read(self, read: ReadObject, now: Moment) -> None:
-        """Note a read. It counts as use, whatever it is answered."""
+        """Note a read. It keeps the object from becoming idle, whatever it is answered."""
         self._memory.reads.add(read, now.at)
         self._memory.last_used = now.at
 
     def take_watched(self, fact: WatchFact, now: Moment) -> None:
-        """Take in what the watch tells. What was under way when it was stopped is true all the same."""
+        """Note what the watch tells. What was under way when the watch was stopped counts as well."""
         memory = self._memory
         if memory.state is ObjectState.STOPPED:
             return
@@ -109,7 +110,7 @@ class WatchedObject:
             self._knowledge.doubt(now.earlier(failed.since))
 
     def take_listed(self, answer: TargetListed, now: Moment) -> None:
-        """Take in the list that is under way; any other is an answer that came too late."""
+        """Note the answer to the list under way. Any other answer came too late and is ignored."""
         memory = self._memory
         if answer.mark != memory.asked:
             return
@@ -121,7 +122,7 @@ class WatchedObject:
         memory.lists_failed, memory.list_error = 0, ""
         version = answer.outcome.resource_version
         if is_older(version, memory.asked_over):
-            # The API server went back in time: etcd was restored, and a watch would go on in silence.
+            # The API server went back in time: etcd was restored, and the old watch would tell nothing.
             self._watch()
             return
         memory.proven = max(memory.proven, Mark(answer.mark))
@@ -140,14 +141,14 @@ class WatchedObject:
             return
         self._knowledge.take_list(listed, now)
         memory.proven = max(memory.proven, Mark(listed.mark))
-        # Nobody asked for a new list, so the keeper may have crashed, and the other list be lost.
+        # Nobody asked for this list, so Watches may have crashed and lost the other list.
         memory.asked = None
         if is_watching:
             memory.state = ObjectState.SYNCED
             self._plan_another(now)
 
     def _plan_another(self, now: Moment) -> None:
-        """Have a watch that listed be asked for anew if it is not open in time."""
+        """Set the time at which a watch that listed, but is failing, is asked for anew."""
         memory = self._memory
         if memory.failure is None:
             memory.late, memory.late_at = 0, None
@@ -158,7 +159,7 @@ class WatchedObject:
     # What follows from it.
 
     def settle(self, now: Moment) -> None:
-        """Bring watch, list, readers and manager in line with what is known and wanted."""
+        """Bring watch, list, readers and manager in line with what is known and needed."""
         memory, rules = self._memory, self._rules
         if not memory.references:
             self._let_go()
@@ -177,9 +178,9 @@ class WatchedObject:
         self._inform()
 
     def give_up(self, now: Moment) -> None:
-        """AnswerRead every read with what is known, and leave no watch: there may be nobody for either.
+        """Answer every read with what is known, and stop the watch, since the actor is being stopped.
 
-        The record says what was watched, so that a next life begins with watching it again.
+        The record still says that the object is watched, so that a next life watches it again.
         """
         memory = self._memory
         self._answer(memory.reads.take(), now)
@@ -188,7 +189,7 @@ class WatchedObject:
             self._knowledge.doubt(now)
 
     def due(self, now: Moment) -> Seconds | None:
-        """Return the next moment at which ``settle`` has something to do even if nothing is heard."""
+        """Return when ``settle`` has to be called next even if no message comes; None if never."""
         memory = self._memory
         moments = [due for due in (memory.reads.next_due(), memory.late_at) if due is not None]
         if memory.reads and memory.is_forbidden and not is_refused(memory, self._rules, now):
@@ -207,11 +208,11 @@ class WatchedObject:
         if memory.state is ObjectState.STOPPED:
             return
         self._unwatch(ObjectState.STOPPED)
-        # Who comes next begins with nothing (rule W1).
+        # The next reference starts with nothing (rule W1).
         memory.forget()
 
     def _note_impossible(self) -> None:
-        """Know without asking: the API server has no object of such a name, and takes none."""
+        """Note that there is no such object: the API server accepts no such name."""
         memory = self._memory
         memory.state, memory.proven = ObjectState.IMMUTABLE, memory.newest
         memory.knowledge.learn_absence()
@@ -255,7 +256,7 @@ class WatchedObject:
         return late_at is not None and is_reached(late_at, now)
 
     def _ask(self, now: Moment) -> None:
-        """Have the newest mark be proven, by one list at a time."""
+        """Ask for a list that proves the newest mark, one at a time."""
         memory = self._memory
         if memory.newest <= memory.proven:
             memory.lists_failed, memory.list_error = 0, ""
@@ -266,7 +267,7 @@ class WatchedObject:
             memory.asked = None
             self._note_failed_list("a list was never answered", now)
         if memory.failure is not None and memory.newest > memory.watch_mark:
-            # A list is part of it, and it is tried at once where it makes sense to.
+            # A new watch begins with a list, and is tried at once if that makes sense.
             self._start_watch()
         elif self._may_ask and is_reached(memory.retry_at, now):
             memory.asked, memory.asked_at = memory.newest, now.at

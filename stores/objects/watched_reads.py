@@ -1,7 +1,7 @@
-"""What those who read a watched object are answered, and when: the freshness that is promised.
+"""When reads of a watched object are answered, and what.
 
-A read of a mark is current only if a list that was asked for at that mark, or later, has come; it waits
-for that as long as its reader allows. What is known by then is answered with its age.
+The answer to a read is current only if a list has come that was asked for at the mark of the read, or later.
+A read waits for such a list as long as its reader allows. Then it gets what is known, with its age.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from stores.objects.watcher_memory import WatcherMemory, WatcherRules, is_reache
 
 
 def is_ripe(waiting: WaitingRead, memory: WatcherMemory, rules: WatcherRules, now: Moment) -> bool:
-    """Return whether a read is answered now: it cannot be answered better, or may not wait."""
+    """Return whether to answer a read now: waiting would improve nothing, or it may not wait longer."""
     mark = waiting.read.mark
     if is_reached(waiting.until, now):
         return True
     if mark > memory.newest:
-        # Its reference is told of behind it: of those only the newest is kept, at its place.
+        # The message about its reference is still to come: such messages are coalesced.
         return False
     is_proven = mark <= memory.proven and memory.knowledge.known.is_learned
     return not memory.references or is_proven or is_refused(memory, rules, now)
@@ -30,7 +30,7 @@ def is_ripe(waiting: WaitingRead, memory: WatcherMemory, rules: WatcherRules, no
 def answer_to(
     read: ReadObject, memory: WatcherMemory, rules: WatcherRules, now: Moment
 ) -> ObjectRead:
-    """Return what is known of the object, as the answer to ``read``."""
+    """Return the answer to ``read`` by what is known at ``now``."""
     name = f"{read.object.kind} {read.object.display_name}"
     if not memory.references:
         return answer_of(read, ReadVerdict.NOT_REGISTERED, reason=f"no pod references {name}")
@@ -47,7 +47,7 @@ def answer_to(
 
 
 def _reason(name: str, known: LastKnown, memory: WatcherMemory) -> str:
-    """Return why a read finds no current value."""
+    """Return why a read does not get a current value."""
     if known.is_absent and known.current_until is None and memory.can_exist:
         return f"there is no {name}"
     if memory.error:
@@ -58,10 +58,10 @@ def _reason(name: str, known: LastKnown, memory: WatcherMemory) -> str:
 
 
 def is_refused(memory: WatcherMemory, rules: WatcherRules, now: Moment) -> bool:
-    """Return whether there is a 403 that counts, so that waiting makes no sense."""
+    """Return whether a 403 counts, so that waiting makes no sense."""
     return memory.is_forbidden and is_reached(grace_ends(memory, rules), now)
 
 
 def grace_ends(memory: WatcherMemory, rules: WatcherRules) -> Seconds:
-    """Return until when a 403 does not count."""
+    """Return until when a 403 does not count, on the monotonic clock."""
     return Seconds(memory.newest_at + rules.forbidden_grace)

@@ -1,4 +1,4 @@
-"""What a watcher remembers, the numbers that it goes by, and what it can have carried out."""
+"""What a watcher remembers, its rules, and the effects that its actor carries out."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ Delay: TypeAlias = Callable[[int], Seconds]
 """Returns how long to wait after so many failures in a row, the first being 1."""
 
 _SLACK: Final = 0.001
-"""A timer may fire a hair before the moment that it was set for."""
+"""Seconds. A timer may fire this much before the moment that it was set for."""
 
 
 def is_reached(moment: float, now: Moment) -> bool:
-    """Return whether it is time for what is due at ``moment``, on the monotonic clock."""
+    """Return whether ``moment``, on the monotonic clock, has come."""
     return moment <= now.at + _SLACK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatcherRules:
-    """Every number that a watcher goes by."""
+    """All limits of a watcher."""
 
     idle_limit: Seconds
-    """Nobody read it for so long: its watch is stopped. From ``idle_limit_for``."""
+    """The watch of an object is stopped when nobody has read it for so long. From ``idle_limit_for``."""
     open_within: Delay
     """A failing watch that has listed and is not open by then is asked for anew: the failure may be that of
     an earlier watch, told while that one was being stopped. Each further attempt waits longer, since a node
@@ -44,30 +44,30 @@ class WatcherRules:
     retry: Delay
     """Between lists that fail."""
     forbidden_grace: Seconds = FORBIDDEN_GRACE
-    """A 403 does not count so long after the newest reference: the Node authorizer learns of a pod a
-    little after the node does."""
+    """A 403 does not count for so long after the newest reference: the Node authorizer learns of a pod a
+    little later than the node."""
     answer_within: Seconds = Seconds(70.0)
-    """A list that was asked for and is not answered by then is lost: the keeper of watches crashed. It
-    gives a request 65 s itself."""
+    """A list that is not answered by then is lost, since ``Watches`` crashed. It gives up a request itself
+    after 65 s."""
 
 
 def idle_limit_for(sync_frequency: Seconds) -> Seconds:
-    """Return how long an object may be unread: 5 x the sync frequency, at least a minute (rule W10)."""
+    """Return the idle limit: 5 x the sync frequency, at least a minute (rule W10)."""
     return Seconds(max(60.0, 5.0 * sync_frequency))
 
 
 class StartWatch(NamedTuple):
-    """Watch the object, or list it anew."""
+    """Watch the object; if it is watched already, list it anew."""
 
     mark: Mark
 
 
 class StopWatch(NamedTuple):
-    """Watch it no longer."""
+    """Stop the watch."""
 
 
 class AskList(NamedTuple):
-    """List it once, beside its watch."""
+    """List the object once, beside its watch."""
 
     mark: Mark
 
@@ -80,7 +80,7 @@ class AnswerRead(NamedTuple):
 
 
 class Inform(NamedTuple):
-    """Tell the manager."""
+    """Tell the manager a fact."""
 
     fact: HolderFact
 
@@ -90,40 +90,40 @@ Effect: TypeAlias = StartWatch | StopWatch | AskList | AnswerRead | Inform
 
 @dataclass(slots=True)
 class WatcherMemory:
-    """What outlives a life of a watcher. Made anew for an object that was let go and is wanted again."""
+    """What outlives a life of a watcher. Made anew for an object that was let go and is needed again."""
 
     object: ObjectId
     can_exist: bool = field(init=False)
-    """Else the API server has no object of its name, and takes none."""
+    """Whether the API server accepts objects of this name."""
     knowledge: ObjectKnowledge = field(init=False)
     has_lived: bool = False
-    """There was a life before the present one."""
+    """Whether there was a life before the present one."""
     state: ObjectState = ObjectState.STOPPED
     references: int = 0
     letting_go: Mark | None = None
-    """Of the word that nobody references it, until that is answered."""
+    """The mark of the message that nobody references the object, until it is answered."""
     newest: Mark = NO_MARK
-    """The highest mark that was heard of."""
+    """The highest mark heard of."""
     newest_at: Seconds = Seconds(0.0)
     is_followed: bool = False
     last_used: Seconds = Seconds(0.0)
-    """When it was read, or newly referenced, or when the last follower went."""
+    """When it was last read or newly referenced, or the last follower went."""
     reads: WaitingReads = field(default_factory=WaitingReads)
     proven: Mark = NO_MARK
-    """A list that was asked for at this mark has come."""
+    """The highest mark at which a list was asked for that has come."""
     watch_mark: Mark = NO_MARK
-    """With which the watch was asked for last."""
+    """The mark with which the watch was asked for last."""
     failure: ApiFailure | None = None
-    """Of the watch, as long as it stands."""
+    """Why the watch fails; None while it does not."""
     late_at: Seconds | None = None
-    """When the watch, which has listed but fails since before, is asked for anew."""
+    """When a watch that has listed but is failing is asked for anew; None if it is not."""
     late: int = 0
-    """How often it was for that reason, since it was last followed."""
+    """How often it was asked for anew for that reason, since it was last open."""
     asked: Mark | None = None
-    """Of the list that is under way."""
+    """The mark of the list that is under way; None if none is."""
     asked_at: Seconds = Seconds(0.0)
     asked_over: str = ""
-    """The version that was seen when it was asked for: it cannot be older."""
+    """The version that was seen when it was asked for: its answer should not be older."""
     lists_failed: int = 0
     """In a row."""
     list_error: str = ""
@@ -131,31 +131,31 @@ class WatcherMemory:
     told: ObjectDescribed | None = None
     """What the manager was told last."""
     outgoing: list[Effect] = field(default_factory=list)
-    """To be carried out from the front; what was carried out is taken away."""
+    """What the actor has to do, in order. It removes each effect once that is done."""
 
     def __post_init__(self) -> None:
-        """Begin with nothing."""
+        """Know nothing at first."""
         self.can_exist = can_exist(self.object)
         self.forget()
 
     def forget(self) -> None:
-        """Know nothing of the object, and have no list under way."""
+        """Forget the object, and the list under way."""
         self.knowledge = ObjectKnowledge(self.object)
         self.proven, self.asked = NO_MARK, None
         self.lists_failed, self.list_error = 0, ""
 
     def fail(self, failure: ApiFailure | None) -> None:
-        """Note that the watch fails, or does not."""
+        """Note why the watch fails; None: it does not."""
         self.failure, self.late_at = failure, None
 
     @property
     def is_watching(self) -> bool:
-        """Whether its watch was asked for."""
+        """Whether the object is watched, or is about to be."""
         return self.state in {ObjectState.INITIALISING, ObjectState.SYNCED}
 
     @property
     def is_vouched(self) -> bool:
-        """Whether a change would be heard of, or cannot be, and the present version can be used."""
+        """Whether what is known is certain: it is usable, and a change would be heard of or is impossible."""
         is_watched = self.state is ObjectState.SYNCED and self.failure is None
         is_held = is_watched or self.state is ObjectState.IMMUTABLE
         return is_held and not self.knowledge.known.flaw
@@ -167,7 +167,7 @@ class WatcherMemory:
 
     @property
     def is_immutable(self) -> bool:
-        """Whether the object will not change, so that there is nothing to watch."""
+        """Whether the object cannot change, so that there is nothing to watch."""
         return self.knowledge.known.is_immutable or not self.can_exist
 
     @property
@@ -181,7 +181,7 @@ class WatcherMemory:
 
     @property
     def error(self) -> str:
-        """What is wrong at present; empty when nothing is."""
+        """What is wrong at present; empty if nothing is."""
         if not self.can_exist:
             return NO_SUCH_NAME
         failure = self.failure.sentence if self.failure else ""
