@@ -79,7 +79,7 @@ def _configured(builder: _Builder, access: Access, user_agent: str) -> _Builder:
     if not access.verify:
         builder = builder.danger_accept_invalid_certs(enable=True)
     builder = _with_certificates(builder, access)
-    return _on_its_way(builder, access)
+    return _with_route(builder, access)
 
 
 def _with_certificates(builder: _Builder, access: Access) -> _Builder:
@@ -98,7 +98,7 @@ def _with_certificates(builder: _Builder, access: Access) -> _Builder:
     return builder
 
 
-def _on_its_way(builder: _Builder, access: Access) -> _Builder:
+def _with_route(builder: _Builder, access: Access) -> _Builder:
     """Return ``builder`` with the proxy, or with the address for another name."""
     if access.proxy and access.tls_server_name:
         raise CredentialsError("tls-server-name does not work together with a proxy")

@@ -132,12 +132,12 @@ class ApiError(Exception):
         return ApiFailure(
             kind=self.kind,
             retry=self.retry,
-            sentence=f"cannot {attempt}{where}: {self._by(access)}",
+            sentence=f"cannot {attempt}{where}: {self._text_with_proxy(access)}",
             status=self.status,
             retry_after=self.retry_after,
         )
 
-    def _by(self, access: Access | None) -> str:
+    def _text_with_proxy(self, access: Access | None) -> str:
         """Return the text. With a proxy, say so if the proxy is meant or on the way."""
         proxy = access.proxy_place if access is not None else ""
         if proxy and self.text in _OF_DIALLING:
@@ -241,7 +241,7 @@ def _fit_for_logs(message: str, kind: FailureKind) -> str:
     # Outside of quotes: an object may have that name.
     if kind is FailureKind.INVALID or _DENIAL.search(_QUOTED.sub("", line)):
         line = _without_values(line)
-    line = _URL.sub(_place, line)
+    line = _URL.sub(_bare_url, line)
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
 
 
@@ -253,7 +253,7 @@ def _without_values(line: str) -> str:
     return line[:begin] + _REST.sub("…", rest)
 
 
-def _place(url: re.Match[str]) -> str:
+def _bare_url(url: re.Match[str]) -> str:
     """Return ``url`` without user, password, query and fragment."""
     # Up to the last @: an unescaped password may contain some.
     _, is_with_user, rest = url[1].rpartition("@")

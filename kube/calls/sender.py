@@ -121,7 +121,7 @@ class HttpSender(Sender):
             self._connected = connected = _Connected(access.connection_key, client)
         return connected.client
 
-    def look_again(self, access: Access) -> None:
+    def forget_address(self, access: Access) -> None:
         """Make the next request look up the server's name again, after this one got no answer.
 
         A client looks up addresses by itself. Only if the server's certificate is for another name was it
@@ -188,7 +188,7 @@ class _Exchange:
                 body = self._body(response)
         except (PyreqwestError, TimeoutError) as error:
             if self._codes[-1] == NO_ANSWER:
-                self._sender.look_again(access)
+                self._sender.forget_address(access)
             raise error_of_transport(error, self._deadline) from error
         return _object(self._request.verb, response.status, response.headers, body)
 

@@ -28,7 +28,7 @@ DEADLINE: Final = Seconds(30.0)
 type waits in vain here."""
 _LARGEST: Final = 1 << 20
 """Bytes of the output: a token and a certificate are some 10 kB."""
-_LOOK_EVERY: Final = 0.1
+_CHECK_EVERY: Final = 0.1
 """Seconds. The size of the output is checked this often: a command that prints without end fills the
 memory."""
 _TOO_MUCH: Final = "printed more than 1 MiB"
@@ -160,7 +160,7 @@ def _wait(process: subprocess.Popen[bytes], written: IO[bytes], deadline: Second
 def _code(process: subprocess.Popen[bytes]) -> int | None:
     """Return the exit code of ``process``, or None after a moment."""
     try:
-        return process.wait(_LOOK_EVERY)
+        return process.wait(_CHECK_EVERY)
     except subprocess.TimeoutExpired:
         return None
 

@@ -26,7 +26,7 @@ from kernel import Clock
 from kube.credentials.access import Access, Credentials, CredentialsError
 from messages.units import Seconds, Timestamp
 
-LOOK_EVERY: Final = Seconds(1.0)
+CHECK_EVERY: Final = Seconds(1.0)
 """Files are checked at most this often, however many requests there are."""
 READ_AGAIN_AFTER: Final = Seconds(5.0)
 """Credentials that could not be read or were refused are read again after this, even if no file changed."""
@@ -36,7 +36,7 @@ used at once."""
 LONGEST_WAIT: Final = Seconds(40.0)
 """How long a caller without credentials waits: longer than a command may take. If it takes longer a file
 system hangs, and the caller must be told."""
-_LOOK: Final = "look"
+_CHECK: Final = "check"
 
 NEVER: Final = Timestamp(math.inf)
 Stamp: TypeAlias = tuple[int, int, int] | None
@@ -104,29 +104,29 @@ class RereadCredentials(Credentials):
         self._grace = grace
         self._longest_wait = longest_wait
         self._reading: _Reading | None = None
-        self._looked_at = Seconds(-math.inf)
+        self._checked_at = Seconds(-math.inf)
         self._under_way: dict[str, Future[_Reading]] = {}
         """The check that is under way, if there is one."""
 
     @override
     def access(self) -> Access:
         # In this order: ``_run`` sets the reading first and the time second.
-        looked_at, known = self._looked_at, self._reading
-        if known is not None and self._clock.monotonic() - looked_at < LOOK_EVERY:
+        checked_at, known = self._checked_at, self._reading
+        if known is not None and self._clock.monotonic() - checked_at < CHECK_EVERY:
             return known.access
-        look, is_mine = self._look(known)
+        check, is_mine = self._check(known)
         if known is None or not self._is_good(known):
-            return self._awaited(look).access
-        wait([look], self._grace if is_mine else 0.0)
-        return (look.result() if look.done() else known).access
+            return self._awaited(check).access
+        wait([check], self._grace if is_mine else 0.0)
+        return (check.result() if check.done() else known).access
 
     @override
     def reload(self, refused: Access) -> Access:
         known = self._reading
         if known is None or known.found is None or known.found.access != refused:
             return self.access()
-        look, is_mine = self._look(known, is_refused=True)
-        latest = self._awaited(look)
+        check, is_mine = self._check(known, is_refused=True)
+        latest = self._awaited(check)
         if latest is known and not is_mine:
             # The check under way did not know of the refusal.
             return self.reload(refused)
@@ -141,41 +141,41 @@ class RereadCredentials(Credentials):
     def _is_good(self, reading: _Reading) -> bool:
         return reading.found is not None and self._clock.wall() < reading.found.expires
 
-    def _awaited(self, look: Future[_Reading]) -> _Reading:
-        wait([look], self._longest_wait)
-        if not look.done():
+    def _awaited(self, check: Future[_Reading]) -> _Reading:
+        wait([check], self._longest_wait)
+        if not check.done():
             raise CredentialsError(f"credentials are being read since {self._longest_wait:g} s")
-        return look.result()
+        return check.result()
 
     # Checking.
 
-    def _look(
+    def _check(
         self, known: _Reading | None, *, is_refused: bool = False
     ) -> tuple[Future[_Reading], bool]:
         """Return the check that is under way, and whether it was started here since there was none."""
         mine: Future[_Reading] = Future()
         # ``setdefault`` is atomic: it decides which thread starts the check.
-        look = self._under_way.setdefault(_LOOK, mine)
-        if look is mine:
+        check = self._under_way.setdefault(_CHECK, mine)
+        if check is mine:
             work = partial(self._run, mine, known, is_refused=is_refused)
             try:
                 threading.Thread(target=work, name="credentials", daemon=True).start()
             except RuntimeError:  # there are too many threads
                 work()
-        return look, look is mine
+        return check, check is mine
 
-    def _run(self, look: Future[_Reading], known: _Reading | None, *, is_refused: bool) -> None:
+    def _run(self, check: Future[_Reading], known: _Reading | None, *, is_refused: bool) -> None:
         end: Callable[[], None]
         before = self._reading
         try:
             self._reading = reading = self._latest(known, is_refused=is_refused)
             _log_change(before, reading)
-            end = partial(look.set_result, reading)
+            end = partial(check.set_result, reading)
         except BaseException as error:  # noqa: BLE001  # a bug, raised in all who wait
-            end = partial(look.set_exception, error)
-        self._looked_at = self._clock.monotonic()
+            end = partial(check.set_exception, error)
+        self._checked_at = self._clock.monotonic()
         # In this order: whoever finds no check under way finds the result of the last one.
-        del self._under_way[_LOOK]
+        del self._under_way[_CHECK]
         end()
 
     def _latest(self, known: _Reading | None, *, is_refused: bool) -> _Reading:
