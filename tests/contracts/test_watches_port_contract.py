@@ -48,7 +48,7 @@ POD: JsonObject = {
 
 @dataclass
 class Keeper:
-    """Somebody who keeps watches for node n1, and the administrator's hand."""
+    """A keeper of watches for node n1, and the objects as an administrator has them."""
 
     port: Port[Watch | Unwatch | ListTarget]
     store: ApiStore

@@ -16,14 +16,14 @@ from kube.clients import base_url, sync_client
 from kube.credentials.access import Access
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
-from tests.support.apiserver.hand import ApiHand
+from tests.support.apiserver.admin import AdminApi
 from tests.support.apiserver.status import StatusError
 
 ANSWERS_WITHIN = timedelta(seconds=10)
 
 
-class ApiClient(ApiHand):
-    """An ``ApiHand`` over HTTP. Close it, or use it in a ``with``."""
+class ApiClient(AdminApi):
+    """An ``AdminApi`` over HTTP. Close it, or use it in a ``with``."""
 
     def __init__(self, access: Access) -> None:
         self._access = access

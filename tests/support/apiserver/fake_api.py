@@ -2,7 +2,8 @@
 
 A call is carried out at once and answered to whoever it names; a watch hears of each change while it is
 made. Everything can be made to fail, to wait and to get lost. Behind it stands an ``ApiStore``: ``store``
-is the administrator's hand. Holds neither threads nor time, so that scenarios stay step by step.
+is how an administrator changes its objects. Holds neither threads nor time, so that scenarios stay step by
+step.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The API server of scenario tests: its objects in memory, and an administrator's hand on them."""
+"""The API server of scenario tests: objects in memory that an administrator can change."""
 
 from __future__ import annotations
 
+from tests.support.apiserver.admin import AdminApi
 from tests.support.apiserver.core import ApiCore
-from tests.support.apiserver.hand import ApiHand
 
 
-class ApiStore(ApiCore, ApiHand):
+class ApiStore(ApiCore, AdminApi):
     """An ``ApiCore`` with ``add``, ``get``, ``change``, ``remove`` and the like for stories."""

@@ -45,9 +45,9 @@ class StoreSender(Sender):
         self._is_right = is_right
         self.is_away = False
         """The API server cannot be reached."""
-        self.deeds: Counter[str] = Counter()
+        self.changes: Counter[str] = Counter()
         """Objects that were created and deleted, and how often."""
-        self.trespasses: list[str] = []
+        self.violations: list[str] = []
         """What no agent may do."""
 
     @override
@@ -74,18 +74,18 @@ class StoreSender(Sender):
         """Note a deletion that should not be: of a name, of somebody else's pod, of a right mirror."""
         uid = ((request.body or {}).get("preconditions") or {}).get("uid")
         if place.kind is not POD or not uid:
-            self.trespasses.append(f"the deletion of {place.path} names no UID")
+            self.violations.append(f"the deletion of {place.path} names no UID")
         elif self._store.has(place.kind.plural, place.namespace, place.name):
             pod = Pod.of(self._store.get(place.kind.plural, place.namespace, place.name))
             if pod.uid == uid and not pod.is_mirror:
-                self.trespasses.append(f"{place.path} is no mirror and was deleted")
+                self.violations.append(f"{place.path} is no mirror and was deleted")
             if pod.uid == uid and self._is_right(pod):
-                self.trespasses.append(f"{place.path} was right and was deleted")
+                self.violations.append(f"{place.path} was right and was deleted")
 
     def _note(self, request: ApiRequest, place: Place) -> None:
         if place.kind is not EVENT and request.verb in {Verb.CREATE, Verb.DELETE}:
             name = place.name or (request.body or {})["metadata"]["name"]
-            self.deeds[f"{request.verb.name.lower()} {place.kind.name} {name}"] += 1
+            self.changes[f"{request.verb.name.lower()} {place.kind.name} {name}"] += 1
 
 
 class StoreWatches(PooledActor[WatchesOwnMessage]):

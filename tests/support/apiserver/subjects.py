@@ -13,9 +13,9 @@ from typing_extensions import override
 
 from messages.api import ApiRequest, Patch, Verb
 from messages.pods import CONFIG_MIRROR, JsonObject
+from tests.support.apiserver.admin import AdminApi
 from tests.support.apiserver.client import ApiClient
 from tests.support.apiserver.fake_api_server import FakeApiServer
-from tests.support.apiserver.hand import ApiHand
 from tests.support.apiserver.status import StatusError
 from tests.support.apiserver.store import ApiStore
 from tests.support.apiserver.users import ADMIN, NODE
@@ -33,8 +33,8 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 class Subject:
     """One API server, as an administrator and node n1 have it in their hands."""
 
-    admin: ApiHand
-    node: ApiHand
+    admin: AdminApi
+    node: AdminApi
     compact: Callable[[], None]
     """Forgets all versions but the present ones."""
 
@@ -49,7 +49,7 @@ class WatchedSubject(Subject):
     """Somebody with a token that nobody knows."""
 
 
-class _AsNode(ApiHand):
+class _AsNode(AdminApi):
     def __init__(self, store: ApiStore) -> None:
         self._store = store
 
@@ -92,7 +92,7 @@ def _over_http(
         yield WatchedSubject(admin=admin, node=node, stranger=stranger, compact=compact)
 
 
-def _wipe(admin: ApiHand) -> None:
+def _wipe(admin: AdminApi) -> None:
     for plural in ("pods", "events", "secrets", "configmaps", "leases"):
         for item in admin.all(plural):
             admin.remove(plural, item["metadata"]["namespace"], item["metadata"]["name"])
@@ -130,22 +130,22 @@ def delete(path: str, **options: object) -> ApiRequest:
     return ApiRequest(verb=Verb.DELETE, path=path, body=options)
 
 
-def refusal(hand: ApiHand, request: ApiRequest) -> tuple[int, str]:
+def refusal(api: AdminApi, request: ApiRequest) -> tuple[int, str]:
     """Return code and reason of the refusal that ``request`` meets."""
     try:
-        hand.handle(request)
+        api.handle(request)
     except StatusError as error:
         return error.code, error.reason
     raise AssertionError("it was not refused")
 
 
-def eventually(hand: ApiHand, request: ApiRequest) -> JsonObject:
+def eventually(api: AdminApi, request: ApiRequest) -> JsonObject:
     """Return the answer, once what the API server has to learn first has reached all its parts."""
     deadline = time.monotonic() + PATIENCE
     pause = threading.Event()
     while True:
         try:
-            return hand.handle(request)
+            return api.handle(request)
         except StatusError:
             if time.monotonic() > deadline:
                 raise

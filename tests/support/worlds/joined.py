@@ -140,11 +140,11 @@ class JoinedWorld(World):
 
     @override
     def _outcome(self) -> Outcome:
-        assert not self.sender.trespasses, self.sender.trespasses
+        assert not self.sender.violations, self.sender.violations
         observed: Observations = {"other_errors": self.other_errors}
         observed |= {f"pod {name}": pod for name, pod in self._meanings(self.store.pods())}
         observed |= self._observed_of_node() | self._observed_of_agent()
-        return Outcome(observed, self.sender.deeds)
+        return Outcome(observed, self.sender.changes)
 
     def _observed_of_node(self) -> Observations:
         nodes, leases = self.store.all("nodes"), self.store.all("leases")

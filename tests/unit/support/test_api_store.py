@@ -1,4 +1,4 @@
-"""The API server in memory, where the contract suite cannot look: webhooks, newest rules, the hand."""
+"""The API server in memory, where the contract suite cannot look: webhooks, newest rules, administrators."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def store() -> ApiStore:
     return ApiStore(now=lambda: 1_700_000_000.0)
 
 
-# --- the administrator's hand -------------------------------------------------------------------------
+# --- what an administrator does ----------------------------------------------------------------------
 
 
 def test_a_pod_can_be_added_with_its_status_and_into_a_new_namespace(store: ApiStore) -> None:

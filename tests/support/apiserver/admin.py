@@ -1,4 +1,4 @@
-"""An administrator's hand on an API server, for stories: in memory or a real one.
+"""What an administrator does to an API server's objects, in memory or at a real one.
 
 ``add``, ``get``, ``change`` and ``remove`` read better than requests do, and are nothing but requests.
 """
@@ -16,7 +16,7 @@ from tests.support.apiserver.paths import POD, Place, kind_named, place_for
 from tests.support.apiserver.status import StatusError
 
 
-class ApiHand(ABC):
+class AdminApi(ABC):
     """See the module."""
 
     @abstractmethod
