@@ -58,10 +58,10 @@ class Connection:
         """Closes the connection unless somebody takes a slot; None while somebody has one."""
         self.pending: set[asyncio.Task[None]] = set()
         """Requests that are being opened or closed, perhaps for somebody who no longer waits."""
-        # The only reference to the client. Its socket is closed with the last reference, and one in a
-        # frame of a cancelled task would wait for the garbage collector.
         self._most = most
         self._build = build
+        # The only reference to the client. Its socket is closed with the last reference, and one in a
+        # frame of a cancelled task would wait for the garbage collector.
         self._building = build()
 
     async def ready(self) -> None:

@@ -84,7 +84,7 @@ def test_a_server_that_is_slow_is_not_taken_for_a_full_one() -> None:
         assert server.connections_accepted == 1
 
 
-def test_a_place_that_is_given_back_is_taken_again() -> None:
+def test_a_slot_that_is_given_back_is_taken_again() -> None:
     rules = quick_rules(streams_per_connection=2)
     with watched_server(Script([EMPTY], [stream()]), rules=rules) as (server, watches):
         watches.watch(*secret_targets(4))
@@ -96,7 +96,7 @@ def test_a_place_that_is_given_back_is_taken_again() -> None:
         assert server.connections_accepted == 2
 
 
-def test_the_fullest_client_is_filled_first_so_that_others_can_empty() -> None:
+def test_the_fullest_connection_is_filled_first_so_that_others_can_empty() -> None:
     rules = quick_rules(streams_per_connection=3)
     with watched_server(Script([EMPTY], [stream()]), rules=rules) as (server, watches):
         watches.watch(*secret_targets(6))
@@ -151,7 +151,7 @@ def test_streams_that_are_cut_together_come_back_under_the_cap() -> None:
         assert [type(fact).__name__ for fact in set_of_failures(watches)] == []
 
 
-def test_a_server_that_is_away_is_tried_by_one_watch_of_each_client() -> None:
+def test_a_server_that_is_away_is_tried_by_one_watch_of_each_connection() -> None:
     rules = quick_rules(shortest_probe=Seconds(0.1), longest_probe=Seconds(0.2))
     with watched_server(Script([EMPTY], [stream()]), rules=rules) as (server, watches):
         watches.watch(*secret_targets(40))

@@ -159,7 +159,7 @@ def test_watches_end_between_five_and_ten_minutes() -> None:
     assert len(seconds) > 50
 
 
-def test_a_client_is_probed_soon_and_then_every_second_or_two() -> None:
+def test_a_connection_is_probed_soon_and_then_every_second_or_two() -> None:
     soon = probe_at(float("-inf"), 100.0, RULES, chance())
     assert 100.1 <= soon <= 100.2
     later = probe_at(soon, soon + 0.01, RULES, chance())
@@ -167,7 +167,7 @@ def test_a_client_is_probed_soon_and_then_every_second_or_two() -> None:
 
 
 @pytest.mark.parametrize(("waiting", "over"), [(0, 0.0), (19, 0.6), (95, 3.0), (9000, 3.0)])
-def test_a_full_client_returns_over_three_seconds(waiting: int, over: float) -> None:
+def test_a_full_connection_returns_over_three_seconds(waiting: int, over: float) -> None:
     assert spread(waiting, RULES) == pytest.approx(over)
 
 
