@@ -1,4 +1,4 @@
-"""Clocks. Whoever needs the time gets one injected, so that a test can move it."""
+"""Clocks. Code that needs the time gets a clock passed in, so that tests can move it."""
 
 from __future__ import annotations
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kernel.addresses import Addresses
+from kernel.clock import Clock
 from kernel.control import Control
 from kernel.loops import FailedLoops
 from kernel.reports import Reports
@@ -12,13 +11,13 @@ from kernel.runtimes import Runtime
 from kernel.telemetry import Telemetry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """The parts of one actor system that supervisors and their children share."""
 
-    control: Control
-    runtime: Runtime
-    telemetry: Telemetry
-    addresses: Addresses
-    failed_loops: FailedLoops
-    reports: Reports
+    def __init__(self, clock: Clock, runtime: Runtime) -> None:
+        self.control = Control(clock)
+        self.runtime = runtime
+        self.telemetry = Telemetry()
+        self.addresses = Addresses(self.telemetry)
+        self.failed_loops = FailedLoops()
+        self.reports = Reports(self.telemetry)

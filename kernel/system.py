@@ -13,23 +13,20 @@ import pykka
 import structlog
 from typing_extensions import override
 
-from kernel.addresses import Addresses
 from kernel.cell import Cell
 from kernel.children import ActorChild, Child, ChildState, Parent
 from kernel.clock import Clock, SystemClock
-from kernel.control import Control
 from kernel.current import current_incarnation
 from kernel.dynamic import DynamicPort, DynamicSupervisor
 from kernel.endings import Ended, EndReason
 from kernel.envelope import Crash, Envelope, Fence, ReplyPort
-from kernel.loops import FailedLoops, FailedLoopsObserver
+from kernel.loops import FailedLoopsObserver
 from kernel.ports import AskInsideActorError, AskTimeoutError, Key, Port
-from kernel.reports import EndingsObserver, Reports
+from kernel.reports import EndingsObserver
 from kernel.runtimes import Runtime, Threads
 from kernel.services import Services
 from kernel.specs import AnySpec, ChildSpec, DynamicSpec, SupervisorSpec
 from kernel.supervisor import Supervisor
-from kernel.telemetry import Telemetry
 from kernel.tree import ActorDescription, TreeSummary, described, family, summarized
 from messages.units import Seconds
 
@@ -63,31 +60,22 @@ class ActorSystem(Parent):
         runtime: Runtime | None = None,
         hang_limit: Seconds = HANG_LIMIT,
     ) -> None:
-        self.telemetry = Telemetry()
-        self.clock = clock or SystemClock()
-        self.control = Control(self.clock)
-        self._runtime = runtime or Threads()
+        self._services = Services(clock or SystemClock(), runtime or Threads())
+        self.control = self._services.control
+        self.clock = self.control.clock
+        self.telemetry = self._services.telemetry
+        self.addresses = self._services.addresses
+        self._runtime = self._services.runtime
         self._hang_limit = hang_limit
         self._hangs = 0
-        self.addresses = Addresses(self.telemetry)
         self._dynamic: dict[str, DynamicPort] = {}
-        self._failed_loops = FailedLoops()
-        self._reports = Reports(self.telemetry)
-        self._reports.observe_endings(self._note_abandoned)
-        self._services = Services(
-            control=self.control,
-            runtime=self._runtime,
-            telemetry=self.telemetry,
-            addresses=self.addresses,
-            failed_loops=self._failed_loops,
-            reports=self._reports,
-        )
         self._abandoned_while_stopping = False
         self._is_started = threading.Event()
         self._finished = threading.Event()
         self._exit_code = EXIT_STOPPED
-        self.on_milestone: Callable[[], None] = _nobody_cares
+        self.on_milestone: Callable[[], None] = _ignore_milestone
         """Called on the control thread when the tree is up, and when it is down. Set it before ``start``."""
+        self.observe_endings(self._note_abandoned)
         root = self._build(spec, self)
         assert isinstance(root, Supervisor)  # noqa: S101  # of a SupervisorSpec
         self._root = root
@@ -192,7 +180,7 @@ class ActorSystem(Parent):
 
     def observe_endings(self, observer: EndingsObserver) -> None:
         """Call ``observer`` with each ending, on the control thread. For use before ``start``."""
-        self._reports.observe_endings(observer)
+        self._services.reports.observe_endings(observer)
 
     def observe_failed_loops(self, observer: FailedLoopsObserver) -> None:
         """Call ``observer`` with the names of all failed loops whenever they change.
@@ -202,7 +190,7 @@ class ActorSystem(Parent):
         between two attempts it looks well for a moment. The dynamic children of one supervisor are one
         loop, ``NAME/*``, that fails when most of them do.
         """
-        self._failed_loops.observe(observer)
+        self._services.failed_loops.observe(observer)
 
     @property
     def is_started(self) -> bool:
@@ -288,8 +276,8 @@ class ActorSystem(Parent):
             self._root.fail("too many handlers hang")
 
 
-def _nobody_cares() -> None:
-    """Do nothing about a milestone."""
+def _ignore_milestone() -> None:
+    """Do nothing: no observer was set."""
 
 
 def _refuse_inside_actors() -> None:
