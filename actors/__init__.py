@@ -1,1 +1,1 @@
-"""The actors that make the decisions of the agent: a folder for each thing that they care for."""
+"""The actors that decide what the agent does: a folder for each domain."""

@@ -1,6 +1,6 @@
-"""Which failures say nothing about the object of a request: the API server could not be asked.
+"""Failures that say nothing about the requested object: the API server could not be asked.
 
-The same request makes sense again later, and the same for all of them: it is no verdict on anything.
+The same request makes sense again later. None of these failures is a verdict on the object.
 """
 
 from __future__ import annotations

@@ -51,16 +51,16 @@ POD_MANAGER = Key[PodManagerMessage]("pod-manager", coalesce=_source_of_listing)
 
 @dataclass(slots=True)
 class PodMemory:
-    """What outlives a life of PodManager. Used by one life at a time, so it needs no lock."""
+    """What outlives a life of PodManager. One life at a time uses it, so it needs no lock."""
 
     served_pods: ServedPodsMemory = field(default_factory=ServedPodsMemory)
     quarantine: Quarantine = field(default_factory=Quarantine)
     subscribers: dict[Port[PodFact], None] = field(default_factory=dict)
-    """In the order of their subscription, which is the order in which they are told."""
+    """In the order in which they subscribed. They are told in this order."""
 
 
 class PodManager(PooledActor[PodManagerMessage]):
-    """Merges what the sources list, and tells what became of it.
+    """Merges what the sources list, and tells subscribers what changed.
 
     Owns: every pod index, the merge of each source, the claims on names and UIDs, the quarantine.
     Hears: ``SourceListed`` (coalesced per source), ``Subscribe``, ``Unsubscribe``, ``DescribePods``,
@@ -125,7 +125,7 @@ class PodManager(PooledActor[PodManagerMessage]):
             self._note_provision(listing)
             self._publish(source, taken)
             if was_provisional and not listing.is_provisional:
-                # Though it may have changed nothing: now absence says something.
+                # Told even if nothing changed: from now on the absence of a pod means something.
                 self._tell(self._pods_of(source))
             self._note_epoch(source, listing.epoch)
             self._judge()
@@ -147,8 +147,8 @@ class PodManager(PooledActor[PodManagerMessage]):
         changes: Sequence[PodChange] = taken.served
         if taken.first:
             others = [change for change in changes if change.pod.source != source]
-            # Who has another source by now must not be taken for absent, and who went must have
-            # left its name; who is revealed comes when all names are free.
+            # First those whose source is another one by now, so that they do not count as absent, and
+            # those that went, so that their names are free. Revealed pods come last: they take names.
             self._tell_changes(source, [c for c in others if c.op is not Op.ADD])
             self._tell(self._pods_of(source))
             changes = [c for c in others if c.op is Op.ADD]

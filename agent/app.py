@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
 import structlog
 
@@ -30,8 +30,6 @@ from settings.settings import Settings
 
 if TYPE_CHECKING:
     pass
-
-M = TypeVar("M")
 
 GC_THRESHOLDS = (50_000, 20, 100)
 """Pods are trees of thousands of dictionaries and none of them is ever in a cycle. With the

@@ -1,4 +1,4 @@
-"""What EventFeed hears, and what it tells those who read ``/events``."""
+"""What EventFeed hears, and what it tells the readers of ``/events``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from messages.port import Port
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventChunk:
-    """Some events, as server-sent events."""
+    """One or more events as text, in the format of server-sent events."""
 
     text: bytes
 
@@ -24,15 +24,15 @@ def comment(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderAttached:
-    """Whatever happens from here on is told to the reader."""
+    """The reader is told everything that happens from here on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachReader:
-    """Wants every event from here on, until ``DetachReader``. Answered by one ``ReaderAttached``.
+    """Subscribes to every event until ``DetachReader``. Answered by one ``ReaderAttached``.
 
-    A reader outlives crashes of the feed. One that has ended, and is told something all the same,
-    detaches once more.
+    The subscription outlives crashes of the feed. A reader that is told something after its end tells
+    ``DetachReader`` again.
     """
 
     reader: Port[EventChunk]
@@ -41,25 +41,25 @@ class AttachReader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetachReader:
-    """Takes back ``AttachReader``. May repeat."""
+    """Ends the subscription of ``AttachReader``. May repeat."""
 
     reader: Port[EventChunk]
     was_slow: bool = False
-    """It was dropped, since it did not keep up."""
+    """The reader was dropped, since it did not keep up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedDescribed:
-    """How the feed is."""
+    """The state of the feed."""
 
     readers: int
     dropped: int
-    """Readers that did not keep up, since the process began."""
+    """Readers dropped since the process began, since they did not keep up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeFeed:
-    """Asks how the feed is. Answered by one ``FeedDescribed``."""
+    """Asks for the state of the feed. Answered by one ``FeedDescribed``."""
 
     reply_to: Port[FeedDescribed]
 

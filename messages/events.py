@@ -1,4 +1,4 @@
-"""Events: what the agent tells the people who look at the cluster."""
+"""Events that the agent posts at the API server, for people who look at the cluster."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ class ObjectReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostEvent:
-    """Has an event posted, some time soon or never: nobody waits for it. Equal ones are counted up."""
+    """Asks for an event to be posted, soon or never; there is no answer. Equal events are counted as one."""
 
     regarding: ObjectReference
     type: EventType
     reason: str
-    """One word in CamelCase, the machine's part."""
+    """One word in CamelCase, for programs."""
     message: str
-    """The people's part; cut at 1,024 characters, as the API demands. Never holds values of Secrets."""
+    """For people; cut at 1,024 bytes, as the API demands. Never contains values of Secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeEvents:
-    """Asks how posting goes. Answered by one ``EventsDescribed``."""
+    """Asks for the counts of posted events. Answered by one ``EventsDescribed``."""
 
     reply_to: Port[EventsDescribed]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsDescribed:
-    """How posting goes, since the process began."""
+    """Counts of events since the process began."""
 
     posted: int
     dropped: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""What MirrorKeeper is asked and answers."""
+"""The question to MirrorKeeper, and its answer."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from messages.port import Port
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeMirrors:
-    """Asks how the mirrors are. Answered by one ``MirrorsDescribed``."""
+    """Asks for the state of the mirrors. Answered by one ``MirrorsDescribed``."""
 
     reply_to: Port[MirrorsDescribed]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorsDescribed:
-    """How the mirrors are."""
+    """The state of the mirrors."""
 
     wanted: int
-    """Static pods that should have one."""
+    """How many static pods should have a mirror."""
     present: int
-    """Of these, those that have the right one."""
+    """How many of these have the right one."""
     troubles: Mapping[FullName, str]
-    """Why there is none, for those that were refused."""
+    """Why there is no right mirror, by name of the pod, for those that were refused."""
     create_errors: Mapping[str, int]
     """Refusals since the process began, by reason."""

@@ -1,4 +1,4 @@
-"""The Node that stands for this machine in the cluster, and what its loops say of themselves."""
+"""Messages about the Node that stands for this machine, and to and from its registrar."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from messages.port import Port
 from messages.units import Seconds
 
 NodeUid = NewType("NodeUid", str)
-"""``metadata.uid`` of the Node: another one after it was deleted and registered again."""
+"""``metadata.uid`` of the Node. A Node that is deleted and registered again has another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeIs:
-    """The Node exists, and this is it.
+    """The Node exists, as ``document`` shows it.
 
     Told when its UID, deletion, labels, annotations or spec change; not for its status. May repeat.
     """
@@ -23,7 +23,7 @@ class NodeIs:
     name: str
     uid: NodeUid
     is_deleting: bool
-    """It has a ``deletionTimestamp``: nothing is to be created that it would own."""
+    """It has a ``deletionTimestamp``, so nothing may be created that it would own."""
     document: JsonObject
 
 
@@ -39,9 +39,9 @@ NodeFact: TypeAlias = NodeIs | NodeIsGone
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowNode:
-    """Wants every ``NodeFact`` from here on, preceded by the present state once it is known.
+    """Subscribes to every ``NodeFact``. The present state comes first, once it is known.
 
-    A subscription outlives crashes on both sides; repeats give the present state again.
+    The subscription outlives crashes on both sides. Repeating it gives the present state again.
     """
 
     subscriber: Port[NodeFact]
@@ -49,28 +49,28 @@ class FollowNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopsAre:
-    """How the agent's own loops are. Coalesced: newest wins."""
+    """Which of the agent's own loops fail. Coalesced: the newest counts."""
 
     failed: tuple[str, ...]
-    """Running names of actors that failed too often and are only tried at long intervals."""
+    """Names of actors that failed too often and are only restarted at long intervals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrarLives:
-    """The Node's registrar does its work: it looks at the machine, and can say how the Node is.
+    """The Node's registrar works: it has read the machine, and can report the Node.
 
-    Told at each look, to who asked for it. Coalesced: newest wins.
+    Told to its subscribers at each reading of the machine. Coalesced: the newest counts.
     """
 
     period: Seconds
-    """Between two looks, and so how often this is told."""
+    """Between two readings, and so between two of these messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowRegistrar:
-    """Wants every ``RegistrarLives`` from here on, and one at once.
+    """Subscribes to every ``RegistrarLives``, and asks for one at once.
 
-    A subscription outlives crashes on both sides, and may be repeated.
+    The subscription outlives crashes on both sides, and may be repeated.
     """
 
     subscriber: Port[RegistrarLives]

@@ -16,29 +16,31 @@ from messages.sources import SourceListed
 class PodsAre:
     """The served pods of one source, complete.
 
-    Told when a subscriber is new, for the first listing of each source in a life of PodManager, and for
-    the first that is not provisional.
-    A subscriber replaces what it knows of this source and of no other: absence means removal only
-    within a source that has listed. It keeps one pod for each UID: one that it knew of another
-    source is of this one from here on. After a crash of PodManager a pod that its source dropped is
-    still among them while another source, which has not listed yet, may tell it. May repeat.
+    Told to a new subscriber, after the first listing of each source in a life of PodManager, and after the
+    first listing that is not provisional. May repeat.
+
+    A subscriber replaces what it knows of this source, and of no other: a missing pod is a removed pod only
+    within its own source. It keeps one pod for each UID: a pod that it knew from another source belongs to
+    this one from here on. After a crash of PodManager a pod that its source dropped stays in the list
+    while another source, which has not listed yet, may still tell it.
     """
 
     source: SourceName
     pods: tuple[Pod, ...]
     is_provisional: bool = False
-    """The source has not seen yet what it lists from: nothing that cannot be undone may follow from
-    the absence of a pod that an earlier life of the agent knew."""
+    """The source has not seen yet what it lists from. If a pod is missing that an earlier life of the agent
+    knew, nothing may be done that cannot be undone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodsChanged:
     """What one listing changed about the served pods; never empty.
 
-    Changes come in the order REMOVE, ADD, UPDATE, DELETE, RECONCILE, each UID at most once. A pod
-    names its source itself: one listing can reveal a pod of another source, or give a pod, by an
-    UPDATE, to another source that tells it too. Told once, and in order. The first listing of a source
-    has others' pods that went or changed hands told before its ``PodsAre``, and revealed ones after it.
+    Told once, and in order. The changes come in the order REMOVE, ADD, UPDATE, DELETE, RECONCILE, each UID
+    at most once. ``pod.source`` of a change may be another source: a listing can reveal a pod of another
+    source, or give a pod by an UPDATE to another source that tells it too. At the first listing of a
+    source, pods of other sources that are removed or change their source are told before its ``PodsAre``,
+    and revealed pods after it.
     """
 
     source: SourceName
@@ -51,10 +53,10 @@ PodFact: TypeAlias = PodsAre | PodsChanged
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscribe:
-    """Wants every ``PodFact`` from here on, preceded by a ``PodsAre`` for each source that listed.
+    """Subscribes to every ``PodFact``. A ``PodsAre`` for each source that has listed comes first.
 
-    A subscription outlives crashes on both sides. Repeats give the present state again; so that is
-    what a restarted subscriber does.
+    The subscription outlives crashes on both sides. Repeating it gives the present state again, so a
+    restarted subscriber repeats it.
     """
 
     subscriber: Port[PodFact]
@@ -62,7 +64,7 @@ class Subscribe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsubscribe:
-    """Wants no ``PodFact`` any more. Those that are under way may still arrive. May repeat."""
+    """Ends a subscription. Facts that are under way may still arrive. May repeat."""
 
     subscriber: Port[PodFact]
 
@@ -88,7 +90,7 @@ class PodsDescribed:
     static_to_mirror: Mapping[PodUid, PodUid | None]
     """UIDs of static pods, and of the mirrors that show them; None without a mirror (rule P18)."""
     shadowed: Mapping[PodUid, PodUid]
-    """Pods that are not served, and whom they wait behind."""
+    """UIDs of pods that are not served, and of the pods that they wait behind."""
     listed: frozenset[SourceName]
     """Sources that have listed in this life of PodManager."""
     static_pods: int

@@ -1,7 +1,7 @@
-"""Pods as values: what every room says when it says "pod".
+"""Pods as values, and the names and annotations that belong to them.
 
-A ``Pod`` is a few derived fields over the decoded JSON. Nobody changes either: whoever wants another
-pod makes another document. Knows nothing of where a pod came from or what becomes of it.
+A ``Pod`` is the decoded JSON and a few fields derived from it. Neither is ever changed: a changed pod is
+another document.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ JsonObject: TypeAlias = Mapping[str, Any]
 """A decoded JSON object. Shared between actors, so never written to after it was published."""
 
 PodUid = NewType("PodUid", str)
-"""``metadata.uid``: what makes a pod this pod. Static pods get theirs from their manifest."""
+"""``metadata.uid``: the identity of a pod. Static pods get theirs from their manifest."""
 
 FullName = NewType("FullName", str)
 """``<name>_<namespace>``, the kubelet's key for "the same pod as a user sees it"."""
 
 SourceName = NewType("SourceName", str)
-"""Which source told of a pod: ``file``, ``http`` or ``api``; or of local objects."""
+"""The source of a pod: ``file``, ``http`` or ``api``. Or ``local-objects``, the source of local objects."""
 
 FILE = SourceName("file")
 HTTP = SourceName("http")
@@ -37,7 +37,7 @@ CONTENT_DIGEST = "actorlet/content-digest"
 
 
 class PodPhase(StrEnum):
-    """``status.phase``, by the API's words."""
+    """``status.phase``, as the API names it."""
 
     PENDING = "Pending"
     RUNNING = "Running"
@@ -51,10 +51,10 @@ TERMINAL_PHASES = frozenset({PodPhase.SUCCEEDED, PodPhase.FAILED})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
-    """One pod: its JSON, and the fields of it that indices and merges ask for all the time.
+    """One pod: its JSON, and the fields that indices and merges read often.
 
-    Two pods are equal when their documents are. The ``repr`` shows no content: environment values
-    and commands may hold what their owner would not want in a log.
+    Two pods are equal if their documents are. The ``repr`` shows no content: environment values and
+    commands may be confidential, and a ``repr`` may be logged.
     """
 
     document: JsonObject = field(repr=False, hash=False)
@@ -65,11 +65,11 @@ class Pod:
     source: str = field(compare=False, default="")
     """Value of ``kubernetes.io/config.source``; empty when the annotation is missing."""
     is_mirror: bool = field(compare=False, default=False)
-    """Has the annotation ``kubernetes.io/config.mirror``, with any value, even an empty one."""
+    """Whether it has the annotation ``kubernetes.io/config.mirror``, with any value, even an empty one."""
     phase: str = field(compare=False, default="")
     """``status.phase``, empty when there is none. A string, since a newer API may know more phases."""
     is_deleting: bool = field(compare=False, default=False)
-    """``metadata.deletionTimestamp`` is set: graceful deletion has begun."""
+    """Whether ``metadata.deletionTimestamp`` is set: graceful deletion has begun."""
 
     @classmethod
     def of(cls, document: JsonObject) -> Pod:
@@ -105,7 +105,7 @@ class Pod:
 
     @property
     def is_static(self) -> bool:
-        """Whether it comes from a source of this node's own: any named source but the API server."""
+        """Whether it comes from a source of this node: any named source but the API server."""
         return self.source not in {"", API}
 
     @property

@@ -1,8 +1,8 @@
-"""EventFeed: tells whoever reads ``/events`` what happens to pods and objects, while it happens.
+"""EventFeed: tells the readers of ``/events`` what happens to pods and objects.
 
-It puts each fact into words once and hands the same bytes to every reader. It knows no sockets: a
-reader is a port that takes what it is told and never makes the feed wait. Without readers it follows
-nothing, since what somebody follows is watched for his sake.
+It formats each fact once and tells all readers the same bytes. It knows no sockets: a reader is a port
+that takes what it is told and never makes the feed wait. Without readers it subscribes to nothing, since
+objects that somebody follows have to be watched.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from stores.pods.seen_pods import SeenPods
 RESTARTED = comment("the event feed was restarted: a change of an object may be missing here")
 
 UNDER_WAY = Seconds(30.0)
-"""For so long facts may still come after somebody was told to stop. Then the word was lost."""
+"""How long facts may still arrive after the feed unsubscribed. After that it unsubscribes again."""
 
 
 EVENT_FEED = Key[EventFeedMessage]("event-feed")
@@ -61,9 +61,9 @@ class FeedPorts:
 
     pod_manager: Port[Subscribe | Unsubscribe | DescribePods]
     managers: Sequence[Port[FollowObjects | UnfollowObjects]]
-    """Of Secrets and of ConfigMaps."""
+    """The managers of Secrets and of ConfigMaps."""
     me: Port[PodFact | PodsDescribed | ObjectFact]
-    """Its own address, which outlives it: what it subscribes with."""
+    """Its own address, which outlives a crash: what it subscribes with."""
 
 
 @dataclass(slots=True)
@@ -72,12 +72,13 @@ class FeedMemory:
 
     readers: dict[Port[EventChunk], None] = field(default_factory=dict)
     dropped: int = 0
+    """How many readers did not keep up."""
     is_following: bool = False
-    """Somebody may take it for a subscriber."""
+    """It may be subscribed somewhere."""
     told_to_stop: Seconds = Seconds(-inf)
-    """When those whom it followed were told so last, by the monotonic clock."""
+    """When it last unsubscribed, by the monotonic clock."""
     seen: SeenPods = field(default_factory=SeenPods)
-    """So that what happens to pods while it is down can be told afterwards."""
+    """The pods that readers were told of. So changes during a crash can be told afterwards."""
 
 
 class EventFeed(PooledActor[EventFeedMessage]):
@@ -90,10 +91,10 @@ class EventFeed(PooledActor[EventFeedMessage]):
     ``DescribePods`` and ``Unsubscribe``, the managers of objects ``FollowObjects`` and ``UnfollowObjects``.
     Fails when: it has a bug. Readers stay attached; they are told that it was restarted.
 
-    Order: what one manager tells, in its order. The pods that there are when the first reader comes
-    are no events: those of the sources that had listed by then. What a source lists later is, and what
-    changed while PodManager or the feed was down. A change of an object that the feed crashed on is lost.
-    What comes without readers is dropped.
+    Order: the facts of one manager stay in their order. The pods that exist when the first reader comes
+    are no events, if their source had listed by then. Pods of later first listings are events, and so are
+    changes while PodManager or the feed was down. A change of an object that the feed crashed on is lost.
+    Facts that arrive while there are no readers are dropped.
     """
 
     def __init__(self, ports: FeedPorts, memory: FeedMemory) -> None:
@@ -165,7 +166,7 @@ class EventFeed(PooledActor[EventFeedMessage]):
             reader.tell(told)
 
     def _note_stray(self) -> None:
-        """Drop a fact that nobody reads. Whoever tells it still may have crashed over being told to stop."""
+        """Drop a fact that nobody reads. Unsubscribe again if it comes late: the first time may be lost."""
         if self.clock.monotonic() >= self._memory.told_to_stop + UNDER_WAY:
             self._unfollow()
 
@@ -173,7 +174,7 @@ class EventFeed(PooledActor[EventFeedMessage]):
         ports = self._ports
         self._memory.is_following = True
         ports.pod_manager.tell(Subscribe(subscriber=ports.me))
-        # Comes after the present listings, and so tells them from those that come later.
+        # The answer comes after the present listings, so it separates them from later ones.
         ports.pod_manager.tell(DescribePods(reply_to=ports.me))
         for manager in ports.managers:
             manager.tell(FollowObjects(subscriber=ports.me))

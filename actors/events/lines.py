@@ -1,6 +1,6 @@
-"""What people read at ``/events``, as server-sent events: names and versions, and never a value. Pure.
+"""Facts as server-sent events for ``/events``: names and versions, never a value. Pure.
 
-JSON on one line escapes whatever would end it, so that no name can break the framing.
+The data is JSON on one line. JSON escapes line breaks, so no name can break the framing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from messages.pods import JsonObject
 
 
 def pod_event(change: PodChange) -> bytes:
-    """Return the event of one pod that came, changed or went."""
+    """Return the event of one pod that was added, changed or removed."""
     pod = change.pod
     told = {
         "op": change.op.value,
@@ -26,7 +26,7 @@ def pod_event(change: PodChange) -> bytes:
 
 
 def object_event(fact: ObjectFact) -> bytes:
-    """Return the event of a changed object, or of what a pod wants done about it."""
+    """Return the event of a changed object, or of the action that a pod wants because of it."""
     if isinstance(fact, ChangeDecided):
         return _event("decision", _decision(fact))
     return _event("object", _change(fact))

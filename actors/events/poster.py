@@ -1,8 +1,8 @@
-"""EventPoster: has events posted at the API server, without anybody waiting for it.
+"""EventPoster: posts events at the API server. Nobody waits for it.
 
-What equal and similar events become is decided in ``event_series.py``; this file is the actor around
-it. It sends one request at a time and gives up rather than pile up: events are for people to read, and
-nothing depends on one.
+``events.series`` decides how equal and similar events are combined; this file is the actor around it. It
+sends one request at a time and drops events rather than queue many: people read them, and nothing
+depends on one.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from messages.events import DescribeEvents, EventsDescribed, EventsMessage, Post
 from messages.units import Seconds
 
 QUEUE_LEN = 1000
-"""Series that may wait to be told of; the oldest goes first."""
+"""How many series may wait to be posted. The oldest one is dropped first."""
 
 MAX_ATTEMPTS = 12
 BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(30.0), jitter=Seconds(0.5))
 """Twelve attempts take about four minutes."""
 
 _TRANSIENT = NOT_ASKED | {FailureKind.CONFLICT}
-"""What a later attempt may overcome."""
+"""Failures after which a later attempt may work."""
 
 _log = structlog.get_logger("events")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseOver:
-    """Time to try again."""
+    """It is time to try again."""
 
 
 EventPosterMessage: TypeAlias = EventsMessage | ApiAnswered | PauseOver
@@ -47,7 +47,7 @@ EVENT_POSTER = Key[EventPosterMessage]("events")
 
 @dataclass(slots=True)
 class EventMemory:
-    """What outlives a life of EventPoster: what it counts."""
+    """What outlives a life of EventPoster: its counts."""
 
     posted: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
@@ -61,15 +61,15 @@ class _Sent:
 
 
 class EventPoster(PooledActor[EventPosterMessage]):
-    """Posts events, some time soon or never.
+    """Posts events soon, or drops them.
 
     Owns: the memory of recent events, and those that wait.
     Hears: ``PostEvent``, ``DescribeEvents``, ``ApiAnswered``; its own timers.
     Tells: ``CallApi``.
-    Fails when: it has a bug; what waited is lost then.
+    Fails when: it has a bug. Waiting events are lost then.
 
-    Order: a series is told of when its first event's turn comes; events that join it meanwhile are
-    told with it. One request is in flight. An event that cannot be posted is dropped and counted.
+    Order: series are posted in the order of their first events; events that join a waiting series are
+    posted with it. One request is in flight. An event that cannot be posted is dropped and counted.
     """
 
     def __init__(self, calls: Port[CallApi], node_name: str, memory: EventMemory) -> None:
@@ -80,7 +80,7 @@ class EventPoster(PooledActor[EventPosterMessage]):
         self._waiting: dict[Series, None] = {}
         self._pause: Timer | None = None
         self._refused: set[FailureKind] = set()
-        """What has been logged."""
+        """The kinds of refusals that were logged."""
 
     @override
     def receive(self, message: EventPosterMessage, /) -> None:
@@ -152,7 +152,7 @@ class EventPoster(PooledActor[EventPosterMessage]):
         self._drop(series, "refused")
 
     def _drop(self, series: Series, why: str) -> None:
-        """Forget what the API server does not know of ``series``."""
+        """Drop the events of ``series`` that the API server does not know, and count them by ``why``."""
         self._memory.dropped[why] += series.count - series.posted
         series.count = series.posted
         self._waiting.pop(series, None)

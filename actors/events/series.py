@@ -1,11 +1,11 @@
-"""Which events are worth posting, and how equal and similar ones become one. Pure.
+"""Which events are posted, and how equal and similar ones are combined. Pure.
 
-The numbers are client-go's, which people who look at clusters are used to: equal events within ten
-minutes are one with a count, more than ten similar ones are one that says so, and nobody posts more
-than 25 at once about one object and one in five minutes after that.
+The numbers are client-go's. Equal events within ten minutes become one event with a count. More than ten
+similar ones become one that says so. At most 25 events about one object are posted at once, and after
+that one in five minutes.
 
-A series is what the API server should know, and what it knows: while it cannot be asked, equal events
-cost nothing but a number.
+A series holds what the API server should know and what it knows. So while it cannot be reached, equal
+events cost nothing but a higher count.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from messages.events import PostEvent
 from messages.units import Seconds, Timestamp
 
 WINDOW = Seconds(600.0)
-"""Equal or similar events are taken together when the last one was no longer ago."""
+"""Equal or similar events are combined if the last one was no longer ago."""
 SIMILAR_LIMIT = 10
-"""As many different messages about one thing are told apart."""
+"""How many different messages of similar events are posted one by one."""
 BURST = 25
 REFILL = Seconds(300.0)
-"""One more event about an object in each such span."""
+"""After a burst, one more event about an object may be posted in each such span."""
 MEMORY_LEN = 4096
-"""Of how many events, kinds of events and objects something is remembered."""
+"""How many events, kinds of events and objects are remembered, each."""
 MESSAGE_LEN = 1024
-"""Bytes of a message: what the API server accepts."""
+"""Bytes of a message that the API server accepts."""
 _NAME_LEN = 253 - 17
-"""What is left of the length of a name for the object's."""
+"""How much of an event's name the object's name may take."""
 
 COMBINED = "(combined from similar events): "
 COMPONENT = "actorlet"
 
 _DEFAULT_NAMESPACE = "default"
-"""Of events about what is in no namespace."""
+"""The namespace of events about objects that have none."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -46,7 +46,7 @@ V = TypeVar("V")
 
 @dataclass(slots=True, eq=False)
 class Series:
-    """Equal events, which are one at the API server."""
+    """Equal events, which are one Event object at the API server."""
 
     post: PostEvent
     """The newest of them."""
@@ -56,26 +56,26 @@ class Series:
     last: Timestamp
     count: int = 0
     posted: int = 0
-    """How many of them the API server was told of."""
+    """How many of them the API server knows."""
     is_known: bool = False
-    """The API server has the event, with whatever count."""
+    """The API server has the Event object, with whatever count."""
     attempts: int = 0
     """How many requests about it failed in a row."""
 
     @property
     def namespace(self) -> str:
-        """Where the event is."""
+        """The namespace of the Event object."""
         return self.post.regarding.namespace or _DEFAULT_NAMESPACE
 
     @property
     def is_told(self) -> bool:
-        """Whether the API server knows all of it."""
+        """Whether the API server knows all of them."""
         return self.is_known and self.posted == self.count
 
 
 @dataclass(slots=True)
 class _Similar:
-    """Events that differ in nothing but their message."""
+    """Messages of events that differ in nothing else."""
 
     last: Timestamp
     messages: set[str] = field(default_factory=set)
@@ -95,11 +95,11 @@ class Lru(Generic[K, V]):
         self._entries: OrderedDict[K, V] = OrderedDict()
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return how many entries there are."""
         return len(self._entries)
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """Return the entry of ``key``, a new one if there is none; the least recently used may go."""
+        """Return the entry of ``key``, or a new one from ``make``, which may push out the oldest entry."""
         if key not in self._entries:
             self._entries[key] = make()
             if len(self._entries) > self._length:
@@ -108,13 +108,13 @@ class Lru(Generic[K, V]):
         return self._entries[key]
 
     def put(self, key: K, value: V) -> None:
-        """Have ``value`` in place of what ``key`` has."""
+        """Set the entry of ``key`` to ``value``."""
         self._entries.pop(key, None)
         self.get(key, lambda: value)
 
 
 class Correlator:
-    """Remembers events for as long as another one may have to do with them."""
+    """Remembers recent events, and combines new ones with them."""
 
     def __init__(self, length: int = MEMORY_LEN) -> None:
         self._series: Lru[Hashable, Series] = Lru(length)
@@ -123,7 +123,7 @@ class Correlator:
         self._last_name = 0
 
     def series_of(self, post: PostEvent, now: Timestamp) -> Series | None:
-        """Return the series that ``post`` belongs to, with it counted; None if it is one too many."""
+        """Count ``post`` in its series and return the series; None if the object has too many events."""
         if not self._may_post(post, now):
             return None
         kind = (post.regarding, post.type, post.reason)
@@ -140,7 +140,7 @@ class Correlator:
         return series
 
     def rename(self, series: Series) -> None:
-        """Have ``series`` begin anew at the API server, which has forgotten it."""
+        """Give ``series`` a new name: the API server has deleted its Event object."""
         series.name = self._name(series.post, series.last)
         series.is_known = False
 
@@ -149,7 +149,7 @@ class Correlator:
         return Series(post=post, message=message, name=name, first=now, last=now)
 
     def _name(self, post: PostEvent, now: Timestamp) -> str:
-        # As client-go's: the time in nanoseconds, sixteen hex digits since 2006; never the same twice.
+        # As client-go's: the time in nanoseconds, which has sixteen hex digits. Never the same twice.
         self._last_name = max(self._last_name + 1, int(now * 1e9))
         return f"{post.regarding.name[:_NAME_LEN].rstrip('-.')}.{self._last_name:016x}"
 
@@ -173,7 +173,7 @@ class Correlator:
 
 
 def posting(series: Series, host: str) -> ApiRequest:
-    """Return the request that tells the API server what it does not know of ``series``."""
+    """Return the request that brings the Event object of ``series`` up to date, or creates it."""
     collection = f"/api/v1/namespaces/{series.namespace}/events"
     if not series.is_known:
         return ApiRequest(verb=Verb.CREATE, path=collection, body=_event(series, host))

@@ -1,1 +1,1 @@
-"""What MirrorKeeper is made of: decisions, what is known of each name, and the calls about it."""
+"""Mirror pods: the actor that keeps them, its decisions, its knowledge of each name, and its calls."""

@@ -1,7 +1,7 @@
-"""What the API server's answer to a call teaches about one name. Knows no time and sends nothing.
+"""What the API server's answer to a call shows about one name. Knows no time and sends nothing.
 
-``learn`` writes what is known into the record and returns a retry where something is in the way. What
-a transport error means is decided elsewhere: it says nothing about the mirror.
+``learn`` updates the record of the name, and returns a ``RetryLater`` if the next attempt has to wait.
+Transport errors are handled elsewhere: they say nothing about the mirror.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from messages.pods import JsonObject, Pod, PodUid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryLater:
-    """Why to wait with the next try."""
+    """The next attempt has to wait, and why."""
 
     backoff: Backoff
     sentence: str = ""
-    """Why there is no right mirror; empty while nobody has refused anything."""
+    """Why there is no right mirror; empty if nothing was refused."""
     reason: str = ""
-    """One word for the metric of mirrors that could not be created; empty where it is not one."""
+    """Label of the metric of failed creations; empty if this is not one."""
 
 
 NAME_TAKEN = RetryLater(
@@ -47,7 +47,7 @@ NAME_TAKEN = RetryLater(
 def learn(
     record: MirrorRecord, step: Step, outcome: JsonObject | ApiFailure, node_name: str
 ) -> RetryLater | None:
-    """Bring ``record`` up to date with the answer to ``step``; return what is in the way, if anything."""
+    """Update ``record`` with the answer to ``step``. Return whether the next attempt has to wait."""
     match step:
         case Create():
             return _learn_of_creation(record, step, outcome, node_name)
@@ -68,7 +68,7 @@ def _learn_of_creation(
         return _learn_of_refusal(record, outcome)
     pod = Pod.of(outcome)
     if pod.uid in record.gone:
-        return None  # the watch was faster: it is there no more
+        return None  # the watch was faster and has shown its deletion
     record.believe(pod)
     if is_mirror_of_node(pod, node_name) and is_right(pod, step.static, step.node):
         return None
@@ -86,11 +86,11 @@ def _learn_of_refusal(record: MirrorRecord, failure: ApiFailure) -> RetryLater |
             record.collisions += 1
             return None
         case FailureKind.CONFLICT:
-            return RetryLater(backoff=NAME_BACKOFF)  # two requests met at a quota, say: try again
+            return RetryLater(backoff=NAME_BACKOFF)  # two requests changed one quota, for example
         case FailureKind.NOT_FOUND:
             return RetryLater(backoff=NAME_BACKOFF, sentence=failure.sentence, reason=failure.kind)
         case FailureKind.SERVER_ERROR:
-            record.is_in_doubt = True  # the API server does not know itself whether it is there
+            record.is_in_doubt = True  # it may have been created all the same
             return RetryLater(backoff=NAME_BACKOFF, sentence=failure.sentence, reason=failure.kind)
         case _:
             return RetryLater(
@@ -105,7 +105,7 @@ def _learn_of_deletion(
         record.depart(uid)
         return None
     if outcome.kind is FailureKind.CONFLICT:
-        record.is_in_doubt = True  # somebody made another one of this name meanwhile (fixes K17)
+        record.is_in_doubt = True  # somebody created another pod of this name meanwhile (fixes K17)
         return None
     is_broken = outcome.kind is FailureKind.SERVER_ERROR
     backoff = NAME_BACKOFF if is_broken else REFUSAL_BACKOFF
@@ -124,7 +124,7 @@ def _learn_of_look(
         record.is_in_doubt = record.wants_mirror
         return NAME_TAKEN if record.wants_mirror else None
     if pod.uid in record.gone:
-        # It was deleted and is still there: finalizers, or an answer that is late. Look again.
+        # It was deleted and still exists: finalizers keep it, or the answer is late. Look again.
         record.gone.remove(pod.uid)
         record.is_in_doubt = True
         sentence = "its former mirror is being deleted and not gone yet" if pod.is_deleting else ""
@@ -139,7 +139,7 @@ def _learn_of_nothing(record: MirrorRecord, failure: ApiFailure) -> RetryLater |
     if failure.kind is FailureKind.NOT_FOUND:
         record.clear()
         record.is_in_doubt = False
-        # Once, the pod in the way went between the two answers. Twice, it is kept from our sight.
+        # Once: the other pod went between the two answers. Twice: the API server hides it from us.
         return NAME_TAKEN if record.wants_mirror and record.collisions > 1 else None
     if failure.kind is FailureKind.FORBIDDEN:
         return _learn_of_blindness(record, failure)
@@ -147,10 +147,10 @@ def _learn_of_nothing(record: MirrorRecord, failure: ApiFailure) -> RetryLater |
 
 
 def _learn_of_blindness(record: MirrorRecord, failure: ApiFailure) -> RetryLater:
-    """Take it that the API server does not show what has the name, if anything has it.
+    """Note that the API server forbids the look, so it does not show whether a pod has the name.
 
-    Since 1.32 it shows a node its own pods only, and forbids a look at none in the same words. So what
-    is there is not ours, and whether something is there only a creation finds out.
+    Since 1.32 a node may get its own pods only, and a pod that does not exist is forbidden in the same
+    words. So a pod of this name is not the node's, and only a creation shows whether there is one.
     """
     record.is_in_doubt = False
     record.disbelieve()

@@ -1,7 +1,7 @@
-"""MirrorKeeper's calls: how many may be in flight, and the API server's outages.
+"""MirrorKeeper's calls: how many may be in flight, and outages of the API server.
 
-An outage is common to all names: while it lasts one call is tried from time to time, for whichever name
-comes next, and the others wait without trying. Part of MirrorKeeper and of its life.
+An outage concerns all names. While it lasts, one call is tried from time to time, for whichever name is
+next, and the other names wait. This is a part of MirrorKeeper, and lives as long as one life of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from messages.port import Port
 from messages.units import Seconds
 
 IN_FLIGHT_LIMIT = 16
-"""Calls at a time: a thousand mirrors at a start leave room for the agent's other calls."""
+"""Calls in flight. So a thousand mirrors at a start leave room for the agent's other calls."""
 
 _log = structlog.get_logger("mirror-keeper")
 
@@ -44,7 +44,7 @@ class MirrorCalls:
         self._after = after
         self._pending = PendingCalls[MirrorCall](port, after)
         self._outage_len = 0
-        """How many tries in a row found the API server away."""
+        """How many attempts in a row did not reach the API server."""
         self._pause: Timer | None = None
 
     @property
@@ -57,19 +57,19 @@ class MirrorCalls:
     def send(
         self, record: MirrorRecord, step: Step, request: ApiRequest, reply_to: Port[ApiAnswered]
     ) -> None:
-        """Make the call for ``step``."""
+        """Send the call for ``step``; the answer goes to ``reply_to``."""
         record.is_asking = True
         self._pending.send(MirrorCall(record, step), request, reply_to)
 
     def take(self, answer: ApiAnswered) -> MirrorCall | None:
-        """Return the call that was answered; None when it had been given up before."""
+        """Return the call that ``answer`` is for; None for a late answer."""
         call = self._pending.take(answer)
         if call is not None:
             call.record.is_asking = False
         return call
 
     def note_outage(self, failure: ApiFailure) -> None:
-        """Make no more calls for a while. What began before may fail too: that is the same outage."""
+        """Send no calls for a while. Failures of calls that were in flight belong to the same outage."""
         if self._pause is not None:
             return
         if not self._outage_len:
@@ -78,11 +78,11 @@ class MirrorCalls:
         self._pause = self._after(pause(OUTAGE_BACKOFF, self._outage_len, failure), OutageOver())
 
     def end_pause(self) -> None:
-        """Try again."""
+        """Let the next call be sent."""
         self._pause = None
 
     def note_answer(self, call: MirrorCall, outcome: JsonObject | ApiFailure) -> None:
-        """End an outage, since the API server answers, and log what was done."""
+        """Log what was done. An outage is over, since the API server answers."""
         match call.step:
             case Create() if not isinstance(outcome, ApiFailure):
                 _log.info("created mirror pod", mirror=call.record.full_name)

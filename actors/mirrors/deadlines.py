@@ -1,4 +1,4 @@
-"""What time tells MirrorKeeper: its private messages. A late one finds nothing to do."""
+"""The private messages of MirrorKeeper's timers. A late one finds nothing to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RetryDue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LagOver:
-    """An answer, that a mirror is there or gone, has been believed for long enough without the watch."""
+    """An answer about this mirror has been believed for long enough without the watch."""
 
     full_name: FullName
     uid: PodUid
@@ -25,7 +25,7 @@ class LagOver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutageOver:
-    """Time to try whether the API server answers again."""
+    """It is time to try whether the API server answers again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

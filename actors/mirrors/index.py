@@ -1,9 +1,9 @@
-"""What MirrorKeeper knows, name by name: static pods, mirrors, and how far answers are ahead.
+"""What MirrorKeeper knows of each name: its static pod, its mirrors, and what the watch has yet to show.
 
-Two voices tell of mirrors. The watch, by way of PodManager, is complete and late; answers to the
-keeper's own calls are true at their time and ahead of it. So an answer counts until the watch has
-caught up: what it showed is believed without the watch for a while, and a UID that it called gone is
-not believed to the watch, since a UID never returns.
+There are two channels. The watch, through PodManager, is complete but late. Answers to the keeper's own
+calls are exact and ahead of the watch. So an answer counts until the watch has caught up. A mirror that
+an answer showed is believed for a while without the watch. A UID that an answer called gone stays gone
+whatever the watch shows, since UIDs never return.
 """
 
 from __future__ import annotations
@@ -21,44 +21,44 @@ from messages.pods import FullName, Pod, PodUid, SourceName
 from messages.units import Seconds
 
 _GONE_LEN = 8
-"""UIDs of one name remembered as gone: far more than a watch is ever behind with."""
+"""How many gone UIDs of one name are remembered: more than a watch is ever behind."""
 
 Touched: TypeAlias = dict[FullName, bool]
-"""Names of which something changed, and whether it is their static pod."""
+"""Names of which something changed; True if it is their static pod."""
 
 
 @dataclass(slots=True)
 class MirrorRecord:
-    """One name: what is known, what is under way, and what went wrong."""
+    """One name: what is known of it, what is in flight, and what went wrong."""
 
     full_name: FullName
     static: Pod | None = None
     mirrors: dict[PodUid, Pod] = field(default_factory=dict)
-    """Those of this node that are believed to exist; two only until somebody looks."""
+    """Mirrors of this node that are believed to exist. Two are a contradiction, which a look resolves."""
     shown: set[PodUid] = field(default_factory=set)
-    """Those that the watch shows at present, believed or not."""
+    """UIDs of mirrors that the watch shows at present, believed or not."""
     gone: deque[PodUid] = field(default_factory=lambda: deque(maxlen=_GONE_LEN))
     unseen: PodUid | None = None
-    """A mirror that an answer showed and the watch did not."""
+    """UID of a mirror that an answer showed and the watch has not shown yet."""
     departing: PodUid | None = None
-    """A mirror that an answer called gone, and the watch did not. Never together with an unseen one."""
+    """UID of a mirror that an answer called gone and the watch still shows. Never set with ``unseen``."""
     lag_timer: Timer | None = None
-    """When to look whether that is still so."""
+    """Ends the time for which that is believed; then a look follows."""
     confirmations: int = 0
-    """How often looks confirmed what no watch showed."""
+    """How often looks confirmed what the watch has not shown."""
     is_in_doubt: bool = False
     collisions: int = 0
-    """How often creation found the name taken since a pod of this name was last seen."""
+    """How often a creation found the name taken since a pod of this name was seen last."""
     origin: tuple[PodUid, str] | None = None
-    """A mirror, and of which source it says at the API server that it came."""
+    """UID of a mirror, and the source that its annotation at the API server names."""
     is_asking: bool = False
-    """A call about it is in flight; there is never a second one."""
+    """A call about the name is in flight. There is never a second one."""
     retry_timer: Timer | None = None
-    """Set while nothing is to be tried before a certain time."""
+    """Set while the next attempt waits."""
     failures: int = 0
-    """How many tries were refused in a row."""
+    """How many attempts in a row were refused."""
     outages: int = 0
-    """How many tries in a row did not get as far as that."""
+    """How many attempts in a row did not reach the API server."""
     trouble: str = ""
     """Why there is no right mirror, as a sentence."""
     creations: deque[Seconds] = field(default_factory=lambda: deque(maxlen=CREATION_LIMIT))
@@ -80,17 +80,17 @@ class MirrorRecord:
 
     @property
     def lagging(self) -> PodUid | None:
-        """Return of whom an answer said what the watch has not shown yet."""
+        """UID of the mirror about which the watch is behind an answer; None if it has caught up."""
         return self.unseen if self.unseen is not None else self.departing
 
     def origin_of_mirror(self) -> str | None:
-        """Return the source that its mirror names at the API server; None if nobody asked."""
+        """Return the source that the mirror names at the API server; None if no look asked yet."""
         return (
             self.origin[1] if self.origin is not None and self.origin[0] in self.mirrors else None
         )
 
     def believe(self, pod: Pod) -> None:
-        """Note that an answer showed ``pod``, and so nothing else, under this name."""
+        """Note that an answer showed ``pod``, so no other pod has this name."""
         self.collisions = 0
         if self.departing is not None:
             self.caught_up()  # of one name there is one pod
@@ -112,9 +112,9 @@ class MirrorRecord:
             self.caught_up()
 
     def depart(self, uid: PodUid) -> None:
-        """Note that an answer called the pod of this UID gone. The watch has to show that too.
+        """Note that an answer called the pod of this UID gone. The watch still has to show that.
 
-        An API server that has just started says so of pods that it has not read yet.
+        An API server that has just started answers so about pods that it has not read yet.
         """
         was_there = uid in self.mirrors
         self.drop(uid)
@@ -129,7 +129,7 @@ class MirrorRecord:
             self.caught_up()
 
     def disbelieve(self) -> None:
-        """Note that nobody can say more about this name than the watch does."""
+        """Note that only the watch can show this name: stop believing answers."""
         if self.unseen is not None:
             self.mirrors.pop(self.unseen, None)
         if self.lagging is not None:
@@ -138,7 +138,7 @@ class MirrorRecord:
             self.origin = (uid, "")
 
     def show(self, pod: Pod) -> None:
-        """Note that the watch shows ``pod``. Mostly it is late if that is gone: only looks can tell."""
+        """Note that the watch shows ``pod``. It is not believed if an answer called its UID gone."""
         self.shown.add(pod.uid)
         if pod.uid in self.gone:
             return
@@ -148,45 +148,45 @@ class MirrorRecord:
             self.caught_up()
 
     def caught_up(self) -> None:
-        """Stop waiting for the watch: it has caught up, or will never show it."""
+        """Stop waiting for the watch: it has caught up, or never will."""
         if self.lag_timer is not None:
             self.lag_timer.cancel()
         self.unseen = self.departing = self.lag_timer = None
         self.confirmations = 0
 
     def stop_waiting(self) -> None:
-        """Let the next try be made at once."""
+        """End the wait, so that the next attempt is made at once."""
         if self.retry_timer is not None:
             self.retry_timer.cancel()
             self.retry_timer = None
 
 
 class MirrorIndex:
-    """The records of all names, kept by the facts of PodManager."""
+    """The records of all names, kept up to date by the facts of PodManager."""
 
     def __init__(self, node_name: str) -> None:
         self._node_name = node_name
         self._records: dict[FullName, MirrorRecord] = {}
         self._places: dict[PodUid, tuple[SourceName, FullName]] = {}
-        """Where the pods that matter stand: a UID may change its name, its source and its class."""
+        """Source and name of each static pod and mirror by UID: all three can change."""
 
     def records(self) -> Iterable[MirrorRecord]:
-        """Return what is known of every name of which something is known."""
+        """Return the records of all names."""
         return self._records.values()
 
     def get(self, full_name: FullName) -> MirrorRecord | None:
-        """Return what is known of a name, None if nothing is."""
+        """Return the record of a name; None if there is none."""
         return self._records.get(full_name)
 
     def forget_if_empty(self, record: MirrorRecord) -> None:
-        """Let go of a name that has neither pod nor mirror."""
+        """Remove the record of a name that has neither pod nor mirror."""
         if record.is_empty:
             record.stop_waiting()
             record.caught_up()
             self._records.pop(record.full_name, None)
 
     def replace(self, source: SourceName, pods: Sequence[Pod]) -> Touched:
-        """Take ``pods`` as all that ``source`` has, and return the names that this touches."""
+        """Take ``pods`` as all pods of ``source``. Return the names that this touches."""
         listed = {pod.uid for pod in pods}
         touched: Touched = {}
         for uid, (keeper, _) in tuple(self._places.items()):
@@ -197,7 +197,7 @@ class MirrorIndex:
         return touched
 
     def apply(self, changes: Iterable[PodChange]) -> Touched:
-        """Take ``changes`` in, and return the names that this touches."""
+        """Apply ``changes``. Return the names that this touches."""
         touched: Touched = {}
         for change in changes:
             if change.op is Op.REMOVE:
@@ -210,7 +210,7 @@ class MirrorIndex:
         is_mirror = not pod.is_static and is_mirror_of_node(pod, self._node_name)
         known = self._places.get(pod.uid)
         if known is not None and (known[1] != pod.full_name or not (is_mirror or pod.is_static)):
-            # It is alive, under another name or as an ordinary pod (fixes K13).
+            # It still exists, under another name or as an ordinary pod (fixes K13).
             self._leave(pod.uid, touched)
         if not is_mirror and not pod.is_static:
             return
@@ -229,7 +229,7 @@ class MirrorIndex:
             record.drop(uid)
 
     def _leave(self, uid: PodUid, touched: Touched) -> MirrorRecord | None:
-        """Take a pod from where it stands, and return that record."""
+        """Remove a pod from its record, and return the record."""
         _, full_name = self._places.pop(uid, ("", FullName("")))
         record = self._records.get(full_name)
         if record is None:

@@ -1,9 +1,9 @@
-"""MirrorKeeper: shows this node's static pods in the cluster, and removes what shows none.
+"""MirrorKeeper: shows this node's static pods in the cluster by mirror pods, and removes other mirrors.
 
-Level-triggered: whenever a static pod, a mirror or the Node changes, and after each answer, the name
-concerned is examined anew (``mirrors.plan``). What is known of each name is in ``mirrors.index``;
-this file is the actor around both: whom it asks, how much at a time, and what it tells of trouble.
-The static pods themselves run whatever becomes of their mirrors.
+It is level-triggered: whenever a static pod, a mirror or the Node changes, and after each answer, it
+examines the name concerned again (``mirrors.plan``). ``mirrors.index`` has what is known of each name.
+This file is the actor around both: which calls it makes, how many at a time, and which troubles it tells.
+Static pods run whatever becomes of their mirrors.
 """
 
 from __future__ import annotations
@@ -71,28 +71,28 @@ class MirrorPorts:
     sources: Mapping[SourceName, Port[MirrorsJudged]]
     """The static sources that are configured."""
     me: Port[PodFact | NodeFact]
-    """Its own address, which outlives it: what it subscribes with."""
+    """Its own address, which outlives a crash: what it subscribes with."""
 
 
 @dataclass(slots=True)
 class MirrorMemory:
-    """What outlives a life of MirrorKeeper: what it counts. All else is told to it again."""
+    """What outlives a life of MirrorKeeper: its counts. It is told everything else again."""
 
     create_errors: Counter[str] = field(default_factory=Counter)
 
 
 class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
-    """Sees to it that each static pod has exactly one right mirror, and that no other mirror is left.
+    """Keeps exactly one right mirror for each static pod, and no other mirror.
 
     Owns: what is known of each static pod's name, and the calls about it.
     Hears: ``PodFact``, ``NodeFact``, ``ApiAnswered``, ``DescribeMirrors``; its own timers.
     Tells: PodManager ``Subscribe`` and the Node's keeper ``FollowNode`` when it starts; ``CallApi``;
     sources ``MirrorsJudged`` and events ``PostEvent`` when a mirror is refused.
-    Fails when: it has a bug; the next life begins with nothing and churns nothing.
+    Fails when: it has a bug. The next life starts without knowledge, and replaces no right mirror.
 
-    Decides nothing before the API server's pods are listed, creates nothing without a Node, and leaves
-    alone what a source may want that has not listed, or only provisionally. One call in flight per
-    name, a few in all; while the API server does not answer, one in all. Deletes one UID, never a name.
+    It decides nothing before the API server's pods are listed, and creates nothing without a Node. It
+    leaves alone the mirrors of a source that has not listed yet, or only provisionally. One call is in
+    flight for each name, and a few in all; during an outage one in all. It deletes by UID, never by name.
     """
 
     def __init__(self, node_name: str, ports: MirrorPorts, memory: MirrorMemory) -> None:
@@ -207,7 +207,7 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
                 self._begin_anew(record)
                 self._note_foreseen_refusal(record)
             case Idle.NO_NODE:
-                pass  # its coming wakes every name
+                pass  # when it comes, every name is examined
             case _ if record.retry_timer is not None:
                 pass
             case Create():
@@ -255,8 +255,8 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
         record, step = call.record, call.step
         if isinstance(outcome, ApiFailure) and is_outage(outcome):
             record.is_in_doubt |= isinstance(step, Create) and may_have_happened(outcome)
-            # Counted apart: an API server that is just back may well refuse at first, since it has not
-            # read its own rules yet, and that is no reason to let it alone for as long as an outage was.
+            # Counted apart from refusals: an API server that has just started may refuse at first, since
+            # it has not read its rules yet. Such a refusal should not wait as long as an outage does.
             record.outages += 1
             self._wait(record, pause(OUTAGE_BACKOFF, record.outages, outcome))
             self._calls.note_outage(outcome)

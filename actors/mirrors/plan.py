@@ -1,8 +1,8 @@
 """What to do next about the mirror of one name, and how long to wait for it. Pure.
 
-``next_step`` looks at how things are, never at what happened: it can be asked again whenever anything
-changed and after every answer, and it asks for at most one call at a time. Replacing a mirror is
-therefore no step of its own: after the deletion there is none, and the next step is to create one.
+``next_step`` depends on the present state and not on events. So it can be asked again after every change
+and every answer, and it returns at most one call. Replacing a mirror takes two steps: after the deletion
+there is no mirror, so the next step is to create one.
 """
 
 from __future__ import annotations
@@ -23,42 +23,42 @@ from messages.pods import FILE, HTTP, Pod, PodUid, SourceName
 from messages.units import Seconds
 
 STATIC_SOURCES = frozenset({FILE, HTTP})
-"""Where static pods can come from, whether or not this agent is configured to take them from there."""
+"""All sources of static pods, whether or not this agent is configured to use them."""
 
 CREATION_WINDOW = Seconds(10.0)
 CREATION_LIMIT = 6
-"""A mirror is created at most this often within the window, the first time included: who deletes it
-again and again costs less than a request a second, and everybody else never waits."""
+"""How often one mirror is created within the window, the first time included. So somebody who deletes it
+again and again costs less than a request a second, and otherwise nothing waits."""
 
 SOURCES_WITHIN = Seconds(5.0)
-"""How long all static sources are waited for at a start, before looking whose each orphan is."""
+"""How long a start waits for all static sources before it asks which source each orphan came from."""
 
 LAG_LIMIT = Seconds(5.0)
-"""How long what an answer said is believed before the watch shows it. Doubled each time that a look
-confirms it, since the watch may be down for hours."""
+"""How long an answer is believed before the watch shows the same. Doubled each time that a look confirms
+it, since the watch may be down for hours."""
 LAG_LIMIT_CAP = Seconds(300.0)
 
 OUTAGE_BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(7.0), jitter=Seconds(0.5))
-"""One request for all names together, so it can be as patient as the Node's are (rule N1)."""
+"""During an outage: one request for all names together, so its waits can be those of the Node (rule N1)."""
 NAME_BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(20.0), jitter=Seconds(0.5))
-"""While the namespace is missing or the name is taken: both can end any moment."""
+"""While the namespace is missing or the name is taken: both can end at any moment."""
 REFUSAL_BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(300.0), jitter=Seconds(1.0))
-"""While the API server does not accept the pod: somebody has to change something."""
+"""While the API server refuses the pod: somebody has to change something."""
 
 
 class Idle(Enum):
     """No call is needed."""
 
     NOTHING = auto()
-    """All is as it should be, or nothing can be done about it."""
+    """The mirror is as it should be, or nothing can be done about it."""
     NO_NODE = auto()
-    """There is no Node to own a mirror. What is known of earlier tries stands."""
+    """There is no Node to own a mirror. Earlier verdicts stay."""
     REFUSED = auto()
-    """There is no mirror, and an API server would refuse each."""
+    """There is no mirror, and API servers would refuse one."""
 
 
 class Ask(Enum):
-    """What is known is in doubt."""
+    """A question, since what is known is in doubt."""
 
     LOOK = auto()
     """Get the pod of this name from the API server."""
@@ -86,37 +86,37 @@ NOTHING, NO_NODE, REFUSED, LOOK = Idle.NOTHING, Idle.NO_NODE, Idle.REFUSED, Ask.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """The static sources: which there are, and which have said what they want to run."""
+    """The static sources: which are configured, and which have listed."""
 
     configured: AbstractSet[SourceName]
     listed: AbstractSet[SourceName]
     are_late: bool = False
-    """Those that have not listed by now may never: it is worth asking whose an orphan is."""
+    """The rest may never list, so it is worth asking which source an orphan came from."""
 
     @property
     def all_listed(self) -> bool:
-        """Whether a pod that nobody told is wanted by nobody."""
+        """Whether all configured sources have listed, so that an untold pod is wanted by none."""
         return self.configured <= self.listed
 
     def has_dropped(self, origin: str) -> bool:
-        """Whether the source called ``origin`` will not tell a pod that it has not told by now."""
+        """Return whether the source called ``origin`` has listed, or is not configured."""
         return origin in STATIC_SOURCES - (self.configured - self.listed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """Everything that matters about one name."""
+    """Everything that a decision about one name depends on."""
 
     static: Pod | None
     """The static pod that is served under it."""
     mirrors: Collection[Pod]
-    """The mirrors of this node that have it: one, as far as is known. Two are a contradiction."""
+    """The mirrors of this node under it. More than one are a contradiction."""
     node: NodeIs | None
-    """The Node, None when it is unknown or gone."""
+    """The Node; None while it is unknown or gone."""
     sources: Sources
     origin: str | None = None
-    """Of which source the mirror says at the API server that it came; None if nobody asked yet. What
-    the watch tells does not have it: pod managers write ``api`` there."""
+    """The source that the mirror names at the API server; None if no look asked yet. Pods from the watch do
+    not have it: their source is written as ``api``."""
     is_in_doubt: bool = False
     """An answer was lost, or contradicts what is known."""
 
@@ -127,7 +127,7 @@ def next_step(now: Situation) -> Step:
         return LOOK
     mirror = next(iter(now.mirrors), None)
     if mirror is not None and mirror.is_deleting:
-        # Nobody else will finish it: a graceful deletion waits for the node's word.
+        # Nobody else will finish it: a graceful deletion waits for the node.
         return Delete(mirror.uid)
     if now.static is None:
         return NOTHING if mirror is None else orphan_step(mirror, now)
@@ -135,7 +135,7 @@ def next_step(now: Situation) -> Step:
     if mirror is not None and is_right(mirror, now.static, node):
         return NOTHING
     if not can_be_shown(now.static):
-        # What there is shows it as it was before it referenced anything.
+        # An existing mirror shows it as it was before it referenced anything.
         return REFUSED if mirror is None else Delete(mirror.uid)
     if node is None:
         return NO_NODE
@@ -145,7 +145,7 @@ def next_step(now: Situation) -> Step:
 def orphan_step(mirror: Pod, now: Situation) -> Step:
     """Return what to do about a mirror that no static pod is served for.
 
-    A source that has not listed may want to run that pod still, so its mirrors are left alone.
+    The mirrors of a source that has not listed are left alone: it may still tell their pods.
     """
     if now.sources.all_listed:
         return Delete(mirror.uid)
@@ -160,7 +160,7 @@ def usable(node: NodeIs | None) -> NodeIs | None:
 
 
 def is_right(mirror: Pod, static: Pod, node: NodeIs | None) -> bool:
-    """Return whether ``mirror`` is to stay. Without a Node its owner cannot be judged."""
+    """Return whether ``mirror`` can stay. Without a Node its owner is not judged."""
     return (
         not mirror.is_deleting
         and shows(mirror, static)
@@ -169,14 +169,14 @@ def is_right(mirror: Pod, static: Pod, node: NodeIs | None) -> bool:
 
 
 def has_right_mirror(now: Situation) -> bool:
-    """Return whether the static pod is shown as it should be, as far as is known."""
+    """Return whether the static pod has the right mirror, as far as is known."""
     if now.static is None or now.is_in_doubt or len(now.mirrors) != 1:
         return False
     return all(is_right(mirror, now.static, usable(now.node)) for mirror in now.mirrors)
 
 
 def creation_delay(creations: Sequence[Seconds], now: Seconds) -> Seconds:
-    """Return how long to wait with the next creation, given when the last ones were, oldest first."""
+    """Return how long the next creation has to wait. ``creations`` are the last ones, oldest first."""
     if len(creations) < CREATION_LIMIT:
         return Seconds(0.0)
     return Seconds(max(0.0, creations[-CREATION_LIMIT] + CREATION_WINDOW - now))
@@ -194,24 +194,24 @@ _UNCERTAIN = frozenset(
 
 
 def is_outage(failure: ApiFailure) -> bool:
-    """Return whether it says nothing about the mirror: the API server could not be asked.
+    """Return whether ``failure`` says nothing about the mirror: the API server could not be asked.
 
-    A 500 is none: it is what a webhook that must answer, and does not, makes of one kind of request.
+    A 500 is no outage: a required webhook that does not answer causes it for one kind of request.
     """
     return failure.kind in NOT_ASKED and failure.status != HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def may_have_happened(failure: ApiFailure) -> bool:
-    """Return whether what was requested may have been done in spite of it."""
+    """Return whether the request may have had its effect in spite of ``failure``."""
     return failure.kind in _UNCERTAIN
 
 
 def pause(backoff: Backoff, failures: int, failure: ApiFailure | None = None) -> Seconds:
-    """Return how long to wait after ``failures`` in a row, or longer if the server wishes so."""
+    """Return how long to wait after ``failures`` in a row: longer if the server asks for it."""
     wished = failure.retry_after if failure is not None and failure.retry_after else Seconds(0.0)
     return max(backoff.delay(failures), wished)
 
 
 def lag_limit(confirmations: int) -> Seconds:
-    """Return how long to believe an answer that so many looks confirmed and no watch showed."""
+    """Return how long to believe an answer that ``confirmations`` looks confirmed and no watch showed."""
     return min(LAG_LIMIT_CAP, Seconds(LAG_LIMIT * 2.0 ** min(confirmations, 10)))

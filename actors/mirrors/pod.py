@@ -1,9 +1,9 @@
 """What a mirror pod is: its document, and whether one that exists is the right one. Pure.
 
-A mirror shows a static pod in the cluster. It belongs to this node when its spec names the node and its
-controller, or else its only owner, is the node; it is right when it shows this very content and its
-controller is the Node as it is registered at present. What else users write on it, labels, annotations or
-more owners, is theirs (rule M18).
+A mirror shows a static pod in the cluster. It belongs to this node if its spec names the node, and its
+controller, or else its only owner, is the node. It is right if it shows the present content and its
+controller is the Node as registered at present. Labels, annotations and owners that users add stay
+(rule M18).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from messages.pods import (
 )
 
 _COPIED = ("name", "namespace", "labels", "annotations")
-"""What a mirror has of a static pod's metadata. Finalizers, say, would only keep it from going."""
+"""The metadata of a static pod that its mirror gets. Finalizers, for example, would only delay its end."""
 
 
 def mirror_document(static: Pod, node: NodeIs) -> JsonObject:
     """Return what to create at the API server for ``static`` (rules M2 and M3).
 
-    Its only owner is the Node, which the API server checks, and whose end is the mirror's end. There is
-    no status: the API server would drop it.
+    Its only owner is the Node: the API server checks that, and deletes the mirror with the Node. It has no
+    status: the API server would drop it.
     """
     metadata = {key: value for key, value in _metadata(static).items() if key in _COPIED}
     return {
@@ -58,17 +58,17 @@ def mirror_document(static: Pod, node: NodeIs) -> JsonObject:
 def can_be_shown(static: Pod) -> bool:
     """Return whether an API server lets a node create the mirror of ``static`` (rule M19).
 
-    It does not where the pod references an object: a node may read what its pods reference, and could
-    else name whatever it wants to read.
+    It does not if the pod references an object. A node may read what its pods reference, so a mirror with
+    references could name any object that the node wants to read.
     """
     return next(pod_references(static.document), None) is None
 
 
 def is_mirror_of_node(pod: Pod, node_name: str) -> bool:
-    """Return whether ``pod`` is a mirror that this node answers for.
+    """Return whether ``pod`` is a mirror of this node.
 
-    One without owners is: kubelets older than 1.17 made such. One that somebody else owns is not, unless
-    the node controls it: then that owner was added.
+    A mirror without owners is one: kubelets before 1.17 made such. A mirror that somebody else owns is not,
+    unless the node is its controller: then the other owner was added later.
     """
     node_of_pod = (pod.document.get("spec") or {}).get("nodeName")
     return (
@@ -84,7 +84,7 @@ def is_mirror_of_node(pod: Pod, node_name: str) -> bool:
 def shows(mirror: Pod, static: Pod) -> bool:
     """Return whether ``mirror`` shows this version of ``static``.
 
-    The digest tells contents apart where a manifest fixes its UID, and so the hash (fixes K9).
+    A manifest that fixes its UID also fixes the hash. The digest tells its versions apart (fixes K9).
     """
     return mirror.annotations.get(CONFIG_MIRROR) == _config_hash(static) and mirror.annotations.get(
         CONTENT_DIGEST
@@ -92,7 +92,7 @@ def shows(mirror: Pod, static: Pod) -> bool:
 
 
 def is_owned_by(mirror: Pod, node_uid: NodeUid) -> bool:
-    """Return whether the controller of ``mirror`` is the Node of this UID, not an earlier one."""
+    """Return whether the controller of ``mirror`` is the Node of this UID, and no earlier Node."""
     return [controller.get("uid") for controller in _controllers(mirror)] == [node_uid]
 
 
@@ -114,7 +114,7 @@ def creation(static: Pod, node: NodeIs) -> ApiRequest:
 
 
 def deletion(full_name: FullName, uid: PodUid) -> ApiRequest:
-    """Return the request that removes this very pod at once, and no successor of its name (K16)."""
+    """Return the request that removes the pod of this UID at once, and no later pod of the name (K16)."""
     return ApiRequest(
         verb=Verb.DELETE,
         path=_path(full_name),
@@ -128,7 +128,7 @@ def deletion(full_name: FullName, uid: PodUid) -> ApiRequest:
 
 
 def look(full_name: FullName) -> ApiRequest:
-    """Return the request that asks which pod has a name."""
+    """Return the request that gets the pod of a name."""
     return ApiRequest(verb=Verb.GET, path=_path(full_name))
 
 
@@ -146,7 +146,7 @@ def _metadata(pod: Pod) -> Mapping[str, Any]:
 
 
 def _controllers(pod: Pod) -> list[Mapping[str, Any]]:
-    """Return the owners that control it. API servers let in no more than one."""
+    """Return the owners that control it. API servers allow one at most."""
     return [owner for owner in _owners(pod) if owner.get("controller")]
 
 

@@ -1,6 +1,7 @@
-"""Who is told when a mirror is refused: the pod's source, the people who look at the Node, the log.
+"""Refused mirrors: telling the pod's source, an event of the Node, and the log.
 
-Each is told once for each change, not at every attempt. Part of MirrorKeeper and of its life.
+Each is told once for each change, not at every attempt. This is a part of MirrorKeeper, and lives as long
+as one life of it.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from messages.sources import MirrorsJudged
 EVENT_REASON = "FailedMirrorPod"
 
 REFERENCES = "API servers refuse mirrors of pods that reference Secrets or ConfigMaps"
-"""The verdict on a mirror that nobody needs to ask for."""
+"""The verdict on mirrors that need not even be tried."""
 
 _log = structlog.get_logger("mirror-keeper")
 
 
 class MirrorVerdicts:
-    """The standing verdicts on all names."""
+    """The present verdicts on all names."""
 
     def __init__(
         self,
@@ -33,7 +34,7 @@ class MirrorVerdicts:
         sources: Mapping[SourceName, Port[MirrorsJudged]],
         events: Port[PostEvent],
     ) -> None:
-        # The UID of a Node in an event is its name: that is where kubectl describe looks for it.
+        # An event about a Node has the name as UID: kubectl describe looks for that.
         self._node = ObjectReference(kind="Node", name=node_name, uid=node_name)
         self._sources = sources
         self._events = events
@@ -42,7 +43,7 @@ class MirrorVerdicts:
         self._is_changed = False
 
     def note(self, record: MirrorRecord, sentence: str) -> None:
-        """Let everybody know why ``record`` has no right mirror, unless they know."""
+        """Tell why ``record`` has no right mirror, unless that was told already."""
         if sentence == record.trouble:
             return
         record.trouble = sentence
@@ -68,7 +69,7 @@ class MirrorVerdicts:
             del self._troubled[record.full_name]
 
     def tell(self, listed: AbstractSet[SourceName]) -> None:
-        """Tell those sources that listed of their refused pods, if they were told otherwise last."""
+        """Tell each source in ``listed`` which of its pods are refused, if that changed."""
         names = self._sources.keys() & listed
         if not self._is_changed and names <= self._told.keys():
             return

@@ -1,7 +1,7 @@
 """The Node's conditions: what is measured, what it means, and when it changed. Pure.
 
-Four conditions are ours. Others (``NetworkUnavailable``, those of a node problem detector) are never
-read, sent or compared.
+Four conditions are the agent's own. It never reads, sends or compares others, such as
+``NetworkUnavailable`` or those of a node problem detector.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PIDS_THRESHOLD = 0.05
 
 
 class ConditionType(StrEnum):
-    """The conditions that are ours, in the order in which they are reported (rule N4)."""
+    """The agent's own conditions, in the order in which they are reported (rule N4)."""
 
     MEMORY_PRESSURE = "MemoryPressure"
     DISK_PRESSURE = "DiskPressure"
@@ -32,7 +32,7 @@ class ConditionType(StrEnum):
 
 
 class ConditionStatus(StrEnum):
-    """Of a condition."""
+    """The status of a condition."""
 
     TRUE = "True"
     FALSE = "False"
@@ -41,13 +41,13 @@ class ConditionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Availability:
-    """How much there is of something, and how much of it is free; ``None`` when nobody can say."""
+    """How much of a resource there is, and how much is free; ``None`` where that is unknown."""
 
     free: int | None = None
     total: int | None = None
 
     def is_below(self, share: float) -> bool | None:
-        """Return whether less than ``share`` of it is free; None when that cannot be said."""
+        """Return whether less than ``share`` of it is free; None if that is unknown."""
         if self.free is None or not self.total:
             return None
         return self.free < self.total * share
@@ -55,24 +55,24 @@ class Availability:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PressureSignals:
-    """What pressures are judged by."""
+    """The measurements that pressures are judged by."""
 
     memory_free: int | None = None
-    """Bytes that programs can get without swapping."""
+    """Bytes available to programs without swapping."""
     storage: Availability = field(default_factory=Availability)
     """Bytes of the filesystem of the root directory."""
     inodes: Availability = field(default_factory=Availability)
-    """Of the same filesystem."""
+    """Inodes of the same filesystem."""
     pids: Availability = field(default_factory=Availability)
 
 
 Pressures = Mapping[ConditionType, bool | None]
-"""Whether there is a pressure; None where it cannot be measured."""
+"""Whether each pressure exists; None where it cannot be measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeCondition:
-    """What a condition has to say."""
+    """One condition as it is at present, without its times."""
 
     type: ConditionType
     status: ConditionStatus
@@ -81,7 +81,7 @@ class NodeCondition:
 
 
 def pressures(signals: PressureSignals) -> Pressures:
-    """Return what ``signals`` mean. Both bytes and inodes are the disk's."""
+    """Return which pressures ``signals`` mean. DiskPressure covers both bytes and inodes."""
     memory = None if signals.memory_free is None else signals.memory_free < MEMORY_THRESHOLD
     disk = _any(
         signals.storage.is_below(STORAGE_THRESHOLD), signals.inodes.is_below(INODES_THRESHOLD)
@@ -96,7 +96,7 @@ def pressures(signals: PressureSignals) -> Pressures:
 def lasting(
     measured: Pressures, last_seen: Mapping[ConditionType, Seconds], now: Seconds, period: Seconds
 ) -> Pressures:
-    """Return ``measured``, with each pressure lasting until it was absent for ``period`` (rule E4)."""
+    """Return ``measured``, with each pressure kept until it was absent for ``period`` (rule E4)."""
 
     def lasts(condition: ConditionType) -> bool:
         return condition in last_seen and now - last_seen[condition] < period
@@ -105,17 +105,17 @@ def lasting(
 
 
 def current_conditions(pressures: Pressures, failed: Sequence[str]) -> tuple[NodeCondition, ...]:
-    """Return what all four conditions have to say; ``failed`` are the names of the agent's own loops."""
+    """Return all four conditions. ``failed`` names the agent's own loops that fail."""
     return (*(_of_pressure(*item) for item in pressures.items()), _of_readiness(failed))
 
 
 def condition_documents(
     found: Iterable[NodeCondition], previous: Sequence[JsonObject], now: Timestamp
 ) -> list[JsonObject]:
-    """Return the conditions to report at ``now``.
+    """Return the conditions to report at ``now``, as JSON.
 
-    ``lastHeartbeatTime`` is now; ``lastTransitionTime`` is that of ``previous`` unless the status is
-    another. A reason may change without it.
+    ``lastHeartbeatTime`` is now. ``lastTransitionTime`` is kept from ``previous`` unless the status
+    changed; a changed reason does not move it.
     """
     before = by_type(previous)
     stamp = rfc3339(now)
@@ -133,7 +133,7 @@ def condition_documents(
 
 
 def conditions_differ(found: Iterable[NodeCondition], previous: Sequence[JsonObject]) -> bool:
-    """Return whether ``previous`` says anything else, heartbeats apart."""
+    """Return whether ``previous`` differs in status, reason or message."""
     before = by_type(previous)
     return any(
         tuple(before.get(finding.type, {}).get(key) for key in ("status", "reason", "message"))

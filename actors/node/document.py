@@ -1,6 +1,6 @@
-"""The Node as the API writes it: the one to create, its status, and what to change of one. Pure.
+"""The Node as a document of the API: the one to create, its status, and patches of an existing one. Pure.
 
-Patches hold nothing that is not ours and not different, so that what others wrote stays as it is.
+Patches hold only fields that are the agent's own and that differ. What others wrote stays as it is.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ NODES = "/api/v1/nodes"
 
 INTERNAL_IP, HOSTNAME = "InternalIP", "Hostname"
 OUR_ADDRESSES = (INTERNAL_IP, HOSTNAME)
-"""Addresses of other types belong to a cloud's controller."""
+"""The agent's own types of addresses. Others belong to a cloud's controller."""
 HUGEPAGES = "hugepages-"
-"""Before the size of the pages, in names of resources."""
+"""Prefix of resource names; the size of the pages follows."""
 
 
 def node_path(name: str) -> str:
-    """Return where the Node is."""
+    """Return the path of the Node called ``name``."""
     return f"{NODES}/{name}"
 
 
 def node_labels(rules: NodeRules, facts: MachineFacts) -> dict[str, str]:
-    """Return the labels that the Node should have from us; what we were told is the stronger."""
+    """Return the labels that the agent sets. Configured labels override the default ones."""
     return {**default_labels(rules.name, facts.architecture), **rules.labels}
 
 
 def new_node(
     rules: NodeRules, facts: MachineFacts, found: Sequence[NodeCondition], now: Timestamp
 ) -> JsonObject:
-    """Return the Node to create: with its status, so that it is Ready from its first moment on."""
+    """Return the Node to create. It comes with its status, so it is Ready from the first moment on."""
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -64,9 +64,9 @@ def creation(node: JsonObject) -> ApiRequest:
 
 
 def reconciliation(rules: NodeRules, facts: MachineFacts, present: JsonObject) -> ApiRequest | None:
-    """Return the request that gives an existing Node our labels; None when it has them.
+    """Return the request that gives an existing Node the agent's labels; None if it has them all.
 
-    Taints are only given at creation, as a kubelet does: who took one off a Node wants it so.
+    Taints are set at creation only, as by a kubelet: whoever removed one from a Node wanted that.
     """
     labels = label_patch(present.get("metadata", {}).get("labels") or {}, node_labels(rules, facts))
     if not labels:
@@ -82,7 +82,7 @@ def report(
     found: Sequence[NodeCondition],
     now: Timestamp,
 ) -> ApiRequest:
-    """Return the request that makes the status of ``present`` say ``wanted`` and ``found``."""
+    """Return the request that makes ``wanted`` and the conditions ``found`` the status of ``present``."""
     status = present.get("status") or {}
     previous = status.get("conditions") or ()
     body = {**_changes(status, wanted), "conditions": condition_documents(found, previous, now)}
@@ -95,7 +95,7 @@ def report(
 
 
 def has_news(present: JsonObject, wanted: JsonObject, found: Sequence[NodeCondition]) -> bool:
-    """Return whether the status of ``present`` says anything else, heartbeats apart."""
+    """Return whether the status of ``present`` differs from that, apart from heartbeats."""
     status = present.get("status") or {}
     return bool(_changes(status, wanted)) or conditions_differ(
         found, status.get("conditions") or ()
@@ -119,10 +119,10 @@ def machine_status(rules: NodeRules, facts: MachineFacts) -> JsonObject:
 
 
 def without_leftovers(wanted: JsonObject, present: JsonObject) -> JsonObject:
-    """Return the status ``wanted`` with none of the extended resources that ``present`` counts.
+    """Return the status ``wanted`` with 0 of each extended resource that ``present`` counts.
 
-    For a Node that somebody else kept until now: a kubelet, say, whose device plugins offered them, and
-    nobody else takes them back. They become 0 and stay listed, as with a kubelet that begins.
+    This is for a Node that a kubelet reported until now. Its device plugins offered these resources, and
+    nobody else takes them back. They stay listed with 0, as after the start of a kubelet.
     """
     status = present.get("status") or {}
 
@@ -134,12 +134,12 @@ def without_leftovers(wanted: JsonObject, present: JsonObject) -> JsonObject:
 
 
 def _is_extended_resource(name: str) -> bool:
-    """Return whether it is of some vendor's domain: Kubernetes' own have none, or ``kubernetes.io``."""
+    """Return whether it has a vendor's domain. Kubernetes' own names have none, or ``kubernetes.io``."""
     return "/" in name and "kubernetes.io/" not in name
 
 
 def _said(status: JsonObject) -> JsonObject:
-    """Return ``status`` without what is empty in the description of the machine."""
+    """Return ``status`` without the empty fields of the machine's description."""
     info = {key: value for key, value in status["nodeInfo"].items() if value}
     return {**status, "nodeInfo": info}
 
@@ -155,7 +155,10 @@ def _capacity(rules: NodeRules, facts: MachineFacts) -> dict[str, str]:
 
 
 def _less_than_capacity(facts: MachineFacts) -> dict[str, str]:
-    """Return what pods can have where that is less: eviction keeps some free, huge pages are apart."""
+    """Return the allocatable resources that differ from the capacity.
+
+    The eviction thresholds stay free, and huge pages are counted apart from memory.
+    """
     memory = facts.memory - MEMORY_THRESHOLD - sum(facts.hugepages.values())
     storage = facts.storage - int(facts.storage * STORAGE_THRESHOLD)
     return {"memory": f"{max(0, memory) // 1024}Ki", "ephemeral-storage": str(storage)}
@@ -170,8 +173,8 @@ def _node_info(rules: NodeRules, facts: MachineFacts) -> dict[str, str]:
         "osImage": facts.os_image,
         "operatingSystem": "linux",
         "architecture": facts.architecture,
-        # Clients parse it as a semantic version, and it is no kubelet's: ours, marked as ours in the
-        # part that comparisons of versions leave out.
+        # Clients parse it as a semantic version. It is the agent's own, not a kubelet's, and says so
+        # in the build part, which comparisons of versions leave out.
         "kubeletVersion": f"v{rules.version}+actorlet",
         "kubeProxyVersion": "",
         "containerRuntimeVersion": f"actorlet://{rules.version}",
@@ -179,13 +182,13 @@ def _node_info(rules: NodeRules, facts: MachineFacts) -> dict[str, str]:
 
 
 def _changes(status: JsonObject, wanted: JsonObject) -> dict[str, Any]:
-    """Return the parts of ``wanted`` that ``status`` has otherwise, as a strategic patch."""
+    """Return the parts of ``wanted`` that differ in ``status``, as a strategic patch."""
     changes: dict[str, Any] = {}
     addresses = status.get("addresses") or ()
     ours = _our_addresses(addresses, wanted["addresses"])
     if [each for each in addresses if _is_ours(each)] != ours:
         others = [each for each in addresses if not _is_ours(each)]
-        # The API calls this list a map by type, which loses one of two addresses of a type.
+        # The API merges this list by type, which would lose one of two addresses of a type.
         changes["addresses"] = [*ours, *others, {"$patch": "replace"}]
     for key in ("capacity", "allocatable", "nodeInfo", "daemonEndpoints"):
         differing = _differing(status.get(key) or {}, wanted.get(key) or {})
@@ -198,10 +201,10 @@ def _differing(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[st
     differing = {
         key: value
         for key, value in wanted.items()
-        # What is empty may be left out, by us or by the API server.
+        # A missing field and an empty one mean the same.
         if (present.get(key) or "") != value and not _is_same_amount(present.get(key), value)
     }
-    # Sizes of huge pages are the machine's alone, and a null takes one away.
+    # Sizes of huge pages depend on the machine alone. A null removes one.
     vanished = (key for key in present if key.startswith(HUGEPAGES) and key not in wanted)
     return {**differing, **dict.fromkeys(vanished)}
 
@@ -220,9 +223,9 @@ def _is_ours(address: JsonObject) -> bool:
 def _our_addresses(
     present: Sequence[JsonObject], wanted: Sequence[JsonObject]
 ) -> Sequence[JsonObject]:
-    """Return ``wanted``; where it has no IP address, with those that the Node has.
+    """Return ``wanted``, with the Node's present IP addresses if it has none itself.
 
-    A machine shows none while its default route is lost, and who reached it may still do so.
+    A machine without a default route shows no address. Clients may still reach it by the earlier one.
     """
     if any(each["type"] == INTERNAL_IP for each in wanted):
         return wanted
@@ -230,7 +233,7 @@ def _our_addresses(
 
 
 def _binary(number: int) -> str:
-    """Return ``number`` with the largest unit that leaves it whole: ``2Mi``, ``0``."""
+    """Return ``number`` in the largest unit in which it is whole: ``2Mi``, ``0``."""
     units = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
     while number and number % 1024 == 0 and len(units) > 1:
         number //= 1024

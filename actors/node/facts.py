@@ -1,4 +1,4 @@
-"""What followers are told of the Node, and what of it is worth telling. Pure."""
+"""What followers are told of the Node, and which changes are worth telling. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from messages.pods import JsonObject
 
 
 def fact_of(name: str, node: JsonObject | None) -> NodeFact:
-    """Return what there is to tell of the Node called ``name``; None means that there is none."""
+    """Return the fact about the Node called ``name``. ``node`` is None if there is no such Node."""
     if node is None:
         return NodeIsGone(name=name)
     return NodeIs(
@@ -20,9 +20,9 @@ def fact_of(name: str, node: JsonObject | None) -> NodeFact:
 
 
 def is_news(fact: NodeFact, told: NodeFact | None) -> bool:
-    """Return whether ``fact`` says more than ``told``: status and versions do not count.
+    """Return whether ``fact`` differs from ``told`` in more than status and version.
 
-    Every report of ours changes these, and those who follow would be told of their own echo.
+    Each report of the agent changes these two, and followers need not hear of them.
     """
     return _substance(fact) != _substance(told)
 

@@ -1,4 +1,4 @@
-"""Labels of the Node: those every Node has, and what is left to others. Pure."""
+"""Labels of the Node: the default ones, and how they are added to those of others. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ HOSTNAME = "kubernetes.io/hostname"
 def default_labels(hostname: str, architecture: str) -> dict[str, str]:
     """Return the labels of every Node.
 
-    The ``beta`` ones are deprecated since 1.14, but kubelets set them to this day and there are node
-    selectors that ask for them. A host name that cannot be a label is left out: the Node would be
-    refused with it.
+    The ``beta`` labels are deprecated since 1.14, but kubelets still set them and node selectors still
+    ask for them. A host name that is no valid label value is left out: the API server would refuse the
+    Node with it.
     """
     machine = {"kubernetes.io/os": "linux", "kubernetes.io/arch": architecture}
     beta = {f"beta.{key}": value for key, value in machine.items()}
@@ -23,5 +23,5 @@ def default_labels(hostname: str, architecture: str) -> dict[str, str]:
 
 
 def label_patch(present: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return those of ``wanted`` that ``present`` lacks or has otherwise. Others are left alone."""
+    """Return the labels of ``wanted`` that are missing or different in ``present``."""
     return {key: value for key, value in wanted.items() if present.get(key) != value}

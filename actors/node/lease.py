@@ -1,4 +1,4 @@
-"""The Lease that says the Node is alive, as the API writes it. Pure."""
+"""The Lease that says the Node is alive, as a document of the API. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def look(node: str) -> ApiRequest:
 def creation(node: str, owner: NodeUid, duration: Seconds, now: Timestamp) -> ApiRequest:
     """Return the request that creates the Lease of ``node``, owned by the Node of UID ``owner``.
 
-    It goes when its Node goes, so it is not created without one (rule N5).
+    It is deleted with its Node, so it is not created without one (rule N5).
     """
     blank = {
         "apiVersion": "coordination.k8s.io/v1",
@@ -42,7 +42,7 @@ def creation(node: str, owner: NodeUid, duration: Seconds, now: Timestamp) -> Ap
 def renewal(
     lease: JsonObject, node: str, owner: NodeUid | None, duration: Seconds, now: Timestamp
 ) -> ApiRequest:
-    """Return the request that renews ``lease``: as it is known, with its version, so without a look."""
+    """Return the request that renews ``lease``. It carries the known version, so no GET is needed first."""
     body = renewed(lease, node, owner, duration, now)
     return ApiRequest(verb=Verb.UPDATE, path=f"{LEASES}/{node}", body=body)
 
@@ -50,10 +50,10 @@ def renewal(
 def renewed(
     lease: JsonObject, node: str, owner: NodeUid | None, duration: Seconds, now: Timestamp
 ) -> JsonObject:
-    """Return ``lease`` as it is after a renewal at ``now``; without ``owner`` its owners stay.
+    """Return ``lease`` as it is after a renewal at ``now``. Without ``owner`` its owners stay.
 
-    Each renewal is later than the one before, even when the clock was set back: a Lease whose time does
-    not advance is none that was renewed, to those who watch over nodes.
+    The new time is later than the one before even if the clock was set back: the controller of nodes
+    takes a Lease whose time does not advance for one that was not renewed.
     """
     before = lease.get("spec") or {}
     metadata = dict(lease["metadata"])
@@ -69,15 +69,15 @@ def renewed(
 
 
 def renew_time(lease: JsonObject) -> str:
-    """Return when ``lease`` was renewed, as it says; empty when it does not."""
+    """Return the time of the last renewal as ``lease`` has it; empty if it has none."""
     return str((lease.get("spec") or {}).get("renewTime") or "")
 
 
 def somebody_else(lease: JsonObject, node: str, ours: str) -> str:
-    """Return who but ``node`` seems to keep ``lease``, in words; empty when nobody does.
+    """Return in words who else seems to renew ``lease``; empty if nobody does.
 
-    ``ours`` is the time of our last renewal, empty when it is not sure: a kubelet, and an earlier life of
-    the agent, hold the Lease by the same name, and only a renewal that is not ours tells them apart.
+    ``ours`` is the time of the agent's own last renewal, or empty if that is uncertain. A kubelet holds
+    the Lease by the same name, so only a later renewal shows that somebody else is at work.
     """
     holder = (lease.get("spec") or {}).get("holderIdentity") or node
     if holder != node:
@@ -86,7 +86,7 @@ def somebody_else(lease: JsonObject, node: str, ours: str) -> str:
 
 
 def owners(present: Sequence[JsonObject], node: str, uid: NodeUid) -> list[dict[str, Any]]:
-    """Return the owners with the Node of ``uid`` in place of an earlier one; others stay."""
+    """Return ``present`` with the Node of UID ``uid`` in place of any earlier Node; other owners stay."""
     others = [
         dict(each) for each in present if (each.get("kind"), each.get("name")) != ("Node", node)
     ]
@@ -94,7 +94,7 @@ def owners(present: Sequence[JsonObject], node: str, uid: NodeUid) -> list[dict[
 
 
 def _next_time(renew_time: object) -> str:
-    """Return the next moment after that of a renewal; empty when there was none that can be read."""
+    """Return the moment one microsecond after a renewal; empty if its time cannot be read."""
     with suppress(ValueError, OverflowError):
         return rfc3339_micro(datetime.fromisoformat(str(renew_time)).astimezone(UTC) + _TICK)
     return ""

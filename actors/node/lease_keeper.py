@@ -1,7 +1,8 @@
 """LeaseKeeper: renews the Lease that says the Node is alive (rule N5).
 
-What the Node says of itself is the registrar's word, "Ready" by default. So nothing vouches for the Node
-once the registrar is silent, and the Lease is left to run out then: the cluster takes over.
+The conditions of the Node come from the registrar, and once written they stay "Ready". So when the
+registrar is silent, nothing shows that they are still true. The Lease is not renewed then: it runs out,
+and the cluster marks the Node as not ready.
 """
 
 from __future__ import annotations
@@ -41,19 +42,19 @@ from messages.pods import JsonObject
 from messages.units import Seconds
 
 RENEWALS: Final = 4
-"""Within the duration of the Lease, as a kubelet's: three may fail before the Node counts as lost."""
+"""Renewals within the duration of the Lease, as a kubelet makes. Three may fail before the Node is lost."""
 DETOURS: Final = 3
-"""Steps without a wait between two renewals: the Lease is another one, is gone, is there after all."""
+"""Requests without a wait between two renewals, such as a GET after a conflict, or a creation."""
 MISSED_LOOKS: Final = 4
-"""Looks of the registrar that may fail to come: a crash, or a machine that is slow to be read, costs two."""
+"""Signs of life of the registrar that may be missing. A crash, or a slow machine, costs two of them."""
 FIRST_WORD_WITHIN: Final = Seconds(180.0)
-"""In which the registrar has to say that it lives. A guess: a machine that boots is slow."""
+"""How long the first sign of life of the registrar may take. A guess: a machine that boots is slow."""
 
 _log = structlog.get_logger("node/lease")
 
 
 class LeaseOperation(StrEnum):
-    """What the API server is asked for, as a whole: steps of it are nobody's business."""
+    """What the keeper does at the API server. The value appears in the log, so single requests do not."""
 
     RENEW = "renew the Lease of the Node"
 
@@ -88,22 +89,22 @@ class LeasePorts:
     calls: Port[CallApi]
     registrar: Port[FollowNode | FollowRegistrar]
     me: Port[NodeFact | RegistrarLives]
-    """Its own address, where the registrar finds every life of it."""
+    """Its own address, which outlives a crash: what it subscribes with."""
 
 
 class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
     """Renews the Lease four times within its duration, and creates it when there is none.
 
-    Owns: the Lease as it was answered last.
+    Owns: the Lease as the API server answered it last.
     Hears: ``NodeIs``, ``NodeIsGone`` and ``RegistrarLives`` from the registrar, answers to its calls,
     ``LeaseDue``.
     Tells: the registrar ``FollowNode`` and ``FollowRegistrar``, once in each life.
-    Fails when: there is a bug. Whatever the API server says is waited out.
+    Fails when: there is a bug. After any failure of the API server it waits and tries again.
 
-    One call is in flight at a time, and none while nothing is due. A Lease that is known is renewed
-    without a look; a conflict leads to one. Creation waits for the Node, which owns the Lease; a renewal
-    never does. While the registrar is silent for four of its looks nothing is sent, and at its next word
-    what is due then. After an ordered stop the Lease runs out by itself, as a kubelet's.
+    One call is in flight at a time, and none while nothing is due. A known Lease is renewed without a GET
+    before it; after a conflict there is one. Creation waits for the Node, which owns the Lease; a renewal
+    does not. Nothing is sent once four signs of life of the registrar are missing; with its next sign
+    whatever is due is sent. After an ordered stop the Lease runs out by itself, as a kubelet's does.
     """
 
     def __init__(self, node: str, duration: Seconds, ports: LeasePorts) -> None:
@@ -114,7 +115,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._owner: NodeUid | None = None
         self._lease: JsonObject | None = None
         self._ours = ""
-        """When we renewed it last; empty while a renewal may have arrived that was not answered."""
+        """The time of our last renewal. Empty while an unanswered renewal may have arrived."""
         self._said_of_others: set[str] = set()
         self._is_absent = False
         self._is_due = True
@@ -125,8 +126,8 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._silence_limit = FIRST_WORD_WITHIN
         self._has_heard = False
         self._is_withheld = False
-        # A server that is short of time is asked for one renewal all the same: one that is late costs
-        # the Node all its pods, and the server more than that.
+        # Not longer, even if an overloaded server asks for it: a Lease that runs out costs the Node all
+        # its pods, and costs the server more than one renewal.
         self._retries = OperationRetries[LeaseOperation](
             self._retry_in, "node/lease", longest=self._period
         )
@@ -160,7 +161,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._go_on()
 
     def _follow(self, owner: NodeUid | None) -> None:
-        # A Lease of another owner is about to be collected as garbage, so a new owner cannot wait.
+        # The garbage collector deletes a Lease whose owner is gone, so a new owner is written at once.
         self._is_due |= owner not in {None, self._owner}
         self._owner = owner
 
@@ -168,21 +169,21 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         if not self._is_due or self._calls:
             return
         if not self._is_vouched_for():
-            return  # until the registrar's next word
+            return  # until the registrar's next sign of life
         request = self._request()
         if request is None:
-            return  # for want of a Node: it comes as a message
+            return  # there is no Node to own it; a message will tell of one
         self._is_due = False
         self._calls.send(request.verb, request, self.me, deadline=self._period)
 
     def _is_vouched_for(self) -> bool:
-        """Return whether the registrar lives; what changes in that is logged."""
+        """Return whether the registrar shows signs of life, and log when that changes."""
         silence = self.clock.monotonic() - self._heard_at
         is_silent = silence > self._silence_limit
         if is_silent and not self._is_withheld:
             why = f"its registrar has not been heard of for {silence:.0f} s"
             _log.warning("the Lease of the Node is left to run out", reason=why)
-            if not self._has_heard:  # the wish may have been lost with a life of the registrar
+            if not self._has_heard:  # a life of the registrar may have crashed over the first one
                 self._ports.registrar.tell(FollowRegistrar(subscriber=self._ports.me))
         elif self._is_withheld and not is_silent:
             _log.info("the Lease of the Node is renewed again: its registrar is back")
@@ -219,7 +220,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._next = self.after(jittered(self._period, 0.04), LeaseDue())
 
     def _look_for_others(self, found: JsonObject) -> None:
-        """Say once if somebody else keeps the Lease, and so the Node: they undo each other's work."""
+        """Warn once if somebody else renews the Lease, and so reports the Node too."""
         reason = lease.somebody_else(found, self._node, self._ours)
         if reason and reason not in self._said_of_others:
             self._said_of_others.add(reason)
@@ -234,7 +235,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
             sentence = f"the namespace {lease.NAMESPACE} is missing: {failure.sentence}"
             failure = replace(failure, sentence=sentence)
         elif is_missing or failure.retry is Retry.AFTER_RELIST:
-            # What was known is wrong, so the next step is another one, and need not wait.
+            # The known Lease is wrong. The next request is a different one, so it need not wait.
             self._lease, self._is_absent = None, is_missing
             self._detours += 1
             self._is_due |= self._detours <= DETOURS

@@ -1,7 +1,7 @@
-"""What there is to know of this machine, read from where Linux shows it.
+"""The facts about this machine, read from where Linux shows them.
 
-The agent's edge: everything here touches the system, and nothing of it ever fails. What cannot be read is
-empty or ``None``: containers hide some of it, and a node without a machine ID is still a node.
+Everything here touches the system, and nothing raises. What cannot be read is empty or ``None``:
+containers hide some files, and a node without a machine ID is still a node.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ ARCHITECTURES: Final[Mapping[str, str]] = {
     "i686": "386",
     "loongarch64": "loong64",
 }
-"""The kernel's words in Go's, where they differ: images and node selectors use Go's."""
+"""The kernel's names of architectures, and Go's where they differ: images and node selectors use Go's."""
 
 _FAR_AWAY: Final = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
-"""Addresses of documentation, which belong to nobody: only the default route leads there."""
+"""Addresses for documentation. They belong to nobody, so only the default route leads there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class MachineFacts:
     memory: int
     storage: int
     hugepages: Mapping[int, int] = field(default_factory=dict)
-    """Bytes set aside, by the size of the pages."""
+    """Bytes reserved for huge pages, by the size of a page."""
     addresses: tuple[str, ...] = ()
     """IP addresses, the most important one first."""
     machine_id: str = ""
@@ -50,7 +50,7 @@ class MachineFacts:
     kernel: str = ""
     os_image: str = ""
     architecture: str = ""
-    """In Go's words."""
+    """Go's name of it."""
     signals: PressureSignals = field(default_factory=PressureSignals)
 
 
@@ -58,24 +58,24 @@ class Machine(Protocol):
     """The machine that the Node stands for."""
 
     def read(self) -> MachineFacts:
-        """Return how it is at present. May block for as long as a filesystem does; never raises."""
+        """Return the facts at present. Never raises, but may block for as long as a filesystem does."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinuxMachine(Machine):
-    """The whole of this machine, as a kubelet reports it, whatever the limits of our own cgroup."""
+    """All of this machine, as a kubelet reports it, whatever the limits of the agent's own cgroup."""
 
     root_dir: Path
-    """Whose filesystem counts as ephemeral storage. Need not exist yet."""
+    """The directory whose filesystem is the ephemeral storage. It need not exist yet."""
     node_ips: Sequence[str] = ()
-    """Addresses that were told us; otherwise it is that of the default route."""
+    """Configured addresses. If there are none, the address of the default route counts."""
     system: Path = Path("/")
-    """Where ``proc``, ``sys`` and ``etc`` are."""
+    """The directory with ``proc``, ``sys`` and ``etc``."""
 
     @override
     def read(self) -> MachineFacts:
-        """Return how it is at present."""
+        """Return the facts at present."""
         memory = _pairs(self._text("proc/meminfo"), ":")
         disk = _filesystem(self.root_dir)
         return MachineFacts(
@@ -85,7 +85,7 @@ class LinuxMachine(Machine):
             hugepages=self._hugepages(),
             addresses=tuple(self.node_ips) or default_addresses(),
             machine_id=self._text("etc/machine-id") or self._text("var/lib/dbus/machine-id"),
-            # Readable for root only; virtual machines without firmware tables have none.
+            # Only root can read it, and some virtual machines have none.
             system_uuid=self._text("sys/class/dmi/id/product_uuid"),
             boot_id=self._text("proc/sys/kernel/random/boot_id"),
             kernel=os.uname().release,
@@ -94,7 +94,7 @@ class LinuxMachine(Machine):
             signals=PressureSignals(
                 memory_free=_kibibytes(memory.get("MemAvailable")),
                 storage=_stock(disk and disk.f_bavail, disk and disk.f_blocks),
-                # Filesystems that make inodes as they need them say that they have none at all.
+                # Filesystems that create inodes on demand say that they have none at all.
                 inodes=_stock(disk and disk.f_favail, disk and disk.f_files),
                 pids=self._pids(),
             ),
@@ -115,7 +115,7 @@ class LinuxMachine(Machine):
         return pages
 
     def _pids(self) -> Availability:
-        """Return the process IDs: threads have them too. ``loadavg`` says "running/all"."""
+        """Return the process IDs, which threads use too. ``loadavg`` has ``running/all``."""
         limits = map(
             _number, map(self._text, ("proc/sys/kernel/pid_max", "proc/sys/kernel/threads-max"))
         )
@@ -139,7 +139,7 @@ def default_addresses() -> tuple[str, ...]:
 
 
 def _filesystem(path: Path) -> os.statvfs_result | None:
-    """Return the filesystem that holds ``path``, or will once it is made."""
+    """Return the filesystem of ``path``, or of its nearest parent that exists."""
     for place in (path, *path.parents):
         with suppress(OSError):
             return os.statvfs(place)

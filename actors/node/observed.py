@@ -1,8 +1,8 @@
-"""What is known of the Node, which is told of through two channels: a watch, and answers to calls.
+"""What is known of the Node from two channels: a watch, and answers to calls. Pure.
 
-Either may be behind the other: the answer to a patch comes before the event of a change that preceded
-it, and an answer may be late and speak of a Node that is gone. Versions and UIDs put that in order;
-where they cannot, there is a doubt, and only a look at the API server ends it. Pure.
+Either channel may be behind the other. The answer to a patch can come before the event of an earlier
+change; a late answer can describe a Node that is gone. Versions and UIDs show the order. Where they
+cannot, the Node is in doubt, and only a GET of the Node ends the doubt. Such a GET is called a look.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from messages.watches import ObjectOp
 
 @dataclass(slots=True)
 class ObservedNode:
-    """The Node, as far as anybody has told."""
+    """The Node as the two channels show it."""
 
     node: JsonObject | None = None
     is_known: bool = False
-    """Somebody has told whether there is a Node."""
+    """It is known whether there is a Node."""
     is_doubted: bool = False
-    """What was told contradicts itself."""
+    """The channels contradict each other."""
     is_watched: bool = True
-    """The watch tells of the Node, or will."""
+    """The watch works, or has not failed yet."""
     _is_stale: bool = False
-    """Nobody has told of the Node since the machine was looked at last, and no watch will."""
+    """Nothing was heard of the Node since the machine was read last, and the watch fails."""
     _newest: int = 0
-    """The highest resource version that was told: what is older comes late."""
+    """The highest resource version seen. Older ones come late."""
     _gone: str = ""
     """UID of the last Node that is known to be gone."""
     _is_disturbed: bool = False
-    """Something was told since the look began."""
+    """Something was heard since the look began."""
 
     @property
     def needs_look(self) -> bool:
-        """Whether only a look at the API server can say how the Node is."""
+        """Whether only a look can show how the Node is."""
         return self.is_doubted or self._is_stale
 
     def listed(self, nodes: Sequence[JsonObject], version: str) -> None:
         """Take a complete listing of the watch, made at ``version``."""
         node = nodes[0] if nodes else None
         if self._is_late(version) or (node is not None and uid_of(node) == self._gone):
-            # Mostly it is late. But an API server that was restored from a backup begins anew with
-            # old versions, so it cannot be ignored.
+            # It is usually late. But an API server that was restored from a backup starts again from
+            # old versions, so the listing must not be ignored.
             self.is_doubted = True
             return
         self._take(node, version)
@@ -66,21 +66,21 @@ class ObservedNode:
             self._take(node, version)
 
     def missing(self) -> None:
-        """Take it that a change was answered with "not found": so it was, but who knows how it is."""
+        """Note that a change was answered with "not found". The Node may exist again by now."""
         self.is_doubted = True
 
     def unwatched(self) -> None:
-        """Take it that the watch fails. A Node that is known stays as it was until it is stale."""
+        """Note that the watch fails. A known Node counts as unchanged until the machine is read next."""
         self.is_watched = False
         self._is_stale |= self.node is None
 
     def watched(self) -> None:
-        """Take it that the watch works again, and has told what happened meanwhile."""
+        """Note that the watch works again and has caught up."""
         self.is_watched = True
         self._is_stale = False
 
     def age(self) -> None:
-        """Take it that the machine is looked at anew: what no watch tells of is stale."""
+        """Note that the machine is read again. Without a working watch the Node is stale from here on."""
         self._is_stale = not self.is_watched
 
     def looking(self) -> None:
@@ -88,10 +88,10 @@ class ObservedNode:
         self._is_disturbed = False
 
     def looked(self, node: JsonObject | None) -> None:
-        """Take the answer to a look; None when there is no Node.
+        """Take the answer to a look; None if there is no Node.
 
-        It is believed whatever was told before it, but not against what was told since it began: then
-        the doubt stays, and there has to be another look.
+        It replaces everything that was heard before the look began. If something was heard since, the
+        answer is dropped, the doubt stays, and another look is needed.
         """
         if self._is_disturbed:
             return
@@ -109,10 +109,10 @@ class ObservedNode:
         self._newest = max(self._newest, version_number(version))
 
     def _is_late(self, version: str) -> bool:
-        # The API allows to compare versions that are numbers. Others count as new: the last word counts.
+        # Versions that are no numbers cannot be compared: they count as new.
         return 0 < version_number(version) < self._newest
 
 
 def uid_of(node: JsonObject) -> str:
-    """Return the UID of a document."""
+    """Return the UID of a document; empty if it has none."""
     return str(node.get("metadata", {}).get("uid") or "")

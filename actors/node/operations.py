@@ -1,7 +1,7 @@
-"""What the registrar has to ask of the API server next, as far as it follows from what is known. Pure.
+"""Which request about the Node the registrar sends next. Pure.
 
-Nothing is planned ahead: after each answer and each event the most urgent operation is found anew, so that
-nothing has to be taken back when the Node goes or comes meanwhile.
+Nothing is planned ahead. After each answer and each event the most urgent operation is determined again,
+so no plan has to be revised when the Node appears or disappears meanwhile.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from messages.units import Seconds, Timestamp
 
 
 class NodeOperation(StrEnum):
-    """What the API server is asked for."""
+    """What the registrar can ask of the API server. The values appear in the log."""
 
     LOOK = "look at the Node"
     REGISTER = "register the Node"
@@ -33,15 +33,15 @@ class NodeOperation(StrEnum):
 
 @dataclass(slots=True)
 class TakenOver:
-    """What was done once to a Node, by its UID. Outlives crashes: it must not be done again.
+    """What the agent does only once to each Node, by the UID of the Node that has it done.
 
-    What users took off the Node or wrote on it since is theirs.
+    It outlives crashes, so nothing is done twice: users may have changed it on purpose since.
     """
 
     labelled: str = ""
-    """Has our labels."""
+    """The Node that was given the agent's labels."""
     cleared: str = ""
-    """Counts no extended resources that nobody offers any more."""
+    """The Node whose extended resources were set to 0, since nobody offers them any more."""
 
 
 _Make: TypeAlias = Callable[[], ApiRequest | None]
@@ -49,31 +49,35 @@ _Make: TypeAlias = Callable[[], ApiRequest | None]
 
 @dataclass(slots=True)
 class NodeOperations:
-    """What is known of the Node and of the machine, and what follows."""
+    """What is known of the Node and of the machine, and the operations that follow from it."""
 
     rules: NodeRules
     taken_over: TakenOver
     observed: ObservedNode = field(default_factory=ObservedNode)
     facts: MachineFacts | None = None
-    """As the machine was last; nothing is done before."""
+    """The last reading of the machine. Nothing is done before there is one."""
     found: Sequence[NodeCondition] = ()
-    """What the conditions have to say."""
+    """The conditions at present."""
     owes_look: bool = False
-    """A look was refused. That stays shown until one is answered, whether or not it is still wanted."""
+    """A look was refused, so one more has to be answered, even if nothing else needs it: until then the
+    failure stays shown."""
     _report_wanted: bool = False
     _report_due: Seconds | None = None
-    """When to report in any case; None for at once."""
+    """When to report even an unchanged status; None for at once."""
     _clears: str = ""
-    """Of which Node the last report takes leftovers away."""
+    """UID of the Node whose leftovers the last report removes."""
 
     def want_report(self) -> None:
-        """Have the status reported if there is news in it, or a report is due anyhow."""
+        """Consider a report once: it is sent if the status changed, or if one is due anyhow."""
         self._report_wanted = True
 
     def next(
         self, waits: Callable[[NodeOperation], bool], now: Seconds, wall: Timestamp
     ) -> tuple[NodeOperation, ApiRequest] | None:
-        """Return the most urgent operation that does not wait, and its request."""
+        """Return the most urgent operation and its request; None if there is none.
+
+        Operations for which ``waits`` is true are left out.
+        """
         for operation, make in self._all(now, wall):
             request = None if waits(operation) else make()
             if request is not None:
@@ -95,7 +99,7 @@ class NodeOperations:
             self._report_due = Seconds(now + period)
 
     def missed(self, operation: NodeOperation) -> None:
-        """Take it that there was no Node."""
+        """Note that an operation found no Node."""
         if operation is NodeOperation.LOOK:
             self._note_look(None)
         else:
@@ -106,7 +110,7 @@ class NodeOperations:
         self.observed.looked(node)
 
     def _all(self, now: Seconds, wall: Timestamp) -> Iterator[tuple[NodeOperation, _Make]]:
-        """Give what there may be to do, the most urgent first."""
+        """Yield the operations that may be needed, the most urgent first."""
         observed, facts = self.observed, self.facts
         if facts is None:
             return
@@ -129,7 +133,7 @@ class NodeOperations:
         return document.creation(document.new_node(self.rules, facts, self.found, wall))
 
     def _label(self, facts: MachineFacts, node: JsonObject) -> ApiRequest | None:
-        """Once for each Node: who takes a label off afterwards wants it so."""
+        """Return the request that sets labels: once for each Node, since users may remove them on purpose."""
         if self.taken_over.labelled == uid_of(node):
             return None
         request = document.reconciliation(self.rules, facts, node)
@@ -140,8 +144,8 @@ class NodeOperations:
     def _report(
         self, facts: MachineFacts, node: JsonObject, now: Seconds, wall: Timestamp
     ) -> ApiRequest | None:
-        # Only when it is wanted, not whenever the Node differs: two agents that were given one name
-        # would answer each other as fast as the network allows.
+        # Not whenever the Node differs: two agents with the same name would overwrite each other as
+        # fast as the network allows.
         wanted, self._report_wanted = self._report_wanted, False
         if not wanted:
             return None

@@ -1,7 +1,7 @@
 """NodeRegistrar: keeps the Node in the cluster that stands for this machine.
 
-The actor around pure parts: ``operations`` says what is to be done next, from ``observed`` (what is known of
-the Node), ``document`` (what it should be) and ``conditions`` (how it is). One call is in flight at a time.
+This is the actor around pure modules. ``operations`` decides what is done next, from ``observed`` (what is
+known of the Node), ``document`` (what it should be) and ``conditions`` (its present conditions).
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ from messages.watches import (
 )
 
 ATTEMPTS: Final = 5
-"""For one report (rule N2). The next look reports anyhow."""
+"""Attempts for one report (rule N2). The next reading of the machine leads to another report."""
 SETTLED: Final = Seconds(30.0)
-"""A Node that goes sooner than this after its registration is taken away by somebody on purpose: after
-the first time it is registered again with growing waits, so that two programs cannot race."""
+"""A Node that is deleted sooner than this after its registration is deleted on purpose. From the second time
+on it is registered again with growing waits, so that two programs cannot race."""
 
 _log = structlog.get_logger("node/registrar")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineCheckDue:
-    """It is time to look at the machine. Coalesced."""
+    """It is time to read the machine. Coalesced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationDue:
-    """An operation that failed has waited long enough."""
+    """The wait of a failed operation is over."""
 
     operation: NodeOperation
 
@@ -86,7 +86,7 @@ class NodePorts:
     calls: Port[CallApi]
     watches: Port[Watch]
     me: Port[WatchFact]
-    """Its own address, where a watch finds every life of it."""
+    """Its own address, which outlives a crash: what it subscribes with."""
 
 
 @dataclass(slots=True)
@@ -95,11 +95,11 @@ class NodeMemory:
 
     followers: dict[Port[NodeFact], None] = field(default_factory=dict)
     told: NodeFact | None = None
-    """What the followers know."""
+    """What the followers were told last."""
     watchers: dict[Port[RegistrarLives], None] = field(default_factory=dict)
-    """Who wants to hear that the registrar lives."""
+    """Subscribers of the registrar's signs of life."""
     failed: tuple[str, ...] = ()
-    """The agent's loops that fail."""
+    """Names of the agent's loops that fail."""
     pressed: dict[ConditionType, Seconds] = field(default_factory=dict)
     """When each pressure was last observed."""
     taken_over: TakenOver = field(default_factory=TakenOver)
@@ -108,18 +108,18 @@ class NodeMemory:
 class NodeRegistrar(Actor[NodeRegistrarMessage]):
     """Registers the Node, labels it, and reports its status.
 
-    Owns: what is known of the Node, the look at the machine, the reports. Has a thread of its own,
+    Owns: what is known of the Node, the readings of the machine, the reports. Has a thread of its own,
     since reading the machine may block.
     Hears: ``FollowNode``, ``FollowRegistrar``, ``LoopsAre``; of its watch all ``WatchFact``; answers to
     its calls.
-    Tells: followers ``NodeIs`` when the Node appears, is another, begins to be deleted, or has other
-    labels, annotations or spec (not for a status: there is one every few minutes), and ``NodeIsGone``;
-    both may repeat. Who follows the registrar itself ``RegistrarLives``, at each look.
-    Fails when: there is a bug. Whatever the API server says is waited out.
+    Tells: followers ``NodeIs`` when the Node appears, gets another UID, begins to be deleted, or changes its
+    labels, annotations or spec (not its status, which changes every few minutes), and ``NodeIsGone``; both
+    may repeat. Followers of the registrar itself ``RegistrarLives``, at each reading of the machine.
+    Fails when: there is a bug. After any failure of the API server it waits and tries again.
 
-    A Node that is deleted is registered again at once. What others wrote on it stays. While the watch
-    fails, the Node is looked at whenever the machine is, as a kubelet does. An ordered stop says
-    nothing to the API server: as with a kubelet the Lease runs out, and pods outlive the agent.
+    One call is in flight at a time. A deleted Node is registered again at once. What others wrote on it
+    stays. While the watch fails, the Node is fetched whenever the machine is read, as a kubelet does. An
+    ordered stop sends nothing to the API server: as with a kubelet the Lease runs out, and pods stay.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         self._publish()
         self._go_on()
         if isinstance(message, MachineCheckDue | LoopsAre):
-            self._show_life()  # at the very end: all that a look leads to has gone well
+            self._show_life()  # last, so that it is only told if everything before it worked
 
     def _see(self, fact: WatchFact) -> None:
         observed = self._operations.observed
@@ -180,7 +180,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
                 self._note_word()
             case WatchEvent(op=op, object=node):
                 observed.changed(op, node)
-            case WatchFailed():  # the keeper of watches shows it
+            case WatchFailed():  # shown by the actor that keeps the watches
                 observed.unwatched()
             case WatchRecovered():
                 observed.watched()
@@ -189,7 +189,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
                 assert_never(fact)
 
     def _note_word(self) -> None:
-        """Have looks that failed be over, unless there has to be another: then at once."""
+        """End the wait of a failed look: another one follows at once, or its failure is over."""
         if self._operations.owes_look:
             self._retries.resume(NodeOperation.LOOK)
         elif not self._operations.observed.needs_look:
@@ -216,9 +216,9 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
     # The followers.
 
     def _show_life(self) -> None:
-        """Tell that the registrar lives, unless this life is younger than a look's period.
+        """Tell that the registrar lives, unless this life is younger than a period of readings.
 
-        Lives that begin, look and crash would pass for one that does its work.
+        Otherwise a registrar that crashes soon after each start would seem to work.
         """
         age = self.clock.monotonic() - self._began
         if age >= self._rules.status_update_frequency:
@@ -238,7 +238,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
             wish.subscriber.tell(self._memory.told)
 
     def _publish(self) -> None:
-        """Tell the followers, if there is something to tell."""
+        """Tell the followers how the Node is, if that changed."""
         observed = self._operations.observed
         if not observed.is_known:
             return
@@ -254,7 +254,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
             follower.tell(fact)
 
     def _note_departure(self) -> None:
-        """Have the Node registered at once, unless it is taken away time after time."""
+        """Let the Node be registered at once, or after a wait if it is deleted time after time."""
         lived_since, self._registered_at = self._registered_at, None
         if lived_since is None or self.clock.monotonic() - lived_since >= SETTLED:
             self._short_lives = 0
@@ -267,7 +267,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
     # The calls.
 
     def _go_on(self) -> None:
-        """Send the next request, unless one is under way."""
+        """Send the next request, unless one is in flight."""
         if self._calls:
             return
         step = self._operations.next(self._retries.waits, self.clock.monotonic(), self.clock.wall())

@@ -1,6 +1,6 @@
-"""Trying again: who waits for how long, and what of it is in the log.
+"""Retries: how long each failed operation waits, and what the log says of it.
 
-One failure of a kind is one line, however often it is repeated, and its end is another.
+A failure that repeats is one line in the log; the end of it is another.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ E = TypeVar("E", bound=StrEnum)
 
 
 class OperationRetries(Generic[E]):
-    """Counts the failures of each operation in a row, and knows which of them wait.
+    """Counts consecutive failures of each operation, and knows which operations wait.
 
-    ``after`` sets a timer that ends a wait: who set it calls ``resume`` then. Nothing that failed
-    waits for more than ``longest``, whatever the server wishes.
+    ``after`` sets a timer at whose end the caller calls ``resume``. ``longest`` limits the wait after a
+    failure, whatever the server asks for. ``log_name`` is the logger's.
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class OperationRetries(Generic[E]):
         return operation in self._waiting
 
     def failed(self, operation: E) -> int:
-        """Count a failure; return how many there were in a row."""
+        """Count a failure. Return how many there were in a row."""
         self._failures[operation] += 1
         return self._failures[operation]
 
     def show(self, operation: E, failure: ApiFailure) -> None:
-        """Log a failure, unless one of its kind was the last that was logged.
+        """Log a failure as a warning, or for debugging only if the last one was of the same kind.
 
-        What is wrong with the credentials is said by who sends all calls.
+        Failures of credentials are not warned of here: the sender of all calls does that.
         """
         log = self._log.debug
         if failure.kind not in {FailureKind.CREDENTIALS, self._shown.get(operation)}:
@@ -57,28 +57,28 @@ class OperationRetries(Generic[E]):
         log(f"cannot {operation.value}", reason=failure.sentence)
 
     def wait(self, operation: E, failure: ApiFailure) -> None:
-        """Have ``operation`` wait, the longer the more often it failed, and as long as the server wishes."""
+        """Let ``operation`` wait: longer after each failure, and at least as long as the server asks for."""
         wish = failure.retry_after or Seconds(0.0)
         delay = max(wish, RETRIES.delay(max(1, self._failures[operation])))
         self.wait_for(operation, delay if self._longest is None else min(delay, self._longest))
 
     def wait_for(self, operation: E, delay: Seconds) -> None:
-        """Have ``operation`` wait for ``delay``."""
+        """Let ``operation`` wait for ``delay``, instead of any wait before."""
         self.resume(operation)
         self._waiting[operation] = self._after(delay, operation)
 
     def resume(self, operation: E) -> None:
-        """Let ``operation`` wait no more."""
+        """End the wait of ``operation``."""
         timer = self._waiting.pop(operation, None)
         if timer is not None:
             timer.cancel()
 
     def give_up(self, operation: E) -> None:
-        """Forget how often ``operation`` failed: what comes next is another attempt."""
+        """Forget how often ``operation`` failed. Its next attempt counts as the first."""
         self._failures.pop(operation, None)
 
     def succeeded(self, operation: E) -> None:
-        """Forget the failures of ``operation``, and show that they are over."""
+        """Forget the failures of ``operation``, end its wait, and log the end of a logged failure."""
         self.give_up(operation)
         self.resume(operation)
         if self._shown.pop(operation, None) is not None:

@@ -1,4 +1,4 @@
-"""What the node's actors were told to do."""
+"""The settings of the node's actors."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from messages.pods import JsonObject
 from messages.units import Seconds
 
 RETRIES = Backoff(initial=Seconds(0.2), cap=Seconds(7.0), jitter=Seconds(0.1))
-"""Between attempts at the API server, as a kubelet's (rules N1, N5): from 0.2 s, doubling to 7 s."""
+"""Waits between attempts at the API server, as a kubelet's (rules N1, N5): 0.2 s, doubling to 7 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRules:
-    """What the Node was told to be, and when it is looked at."""
+    """What the Node should be, and how often it is reported."""
 
     name: str
     version: str
-    """The agent's own, such as ``0.1.0``."""
+    """The agent's own version, such as ``0.1.0``."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Of ``--node-labels``; stronger than those every Node has."""
+    """``--node-labels``. They override the default labels."""
     taints: tuple[JsonObject, ...] = ()
-    """Of ``--register-with-taints``: they are set when the Node is created, and never again."""
+    """``--register-with-taints``. They are set when the Node is created, and never again."""
     register: bool = True
-    """Create the Node when there is none, and see to its labels. Its status is reported in any case."""
+    """Create the Node if there is none, and set its labels. Its status is reported in any case."""
     max_pods: int = 110
     endpoint_port: int = 0
-    """Where the agent serves the API server's requests; 0 while it serves none."""
+    """The port where the agent serves the API server's requests; 0 while it serves none."""
     status_update_frequency: Seconds = Seconds(10.0)
-    """Between two looks at the machine."""
+    """Between two readings of the machine."""
     status_report_frequency: Seconds = Seconds(300.0)
-    """A status that stays the same is reported this often all the same."""
+    """How often an unchanged status is reported."""
     pressure_transition_period: Seconds = Seconds(300.0)
-    """How long a pressure must be over before its condition says so: one that comes and goes does not
-    move the condition each time (rule E4)."""
+    """How long a pressure must be absent before its condition says so (rule E4). So a pressure that comes
+    and goes does not change the condition each time."""
 
 
 def jittered(period: Seconds, share: float) -> Seconds:
-    """Return ``period`` and up to ``share`` of it more: what starts together drifts apart."""
+    """Return ``period`` plus a random part of up to ``share`` of it, so that agents do not act in step."""
     more = Seconds(period * share)
     return Backoff(initial=period, cap=Seconds(period + more), jitter=more).delay(1)
