@@ -1,1 +1,1 @@
-"""The process and what it is composed of: who there is, who knows whom, and the process's edges."""
+"""The process: the composition of its actors, its main thread, and its contact with the system."""

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     pass
 
 GC_THRESHOLDS = (50_000, 20, 100)
-"""Pods are trees of thousands of dictionaries and none of them is ever in a cycle. With the
-interpreter's own thresholds, half of the time of a large merge goes into looking for cycles."""
+"""Pods are trees of thousands of dictionaries without cycles. With the interpreter's default thresholds, a
+large merge spends half of its time in looking for cycles."""
 
 _log = structlog.get_logger("actorlet")
 
@@ -56,7 +56,7 @@ class Agent:
             self.system.observe_failed_loops(self._tree.joined.note_failed_loops)
 
     def rescan(self) -> None:
-        """Have every source look again."""
+        """Tell every source to look again."""
         for source in self._tree.shown_sources().values():
             source.tell(Rescan())
 
@@ -77,7 +77,7 @@ def _sign_of_life(reply_to: Port[PodDescribed]) -> DescribePod:
 def run(settings: Settings) -> NoReturn:
     """Run the agent until it is told to stop, and end the process with the exit code.
 
-    Raises StartError when the machine does not let it start.
+    Raises StartError if the root directory or a port cannot be used.
     """
     log = configure_logs(settings.logging_format, settings.verbosity, sys.stderr)
     try:
@@ -91,7 +91,7 @@ def _run(settings: Settings) -> int:
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
     with ExitStack() as held:
-        # Before the ports: of two agents the second is told of the first, not of a port in use.
+        # Before the ports: a second agent is told of the first one, not of a port in use.
         held.enter_context(root_dir(settings.root_dir))
         listeners = Listeners(
             read_only=listen(settings.address, settings.read_only_port, "the read-only port"),

@@ -1,4 +1,4 @@
-"""Composes the actors that an agent has in addition if it belongs to a cluster. A part of ``app``.
+"""Composes the actors that an agent has in addition if it belongs to a cluster. A part of ``tree``.
 
 Only an agent that joins a cluster imports it: credentials need the kubernetes client, whose import takes
 0.4 s and 40 MB, which a standalone agent saves.
@@ -125,7 +125,7 @@ class Joined:
 
     @cached_property
     def _ports(self) -> _Ports:
-        # Not in the constructor: the system is made after the specs, and these are found in it.
+        # Not in the constructor: the system that has the addresses is made from the specs.
         return _Ports.found_by(self._address)
 
     def specs(self) -> tuple[SupervisorSpec, ...]:

@@ -22,7 +22,7 @@ AT_ONCE: Final = 256
 """Most lines of one write: about 50 kB, and a pipe holds 64 kB."""
 
 _FLUSHED_WITHIN: Final = Seconds(1.0)
-"""How long ``close`` waits for a reader. systemd and terminals take milliseconds."""
+"""How long ``close`` waits for the reader. systemd and terminals take milliseconds."""
 
 
 class LogWriter:

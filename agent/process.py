@@ -215,6 +215,6 @@ def leave(code: int) -> NoReturn:
     after a request over HTTP).
     """
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # nobody reads it any more
+        with suppress(OSError, ValueError):  # its reader is gone
             stream.flush()
     os._exit(code)

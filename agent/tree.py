@@ -33,7 +33,7 @@ M = TypeVar("M")
 
 
 class AgentTree:
-    """The actors of one agent, and what of them outlives a crash.
+    """The actors of one agent, and the memories that outlive their crashes.
 
     ``system`` gives the system that the tree runs in, once there is one: it is made from ``root``.
     """
@@ -62,7 +62,7 @@ class AgentTree:
 
     def root(self) -> SupervisorSpec:
         """Return the whole tree."""
-        # One for one: who restarts asks the others for what it needs to know.
+        # One for one: an actor that restarts asks the others for what it needs to know.
         joined = self.joined
         return SupervisorSpec(
             name="actorlet",
@@ -83,7 +83,7 @@ class AgentTree:
         return self._address(POD_MANAGER)
 
     def shown_sources(self) -> dict[SourceName, Port[Rescan | DescribeSource]]:
-        """Return who lists something: pods, or the objects that static pods reference."""
+        """Return everything that lists: the sources of pods, and the source of local objects."""
         local = self._objects.local_port()
         return {**self._all_sources(), **({LOCAL_FILES: local} if local is not None else {})}
 
@@ -110,7 +110,7 @@ class AgentTree:
         return self.joined.object_ports() if self.joined else None
 
     def _source_specs(self) -> tuple[AnySpec, ...]:
-        # Isolated: a source in trouble is no reason to stop what the others want to run.
+        # Isolated: a source in trouble must not stop the pods of the others.
         local = self._objects.local_source()
         specs: list[AnySpec] = [local] if local is not None else []
         if self._settings.static_pod_path:

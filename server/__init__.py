@@ -1,5 +1,5 @@
-"""The agent's endpoints: what it does, as JSON, metrics and health, over aiohttp.
+"""The agent's HTTP endpoints: its state as JSON, metrics and health, over aiohttp.
 
-``documents``, ``metrics`` and ``health`` are pure: from what actors answered to what is shown.
-``endpoints`` asks the actors, ``server`` is the actor that listens.
+``documents``, ``metrics``, ``object_pages`` and ``health`` are pure: they turn answers of actors into what is
+shown. ``backend`` asks the actors, ``endpoints`` has the handlers, ``http_server`` is the actor that serves.
 """

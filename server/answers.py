@@ -1,4 +1,4 @@
-"""Answers of actors, or the fact that there was none."""
+"""Answers of actors, or why there is none."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ A = TypeVar("A")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unanswered:
-    """Somebody who was asked did not answer in time."""
+    """An actor that was asked did not answer in time."""
 
     name: str
     reason: str
 
 
 async def or_unanswered(name: str, answer: Awaitable[A]) -> A | Unanswered:
-    """Return the answer of ``name``, or why there is none."""
+    """Return the answer of the actor called ``name``, or why there is none. Never raises for that."""
     try:
         return await answer
     except (AskTimeoutError, ActorDeadError, ActorCrashedError) as error:

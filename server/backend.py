@@ -1,6 +1,6 @@
-"""What the endpoints show, asked of the actors anew for each request.
+"""What the endpoints show: the state of the actors, asked for each request.
 
-Nobody who does not answer keeps the others from being shown: that is an answer as well, ``Unanswered``.
+An actor that does not answer does not keep the others from being shown: its answer is ``Unanswered``.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ from server.cluster_state import ClusterPorts, ClusterState
 A = TypeVar("A")
 
 ANSWER_WITHIN = Seconds(2.0)
-"""An actor that takes longer is not well: their handlers take milliseconds, and the longest wait
-between two of its lives, before its supervisor gives up, is 1.7 s."""
+"""An actor that takes longer is not well. Handlers take milliseconds, and the longest wait between two lives
+of an actor, before its supervisor gives up, is 1.7 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventStreamTimeouts:
-    """How long readers of events are waited for."""
+    """The timeouts of readers of events."""
 
     keep_alive: Seconds = Seconds(15.0)
-    """After so long without events a reader is told that there are none, which finds those that are
-    gone. Proxies take a connection for dead after half a minute at the least."""
+    """After so long without events a reader is sent a comment, which also detects readers that are gone.
+    Proxies take a connection for dead after half a minute or more."""
     closing: Seconds = Seconds(5.0)
-    """To read what is left when it is over. Who takes longer is cut."""
+    """How long a reader may take for the rest when its stream ends. Then the connection is cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointBackend:
-    """Whom the endpoints ask, and what they were told to show and to allow.
+    """The actors that the endpoints ask, and the settings that they show or obey.
 
-    No question takes longer than ``answer_within``, and none raises.
+    No method takes longer than ``answer_within``, and none raises if an actor does not answer.
     """
 
     system: ActorSystem
@@ -69,17 +69,17 @@ class EndpointBackend:
     sources: Mapping[SourceName, Port[DescribeSource]]
     node_name: str
     configuration: JsonObject
-    """What ``/configz`` answers."""
+    """The answer of ``/configz``."""
     chaos: bool
-    """Actors may be crashed on request."""
+    """Whether actors may be crashed on request."""
     objects: Mapping[ObjectKind, Port[ObjectManagerMessage]]
-    """Who manages the objects of each kind."""
+    """The managers of Secrets and of ConfigMaps."""
     feed: Port[EventFeedMessage]
-    """Who tells of events."""
+    """The event feed."""
     cluster: ClusterPorts | None = None
-    """Who deals with the API server; None for a standalone agent."""
+    """The actors that deal with the API server; None for a standalone agent."""
     answer_within: Seconds = ANSWER_WITHIN
-    """How long an actor may take to answer. Whoever takes longer is shown as not answering."""
+    """How long an actor may take to answer. After that it is shown as not answering."""
     timeouts: EventStreamTimeouts = field(default_factory=EventStreamTimeouts)
 
     async def tree(self) -> tuple[ActorDescription, ...] | Unanswered:
@@ -87,11 +87,11 @@ class EndpointBackend:
         return await or_unanswered("tree", asking.describe(self.system, self.answer_within))
 
     async def summary(self) -> TreeSummary | Unanswered:
-        """Return the actors, those that come and go only counted."""
+        """Return the actors. Dynamic ones are only counted."""
         return await or_unanswered("tree", asking.summarize(self.system, self.answer_within))
 
     async def pods(self) -> PodsDescribed | Unanswered:
-        """Return all that PodManager knows."""
+        """Return everything that PodManager knows."""
         return await self._of_pod_manager(
             asking.ask(
                 self.system,
@@ -102,7 +102,7 @@ class EndpointBackend:
         )
 
     async def sign_of_life(self) -> PodDescribed | Unanswered:
-        """Return the least that PodManager can answer."""
+        """Ask PodManager the cheapest question, to see whether it answers."""
         return await self._of_pod_manager(
             asking.ask(
                 self.system,
@@ -113,7 +113,7 @@ class EndpointBackend:
         )
 
     async def source(self, name: SourceName) -> SourceDescribed | Unanswered:
-        """Return how a source is."""
+        """Return the state of a source."""
         return await or_unanswered(
             name,
             asking.ask(
@@ -125,23 +125,23 @@ class EndpointBackend:
         )
 
     async def all_sources(self) -> tuple[SourceDescribed | Unanswered, ...]:
-        """Return how all sources are, asked side by side."""
+        """Return the state of all sources, asked at the same time."""
         return tuple(await asyncio.gather(*(self.source(name) for name in self.sources)))
 
     async def cluster_state(self) -> ClusterState | None:
-        """Return how the agent and its cluster get on; None for a standalone agent."""
+        """Return the state of calls, watches, mirrors and events; None for a standalone agent."""
         if self.cluster is None:
             return None
         return await self.cluster.state(self.system, self.answer_within)
 
     async def watches(self) -> WatchesDescribed | Unanswered | None:
-        """Return how the watches at the API server are; None for a standalone agent."""
+        """Return the state of each watch at the API server; None for a standalone agent."""
         if self.cluster is None:
             return None
         return await self.cluster.described_watches(self.system, self.answer_within)
 
     async def all_objects(self, *, in_detail: bool) -> tuple[ObjectsDescribed | Unanswered, ...]:
-        """Return how the objects of all kinds are held, asked side by side."""
+        """Return the state of the objects of all kinds, asked at the same time."""
         kinds = (self._objects(kind, in_detail=in_detail) for kind in self.objects)
         return tuple(await asyncio.gather(*kinds))
 
@@ -157,7 +157,7 @@ class EndpointBackend:
         )
 
     async def feed_state(self) -> FeedDescribed | Unanswered:
-        """Return how the event feed is."""
+        """Return the state of the event feed."""
         return await or_unanswered(
             "event-feed",
             asking.ask(
@@ -169,7 +169,7 @@ class EndpointBackend:
         )
 
     async def attach(self, reader: Port[EventChunk]) -> ReaderAttached | Unanswered:
-        """Have a reader told every event from here on."""
+        """Subscribe a reader to every event from here on."""
         return await or_unanswered(
             "event-feed",
             asking.ask(
@@ -181,7 +181,7 @@ class EndpointBackend:
         )
 
     async def crash(self, name: str) -> bool | Unanswered:
-        """Make an actor fail; return False if there is none of that name."""
+        """Crash an actor. Return False if there is none of that name."""
         return await or_unanswered("tree", asking.crash(self.system, name, self.answer_within))
 
     async def _of_pod_manager(self, answer: Awaitable[A]) -> A | Unanswered:

@@ -1,4 +1,4 @@
-"""Metrics of what the agent has to do with the API server. Pure."""
+"""Metrics of calls, watches, mirrors and events at the API server. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from server.families import counter, gauge
 
 
 def cluster_metrics(state: ClusterState) -> Iterable[Metric]:
-    """Give the metrics of everybody who answered."""
+    """Yield the metrics of every actor that answered."""
     yield from _requests(state)
     if not isinstance(state.watches, Unanswered):
         yield from _watches(state.watches)

@@ -1,4 +1,4 @@
-"""How the agent and its cluster get on, asked of the actors anew for each request."""
+"""The state of everything that deals with the API server, asked of the actors for each request."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from server.answers import Unanswered, or_unanswered
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterState:
-    """What those who deal with the API server say."""
+    """The answers of the actors that deal with the API server."""
 
     calls: CallsDescribed | Unanswered
     watches: WatchesDescribed | Unanswered
-    """Without those that are well."""
+    """Only the watches that fail."""
     mirrors: MirrorsDescribed | Unanswered
     events: EventsDescribed | Unanswered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterPorts:
-    """Whom to ask. There are none in a standalone agent."""
+    """The actors to ask. A standalone agent has none of them."""
 
     calls: Port[CallsMessage]
     watches: Port[WatchesMessage]
@@ -35,7 +35,7 @@ class ClusterPorts:
     events: Port[EventsMessage]
 
     async def state(self, system: ActorSystem, within: Seconds) -> ClusterState:
-        """Return how everything is; who does not answer ``within`` so long is shown as that."""
+        """Return the state. Actors that do not answer ``within`` that time appear as ``Unanswered``."""
         calls, watches, mirrors, events = await asyncio.gather(
             or_unanswered("api-calls", asking.ask(system, self.calls, _calls, within)),
             or_unanswered("watches", asking.ask(system, self.watches, _failing_watches, within)),
@@ -47,7 +47,7 @@ class ClusterPorts:
     async def described_watches(
         self, system: ActorSystem, within: Seconds
     ) -> WatchesDescribed | Unanswered:
-        """Return how each watch is."""
+        """Return the state of each watch."""
         return await or_unanswered("watches", asking.ask(system, self.watches, _watches, within))
 
 

@@ -1,4 +1,4 @@
-"""The JSON documents, with the field names of the outside contract. Pure."""
+"""The JSON documents of the endpoints. Their field names are a promise to users. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from server.answers import Unanswered
 
 
 def pod_list(described: PodsDescribed) -> dict[str, Any]:
-    """Return the v1 PodList of static and API pods, no mirrors, as a kubelet's ``/pods``."""
+    """Return what ``/pods`` answers: a v1 PodList of static and API pods, without mirrors, as a kubelet's."""
     return {
         "kind": "PodList",
         "apiVersion": "v1",

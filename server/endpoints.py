@@ -1,4 +1,4 @@
-"""Which path answers what. Each request asks the actors anew: there is nothing in between to go stale."""
+"""The handlers of all paths. Each request asks the actors; nothing is cached, so nothing can be stale."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _log = structlog.get_logger("http-server")
 
 
 class Endpoints:
-    """The handlers, for one agent."""
+    """The handlers of one agent."""
 
     def __init__(self, backend: EndpointBackend) -> None:
         self._backend = backend
@@ -64,20 +64,20 @@ class Endpoints:
         }
 
     async def index(self, request: web.Request) -> web.Response:
-        """List the paths there are."""
+        """Return the paths that are served."""
         resources = request.app.router.resources()
         return web.json_response({"paths": sorted({each.canonical for each in resources})})
 
     async def ping(self, _request: web.Request) -> web.Response:
-        """Say that somebody is there."""
+        """Return ``ok``: the server runs."""
         return web.Response(text="ok")
 
     async def healthz(self, request: web.Request) -> web.Response:
-        """Say whether the agent's loops are well."""
+        """Return whether the agent's loops are well."""
         return await self._health(request, "healthz")
 
     async def livez(self, request: web.Request) -> web.Response:
-        """Say the same by its newer name."""
+        """Return the same as ``/healthz``, under its newer name."""
         return await self._health(request, "livez")
 
     async def _health(self, request: web.Request, name: str) -> web.Response:
@@ -91,19 +91,19 @@ class Endpoints:
         return _report(request, checks + shown, name, ok=ok)
 
     async def readyz(self, request: web.Request) -> web.Response:
-        """Say whether any source has listed, and how each is."""
+        """Return whether any source has listed, and the state of each."""
         checks = health.readiness(
             await self._backend.all_sources(), self._backend.system.clock.wall()
         )
         ok = health.is_ready(checks)
         if not _is_one_word(request, ok=ok):
-            # The API server is shown, and makes nobody unready: static pods do without it.
+            # Shown only: static pods run without the API server, so its troubles make nothing unready.
             cluster = await self._backend.cluster_state()
             checks += [health.api_server(cluster)] if cluster else []
         return _report(request, checks, "readyz", ok=ok)
 
     async def readyz_of_source(self, request: web.Request) -> web.Response:
-        """Say whether one source has listed."""
+        """Return whether one source has listed."""
         asked = request.match_info["source"]
         name = next((source for source in self._backend.sources if source == asked), None)
         if name is None:
@@ -122,7 +122,7 @@ class Endpoints:
         return web.json_response(self._backend.configuration)
 
     async def sourcez(self, _request: web.Request) -> web.Response:
-        """Return what became of every manifest."""
+        """Return the sources, and the verdict on every manifest."""
         return web.json_response(documents.sources(await self._backend.all_sources()))
 
     async def actorz(self, _request: web.Request) -> web.Response:
@@ -130,7 +130,7 @@ class Endpoints:
         return web.json_response(documents.actors(_answered(await self._backend.tree())))
 
     async def watchz(self, _request: web.Request) -> web.Response:
-        """Return how each Secret and ConfigMap is held."""
+        """Return the state of each Secret and ConfigMap that the agent keeps."""
         kinds, watches = await asyncio.gather(
             self._backend.all_objects(in_detail=True), self._backend.watches()
         )
@@ -139,7 +139,7 @@ class Endpoints:
         return web.json_response(text=await _joined(pieces))
 
     async def metrics(self, _request: web.Request) -> web.Response:
-        """Return the metrics; those of somebody who does not answer are missing."""
+        """Return the metrics. Those of an actor that does not answer are missing."""
         pods, sources, tree, cluster, objects, feed = await asyncio.gather(
             self._backend.pods(),
             self._backend.all_sources(),
@@ -165,9 +165,9 @@ class Endpoints:
         )
 
     async def crash(self, request: web.Request) -> web.Response:
-        """Make an actor fail."""
+        """Crash an actor, for tests of restarts. Refused to browsers."""
         if "Origin" in request.headers:
-            # Sent by browsers: a page that somebody visits must not crash the agent of this machine.
+            # Browsers send it. A web page that somebody visits must not crash the agent of this machine.
             raise web.HTTPForbidden(text="not from a browser")
         name = request.match_info["name"]
         if not _answered(await self._backend.crash(name)):
@@ -197,12 +197,12 @@ def _report(
 
 
 def _is_one_word(request: web.Request, *, ok: bool) -> bool:
-    """Whether nobody wants to know more than that all is well."""
+    """Return whether the answer is just ``ok``: all is well, and no details are asked for."""
     return ok and "verbose" not in request.query
 
 
 async def _joined(pieces: Iterable[str]) -> str:
-    """Return the whole text, made with time for others between two pieces."""
+    """Return all pieces as one text. Other requests get a turn between two pieces."""
     text: list[str] = []
     for piece in pieces:
         text.append(piece)
@@ -212,13 +212,13 @@ async def _joined(pieces: Iterable[str]) -> str:
 
 @web.middleware
 async def _errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer failures in the shape of everything else, and never with a traceback."""
+    """Return errors as JSON, and never with a traceback."""
     try:
         return await handler(request)
     except web.HTTPException as error:
         allow = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}
         return _error(error.status, error.text or error.reason, allow)
-    except Exception:  # noqa: BLE001  # a bug in here: the tree is well, so nobody is restarted for it
+    except Exception:  # noqa: BLE001  # a bug in a handler: no actor is restarted for it
         _log.exception("request failed", path=request.path)
         return _error(500, "internal error, see the log", {})
 

@@ -1,8 +1,8 @@
-"""One reader of ``/events``: what it was told and has not been sent yet.
+"""One reader of ``/events``: the queue of what it was told and has not been sent yet.
 
-The feed tells on its own thread and never waits; the loop takes on its. Both sides count bytes, each
-only its own, so that no lock is needed. A queue is a piece of the one stream that all readers are told,
-and shares its bytes: however many are slow, they hold little more than one of them.
+The feed adds on its own thread and never waits; the server's loop removes. Each side counts its own bytes
+only, so no lock is needed. All readers are told the same objects of bytes, so many slow readers need
+little more memory than one.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from messages.port import Port
 from messages.units import Seconds
 
 MOST_WAITING: Final = 4 * 2**20
-"""Bytes, about 20,000 events: so many may come at once when all of a large node changes. Who has more
-in front of it when the next come does not keep up."""
+"""Bytes, about 20,000 events: as many may come at once when all of a large node changes. A reader with more
+than that in its queue when the next event comes does not keep up, and is dropped."""
 CHUNK: Final = 2**16
-"""Bytes to send at once, a little more or less."""
+"""About how many bytes are sent at once."""
 
 ALIVE: Final = comment("nothing to tell")
 SLOW: Final = comment(
@@ -31,10 +31,9 @@ SLOW: Final = comment(
 
 
 class EventReader(Port[EventChunk]):
-    """A queue between the feed and one connection, of the loop that makes it.
+    """The queue between the feed and one connection. Belongs to the asyncio loop that creates it.
 
-    Ends once: by ``end``, or when it is told more than it may hold. Whoever takes from it hears of that
-    by ``ended``.
+    It ends once: by ``end``, or when it is told more than it may hold. ``ended`` has a result then.
     """
 
     def __init__(self, feed: Port[DetachReader], keep_alive: Seconds) -> None:
@@ -48,13 +47,13 @@ class EventReader(Port[EventChunk]):
         self._is_waking = False
         self._is_over = False
         self.ended: asyncio.Future[bytes] = self._loop.create_future()
-        """The last words, once it is over."""
+        """The last comment to send, once the reader has ended."""
 
     @override
     def tell(self, message: EventChunk, /) -> None:
-        """Keep what happened until the loop takes it. Runs on the feed's thread."""
+        """Queue what happened. Runs on the feed's thread."""
         if self._is_over:
-            # The feed crashed over hearing so, or has not come to it yet.
+            # The feed crashed over the first one, or has not handled it yet.
             self._feed.tell(DetachReader(reader=self))
         elif self._told_bytes - self._taken_bytes > MOST_WAITING:
             self._is_over = True
@@ -66,7 +65,10 @@ class EventReader(Port[EventChunk]):
             self._wake()
 
     async def take(self) -> bytes:
-        """Return what was told since, or a comment when that is nothing for so long; empty at the end."""
+        """Return what is queued, as soon as there is something; empty at the end.
+
+        Returns the comment ``ALIVE`` if nothing comes for the time of a keep-alive.
+        """
         while not (chunk := self._next_chunk()) and not self.ended.done():
             try:
                 async with asyncio.timeout(self._keep_alive):
@@ -76,7 +78,7 @@ class EventReader(Port[EventChunk]):
         return chunk
 
     def end(self, last_words: bytes) -> None:
-        """Want nothing more. May repeat."""
+        """End the reader with ``last_words`` as its last comment. May repeat."""
         self._is_over = True
         self._feed.tell(DetachReader(reader=self))
         self._finish(last_words)
@@ -93,13 +95,13 @@ class EventReader(Port[EventChunk]):
         return b"".join(chunk)
 
     def _wake(self) -> None:
-        # Once for whatever is told until the loop comes to it.
+        # One wake-up for everything that is told until the loop runs it.
         if not self._is_waking:
             self._is_waking = True
             self._call_loop(self._woken)
 
     def _woken(self) -> None:
-        self._is_waking = False  # before it looks: what is told from here on wakes it again
+        self._is_waking = False  # first: what is told from here on needs another wake-up
         self._something.set()
 
     def _finish(self, last_words: bytes) -> None:

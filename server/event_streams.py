@@ -1,7 +1,7 @@
 """``/events``: server-sent events for as long as somebody reads them.
 
-A reader hears of everything from ``: connected`` on, in order, or is told why not before the connection
-ends. What it does not read waits in its queue and nowhere else.
+After ``: connected`` a reader gets every event, in order, or a last comment that says why not. What it has
+not read yet waits in its queue, and nowhere else.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from server.backend import EndpointBackend
 from server.event_reader import EventReader
 
 MOST_READERS: Final = 32
-"""Each has a connection of its own, beside those that everybody else shares."""
+"""Each reader has a connection of its own. They do not count among the other connections."""
 AT_A_STOP: Final = Seconds(0.2)
-"""Such time to read the last words, of the half second that a stop gives to all requests."""
+"""How long a stop waits until readers have read the last comment. A stop gives all requests 0.5 s."""
 SEND_BUFFER: Final = 2**18
-"""Bytes that the machine may hold for a reader; by itself it lets that grow to 4 MiB."""
+"""Bytes that the kernel may buffer for a reader. Its default grows to 4 MiB."""
 
 CONNECTED: Final = comment("connected")
 STOPPING: Final = comment("the agent's endpoints are closing: come back")
@@ -37,17 +37,17 @@ _HEADERS: Final = {
 
 
 class EventStreams:
-    """All who read events, of one life of the server."""
+    """All readers of events, in one life of the server."""
 
     def __init__(self, backend: EndpointBackend) -> None:
         self._backend = backend
         self._closing_within = backend.timeouts.closing
         self._readers: set[EventReader] = set()
         self.connections: set[web.RequestHandler] = set()
-        """Of the readers."""
+        """The connections of the readers."""
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
-        """Tell one reader what happens until it leaves, is too slow, or the server stops."""
+        """Send events to one reader until it leaves, is too slow, or the server stops."""
         response = web.StreamResponse(headers=_HEADERS)
         response.force_close()  # its end is the end: nothing else can be asked on this connection
         if request.method == "HEAD":
@@ -65,7 +65,7 @@ class EventStreams:
             self.connections.discard(request.protocol)
 
     async def close(self, _application: web.Application) -> None:
-        """End all readers, so that nobody waits for them."""
+        """End all readers, so that a stop does not wait for them."""
         self._closing_within = min(self._closing_within, AT_A_STOP)
         for reader in self._readers:
             reader.end(STOPPING)
@@ -85,14 +85,15 @@ class EventStreams:
     async def _tell_all(
         self, request: web.Request, response: web.StreamResponse, reader: EventReader
     ) -> None:
-        """Send everything until it is over, and the last words. Raises ConnectionError."""
+        """Send events until the reader ends, then the last comment. Raises ConnectionError."""
         sending = asyncio.ensure_future(_send_all(response, reader))
         sending.add_done_callback(_heed)
         try:
             await asyncio.wait((sending, reader.ended), return_when=asyncio.FIRST_COMPLETED)
             if not reader.ended.done():
                 await sending
-            # Who sends may be waiting for room, and is not cancelled: all who write wait by one future.
+            # The sending task may be waiting for room. It is not cancelled here: aiohttp lets all writers
+            # wait by one future, which would be cancelled with it.
             if not await _say(response, await reader.ended, self._closing_within):
                 _cut(request)
         finally:
@@ -106,13 +107,13 @@ async def _send_all(response: web.StreamResponse, reader: EventReader) -> None:
 
 
 def _heed(sending: asyncio.Future[None]) -> None:
-    """Look at how it ended, when nobody waits for that any more."""
+    """Retrieve the exception of a task that nobody awaits any more, so that asyncio does not log it."""
     if not sending.cancelled():
         sending.exception()
 
 
 async def _say(response: web.StreamResponse, last_words: bytes, within: Seconds) -> bool:
-    """End the answer; return whether what is left was read within so long."""
+    """End the answer with ``last_words``. Return whether the rest was read ``within`` that time."""
     try:
         async with asyncio.timeout(within):
             await response.write(last_words)
@@ -123,7 +124,7 @@ async def _say(response: web.StreamResponse, last_words: bytes, within: Seconds)
 
 
 def _keep_small(request: web.Request) -> None:
-    """Have what is not read wait in the reader's queue, where it is bounded."""
+    """Limit the kernel's buffer, so that unread events wait in the reader's queue, which is bounded."""
     if request.transport is not None:
         connection: socket.socket = request.transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)

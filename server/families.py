@@ -1,4 +1,4 @@
-"""How a metric is written down: one family from the values of its labels."""
+"""Metric families, from values by their labels."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Health, in the words of Kubernetes' own health endpoints: ``[+]name ok``, ``[-]name failed: ...``. Pure.
 
-*Healthy* is about the agent's loops: the tree answers, PodManager answers, and no actor failed so
-often that it is only tried at long intervals. Those that come and go, one for each Secret say, are one
-loop together, which fails when most of them do: nobody restarts the agent for one bad object. *Ready*
-is about sources, each by itself: one that is dead makes nobody else unready.
+*Healthy* is about the agent's loops: the tree answers, PodManager answers, and no actor has failed so often
+that it is only restarted at long intervals. Dynamic actors, such as one for each Secret, count as one loop
+together, which fails if most of them do: one bad object is no reason to restart the agent. *Ready* is about
+sources, each by itself: a dead source does not make the others unready.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from server.cluster_state import ClusterState
 _SOURCE = "source/"
 
 _MOST_ERRORS = 5
-"""That are shown. Thousands of watches fail for a few reasons, of which each is shown once."""
+"""How many errors are shown. Thousands of watches fail for a few reasons; each is shown once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +37,13 @@ class Check:
 
 
 def answers(name: str, answer: object) -> Check:
-    """Return a check for whether somebody who was asked did answer."""
+    """Return a check of whether ``answer`` is one."""
     reason = answer.reason if isinstance(answer, Unanswered) else ""
     return Check(name=f"{name}/answers", ok=not reason, text=reason)
 
 
 def loops(tree: TreeSummary) -> list[Check]:
-    """Return a check for each loop. One that is being restarted is well: that is what restarts are for."""
+    """Return a check for each loop. A loop that is being restarted is well."""
     return [
         *(_actor(actor) for actor in tree.loops),
         *(_dynamic(group) for group in tree.dynamic if group.states),
@@ -51,7 +51,7 @@ def loops(tree: TreeSummary) -> list[Check]:
 
 
 def members(tree: TreeSummary) -> list[Check]:
-    """Return a check for some who come and go and do not run: to be shown, they make nobody unwell."""
+    """Return a check for some dynamic actors that do not run. They are shown and change no verdict."""
     return [_actor(actor) for group in tree.dynamic for actor in group.not_running]
 
 
@@ -71,7 +71,7 @@ def _text(actor: ActorDescription) -> str:
 
 
 def readiness(sources: Iterable[SourceDescribed | Unanswered], now: Timestamp) -> list[Check]:
-    """Return a check for each source: has it listed, and how long ago did it look."""
+    """Return a check for each source: whether it has listed, and how long ago it looked."""
     return [_readiness(source, now) for source in sources]
 
 
@@ -88,9 +88,9 @@ def _readiness(source: SourceDescribed | Unanswered, now: Timestamp) -> Check:
 
 
 def api_server(state: ClusterState) -> Check:
-    """Return a check for how we get on with the API server: which it is, as whom, and what is wrong.
+    """Return a check of the API server: its URL, the user, and what is wrong.
 
-    Credentials that cannot be read again are said, and nothing fails for it while the last are good.
+    Credentials that cannot be read again are mentioned. They fail nothing while the last ones are good.
     """
     errors = _grouped(_errors(state))
     shown, left = errors[:_MOST_ERRORS], len(errors) - _MOST_ERRORS
@@ -108,7 +108,7 @@ def _whom(calls: CallsDescribed) -> list[str]:
 
 
 def _errors(state: ClusterState) -> Iterator[tuple[str, str]]:
-    """Give each thing that is wrong: by what it is grouped, and its sentence."""
+    """Yield each error as the key by which it is grouped, and its sentence."""
     for silent in (state.calls, state.watches):
         if isinstance(silent, Unanswered):
             yield silent.reason, silent.reason
@@ -120,13 +120,13 @@ def _errors(state: ClusterState) -> Iterator[tuple[str, str]]:
 
 
 def _reason_of_call(trouble: str) -> str:
-    """Return why calls fail. What is forbidden is of each kind of call by itself."""
+    """Return the key of a failing call. Each kind of forbidden call is an error of its own."""
     reason = _reason(trouble)
     return trouble if reason.startswith("forbidden") else reason
 
 
 def _reason_of_watch(watch: WatchDescribed) -> str:
-    """Return why a watch fails, without the name of what it is of: that is another one for each object."""
+    """Return the key of a failing watch: its reason without the name of the object."""
     name = watch.target.field_selector.rpartition("=")[2]
     return _reason(watch.error).replace(f'"{name}"', "")
 
@@ -150,16 +150,16 @@ def _grouped(errors: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def is_ready(checks: Sequence[Check]) -> bool:
-    """Return whether the agent serves anything: a source has listed, or there is none to wait for.
+    """Return whether a source has listed, or none is configured.
 
-    Local objects are nothing by themselves: they count where there is no source of pods.
+    The source of local objects counts only if there is no source of pods.
     """
     of_pods = [check for check in checks if check.name != _SOURCE + LOCAL_FILES]
     return not checks or any(check.ok for check in of_pods or checks)
 
 
 def report(checks: Iterable[Check], name: str, *, ok: bool) -> str:
-    """Return the text of a ``?verbose`` answer, or of one that is not well."""
+    """Return the text of a ``?verbose`` answer, and of every failed one."""
     lines = [f"[{'+' if check.ok else '-'}]{check.name} {_verdict(check)}" for check in checks]
     return "\n".join([*lines, f"{name} check {'passed' if ok else 'failed'}", ""])
 

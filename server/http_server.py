@@ -1,4 +1,4 @@
-"""The actor that listens. The sockets are not its own: they outlive it, so that no crash loses a port."""
+"""The actor that serves HTTP. It does not own the sockets: they outlive it, so no crash loses a port."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from server.serving import Serving
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingEnded:
-    """The loop ended by itself."""
+    """The asyncio loop ended by itself."""
 
     error: str
 
@@ -33,7 +33,7 @@ class ServingError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listeners:
-    """Listening sockets, bound before any actor started; empty where a port is off."""
+    """Listening sockets, bound before any actor starts. Empty for a port that is off."""
 
     read_only: Sequence[socket.socket] = ()
     healthz: Sequence[socket.socket] = ()
@@ -42,13 +42,13 @@ class Listeners:
 class HttpServer(Actor[HttpServerMessage]):
     """Serves the endpoints on sockets that it is given.
 
-    Owns: an asyncio loop on a thread of its own, and what runs there; nothing while both ports are off.
+    Owns: an asyncio loop on a thread of its own, and what runs there. Nothing if both ports are off.
     Hears: ``ServingEnded`` from that thread.
-    Tells: the event feed when a reader ends; its handlers ask everybody else, as somebody from outside.
+    Tells: the event feed when a reader ends. Its handlers ask actors from outside of the tree.
     Fails when: the loop cannot start, or ends by itself.
 
-    While it is restarted the kernel queues new connections on the sockets, and they are answered
-    by its next life. A connection that it has accepted, and not answered when it fails, is cut.
+    During a restart the operating system queues new connections on the sockets, and the next life answers
+    them. A connection that was accepted and not answered is cut.
     """
 
     def __init__(self, backend: EndpointBackend, listeners: Listeners) -> None:

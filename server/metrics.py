@@ -1,7 +1,7 @@
-"""Metrics, made at the moment they are asked for, from what the actors say of themselves. Pure.
+"""Metrics, made from the answers of the actors at the moment of the request. Pure.
 
-Nothing is counted along the way: a gauge that is derived from the state cannot drift from it. Names
-are the kubelet's where it has one, and begin with ``actorlet_`` where it has none.
+Gauges are derived from the state, so they cannot drift from it. Names are the kubelet's where it has the
+same metric, and begin with ``actorlet_`` otherwise.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from server.object_metrics import feed_metrics, object_metrics
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Everything that metrics are made of."""
+    """Everything that the metrics are made of."""
 
     node_name: str
     pods: PodsDescribed | Unanswered

@@ -1,4 +1,4 @@
-"""Metrics of Secrets and ConfigMaps, and of those who read events. Pure."""
+"""Metrics of Secrets and ConfigMaps, and of the event feed. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from server.families import counter, gauge
 
 
 def object_metrics(kinds: Iterable[ObjectsDescribed | Unanswered]) -> Iterable[Metric]:
-    """Give the metrics of the objects of every kind whose manager answered."""
+    """Yield the metrics of each kind of objects whose manager answered."""
     described = [kind for kind in kinds if not isinstance(kind, Unanswered)]
     yield from _held(described)
     yield counter(
@@ -52,7 +52,7 @@ def _held(described: Sequence[ObjectsDescribed]) -> Iterable[Metric]:
 
 
 def feed_metrics(feed: FeedDescribed | Unanswered) -> Iterable[Metric]:
-    """Give the metrics of the event feed, if it answered."""
+    """Yield the metrics of the event feed, if it answered."""
     if isinstance(feed, Unanswered):
         return
     yield gauge("actorlet_event_readers", "Readers of events.", (), {(): feed.readers})

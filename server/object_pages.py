@@ -1,6 +1,6 @@
-"""``/watchz``: how each Secret and ConfigMap is held. Pure; never a value.
+"""``/watchz``: the state of each Secret and ConfigMap that the agent keeps, never a value. Pure.
 
-In pieces, since the page of 5,000 objects takes 40 ms to make and others want to be answered meanwhile.
+The page is made in pieces: 5,000 objects take 40 ms, and other requests are answered in between.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from server.answers import Unanswered
 from stores.objects.paths import object_target
 
 PIECE: Final = 250
-"""Objects; some 2 ms."""
+"""Objects of one piece: about 2 ms."""
 
 _Watches: TypeAlias = WatchesDescribed | Unanswered | None
 
 
 def watchz(kinds: Iterable[ObjectsDescribed], watches: _Watches, now: Timestamp) -> Iterator[str]:
-    """Give the JSON document in pieces.
+    """Yield the JSON document in pieces.
 
-    ``watches`` is None for an agent without a cluster. When there is no answer, what only the keeper of
-    watches knows is null.
+    ``watches`` is None for an agent without a cluster. Fields that only the keeper of watches knows are null
+    if it did not answer.
     """
     objects = sorted((each for kind in kinds for each in kind.objects), key=_place)
     by_target = _by_target(watches)
@@ -81,7 +81,7 @@ def _row(
 
 
 def _age(described: ObjectDescribed, now: Timestamp) -> float | None:
-    """Return how long ago it was last known to be so: 0 for at present, None for never."""
+    """Return how many seconds ago the value was last known to be current. 0 for now, None for never."""
     if not described.is_known:
         return None
     if described.current_until is None:

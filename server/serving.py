@@ -1,4 +1,4 @@
-"""aiohttp on a thread of its own, driven from another one."""
+"""aiohttp on a thread of its own, controlled from another thread."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from aiohttp import web
 from messages.units import Seconds
 
 SETUP_TIMEOUT: Final = Seconds(5.0)
-"""For what takes milliseconds: binding applications to sockets, and letting them go."""
+"""How long ``open`` and ``close`` may take. They usually take milliseconds."""
 GRACE: Final = Seconds(0.5)
 """How long ``close`` waits for requests that are being answered."""
 IDLE: Final = Seconds(75.0)
-"""How long a connection is kept for its next request; nginx's default."""
+"""How long an idle connection is kept for its next request. nginx's default."""
 MOST_CONNECTIONS: Final = 200
-"""Of each port. The oldest is cut for the one that is too many, so that clients who say nothing, or
-never read, can neither keep others out nor use up the process's descriptors (1,024, usually)."""
+"""Connections of each port. A new one beyond that cuts the oldest. So clients that send nothing, or never
+read, can neither keep others out nor use up the process's descriptors (usually 1,024)."""
 
 KEPT: Final = web.AppKey("kept", Collection)
-"""Connections of an application that are not cut for others: it bounds their number itself."""
+"""Connections that an application limits itself. They are never cut for others."""
 
 _CLIENTS_FAULTS = logging.getLogger("aiohttp.garbage")
-"""What aiohttp says of requests that it cannot read: whatever was sent, with a traceback. Failures of
-handlers do not get that far, the applications answer them themselves."""
+"""The logger for requests that aiohttp cannot parse. Clients could fill the log with tracebacks by it.
+Failures of handlers do not get there: the applications answer them."""
 _CLIENTS_FAULTS.setLevel(logging.CRITICAL)
 
 
@@ -37,7 +37,7 @@ class Serving:
     """An asyncio loop that serves applications, from construction until ``close``."""
 
     def __init__(self, ended: Callable[[str], None]) -> None:
-        """``ended`` is called, on the loop's thread, if the loop ends before ``close``."""  # noqa: D401
+        """``ended`` is called with an error, on the loop's thread, if the loop ends before ``close``."""  # noqa: D401
         self._ended = ended
         self._closing = False
         self._runners: list[web.AppRunner] = []
@@ -52,7 +52,7 @@ class Serving:
         asyncio.run_coroutine_threadsafe(opening, self._loop).result(SETUP_TIMEOUT)
 
     def close(self) -> None:
-        """Stop serving. The sockets given stay open, and keep new connections waiting."""
+        """Stop serving. The given sockets stay open, and queue new connections."""
         self._closing = True
         with suppress(RuntimeError):  # the loop ended by itself and is closed
             self._loop.call_soon_threadsafe(self._loop.stop)
@@ -89,16 +89,16 @@ class Serving:
             self._ended(error)
 
     async def _finish(self) -> None:
-        """Let go of the listening sockets at once, and of who is being answered after a grace."""
+        """Close the duplicated sockets at once, and connections that are being answered after ``GRACE``."""
         for listening in self._servers:
             listening.close()
         transports = [each.transport for each in self._connections() if each.transport]
         await asyncio.gather(*(runner.cleanup() for runner in self._runners))
         for transport in transports:
-            transport.abort()  # what nobody has read by now would keep its socket open
+            transport.abort()  # unread data would keep its socket open
 
     def _cut(self) -> None:
-        """Close what is still open, in a loop in which anything may have gone wrong."""
+        """Close everything that is still open, in a loop that may be broken."""
         for listening in self._servers:
             listening.close()
         for connection in self._connections():
@@ -117,7 +117,7 @@ class Serving:
 def _bounded(
     server: web.Server, kept: Collection[web.RequestHandler]
 ) -> Callable[[], asyncio.Protocol]:
-    """Return what makes the protocol of a new connection, and cuts the oldest one if need be."""
+    """Return the factory of connections' protocols. It cuts the oldest connection if there are too many."""
 
     def connection() -> asyncio.Protocol:
         others = [each for each in server.connections if each not in kept]
