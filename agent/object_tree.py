@@ -1,4 +1,4 @@
-"""Composes the actors for Secrets and ConfigMaps. A part of ``app``."""
+"""Composes the actors for Secrets and ConfigMaps. A part of ``tree``."""
 
 from __future__ import annotations
 
