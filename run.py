@@ -1,7 +1,7 @@
 """Starts the agent: ``python run.py --help``.
 
-What takes time to import is imported where it is needed: help and mistakes are answered at once, and
-whoever wants the process gone does not wait for it.
+Modules that take time to import are imported where they are needed. So help and mistakes are answered at
+once, and a signal to end does not have to wait.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def end_at_once(_number: int, _frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
-    # Until the agent listens to signals, about a second. To do nothing about the first two would do for
-    # most processes, but process 1 of a container does not get what it has no handler for.
+    # For about a second, until the agent listens to signals. Most processes would end without a handler for
+    # the first two, but process 1 of a container does not get a signal that it has no handler for.
     signal.signal(signal.SIGTERM, end_at_once)
     signal.signal(signal.SIGINT, end_at_once)
-    # A request to look at the sources again can be dropped, since they will be looked at anyway, and
-    # there is nothing to dump yet.
+    # A request to look at the sources again can be dropped: they will be looked at anyway. And there is
+    # nothing to dump yet.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     sys.exit(main(sys.argv[1:]))

@@ -1,7 +1,7 @@
 """Change hooks: the annotation that says what to do when a Secret or ConfigMap that a pod references changes.
 
-The forms are ``none``, ``restart`` and ``signal:SIGHUP``; each may end in ``,splay=30s``. Annotations may
-hold secrets, so no sentence of this module quotes one.
+The forms are ``none``, ``restart`` and ``signal:SIGHUP``; each may end in ``,splay=30s``. Annotations
+belong to their owners, so no sentence of this module quotes one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What cannot be meant: checks of settings whose complaints are one sentence each, as ``UsageError``."""
+"""Checks of settings. Each complaint is a ``UsageError`` with one sentence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FILE_KINDS = (
 
 
 def checked_url(url: str) -> str:
-    """Return ``url``, of http or https with a host. It is not shown if it is refused: it may hold a token."""
+    """Return ``url``: empty, or http or https with a host. Raises ``UsageError``, which does not show it."""
     try:
         parts = urlsplit(url)
         good = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
@@ -33,7 +33,7 @@ def checked_url(url: str) -> str:
 
 
 def checked_node_name(name: str) -> str:
-    """Return ``name`` as the name of a node: trimmed and in lower case, as a kubelet takes it."""
+    """Return ``name`` as the name of a node: trimmed and in lower case, as in a kubelet."""
     node_name = name.strip().lower()
     if len(node_name) > 253 or not _NODE_NAME.fullmatch(node_name):
         raise UsageError(
@@ -56,7 +56,7 @@ def check_contradictions(line: CommandLine) -> None:
 
 
 def check_path(what: str, path: Path) -> None:
-    """Raise ``UsageError`` when nothing but a mistake puts this at ``path``; what is missing may come."""
+    """Raise ``UsageError`` if neither a directory nor a file is at ``path``. It may be missing yet."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -67,7 +67,7 @@ def check_path(what: str, path: Path) -> None:
 
 
 def check_apart(local_objects_dir: Path, static_pod_path: Path | None) -> None:
-    """Raise ``UsageError`` when Secrets would be read as manifests of pods, or the other way round."""
+    """Raise ``UsageError`` if Secrets would be read as manifests of pods, or the other way round."""
     if static_pod_path is None:
         return
     # Not ``resolve``, which raises for links that lead in a circle.

@@ -1,4 +1,4 @@
-"""What an agent that joins a cluster was told beside the rest."""
+"""The settings that only a node of a cluster has."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class ChangeDetection(StrEnum):
     WATCH = "Watch"
     """The API server tells of each change at once."""
     CACHE = "Cache"
-    """What is read is fetched anew when it is too old: the Node's annotation says how old that is."""
+    """An object is fetched again when it is read and too old. The Node's annotation says how old that is."""
     GET = "Get"
-    """What is read is fetched."""
+    """An object is fetched each time it is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,18 +27,18 @@ class ClusterSettings:
     """How this agent is a node of a cluster."""
 
     kubeconfig: Path | None
-    """How to get to the API server. ``None``: as the service account of the pod that we run in. Read when
-    it is needed, again and again: it may appear later, and may change."""
+    """How to get to the API server. ``None``: as the service account of the pod that the agent runs in. Read
+    each time it is needed, since it may appear later and may change."""
     register_node: bool
-    """Create the Node when there is none. Off: somebody else does."""
+    """Create the Node if there is none. If off, somebody else has to."""
     node_labels: Mapping[str, str]
-    """Labels that the Node gets beside those that every Node has."""
+    """Labels of the Node in addition to those that every Node has."""
     taints: tuple[JsonObject, ...]
-    """Taints of the Node, when this agent creates it; later they are the cluster's business."""
+    """Taints of the Node when this agent creates it. Later the cluster may change them."""
     node_ips: tuple[str, ...]
-    """Addresses of the Node; empty for the one that the default route leaves from."""
+    """Addresses of the Node; empty for that of the default route."""
     qps: int
-    """Requests a second to the API server, on average; negative for as many as there are."""
+    """Requests a second to the API server, on average; negative for no limit."""
     burst: int
     """Requests that may be sent at once after a pause."""
     status_update_frequency: Seconds
@@ -46,6 +46,6 @@ class ClusterSettings:
     status_report_frequency: Seconds
     """Time between two reports of a status that does not change."""
     lease_duration: Seconds
-    """For how long a renewal of the Lease is good; renewed at a quarter of it."""
+    """For how long a renewal of the Lease is valid. It is renewed after a quarter of that."""
     change_detection: ChangeDetection
-    """``configMapAndSecretChangeDetectionStrategy``; Watch as in a kubelet."""
+    """``configMapAndSecretChangeDetectionStrategy``."""

@@ -1,7 +1,7 @@
-"""What keeps the agent from starting: one sentence for people, and the exit code that says whose turn it is.
+"""What keeps the agent from starting: a sentence for people, and an exit code that says who has to act.
 
-Every room above ``settings`` may raise these before and while the agent starts; ``run.py`` prints the
-sentence and exits. They carry no traceback to users, so the sentence must name the thing at fault.
+Every room above ``settings`` may raise these before and while the agent starts. ``run.py`` prints the
+sentence and exits. Users see no traceback, so the sentence must name what is at fault.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import ClassVar
 class StartError(Exception):
     """The machine does not let the agent start: a port in use, a file that cannot be read.
 
-    Trying again later, or elsewhere, may help. The text is one sentence without a full stop.
+    It may help to try again later or elsewhere. The text is one sentence without a full stop.
     """
 
     exit_code: ClassVar[int] = 1
 
 
 class UsageError(StartError):
-    """The command line or the configuration file is wrong: somebody has to mend it first."""
+    """The command line or the configuration file is wrong and has to be mended first."""
 
     exit_code: ClassVar[int] = 2

@@ -86,9 +86,9 @@ class Settings:
 
 
 def effective_configuration(settings: Settings) -> JsonObject:
-    """Return what ``/configz`` answers: the KubeletConfiguration, secrets masked.
+    """Return what ``/configz`` answers: the KubeletConfiguration with masked secrets.
 
-    Fields that are served are shown as they are in effect, all others as they were given.
+    Fields that the agent obeys are shown as they are in effect, others as they were given.
     """
     shown: dict[str, Any] = {**settings.configuration, **_in_effect(settings)}
     if settings.static_pod_url:

@@ -1,1 +1,1 @@
-"""Scripts for those who work on the agent; nothing of it runs them."""
+"""Scripts for developers. The agent does not use them."""

@@ -1,8 +1,8 @@
 """Writes ``manifests/pod_schema.json``: the fields of a v1 Pod and their types.
 
-The kubernetes client's models know them, but importing these takes longer than everything else the
-agent does at its start. So the agent reads this table, and a test says that it is what the models
-say. Run it after an upgrade of the client: ``python -m tools.generate_pod_schema``.
+The kubernetes client's models have them, but importing these takes longer than everything else at the
+agent's start. So the agent reads this table, and a test checks that it agrees with the models. Run this
+after an upgrade of the client: ``python -m tools.generate_pod_schema``.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ Port: TypeAlias = Annotated[int, Field(ge=0, le=65535)]
 
 
 class Part(BaseModel):
-    """An object of the file: strict types, no unknown fields, null means unset."""
+    """An object in the file: strict types, no unknown fields. A field that is null counts as not set."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
 
@@ -66,13 +66,13 @@ class Part(BaseModel):
         return getattr(self, name) or type(self).model_fields[name].default
 
     def given(self) -> dict[str, Any]:
-        """Return what the file says, as JSON: the fields that it sets and no others."""
+        """Return the fields that the file sets, as JSON."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     def changed(self, path: str = "") -> Iterator[str]:
-        """Yield the path of every field that is set to something else than its default.
+        """Yield the path of every field whose value differs from its default.
 
-        Zero durations and empty values mean the default to a kubelet; kubeadm writes plenty of them.
+        Zero durations and empty values mean the default to a kubelet, and kubeadm writes many of them.
         """
         for name in sorted(self.model_fields_set):
             field = type(self).model_fields[name]

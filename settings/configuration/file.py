@@ -1,7 +1,7 @@
 """Reads KubeletConfiguration files, and the drop-ins that are merged over them.
 
-Every file is checked by itself, so that a mistake is told with its file, line and field. What comes
-out is JSON with only the fields that were set: who merges it with what is for others to say.
+Every file is checked by itself, so that a complaint has its file, line and field. The result is JSON with the
+fields that the file sets and no others. ``settings.load`` merges the files.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class ConfigurationFile:
     given: JsonObject
     """The fields that it sets, as JSON. A relative ``staticPodPath`` is made absolute."""
     warnings: tuple[str, ...] = ()
-    """What its owner should know of it, a sentence each."""
+    """Sentences for the owner of the file."""
 
 
 def read_configuration(path: Path) -> ConfigurationFile:
     """Return what the file at ``path`` sets.
 
-    Raises ``StartError`` when it cannot be read, which may be over soon, ``UsageError`` when it is wrong.
+    Raises ``StartError`` if it cannot be read, which may pass, and ``UsageError`` if it is wrong.
     """
     try:
         data = path.read_bytes()
@@ -56,8 +56,8 @@ def read_configuration(path: Path) -> ConfigurationFile:
 def read_drop_ins(folder: Path) -> Iterator[ConfigurationFile]:
     """Yield what each ``*.conf`` below ``folder`` sets, in the order of their names.
 
-    Sub-folders are walked into where their name sorts, and everything else is left alone, as kubelets
-    do. Raises ``StartError`` when the folder or a file cannot be read, ``UsageError`` when one is wrong.
+    As in a kubelet, sub-folders are walked in the order of their names too, and other files are ignored.
+    Raises ``StartError`` if the folder or a file cannot be read, and ``UsageError`` if a file is wrong.
     """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -106,7 +106,7 @@ def _check_kind(document: object) -> None:
 
 
 def _complaints(errors: Iterable[ErrorDetails], document: Document) -> list[str]:
-    """Return what is wrong with which fields, in the order of their lines, without any value."""
+    """Return what is wrong with each field, in the order of lines, without any value."""
     found = sorted((document.line(error["loc"]), _complaint(error)) for error in errors)
     return [f"line {line}: {text}" if line else text for line, text in found]
 

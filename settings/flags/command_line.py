@@ -1,4 +1,4 @@
-"""What was typed, before any file is read.
+"""The flags that were typed, before any file is read.
 
 A flag that stands for a field of the configuration file is kept under that field's path, so that
 ``settings.load`` lays it over the file without knowing the flag.
@@ -40,16 +40,16 @@ class CommandLine:
     fields: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Values for fields of the configuration file by their paths, such as ``logging.format``."""
     unserved: tuple[str, ...] = ()
-    """Flags of a kubelet that stand for no field and have no effect here."""
+    """Flags of a kubelet that set no field and have no effect here."""
 
 
 _OWN = frozenset(CommandLine.__dataclass_fields__)
 
 
 def parse(arguments: Sequence[str]) -> CommandLine:
-    """Return what ``arguments``, without the program's name, say.
+    """Return the flags in ``arguments``, which do not include the program's name.
 
-    Raises ``UsageError`` for what is mistyped, and ``SystemExit`` once help or version were printed.
+    Raises ``UsageError`` for a mistake, and ``SystemExit`` after it printed help or version.
     """
     try:
         values = COMMAND.make_context("run.py", list(arguments)).params

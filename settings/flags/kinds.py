@@ -17,7 +17,7 @@ from settings.values.durations import checked_frequency, format_duration, parse_
 
 
 class Kind(click.ParamType[Any]):
-    """What a flag takes: text that a function reads, whose ``ValueError`` is the complaint."""
+    """The type of a flag's value. A function reads the text; its ``ValueError`` is the complaint."""
 
     def __init__(self, name: str, read: Callable[[str], Any], **attributes: Any) -> None:
         self.name = name
@@ -112,7 +112,7 @@ def _headers(text: str) -> list[tuple[str, str]]:
 
 
 def _gathered(_: click.Context, __: click.Parameter, given: Sequence[Any]) -> Any:
-    """Join the headers of a repeated flag: every value of a name, in the order they were typed."""
+    """Return the headers of all uses of a flag: all values of each name, in the order of typing."""
     headers: dict[str, list[str]] = {}
     for name, value in (pair for pairs in given for pair in pairs):
         headers.setdefault(name, []).append(value)

@@ -1,4 +1,4 @@
-"""Spans of time in settings: how they are written is ``manifests.durations``' business."""
+"""Durations in settings. ``manifests.durations`` reads and writes them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from messages.units import Seconds
 __all__ = ["checked_frequency", "format_duration", "parse_duration"]
 
 SHORTEST_FREQUENCY = Seconds(0.01)
-"""A look every 10 ms is close to a busy loop already; 0 asks for the default instead."""
+"""A look every 10 ms is close to a busy loop already."""
 
 
 def checked_frequency(span: float) -> Seconds:
-    """Return ``span``, the time between two looks. Raises ``ValueError`` when it is too short to obey."""
+    """Return ``span``, a time between two looks, or 0. Raises ``ValueError`` if it is too short."""
     if span != 0 and span < SHORTEST_FREQUENCY:
         raise ValueError(f"should be at least {format_duration(SHORTEST_FREQUENCY)}")
     return Seconds(span)

@@ -1,7 +1,7 @@
-"""What ``--node-labels`` and ``--register-with-taints`` may say. Pure.
+"""Which labels and taints a Node may have that registers itself. Pure.
 
-A Node that registers itself may only give itself some of Kubernetes' own labels: NodeRestriction
-refuses the rest, with the whole registration. So they are refused where they are read.
+Such a Node may give itself only some of Kubernetes' own labels. The admission plugin NodeRestriction refuses
+others, and the whole registration with them. So they are refused when they are read.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ KUBELET_LABELS: Final = frozenset({
     "failure-domain.beta.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region",
 })  # fmt: skip
-"""Labels of Kubernetes' domains that a node may give itself, by the documentation of NodeRestriction."""
+"""Labels of Kubernetes' domains that a node may give itself, as NodeRestriction's documentation has them."""
 
 KUBELET_DOMAINS: Final = ("kubelet.kubernetes.io", "node.kubernetes.io")
-"""Any label of these domains, and of those below them, is a node's own affair too."""
+"""A node may give itself any label of these domains and of those below them."""
 
 KUBERNETES_DOMAINS: Final = ("kubernetes.io", "k8s.io")
 EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def check_labels(labels: Mapping[str, str]) -> None:
-    """Raise ``ValueError``, with the end of a sentence, when a node may not give itself ``labels``."""
+    """Raise ``ValueError``, with the end of a sentence, if a node may not give itself ``labels``."""
     for key, value in labels.items():
         wrong = qualified_name(key) or label_value(value)
         if wrong:
@@ -50,12 +50,12 @@ def check_labels(labels: Mapping[str, str]) -> None:
 
 
 def refused_labels(keys: Iterable[str]) -> tuple[str, ...]:
-    """Return those that a node may not give itself, in order."""
+    """Return the labels among ``keys`` that a node may not give itself, sorted."""
     return tuple(sorted(key for key in keys if _is_refused(key)))
 
 
 def check_taints(taints: Sequence[JsonObject]) -> None:
-    """Raise ``ValueError``, with the end of a sentence, when a Node cannot have ``taints``."""
+    """Raise ``ValueError``, with the end of a sentence, if a Node cannot have ``taints``."""
     seen: set[tuple[str, str]] = set()
     for taint in taints:
         key, value, effect = taint["key"], taint.get("value", ""), taint["effect"]

@@ -1,4 +1,4 @@
-"""URLs as people may see them: what identifies their caller stays out."""
+"""URLs without their secrets, for people to see."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ MASKED: Final = "<masked>"
 
 
 def masked_url(url: str) -> str:
-    """Return scheme, host, port and path of ``url``: the user before the host and the query may be secrets.
+    """Return ``url`` with the user before the host, and the query, masked: they may be secrets.
 
-    That there are some is still seen. What is no URL is masked as a whole.
+    A text that is no URL is masked as a whole.
     """
     try:
         parts = urlsplit(url)
