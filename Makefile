@@ -4,8 +4,25 @@
 # make bench  the numbers of docs/numbers.md
 PYTHON ?= python3
 PY := .venv/bin/python
-# The kernel, and what decides without doing: held to a higher share of branches.
-PURE := kernel/*,messages/*,manifests/*,stores/*,files/looking/directory.py,files/looking/settling.py,files/looking/signature.py,files/verdicts/judging.py,files/verdicts/state.py,sources/*/verdicts.py,kube/errors.py,kube/calls/failures.py,kube/calls/rate_limit.py,kube/calls/request_info.py,kube/credentials/access.py,kube/credentials/certificates.py,kube/credentials/kubeconfig.py,kube/credentials/proxies.py,kube/streams/failures.py,kube/streams/listing.py,kube/streams/next_round.py,kube/streams/parsing.py,kube/streams/queries.py,kube/streams/rules.py
+# The kernel, and every module that decides without doing: held to a higher share of branches.
+# tests/unit/project/test_coverage_gate.py looks for modules that are missing here.
+PURE := \
+    kernel/* messages/* manifests/* stores/* settings/* \
+    files/looking/* files/watching/directories.py files/verdicts/judging.py files/verdicts/state.py \
+    sources/listings.py sources/apiserver/pods.py sources/http/verdicts.py \
+    actors/events/lines.py actors/events/series.py \
+    actors/mirrors/plan.py actors/mirrors/pod.py actors/mirrors/verdicts.py \
+    actors/node/conditions.py actors/node/document.py actors/node/facts.py actors/node/labels.py \
+    actors/node/lease.py actors/node/observed.py actors/node/operations.py \
+    actors/objects/local_admission.py actors/objects/local_knowledge.py actors/outages.py \
+    kube/errors.py kube/calls/failures.py kube/calls/rate_limit.py kube/calls/request_info.py \
+    kube/credentials/access.py kube/credentials/certificates.py kube/credentials/kubeconfig.py \
+    kube/credentials/proxies.py kube/streams/failures.py kube/streams/listing.py \
+    kube/streams/next_round.py kube/streams/parsing.py kube/streams/queries.py kube/streams/rules.py \
+    server/cluster_metrics.py server/documents.py server/families.py server/health.py \
+    server/metrics.py server/object_metrics.py server/object_pages.py
+empty :=
+comma := ,
 
 .PHONY: run test check format cover bench clean
 
@@ -30,7 +47,7 @@ cover: .venv/dev
 	$(PY) -m coverage run -m pytest -q $(ARGS)
 	$(PY) -m coverage combine -q
 	$(PY) -m coverage report --fail-under=90
-	$(PY) -m coverage report --fail-under=98 --include='$(PURE)'
+	$(PY) -m coverage report --fail-under=98 --include='$(subst $(empty) $(empty),$(comma),$(strip $(PURE)))'
 
 bench: .venv/dev
 	$(PY) -m benchmarks $(ARGS)

@@ -84,6 +84,45 @@ def tree(*loops: ActorDescription, dynamic: tuple[DynamicSummary, ...] = ()) -> 
 # Documents.
 
 
+def test_a_pod_list_has_the_pods_and_no_mirrors() -> None:
+    web, mirror = make_pod("web"), make_pod("shown")
+    shown = documents.pod_list(dataclasses.replace(NO_PODS, pods=(web,), mirrors=(mirror,)))
+    assert shown == {
+        "kind": "PodList",
+        "apiVersion": "v1",
+        "metadata": {},
+        "items": [web.document],
+    }
+
+
+def test_actors_are_shown_in_the_words_of_the_outside_contract() -> None:
+    shown = documents.actors([actor("web", "failed", restarts=3, last_error="Oops")])
+    assert shown == {
+        "actors": [
+            {
+                "name": "web",
+                "parent": "root",
+                "type": "Web",
+                "state": "failed",
+                "restarts": 3,
+                "mailbox": 0,
+                "handled": 0,
+                "lastError": "Oops",
+            }
+        ]
+    }
+
+
+def test_a_report_tells_each_check_and_the_outcome() -> None:
+    checks = [Check(name="tree/answers", ok=True), Check(name="loop/web", ok=False, text="gone")]
+    assert health.report(checks, "healthz", ok=False) == (
+        "[+]tree/answers ok\n[-]loop/web failed: gone\nhealthz check failed\n"
+    )
+    assert health.report(checks[:1], "livez", ok=True) == (
+        "[+]tree/answers ok\nlivez check passed\n"
+    )
+
+
 def test_the_last_listing_of_a_source_is_shown_to_the_millisecond() -> None:
     (shown,) = documents.sources([described()])["sources"]
     assert shown["lastListed"] == "2030-03-17T17:46:40.250Z"
