@@ -42,13 +42,30 @@ def restarted(follower: Probe[ObjectFact]) -> list[str]:
     return [decision.pod_name for decision in decided]
 
 
+def in_use(world: ObjectWorld, pod: Pod, *, is_read: bool = True) -> Probe[ObjectFact]:
+    """Have the Secret be there, ``a=1``, and a pod that has read it; return who follows its changes."""
+    world.admin.put("db", a="1")
+    world.serves(pod)
+    if is_read:
+        world.read(pod)
+    follower = world.follows()
+    if not is_read:
+        world.waits()
+    return follower
+
+
+def is_made_anew(world: ObjectWorld, value: str) -> None:
+    """Have the Secret be removed and, after a while, written anew."""
+    world.admin.remove("db")
+    world.waits()
+    world.admin.put("db", a=value)
+    world.waits()
+
+
 def test_a_pod_is_not_told_of_the_change_that_it_begins_with(world: ObjectWorld) -> None:
     """As in a rollout: the object is another first, and then the pods are."""
     old, new = hooked(world, "old"), hooked(world, "new")
-    world.admin.put("db", a="1")
-    world.serves(old)
-    world.read(old)
-    follower = world.follows()
+    follower = in_use(world, old)
     # Nobody has heard of the change when the new pod comes.
     with world.admin.unnoticed():
         world.admin.put("db", a="2")
@@ -66,10 +83,7 @@ def test_a_pod_is_not_told_of_the_change_that_it_begins_with(world: ObjectWorld)
 def test_a_pod_is_not_told_of_a_change_that_was_there_before_it(world: ObjectWorld) -> None:
     """Whoever deploys writes both in one go; nothing is read for the pod before the change is known."""
     old, new = hooked(world, "old"), hooked(world, "new")
-    world.admin.put("db", a="1")
-    world.serves(old)
-    world.read(old)
-    follower = world.follows()
+    follower = in_use(world, old)
     with world.admin.unnoticed():
         world.admin.put("db", a="2")
         world.serves(old, new)
@@ -82,10 +96,7 @@ def test_a_pod_that_never_reads_is_told_of_what_another_ones_first_read_finds(
     world: ObjectWorld,
 ) -> None:
     old, new = hooked(world, "old"), hooked(world, "new")
-    world.admin.put("db", a="1")
-    world.serves(old)
-    follower = world.follows()
-    world.waits()
+    follower = in_use(world, old, is_read=False)
     with world.admin.unnoticed():
         world.admin.put("db", a="2")
         world.serves(old, new)
@@ -97,10 +108,7 @@ def test_a_pod_that_never_reads_is_told_of_what_another_ones_first_read_finds(
 
 def test_no_crash_makes_a_pod_be_told_of_what_was_there_before_it(world: ObjectWorld) -> None:
     old, new = hooked(world, "old"), hooked(world, "new")
-    world.admin.put("db", a="1")
-    world.serves(old)
-    follower = world.follows()
-    world.waits()
+    follower = in_use(world, old, is_read=False)
     world.crashes(world.holder)
     world.crashes(world.manager)
     with world.admin.unnoticed():
@@ -118,10 +126,7 @@ def test_a_pod_that_begins_with_a_stale_value_is_told_of_the_next(
 ) -> None:
     with object_world(store, ObjectKind.SECRET, tmp_path / "objects") as world:
         old, new = hooked(world, "old"), hooked(world, "new")
-        world.admin.put("db", a="1")
-        world.serves(old)
-        world.read(old)
-        follower = world.follows()
+        follower = in_use(world, old)
         world.admin.goes_away()
         world.waits()
         world.admin.put("db", a="2")
@@ -136,10 +141,7 @@ def test_a_pod_that_never_reads_is_told_of_what_changes_once_it_is_there(
     world: ObjectWorld,
 ) -> None:
     """Who runs it may have its values from elsewhere."""
-    world.admin.put("db", a="1")
-    world.serves(hooked(world, "old"))
-    follower = world.follows()
-    world.waits()
+    follower = in_use(world, hooked(world, "old"), is_read=False)
     world.serves(hooked(world, "old"), hooked(world, "new"))
     world.waits()
     world.admin.put("db", a="2")
@@ -150,14 +152,8 @@ def test_a_pod_that_never_reads_is_told_of_what_changes_once_it_is_there(
 def test_what_is_made_anew_as_it_was_restarts_nobody(world: ObjectWorld) -> None:
     """As ``kubectl replace --force`` does it."""
     web = hooked(world, "web")
-    world.admin.put("db", a="1")
-    world.serves(web)
-    world.read(web)
-    follower = world.follows()
-    world.admin.remove("db")
-    world.waits()
-    world.admin.put("db", a="1")
-    world.waits()
+    follower = in_use(world, web)
+    is_made_anew(world, "1")
     assert restarted(follower) == []
     # What it becomes later is a change like any other.
     world.admin.put("db", a="2")
@@ -169,24 +165,15 @@ def test_what_is_made_anew_with_another_value_restarts_who_has_the_old_one(
     world: ObjectWorld,
 ) -> None:
     web = hooked(world, "web")
-    world.admin.put("db", a="1")
-    world.serves(web)
-    world.read(web)
-    follower = world.follows()
-    world.admin.remove("db")
-    world.waits()
-    world.admin.put("db", a="2")
-    world.waits()
+    follower = in_use(world, web)
+    is_made_anew(world, "2")
     assert restarted(follower) == ["shop/web"]
 
 
 def test_what_is_made_anew_as_it_was_restarts_who_found_none(world: ObjectWorld) -> None:
     """It may have begun without, where the object is optional."""
     web, late = hooked(world, "web"), hooked(world, "late")
-    world.admin.put("db", a="1")
-    world.serves(web)
-    world.read(web)
-    follower = world.follows()
+    follower = in_use(world, web)
     world.admin.remove("db")
     world.waits()
     world.serves(web, late)

@@ -22,7 +22,7 @@ from messages.objects import (
     RegisterPod,
     UnregisterPod,
 )
-from messages.pods import API, FILE
+from messages.pods import API, FILE, Pod
 from tests.support.builders import edited, make_mirror
 from tests.support.canary import CANARY, hidden
 from tests.support.kernel.probe import Probe
@@ -49,6 +49,16 @@ def words(follower: Probe[ObjectFact]) -> list[str]:
     """Return what a follower was told since the last look: ``modified db a,b``."""
     facts = [fact for fact in follower.drain() if isinstance(fact, ObjectChanged)]
     return [f"{fact.change} {fact.object.name} {','.join(fact.keys)}" for fact in facts]
+
+
+def in_use(world: ObjectWorld) -> tuple[Probe[ObjectFact], Pod]:
+    """Have a pod that has read the object, ``a=1``; return who follows it, told of that, and the pod."""
+    follower, web = world.follows(), world.pod("web", "db")
+    world.admin.put("db", a="1")
+    world.serves(web)
+    assert world.read(web).verdict is ReadVerdict.FOUND
+    follower.drain()
+    return follower, web
 
 
 def told(world: ObjectWorld, *changes: str) -> list[str]:
@@ -155,11 +165,7 @@ def test_who_follows_hears_of_what_nobody_reads(world: ObjectWorld) -> None:
 
 
 def test_what_is_deleted_is_not_found(world: ObjectWorld) -> None:
-    follower, web = world.follows(), world.pod("web", "db")
-    world.admin.put("db", a="1")
-    world.serves(web)
-    assert world.read(web).verdict is ReadVerdict.FOUND
-    words(follower)
+    follower, web = in_use(world)
     world.admin.remove("db")
     world.waits()
     answer = world.read(web)
@@ -187,11 +193,7 @@ def test_what_is_made_anew_is_another_object(world: ObjectWorld) -> None:
 
 def test_a_broken_version_leaves_the_last_good_one_as_stale(world: ObjectWorld) -> None:
     """Strategy Get, which keeps nothing, has only the broken one."""
-    follower, web = world.follows(), world.pod("web", "db")
-    world.admin.put("db", a="1")
-    world.serves(web)
-    assert world.read(web).verdict is ReadVerdict.FOUND
-    words(follower)
+    follower, web = in_use(world)
     world.admin.breaks("db", CANARY)
     world.waits()
     answer = world.read(web)
@@ -451,11 +453,7 @@ def test_a_pod_of_the_api_server_reads_no_files(world: ObjectWorld) -> None:
 
 @pytest.mark.parametrize("who", ["manager", "holder"])
 def test_a_crash_costs_nobody_an_object(world: ObjectWorld, who: str) -> None:
-    follower, web = world.follows(), world.pod("web", "db")
-    world.admin.put("db", a="1")
-    world.serves(web)
-    assert world.read(web).verdict is ReadVerdict.FOUND
-    words(follower)
+    follower, web = in_use(world)
     world.crashes(getattr(world, who))
     world.waits()
     answer = world.read(web)
@@ -469,11 +467,7 @@ def test_a_crash_costs_nobody_an_object(world: ObjectWorld, who: str) -> None:
 
 @pytest.mark.parametrize("who", ["manager", "holder"])
 def test_what_changes_while_somebody_is_down_is_told(world: ObjectWorld, who: str) -> None:
-    follower, web = world.follows(), world.pod("web", "db")
-    world.admin.put("db", a="1")
-    world.serves(web)
-    assert world.read(web).verdict is ReadVerdict.FOUND
-    words(follower)
+    follower, web = in_use(world)
     world.goes_down(getattr(world, who))
     world.admin.put("db", a="2")
     world.waits()

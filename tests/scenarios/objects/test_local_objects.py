@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,19 +32,6 @@ from tests.support.objects.local_objects_stage import (
 
 BROKEN = "kind: Secret\nstringData: ["
 CONFIG_MAP = ObjectKind.CONFIG_MAP
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "objects"
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
-def files(runtime: Runtime, path: Path) -> Iterator[LocalObjectsStage]:
-    with local_objects_stage(path, runtime) as files:
-        yield files
 
 
 def kinds_of(changes: list[ObjectChanged]) -> list[tuple[Change, str, tuple[str, ...]]]:

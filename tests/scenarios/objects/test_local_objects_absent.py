@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kernel import Runtime
 from messages.holders import HolderIs, LocalObjectsListed
 from messages.objects import ObjectKind
 from tests.support.objects.local_objects_stage import (
@@ -23,12 +21,10 @@ BAD_BASE64 = "data: {a: '?'}\n"
 
 
 @pytest.fixture
-def files(runtime: Runtime, tmp_path: Path) -> Iterator[LocalObjectsStage]:
-    path = tmp_path / "objects"
-    path.mkdir()
-    with local_objects_stage(path, runtime) as files:
-        files.play.settle()
-        yield files
+def files(files: LocalObjectsStage) -> LocalObjectsStage:
+    """Return the holder after its first look."""
+    files.play.settle()
+    return files
 
 
 def refusals(files: LocalObjectsStage, kind: ObjectKind = ObjectKind.SECRET) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from actors.objects.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
 from files.watching.inotify import InotifyWatch
-from kernel import Backoff, Runtime, SupervisorSpec, Threads, isolated
+from kernel import Backoff, SupervisorSpec, Threads, isolated
 from messages.holders import HolderIs, ReadObject
 from messages.objects import Change, ObjectKind, ReadVerdict
 from messages.sources import Verdict
@@ -30,19 +30,6 @@ from tests.support.objects.local_objects_stage import (
 )
 
 BROKEN = "kind: Secret\nstringData: ["
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "objects"
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
-def files(runtime: Runtime, path: Path) -> Iterator[LocalObjectsStage]:
-    with local_objects_stage(path, runtime) as files:
-        yield files
 
 
 def test_a_new_life_tells_all_that_there_is(files: LocalObjectsStage) -> None:

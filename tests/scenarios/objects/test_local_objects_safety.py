@@ -21,13 +21,6 @@ from tests.support.objects.local_objects_stage import (
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "objects"
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
 def files(path: Path) -> Iterator[LocalObjectsStage]:
     with local_objects_stage(path) as files:
         yield files

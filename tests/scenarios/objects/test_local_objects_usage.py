@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from actors.objects.local_objects import LOCAL_OBJECTS
-from kernel import Runtime
 from messages.holders import NO_MARK, LocalReferencesAre, Mark
 from messages.objects import ObjectKind, ReadVerdict
 from tests.support.objects.local_objects_stage import (
     LocalObjectsStage,
     config_map_text,
-    local_objects_stage,
     secret_id,
     secret_text,
 )
@@ -23,14 +18,11 @@ CONFIG_MAP = ObjectKind.CONFIG_MAP
 
 
 @pytest.fixture
-def files(runtime: Runtime, tmp_path: Path) -> Iterator[LocalObjectsStage]:
+def files(files: LocalObjectsStage) -> LocalObjectsStage:
     """Return a directory with one Secret, which everybody knows."""
-    path = tmp_path / "objects"
-    path.mkdir()
-    with local_objects_stage(path, runtime) as files:
-        files.put("db.yaml", secret_text("db", password="old"))
-        files.facts()
-        yield files
+    files.put("db.yaml", secret_text("db", password="old"))
+    files.facts()
+    return files
 
 
 def edits(files: LocalObjectsStage, password: str = "new", *, age: float = 60.0) -> None:

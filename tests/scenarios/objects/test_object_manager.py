@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from kernel import Runtime
@@ -24,12 +22,6 @@ from tests.support.objects.manager_stage import ManagerStage, manager_stage
 DB, TLS, PULL = secret("db"), secret("tls"), secret("pull")
 WEB, SHOP = needing("web", "db"), needing("shop", "db", "tls")
 LOCAL_DB = secret("db", origin=Origin.LOCAL)
-
-
-@pytest.fixture
-def manager() -> Iterator[ManagerStage]:
-    with manager_stage() as stage:
-        yield stage
 
 
 # --- who references what ------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from messages.holders import NO_MARK, HolderIs
@@ -26,7 +24,7 @@ from tests.support.objects.manager_players import (
     news_of,
     secret,
 )
-from tests.support.objects.manager_stage import ManagerStage, manager_stage
+from tests.support.objects.manager_stage import ManagerStage
 
 DB = secret("db")
 LOCAL_DB = secret("db", origin=Origin.LOCAL)
@@ -38,12 +36,6 @@ BY_SUB_PATH = {
 WEB = needing("web", "db")
 RESTARTED = needing("restarted", "db", hook="restart")
 SIGNALLED = needing("signalled", "db", hook="signal:SIGHUP,splay=30s")
-
-
-@pytest.fixture
-def manager() -> Iterator[ManagerStage]:
-    with manager_stage() as stage:
-        yield stage
 
 
 def test_each_pod_with_a_hook_decides_after_the_change_is_told(manager: ManagerStage) -> None:

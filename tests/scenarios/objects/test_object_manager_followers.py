@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,18 +24,12 @@ from tests.support.objects.manager_players import (
     news_of,
     secret,
 )
-from tests.support.objects.manager_stage import ManagerStage, manager_stage
+from tests.support.objects.manager_stage import ManagerStage
 
 DB, TLS = secret("db"), secret("tls")
 LOCAL_DB = secret("db", origin=Origin.LOCAL)
 WEB = needing("web", "db")
 RESTARTED = needing("restarted", "db", hook="restart")
-
-
-@pytest.fixture
-def manager() -> Iterator[ManagerStage]:
-    with manager_stage() as stage:
-        yield stage
 
 
 def test_followers_of_an_object_and_of_all_hear_of_its_changes(manager: ManagerStage) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from messages.holders import HolderDone, Mark
@@ -25,17 +23,12 @@ WEB, SHOP = needing("web", "db"), needing("shop", "db", "tls")
 LET_GO = HolderDone(object=DB, newest=Mark(1))
 
 
-@pytest.fixture
-def manager() -> Iterator[ManagerStage]:
-    with manager_stage() as stage:
-        yield stage
-
-
-@pytest.fixture
-def slow(manager: ManagerStage) -> ManagerStage:
-    """Return a manager whose holders let go when the test says so."""
-    manager.take_their_time = True
-    return manager
+def needed_again(slow: ManagerStage) -> Probe[ObjectRead]:
+    """Have a pod come while a holder lets go; return somebody who reads."""
+    slow.serves(API, WEB)
+    slow.serves(API)
+    slow.serves(API, SHOP)
+    return Probe()
 
 
 def test_a_holder_is_stopped_once_it_has_let_go_and_not_before(slow: ManagerStage) -> None:
@@ -80,10 +73,7 @@ def test_a_reference_that_comes_while_a_holder_lets_go_is_told_when_it_has(
 def test_a_read_that_waits_for_a_holder_that_is_not_needed_any_more_is_answered(
     slow: ManagerStage,
 ) -> None:
-    slow.serves(API, WEB)
-    slow.serves(API)
-    slow.serves(API, SHOP)
-    reader: Probe[ObjectRead] = Probe()
+    reader = needed_again(slow)
     slow.tell(GetObject(pod=SHOP.uid, name="db", reply_to=reader))
     slow.serves(API)
     slow.says(LET_GO)
@@ -93,10 +83,7 @@ def test_a_read_that_waits_for_a_holder_that_is_not_needed_any_more_is_answered(
 def test_what_a_read_waited_for_a_holder_that_lets_go_is_taken_off_what_it_may_wait(
     slow: ManagerStage,
 ) -> None:
-    slow.serves(API, WEB)
-    slow.serves(API)
-    slow.serves(API, SHOP)
-    reader: Probe[ObjectRead] = Probe()
+    reader = needed_again(slow)
     slow.tell(
         GetObject(pod=SHOP.uid, name="db", reply_to=reader, within=Seconds(1.0)),
         GetObject(pod=SHOP.uid, name="db", reply_to=reader, within=Seconds(0.2)),
@@ -112,10 +99,7 @@ def test_a_read_that_waits_for_a_holder_that_lets_go_is_answered_in_time(
     slow: ManagerStage,
 ) -> None:
     """Its holder is perhaps down, and takes seconds to come back."""
-    slow.serves(API, WEB)
-    slow.serves(API)
-    slow.serves(API, SHOP)
-    reader: Probe[ObjectRead] = Probe()
+    reader = needed_again(slow)
     slow.tell(
         GetObject(pod=SHOP.uid, name="db", reply_to=reader, ref="patient", within=Seconds(3.0)),
         GetObject(pod=SHOP.uid, name="db", reply_to=reader, ref="hasty"),

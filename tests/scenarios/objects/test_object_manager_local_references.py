@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from messages.objects import FollowObjects, ObjectKind
 from messages.pods import API, FILE, Pod
 from tests.support.objects.manager_players import Follower, needing
-from tests.support.objects.manager_stage import ManagerStage, manager_stage
-
-
-@pytest.fixture
-def manager() -> Iterator[ManagerStage]:
-    with manager_stage() as stage:
-        yield stage
+from tests.support.objects.manager_stage import ManagerStage
 
 
 def static(name: str, *secrets: str) -> Pod:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,12 +29,6 @@ from tests.support.objects.manager_stage import ManagerStage, manager_stage
 DB, TLS, PULL = secret("db"), secret("tls"), secret("pull")
 WEB, SHOP = needing("web", "db"), needing("shop", "db", "tls")
 LOCAL_DB = secret("db", origin=Origin.LOCAL)
-
-
-@pytest.fixture
-def manager() -> Iterator[ManagerStage]:
-    with manager_stage() as stage:
-        yield stage
 
 
 # --- reading ------------------------------------------------------------------------------------------

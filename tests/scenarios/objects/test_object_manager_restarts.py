@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from typing_extensions import override
 
 from actors.pod_manager import POD_MANAGER
@@ -19,23 +17,10 @@ from messages.objects import (
 from messages.pods import API, FILE
 from tests.support.kernel.probe import Probe
 from tests.support.objects.manager_players import changed, holder_key, needing, news_of, secret
-from tests.support.objects.manager_stage import ManagerStage, manager_stage
+from tests.support.objects.manager_stage import ManagerStage
 
 DB, TLS = secret("db"), secret("tls")
 WEB, SHOP = needing("web", "db"), needing("shop", "db", "tls")
-
-
-@pytest.fixture
-def manager() -> Iterator[ManagerStage]:
-    with manager_stage() as stage:
-        yield stage
-
-
-@pytest.fixture
-def slow(manager: ManagerStage) -> ManagerStage:
-    """Return a manager whose holders let go when the test says so."""
-    manager.take_their_time = True
-    return manager
 
 
 def test_a_manager_that_crashes_adopts_the_holders_that_live(manager: ManagerStage) -> None:

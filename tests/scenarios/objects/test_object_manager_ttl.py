@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from messages.node import NodeIs, NodeIsGone, NodeUid
 from messages.pods import API
 from stores.objects.node_ttl import NODE_TTL
 from tests.support.objects.manager_players import needing, secret
-from tests.support.objects.manager_stage import ManagerStage, manager_stage
+from tests.support.objects.manager_stage import ManagerStage
 
 DB = secret("db")
 
 
 @pytest.fixture
-def manager() -> Iterator[ManagerStage]:
-    with manager_stage() as stage:
-        stage.serves(API, needing("web", "db"))
-        yield stage
+def manager(manager: ManagerStage) -> ManagerStage:
+    """Return a manager that knows of a pod with a Secret."""
+    manager.serves(API, needing("web", "db"))
+    return manager
 
 
 def says(manager: ManagerStage, ttl: str | None) -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from kernel import Runtime
 from messages.objects import ObjectState
 from messages.watches import ObjectOp
@@ -23,25 +19,6 @@ from tests.support.objects.watcher_stage import (
     version,
     watcher_stage,
 )
-
-
-@pytest.fixture
-def stage(runtime: Runtime) -> Iterator[WatcherStage]:
-    with watcher_stage(runtime) as stage:
-        yield stage
-
-
-@pytest.fixture
-def good(stage: WatcherStage) -> WatcherStage:
-    return stage.synced()
-
-
-@pytest.fixture
-def silent(stage: WatcherStage) -> WatcherStage:
-    """A stage whose API server is silent: the test tells the watcher everything."""
-    stage.watches.hold_lists()
-    return stage
-
 
 # --- what it learns -----------------------------------------------------------------------------------
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
 import pytest
 
-from kernel import Runtime
 from messages.objects import ObjectState, ReadVerdict
 from messages.pods import JsonObject
 from messages.watches import ObjectOp, ObjectsAre
@@ -22,21 +21,9 @@ from tests.support.objects.watcher_stage import (
     references,
     told,
     version,
-    watcher_stage,
 )
 
 TOO_LARGE = "x" * (1024 * 1024 + 1)
-
-
-@pytest.fixture
-def stage(runtime: Runtime) -> Iterator[WatcherStage]:
-    with watcher_stage(runtime) as stage:
-        yield stage
-
-
-@pytest.fixture
-def by_hand(stage: WatcherStage) -> WatcherStage:
-    return stage.by_hand()
 
 
 def without(field: str, document: JsonObject) -> JsonObject:

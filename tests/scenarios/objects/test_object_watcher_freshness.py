@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from kernel import Runtime
 from messages.api import FailureKind
 from messages.watches import ObjectOp
 from tests.support.objects.watcher_stage import (
@@ -20,24 +17,7 @@ from tests.support.objects.watcher_stage import (
     secret,
     told,
     version,
-    watcher_stage,
 )
-
-
-@pytest.fixture
-def stage(runtime: Runtime) -> Iterator[WatcherStage]:
-    with watcher_stage(runtime) as stage:
-        yield stage
-
-
-@pytest.fixture
-def good(stage: WatcherStage) -> WatcherStage:
-    return stage.synced()
-
-
-@pytest.fixture
-def by_hand(stage: WatcherStage) -> WatcherStage:
-    return stage.by_hand()
 
 
 def test_it_waits_for_a_list_that_was_asked_for_after_the_reference(good: WatcherStage) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from kernel import Runtime
 from messages.holders import HolderDone, Mark
 from messages.watches import ObjectOp
 from tests.support.objects.watcher_stage import (
@@ -19,19 +16,7 @@ from tests.support.objects.watcher_stage import (
     secret,
     told,
     version,
-    watcher_stage,
 )
-
-
-@pytest.fixture
-def stage(runtime: Runtime) -> Iterator[WatcherStage]:
-    with watcher_stage(runtime) as stage:
-        yield stage
-
-
-@pytest.fixture
-def good(stage: WatcherStage) -> WatcherStage:
-    return stage.synced()
 
 
 def test_without_references_it_lets_go_of_everything(good: WatcherStage) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from kernel import Runtime
 from messages.objects import ObjectState
 from messages.pods import JsonObject
 from messages.watches import ObjectOp, WatchEvent
@@ -20,27 +17,7 @@ from tests.support.objects.watcher_stage import (
     secret,
     told,
     version,
-    watcher_stage,
 )
-
-
-@pytest.fixture
-def stage(runtime: Runtime) -> Iterator[WatcherStage]:
-    with watcher_stage(runtime) as stage:
-        yield stage
-
-
-@pytest.fixture
-def good(stage: WatcherStage) -> WatcherStage:
-    return stage.synced()
-
-
-@pytest.fixture
-def silent(stage: WatcherStage) -> WatcherStage:
-    """A stage whose API server is silent: the test tells the watcher everything."""
-    stage.watches.hold_lists()
-    return stage
-
 
 # --- idleness -----------------------------------------------------------------------------------------
 

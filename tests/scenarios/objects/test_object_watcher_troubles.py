@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
-from kernel import Runtime
 from messages.api import ApiFailure, FailureKind, Retry
 from messages.objects import ReadVerdict
 from messages.units import Seconds
@@ -22,7 +17,6 @@ from tests.support.objects.watcher_stage import (
     references,
     secret,
     version,
-    watcher_stage,
 )
 
 FORBIDDEN = ApiFailure(
@@ -31,22 +25,6 @@ FORBIDDEN = ApiFailure(
     sentence="cannot list secrets at https://127.0.0.1:6443 as n1: forbidden",
     status=403,
 )
-
-
-@pytest.fixture
-def stage(runtime: Runtime) -> Iterator[WatcherStage]:
-    with watcher_stage(runtime) as stage:
-        yield stage
-
-
-@pytest.fixture
-def good(stage: WatcherStage) -> WatcherStage:
-    return stage.synced()
-
-
-@pytest.fixture
-def by_hand(stage: WatcherStage) -> WatcherStage:
-    return stage.by_hand()
 
 
 class TestTheApiServerIsAway:
