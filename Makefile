@@ -1,5 +1,5 @@
 # make run    the agent on examples/manifests, endpoints on 127.0.0.1:10255 and 127.0.0.1:10248
-# make test   every test that this machine can run
+# make test   every test that this machine can run, in several processes; ARGS="-n0 -k name" runs some in one
 # make check  format, lint, types, layers
 # make bench  the numbers of docs/numbers.md
 PYTHON ?= python3
@@ -23,6 +23,10 @@ PURE := \
     server/metrics.py server/object_metrics.py server/object_pages.py
 empty :=
 comma := ,
+# Many tests wait for something, so there are more processes than cores.
+PROCESSES := $(shell echo $$((2 * $$(nproc))))
+# Bytecode is kept in any case: each of these processes, and each agent that they start, would compile anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test check format cover bench clean
 
@@ -30,7 +34,7 @@ run: .venv/agent
 	$(PY) run.py --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
 
 test: .venv/dev
-	$(PY) -m pytest -q $(ARGS)
+	$(PY) -m pytest -q -n $(PROCESSES) $(ARGS)
 
 check: .venv/dev
 	$(PY) -m ruff format --check .
@@ -44,7 +48,7 @@ format: .venv/dev
 
 cover: .venv/dev
 	$(PY) -m coverage erase
-	$(PY) -m coverage run -m pytest -q $(ARGS)
+	$(PY) -m coverage run -m pytest -q -n $(PROCESSES) $(ARGS)
 	$(PY) -m coverage combine -q
 	$(PY) -m coverage report --fail-under=90
 	$(PY) -m coverage report --fail-under=98 --include='$(subst $(empty) $(empty),$(comma),$(strip $(PURE)))'

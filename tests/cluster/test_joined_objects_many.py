@@ -24,8 +24,9 @@ from tests.support.agent.joined_objects import (
 )
 from tests.support.agent.process import eventually
 from tests.support.cluster.cluster import Cluster
+from tests.support.cluster.fixtures import STOPS_IT
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cluster, STOPS_IT, pytest.mark.timeout(120)]
 
 RESYNCED_WITHIN = 10.0
 """Seconds from the moment at which the API server is ready."""

@@ -12,9 +12,10 @@ from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker, cond
 from tests.support.agent.process import eventually
 from tests.support.apiserver.subjects import pod
 from tests.support.cluster.cluster import Cluster
+from tests.support.cluster.fixtures import STOPS_IT
 from tests.support.wire.ports import free_ports
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cluster, STOPS_IT, pytest.mark.timeout(120)]
 
 OUTAGE = 20.0
 """Seconds; by then all who wait for the API server wait for tens of seconds between two tries."""

@@ -11,8 +11,9 @@ from tests.support.apiserver.client import ApiClient
 from tests.support.apiserver.subjects import NODES, delete, node_object
 from tests.support.apiserver.users import NODE
 from tests.support.cluster.cluster import Cluster
+from tests.support.cluster.fixtures import STOPS_IT
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cluster, STOPS_IT, pytest.mark.timeout(120)]
 
 
 def test_it_comes_back_at_its_place_with_all_that_was_stored(cluster: Cluster) -> None:

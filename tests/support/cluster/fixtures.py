@@ -1,7 +1,8 @@
 """Fixtures that give tests an API server: a real one, or each of those that a contract is held to.
 
-The real one is started once in a run, for the first test that asks for it. Its tests are marked
-``cluster`` and leave no objects behind that others could trip over.
+Tests of the real one are marked ``cluster`` and leave no objects behind that others could trip over. When
+tests run in several processes, all of these run in one that starts it for the first of them; tests that
+stop it (``STOPS_IT``) run in another process, with one of their own.
 """
 
 from __future__ import annotations
@@ -23,6 +24,15 @@ from tests.support.cluster.processes import assets
 WHY_SKIPPED = "runs when KUBEBUILDER_ASSETS names a folder with kube-apiserver and etcd"
 REAL = pytest.param("real", marks=[pytest.mark.cluster, pytest.mark.timeout(120)])
 """The first one waits until it has started."""
+STOPS_IT = pytest.mark.xdist_group("outages")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of the real API server in one process, those that stop it in another."""
+    for item in items:
+        if item.get_closest_marker("cluster") and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group("cluster"))
 
 
 @pytest.fixture(scope="session")
