@@ -14,6 +14,7 @@ from typing import TypeAlias
 from manifests.texts import quoted
 
 Rule: TypeAlias = Callable[[str], str]
+"""Returns what is wrong with a text; empty if nothing is."""
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _DNS_LABEL = re.compile(_LABEL)

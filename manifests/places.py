@@ -6,11 +6,12 @@ the findings, as a problem unless it says "warn".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from manifests.findings import Findings, Path
+from manifests.names import Rule
 from manifests.texts import quoted
 
 REQUIRED = "is required"
@@ -58,18 +59,18 @@ class Place:
             self.wrong(REQUIRED, name)
         return not missing
 
-    def obeys(self, name: str, rule: Callable[[str], str]) -> None:
+    def obeys(self, name: str, rule: Rule) -> None:
         """Tell what is wrong by ``rule`` with the text in the field ``name``. An empty text is right."""
         text = self.value.get(name)
         if text and (complaint := rule(text)):
             self.wrong(complaint, name)
 
-    def named(self, name: str, rule: Callable[[str], str]) -> None:
+    def named(self, name: str, rule: Rule) -> None:
         """As ``obeys``, but the field must not be empty."""
         if self.required(name):
             self.obeys(name, rule)
 
-    def each_obeys(self, name: str, rule: Callable[[str], str]) -> None:
+    def each_obeys(self, name: str, rule: Rule) -> None:
         """Tell what is wrong by ``rule`` with each text of the list in the field ``name``."""
         for index, text in enumerate(self.value.get(name, ())):
             if complaint := rule(text):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kube.errors import ApiError
+from manifests.versions import resource_version
 from messages.api import FailureKind
 from messages.pods import JsonObject
 
@@ -90,7 +91,7 @@ def event_of(line: bytes) -> StreamEvent:
         raise malformed("an event has no type that is known, or no object")
     if kind == ERROR:
         return StreamEvent(type=ERROR, object=what, version="")
-    version = _text(what.get("metadata"), "resourceVersion")
+    version = resource_version(what)
     if not version:
         raise malformed("the object of an event has no resourceVersion")
     return StreamEvent(type=kind, object=what, version=version)
@@ -100,7 +101,7 @@ def page_of(body: bytes) -> ListPage:
     """Return one answer to a list; sets ``apiVersion`` and ``kind`` on its items. Raises ``ApiError``."""
     document = _parsed(body, "the list")
     items, metadata = document.get("items"), document.get("metadata")
-    version = _text(metadata, "resourceVersion")
+    version = resource_version(document)
     # Some servers write an empty list as null.
     items = [] if items is None and "items" in document else items
     if not version or not isinstance(items, list):

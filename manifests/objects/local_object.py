@@ -142,17 +142,7 @@ def _local_object(document: Document, findings: Findings, *, strict: bool) -> Lo
     if strict:
         stop_on_unknown_fields(findings)
     metadata = Place(value.setdefault("metadata", {}), ("metadata",), findings)
-    metadata.value["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
-    metadata.required("name")
-    stop_on_problems(findings)
-    object_id = ObjectId(
-        kind=kind,
-        namespace=metadata.get("namespace"),
-        name=metadata.get("name"),
-        origin=Origin.LOCAL,
-    )
-    metadata.value["uid"] = metadata.get("uid") or derived_uid(object_id)
-    metadata.value["resourceVersion"] = _NO_VERSION
+    object_id = _complete(metadata, kind)
     validate_metadata(metadata)
     validate_uid(metadata)
     top = Place(value, (), findings)
@@ -164,6 +154,22 @@ def _local_object(document: Document, findings: Findings, *, strict: bool) -> Lo
         _validate_type(top, plain, described)
         stop_on_problems(findings)
     return LocalObject(object=object_id, value=described)
+
+
+def _complete(metadata: Place, kind: ObjectKind) -> ObjectId:
+    """Fill in what ``metadata`` lacks, in place; return what the object is called."""
+    metadata.value["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
+    metadata.required("name")
+    stop_on_problems(metadata.findings)
+    object_id = ObjectId(
+        kind=kind,
+        namespace=metadata.get("namespace"),
+        name=metadata.get("name"),
+        origin=Origin.LOCAL,
+    )
+    metadata.value["uid"] = metadata.get("uid") or derived_uid(object_id)
+    metadata.value["resourceVersion"] = _NO_VERSION
+    return object_id
 
 
 def _value(top: Place, plain: Collection[str], object_id: ObjectId) -> ObjectValue:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from manifests.objects.values import UnusableObjectError, object_value
-from manifests.versions import is_older
+from manifests.versions import is_older, resource_version
 from messages.holders import Mark
 from messages.objects import ObjectChanged, ObjectId
 from messages.pods import JsonObject
@@ -90,7 +90,7 @@ class ObjectKnowledge:
             name = _name_of(event.object)
             self.remark = f"the API server told of another object, which was ignored: {name}"
             return
-        version = _version_of(event.object)
+        version = resource_version(event.object)
         if version and is_older(version, self.seen):
             return
         self.seen = version or self.seen
@@ -131,11 +131,6 @@ class ObjectKnowledge:
 def _metadata(document: JsonObject) -> dict[str, Any]:
     metadata = document.get("metadata")
     return metadata if isinstance(metadata, dict) else {}
-
-
-def _version_of(document: JsonObject) -> str:
-    version = _metadata(document).get("resourceVersion")
-    return version if isinstance(version, str) else ""
 
 
 def _name_of(document: JsonObject) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid
-from stores.pods.index import PodCounts, PodIndex, is_critical, is_mirror_pod_of
+from stores.pods.index import PodIndex, is_critical, is_mirror_pod_of
+from stores.pods.index_results import PodCounts
 from tests.support.builders import edited, make_mirror, make_pod
 
 WEB_NAME = FullName("web_default")
