@@ -1,0 +1,112 @@
+"""The documents name files, headings and flags that there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from settings.flags.definitions import FLAGS, SECTIONS
+from settings.load_cluster import SERVED_IN_A_CLUSTER
+
+ROOT = Path(__file__).parents[3]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "examples" / "README.md"])
+OUR_FLAGS = {name for flag in FLAGS for name in flag.opts} | {"--help", "--version"}
+FLAGS_OF_OTHERS = {
+    "kubectl": "--certificate-authority --cluster --duration --embed-certs --flatten --force"
+    " --grace-period --kubeconfig --minify --server --token --user",
+    "systemctl": "--now",
+    "benchmarks": "--only",
+}
+KNOWN_FLAGS = OUR_FLAGS.union(*(flags.split() for flags in FLAGS_OF_OTHERS.values()))
+
+SERVED_FLAGS = [
+    flag for title, flags in SECTIONS.items() if "not served" not in title for flag in flags
+]
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def prose(page: Path) -> str:
+    """Return the page without its blocks of code."""
+    return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+def quoted(text: str) -> list[str]:
+    """Return what stands in backticks."""
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def exists(place: Path) -> bool:
+    """Return whether a file, a folder, or a module without its suffix is there."""
+    return place.exists() or place.with_name(f"{place.name}.py").exists()
+
+
+def paths(text: str) -> Iterator[Path]:
+    """Yield what stands in backticks and is a path or a module, if it begins with a folder of ours."""
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir()}
+    for name in quoted(text):
+        is_module = re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", name) and name.split(".")[0] in folders
+        is_path = re.fullmatch(r"[\w.-]+(/[\w.-]+)+/?", name) and name.split("/")[0] in folders
+        if is_path or re.fullmatch(r"[\w./-]+\.(md|py|toml|txt)", name):
+            yield ROOT / name
+        elif is_module:
+            yield ROOT / name.replace(".", "/")
+
+
+@each_page
+def test_paths_and_modules_are_there(page: Path) -> None:
+    assert [str(path) for path in paths(prose(page)) if not exists(path)] == []
+
+
+@each_page
+def test_links_lead_to_pages_and_headings(page: Path) -> None:
+    wrong = []
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", prose(page)):
+        linked = (page.parent / target).resolve() if target else page
+        if not linked.exists() or (anchor and anchor not in anchors(linked)):
+            wrong.append(f"{target}#{anchor}")
+    assert wrong == []
+
+
+@each_page
+def test_flags_are_ours_or_those_of_a_named_program(page: Path) -> None:
+    flags = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page.read_text()))
+    assert flags - KNOWN_FLAGS == set()
+
+
+def test_the_table_of_rooms_names_what_is_in_each() -> None:
+    rows = re.findall(
+        r"^\| `(\w+(?:/\w+)?)` \| (.+)$", prose(ROOT / "docs/architecture.md"), re.MULTILINE
+    )
+    # Classes begin with a capital letter; a place in another room has a slash.
+    modules = [
+        ROOT / r / name
+        for r, row in rows
+        for name in quoted(row)
+        if name.isidentifier() and name.islower()
+    ]
+    assert len(rows) >= 10
+    assert [str(path) for path in modules if not exists(path)] == []
+
+
+def test_the_page_of_the_configuration_has_every_flag_and_every_field_that_is_obeyed() -> None:
+    named = set(quoted((ROOT / "docs" / "configuration.md").read_text()))
+    served = {flag.field for flag in SERVED_FLAGS if flag.field} | SERVED_IN_A_CLUSTER
+    assert {flag.opts[-1] for flag in FLAGS} - named == set()
+    assert served - named == set()
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    assert [page.name for page in ROOT.glob("docs/*.md") if f"({page.name})" not in index] == [
+        "README.md"
+    ]
