@@ -82,14 +82,12 @@ class JudgedFiles(Generic[T]):
     def described(self, epoch: Epoch) -> SourceDescribed:
         """Return how the source is that lives by these files. ``epoch`` is that of its last listing."""
         memory = self._memory
-        return SourceDescribed(
-            name=memory.report.source,
+        return memory.report.described(
+            memory.state.verdicts,
             ready=memory.state.served is not None,
             epoch=epoch,
             last_listed=memory.last_listed,
-            rejected=dict(memory.report.rejected),
             error=self.trouble,
-            manifests=memory.report.shown(memory.state.verdicts),
         )
 
     @property

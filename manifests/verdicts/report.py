@@ -15,12 +15,15 @@ import structlog
 from manifests.verdicts.judgements import with_mirrors_judged, with_pods_judged
 from messages.pods import SourceName
 from messages.sources import (
+    Epoch,
     ManifestVerdict,
     MirrorsJudged,
     PodsJudged,
     RejectReason,
+    SourceDescribed,
     Verdict,
 )
+from messages.units import Timestamp
 
 
 @dataclass(slots=True)
@@ -54,6 +57,26 @@ class VerdictReport:
         if self._mirrors is not None:
             verdicts = with_mirrors_judged(verdicts, self._mirrors)
         return verdicts
+
+    def described(
+        self,
+        own: Iterable[ManifestVerdict],
+        *,
+        ready: bool,
+        epoch: Epoch,
+        last_listed: Timestamp | None,
+        error: str,
+    ) -> SourceDescribed:
+        """Return the state of the source with its ``own`` verdicts; the rest is as in the answer."""
+        return SourceDescribed(
+            name=self.source,
+            ready=ready,
+            epoch=epoch,
+            last_listed=last_listed,
+            rejected=dict(self.rejected),
+            error=error,
+            manifests=self.shown(own),
+        )
 
     def log(self, own: Iterable[ManifestVerdict], trouble: str) -> None:
         """Log each verdict that is not in the log yet, and count new refusals.

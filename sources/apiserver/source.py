@@ -225,14 +225,12 @@ class ApiSource(PooledActor[ApiSourceMessage]):
         last_listed = None
         if memory.listed:
             last_listed = self.clock.wall() if memory.last_good is None else memory.last_good
-        return SourceDescribed(
-            name=API,
+        return memory.report.described(
+            self._accepted(),
             ready=memory.listed,
             epoch=self._listings.epoch,
             last_listed=last_listed,
-            rejected=dict(memory.report.rejected),
             error=memory.error,
-            manifests=memory.report.shown(self._accepted()),
         )
 
 

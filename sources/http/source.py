@@ -241,12 +241,10 @@ class HttpSource(Actor[HttpSourceMessage]):
 
     def _described(self) -> SourceDescribed:
         memory = self._memory
-        return SourceDescribed(
-            name=HTTP,
+        return memory.report.described(
+            memory.state.verdicts,
             ready=memory.state.pods is not None,
             epoch=self._listings.epoch,
             last_listed=memory.last_listed,
-            rejected=dict(memory.report.rejected),
             error=memory.trouble and f"{self._url}: {memory.trouble}",
-            manifests=memory.report.shown(memory.state.verdicts),
         )

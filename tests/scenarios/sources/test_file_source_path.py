@@ -1,4 +1,4 @@
-"""The manifest path itself: missing, a single file, vanishing, not to be read, back again."""
+"""The manifest path itself: missing, a single file, vanishing, unreadable, back again."""
 
 from __future__ import annotations
 

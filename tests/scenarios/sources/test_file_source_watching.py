@@ -1,4 +1,4 @@
-"""Being told of changes: by real notifications, and what happens when there are none to be had."""
+"""How the file source is told of changes: by real notifications, and without any."""
 
 from __future__ import annotations
 

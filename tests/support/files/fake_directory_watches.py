@@ -25,12 +25,12 @@ class FakeDirectoryWatch(DirectoryWatch):
         self.is_open = True
 
     def notice(self) -> None:
-        """Something changed."""
+        """Say that something changed."""
         if self.is_open:
             self._changed()
 
     def lose(self, reason: str) -> None:
-        """Watching ended by itself."""
+        """End by itself."""
         if self.is_open:
             self.is_open = False
             self._lost(reason)
@@ -41,12 +41,12 @@ class FakeDirectoryWatch(DirectoryWatch):
 
 
 class FakeDirectoryWatches:
-    """Keeps every watch that it was asked for."""
+    """Makes watches, in place of ``InotifyWatch``, and keeps all of them."""
 
     def __init__(self) -> None:
         self.kept: list[FakeDirectoryWatch] = []
         self.trouble = ""
-        """Why no watch can be had; empty when one can."""
+        """Why no watch can begin; empty when one can."""
 
     def __call__(
         self,
@@ -54,7 +54,7 @@ class FakeDirectoryWatches:
         changed: Callable[[], None],
         lost: Callable[[str], None],
     ) -> FakeDirectoryWatch:
-        """Keep one more watch."""
+        """Make one more watch."""
         watch = FakeDirectoryWatch(directories, changed, lost)
         self.kept.append(watch)
         if self.trouble:
@@ -67,7 +67,7 @@ class FakeDirectoryWatches:
         return self.kept[-1]
 
     def notice(self) -> None:
-        """Have everybody who watches notice something."""
+        """Have every open watch notice something."""
         for watch in tuple(self.kept):
             watch.notice()
 

@@ -1,4 +1,4 @@
-"""Files of a manifest directory as values, in a notation of one line, and a observer that judges them.
+"""Files of a manifest directory as values, in a notation of one line, and an observer that judges them.
 
 ``name=web`` is a manifest of pod ``web``; ``uid=`` and ``image=`` say more; anything else is broken.
 """

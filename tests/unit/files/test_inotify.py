@@ -1,4 +1,4 @@
-"""Watches that cannot be had, or kept. What works is in the contract suite of watches."""
+"""Watches that cannot begin, or end by themselves. The contract suite of watches tells what works."""
 
 from __future__ import annotations
 

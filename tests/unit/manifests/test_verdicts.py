@@ -1,4 +1,4 @@
-"""What others say of a source's pods, beside its own verdicts; and what of it is counted."""
+"""The verdicts of a source with those of other actors on its pods, and what is counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who was first, across the life of the index that asks."""
+"""Which claim is the oldest, across lives of the index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of listings that crashed somebody: what is tried, what is kept out, what stands in."""
+"""Listings that crashed PodManager: what is tried, what is kept out, and what takes its place."""
 
 from __future__ import annotations
 
