@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
 
 from actors.events.feed import EVENT_FEED, UNDER_WAY
-from kernel import Port, Runtime
+from kernel import Port
 from messages.changes import Op, PodChange
 from messages.event_feed import FeedDescribed
 from messages.objects import (
@@ -35,7 +34,6 @@ from tests.support.events.feed_stage import (
     UNSUBSCRIBED,
     FeedStage,
     Reader,
-    feed_stage,
 )
 
 DB: Final = ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="db")
@@ -51,13 +49,6 @@ DECIDED: Final = ChangeDecided(
     changed=CHANGED,
 )
 WEB, JOB = make_pod("web"), make_pod("job", source="http")
-
-
-@pytest.fixture
-def feed(runtime: Runtime) -> Iterator[FeedStage]:
-    """Return a feed that nobody reads."""
-    with feed_stage(runtime) as feed:
-        yield feed
 
 
 # Whom it follows.

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from actors.events.feed import EVENT_FEED, RESTARTED, EventFeed, FeedMemory, FeedPorts
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from kernel import ChildSpec, Port, Runtime, SupervisorSpec
+from kernel import Port
 from messages.changes import Op, PodChange
 from messages.event_feed import AttachReader, DetachReader, EventChunk
 from messages.objects import UnfollowObjects
@@ -26,17 +26,10 @@ from tests.support.events.feed_stage import (
     feed_stage,
 )
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage
+from tests.support.kernel.stage import Stage, stage_of
 from tests.support.pods.pod_manager_stage import PodManagerStage, SilentSource
 
 WEB, JOB = make_pod("web"), make_pod("job", source="http")
-
-
-@pytest.fixture
-def feed(runtime: Runtime) -> Iterator[FeedStage]:
-    """Return a feed that nobody reads."""
-    with feed_stage(runtime) as feed:
-        yield feed
 
 
 def test_what_changed_while_pod_manager_was_down_is_told_in_its_words(feed: FeedStage) -> None:
@@ -118,21 +111,15 @@ class WholeStage(PodManagerStage):
 def whole() -> Iterator[WholeStage]:
     sources = {name: SilentSource() for name in (FILE, HTTP, API)}
     pod_memory, feed_memory = PodMemory(), FeedMemory()
-    plays: list[Stage] = []
 
-    def feed() -> EventFeed:
-        pods: Port[Any] = plays[0].port(POD_MANAGER)
-        me: Port[Any] = plays[0].port(EVENT_FEED)
+    def make_feed(play: Stage) -> EventFeed:
+        pods: Port[Any] = play.port(POD_MANAGER)
+        me: Port[Any] = play.port(EVENT_FEED)
         return EventFeed(FeedPorts(pod_manager=pods, managers=(), me=me), feed_memory)
 
-    children = (
-        ChildSpec(key=POD_MANAGER, factory=lambda: PodManager(sources, pod_memory)),
-        ChildSpec(key=EVENT_FEED, factory=feed),
-    )
-    plays.append(Stage(SupervisorSpec(name="root", children=children)))
-    plays[0].start()
-    yield WholeStage(plays[0], sources)
-    plays[0].stop()
+    manager = (POD_MANAGER, lambda _play: PodManager(sources, pod_memory))
+    with stage_of(manager, (EVENT_FEED, make_feed)) as play:
+        yield WholeStage(play, sources)
 
 
 def test_with_a_real_pod_manager_a_crash_hides_and_invents_nothing(whole: WholeStage) -> None:

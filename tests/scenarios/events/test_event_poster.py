@@ -10,7 +10,7 @@ import pytest
 
 from actors.events.poster import EVENT_POSTER, EventMemory, EventPoster
 from actors.outages import NOT_ASKED
-from kernel import ChildSpec, Port, Steps, SupervisorSpec
+from kernel import Port
 from messages.api import FailureKind, Verb
 from messages.events import (
     DescribeEvents,
@@ -21,7 +21,7 @@ from messages.events import (
 )
 from messages.pods import JsonObject
 from tests.support.apiserver.fake_api import ALWAYS, FakeApi, asks
-from tests.support.kernel.stage import Stage
+from tests.support.kernel.stage import Stage, stage_of
 
 NODE = ObjectReference(kind="Node", name="n1", uid="n1")
 POD = ObjectReference(kind="Pod", name="web", namespace="shop", uid="u1")
@@ -34,14 +34,11 @@ def event(
 
 
 class EventStage:
-    def __init__(self) -> None:
-        self.api = FakeApi()
-        self.store = self.api.store
+    def __init__(self, play: Stage, api: FakeApi) -> None:
+        self.play = play
+        self.api = api
+        self.store = api.store
         self.store.add({"kind": "Namespace", "metadata": {"name": "shop"}})
-        self.memory = EventMemory()
-        spec = ChildSpec(key=EVENT_POSTER, factory=self._make_poster)
-        self.play = Stage(SupervisorSpec(name="root", children=(spec,)), Steps())
-        self.play.start()
 
     def posts(self, *posts: PostEvent) -> None:
         self.play.tell_all(EVENT_POSTER, *posts)
@@ -63,17 +60,13 @@ class EventStage:
 
         return self.play.ask(EVENT_POSTER, question)
 
-    def _make_poster(self) -> EventPoster:
-        return EventPoster(self.api.calls, "n1", self.memory)
-
 
 @contextmanager
 def event_stage() -> Iterator[EventStage]:
-    stage = EventStage()
-    try:
-        yield stage
-    finally:
-        stage.play.stop()
+    api, memory = FakeApi(), EventMemory()
+    poster = (EVENT_POSTER, lambda _play: EventPoster(api.calls, "n1", memory))
+    with stage_of(poster) as play:
+        yield EventStage(play, api)
 
 
 @pytest.fixture

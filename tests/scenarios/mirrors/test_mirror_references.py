@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from actors.mirrors.verdicts import REFERENCES
 from messages.api import FailureKind, Verb
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.pods import FILE, FullName
 from tests.support.apiserver.fake_api import asks
-from tests.support.apiserver.store import ApiStore
 from tests.support.mirrors.mirror_stage import (
     NODE,
     MirrorStage,
     make_secretive,
     make_static,
     mirror_made_by,
-    mirror_stage,
     ordinary_pod,
 )
 
 WEB, SECRETIVE = make_static(), make_secretive()
 WEB_NAME = FullName("web-n1_default")
-
-
-@pytest.fixture
-def stage() -> Iterator[MirrorStage]:
-    with mirror_stage() as stage:
-        stage.joins()
-        yield stage
-
-
-@pytest.fixture
-def strict() -> Iterator[MirrorStage]:
-    """Return a stage whose API server shows a node its own pods only, as since 1.32."""
-    with mirror_stage(store=ApiStore(strict_nodes=True)) as stage:
-        stage.joins()
-        yield stage
 
 
 def test_it_is_a_verdict_one_event_and_one_number_and_no_call(stage: MirrorStage) -> None:

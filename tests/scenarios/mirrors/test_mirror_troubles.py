@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
 import pytest
@@ -12,7 +12,6 @@ from messages.events import EventType, ObjectReference, PostEvent
 from messages.pods import FILE, HTTP, FullName
 from messages.units import Seconds
 from tests.support.apiserver.fake_api import ALWAYS, asks
-from tests.support.apiserver.store import ApiStore
 from tests.support.mirrors.mirror_stage import (
     NODE,
     MirrorStage,
@@ -25,21 +24,6 @@ from tests.support.mirrors.mirror_stage import (
 WEB, SHOP = make_static("web"), make_static("shop")
 WEB_NAME = FullName("web-n1_default")
 TAKEN = "its name is taken by a pod that is no mirror of this node"
-
-
-@pytest.fixture
-def stage() -> Iterator[MirrorStage]:
-    with mirror_stage() as stage:
-        stage.joins()
-        yield stage
-
-
-@pytest.fixture
-def strict() -> Iterator[MirrorStage]:
-    """Return a stage whose API server shows a node its own pods only, as since 1.32."""
-    with mirror_stage(store=ApiStore(strict_nodes=True)) as stage:
-        stage.joins()
-        yield stage
 
 
 def refusal(sentence: str) -> ApiFailure:

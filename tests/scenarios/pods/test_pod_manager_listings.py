@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import MappingProxyType
 
 import pytest
 
 from actors.pod_manager import POD_MANAGER
-from kernel import Runtime
 from messages.changes import Op, PodChange
 from messages.pod_manager import PodsAre, PodsChanged
 from messages.pods import (
@@ -23,15 +21,9 @@ from messages.pods import (
 )
 from messages.sources import Epoch, ListPods, SourceListed
 from tests.support.builders import edited, make_mirror, make_pod, uid_of
-from tests.support.pods.pod_manager_stage import PodManagerStage, pod_manager_stage
+from tests.support.pods.pod_manager_stage import PodManagerStage
 
 WEB, SHOP, MAIL = make_pod("web"), make_pod("shop"), make_pod("mail")
-
-
-@pytest.fixture
-def manager(runtime: Runtime) -> Iterator[PodManagerStage]:
-    with pod_manager_stage(runtime) as manager:
-        yield manager
 
 
 # --- the first listing -------------------------------------------------------------------------------

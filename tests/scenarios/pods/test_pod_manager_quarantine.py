@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
 import pytest
 
 from actors.pod_manager import PodMemory
-from kernel import Runtime
 from messages.pods import FILE, HTTP, Pod, PodUid
 from tests.support.builders import make_pod
 from tests.support.pods.pod_manager_stage import PodManagerStage, pod_manager_stage
@@ -26,12 +25,6 @@ def poison(name: str, uid: str = "", image: str = "registry.example/poison:1") -
     return Pod(
         document=document, uid=PodUid(uid or f"poison-{name}"), namespace="default", name=name
     )
-
-
-@pytest.fixture
-def manager(runtime: Runtime) -> Iterator[PodManagerStage]:
-    with pod_manager_stage(runtime) as manager:
-        yield manager
 
 
 def lists_until_it_lives(manager: PodManagerStage, *pods: Pod) -> None:

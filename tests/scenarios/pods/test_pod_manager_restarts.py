@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from kernel import Runtime
 from messages.pods import API, FILE, HTTP, SourceName
 from messages.sources import ListPods
 from tests.support.builders import edited, make_pod
-from tests.support.pods.pod_manager_stage import PodManagerStage, pod_manager_stage
+from tests.support.pods.pod_manager_stage import PodManagerStage
 
 WEB, SHOP, MAIL = make_pod("web"), make_pod("shop"), make_pod("mail")
-
-
-@pytest.fixture
-def manager(runtime: Runtime) -> Iterator[PodManagerStage]:
-    with pod_manager_stage(runtime) as manager:
-        yield manager
 
 
 def test_a_new_life_asks_every_source_for_its_listing_again(manager: PodManagerStage) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
-from kernel import ChildSpec, Port, Runtime, SupervisorSpec
+from kernel import Port, Runtime
 from messages.changes import PodChange
 from messages.event_feed import (
     AttachReader,
@@ -23,7 +23,7 @@ from messages.pod_manager import DescribePods, PodsAre, PodsChanged, Subscribe, 
 from messages.pods import FILE, Pod, SourceName
 from tests.support.agent.served import NO_PODS
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage
+from tests.support.kernel.stage import Stage, stage_of
 
 SUBSCRIBED = [[Subscribe, DescribePods], [FollowObjects], [FollowObjects]]
 UNSUBSCRIBED = [[Unsubscribe], [UnfollowObjects], [UnfollowObjects]]
@@ -101,18 +101,10 @@ def feed_stage(
         "config maps": Probe(),
     }
 
-    def factory() -> EventFeed:
-        (play,) = plays
+    def make_feed(play: Stage) -> EventFeed:
         me: Port[Any] = play.port(EVENT_FEED)
         pods, *managers = ears.values()
         return EventFeed(FeedPorts(pod_manager=pods, managers=managers, me=me), memory)
 
-    plays: list[Stage] = []
-    spec = SupervisorSpec(name="root", children=(ChildSpec(key=EVENT_FEED, factory=factory),))
-    play = Stage(spec, runtime)
-    plays.append(play)
-    play.start()
-    try:
+    with stage_of((EVENT_FEED, make_feed), runtime=runtime) as play:
         yield FeedStage(play, memory, ears)
-    finally:
-        play.stop()

@@ -15,8 +15,11 @@ from typing import Any, TypeVar
 from kernel import (
     ActorDescription,
     ActorSystem,
+    BaseActor,
+    ChildSpec,
     Ended,
     Key,
+    OnExhausted,
     Port,
     Runtime,
     Steps,
@@ -143,12 +146,28 @@ class Stage:
 def stage(spec: SupervisorSpec, runtime: Runtime | None = None) -> Iterator[Stage]:
     """Start a stage for the ``with`` block, and stop it in any case."""
     play = Stage(spec, runtime)
-    play.start()
-    try:
+    with _running(play):
         yield play
-    finally:
-        play.system.stop()
-        play.system.wait(Seconds(PATIENCE if not isinstance(play.runtime, Steps) else 0.0))
+
+
+@contextmanager
+def stage_of(
+    *actors: tuple[Key[Any], Callable[[Stage], BaseActor[Any]]],
+    runtime: Runtime | None = None,
+    on_exhausted: OnExhausted = OnExhausted.ESCALATE,
+) -> Iterator[Stage]:
+    """Start a stage whose tree has just these actors: each a key, and what makes its lives.
+
+    Each is made with the stage, where it finds the ports of the others and its own.
+    """
+
+    def spec(key: Key[Any], make: Callable[[Stage], BaseActor[Any]]) -> ChildSpec[Any]:
+        return ChildSpec(key=key, factory=lambda: make(play), on_exhausted=on_exhausted)
+
+    root = SupervisorSpec(name="root", children=tuple(spec(*actor) for actor in actors))
+    play = Stage(root, runtime)
+    with _running(play):
+        yield play
 
 
 @contextmanager
@@ -161,3 +180,13 @@ def live_stage(spec: SupervisorSpec, hang_limit: Seconds = Seconds(10.0)) -> Ite
     finally:
         play.system.stop()
         play.system.wait(Seconds(PATIENCE))
+
+
+@contextmanager
+def _running(play: Stage) -> Iterator[None]:
+    play.start()
+    try:
+        yield
+    finally:
+        play.system.stop()
+        play.system.wait(Seconds(PATIENCE if not isinstance(play.runtime, Steps) else 0.0))

@@ -11,7 +11,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from kernel import ChildSpec, Port, Runtime, SupervisorSpec
+from kernel import Port, Runtime
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
 from kube.calls.request_info import attempt_of
 from kube.calls.sender import NO_ANSWER, Sender, SendResult
@@ -30,7 +30,7 @@ from messages.api import (
 from messages.pods import JsonObject
 from messages.units import Seconds
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage, stage
+from tests.support.kernel.stage import Stage, stage_of
 
 SERVER, USER = "https://api.example:6443", "n1"
 HOST = "api.example:6443"
@@ -150,10 +150,8 @@ def calls_stage(
     """Start ApiCalls without a limit, unless ``rules`` set one; stop it whatever happens."""
     sender, threads, memory = ScriptedSender(), HandWorked(), CallMemory()
     rules = rules or CallRules(qps=0.0)
-    child = ChildSpec(
-        key=API_CALLS, factory=lambda: ApiCalls(sender, lambda: threads, memory, rules)
-    )
-    with stage(SupervisorSpec(name="root", children=(child,)), runtime) as play:
+    calls = (API_CALLS, lambda _play: ApiCalls(sender, lambda: threads, memory, rules))
+    with stage_of(calls, runtime=runtime) as play:
         yield CallsStage(play, sender, threads, memory)
 
 

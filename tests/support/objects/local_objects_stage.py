@@ -15,7 +15,7 @@ from actors.objects.local_objects import (
     LocalObjectsRules,
 )
 from files.watching.inotify import KeepWatch
-from kernel import ChildSpec, OnExhausted, Runtime, SupervisorSpec
+from kernel import OnExhausted, Runtime
 from messages.holders import (
     HolderIs,
     ListLocalObjects,
@@ -40,7 +40,7 @@ from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.files.files_stage import SCAN, FilesStage
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage, stage
+from tests.support.kernel.stage import Stage, stage_of
 
 CANARY = canary.CANARY
 """A value that nobody may see but a reader."""
@@ -174,10 +174,9 @@ def local_objects_stage(
     """Start the holder over ``path``."""
     rules = LocalObjectsRules(path=path, check_frequency=SCAN, strict=strict)
     memory, managers, watches = LocalMemory(), Managers(), FakeDirectoryWatches()
-    child = ChildSpec(
-        key=LOCAL_OBJECTS,
-        factory=lambda: LocalObjects(rules, managers, memory, keep_watch or watches),
-        on_exhausted=OnExhausted.ISOLATE,
+    holder = (
+        LOCAL_OBJECTS,
+        lambda _play: LocalObjects(rules, managers, memory, keep_watch or watches),
     )
-    with stage(SupervisorSpec(name="root", children=(child,)), runtime) as play:
+    with stage_of(holder, runtime=runtime, on_exhausted=OnExhausted.ISOLATE) as play:
         yield LocalObjectsStage(play, path, watches, managers)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from kernel import ChildSpec, Port, Runtime, SupervisorSpec
+from kernel import Port, Runtime
 from messages.pod_manager import (
     DescribePod,
     DescribePods,
@@ -20,7 +20,7 @@ from messages.pod_manager import (
 from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
 from messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage, stage
+from tests.support.kernel.stage import Stage, stage_of
 
 
 class Listener(Probe[PodFact]):
@@ -118,8 +118,8 @@ def pod_manager_stage(
     """Start PodManager, with sources that have not listed yet."""
     memory = memory or PodMemory()
     sources = {name: SilentSource() for name in (FILE, HTTP, API)}
-    child = ChildSpec(key=POD_MANAGER, factory=lambda: PodManager(sources, memory))
-    with stage(SupervisorSpec(name="root", children=(child,)), runtime) as play:
+    manager = (POD_MANAGER, lambda _play: PodManager(sources, memory))
+    with stage_of(manager, runtime=runtime) as play:
         yield PodManagerStage(play, sources)
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from files.watching.inotify import KeepWatch
-from kernel import ChildSpec, OnExhausted, Runtime, SupervisorSpec
+from kernel import OnExhausted, Runtime
 from manifests.pod_manifest import ManifestRules
 from messages.pods import FILE, Pod
 from messages.sources import ListPods, SourceListed
@@ -21,7 +21,7 @@ from sources.file.source import (
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.files.files_stage import SCAN, FilesStage
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage, stage
+from tests.support.kernel.stage import Stage, stage_of
 
 
 def pod_text(name: str = "web", *, image: str = "registry.example/web:1", uid: str = "") -> str:
@@ -87,11 +87,6 @@ def file_source_stage(
     told: Probe[SourceListed] = Probe()
     watches = FakeDirectoryWatches()
     memory = FileMemory()
-    child = ChildSpec(
-        key=FILE_SOURCE,
-        factory=lambda: FileSource(rules, told, memory, keep_watch or watches),
-        on_exhausted=OnExhausted.ISOLATE,
-    )
-    spec = SupervisorSpec(name="root", children=(child,))
-    with stage(spec, runtime) as play:
+    source = (FILE_SOURCE, lambda _play: FileSource(rules, told, memory, keep_watch or watches))
+    with stage_of(source, runtime=runtime, on_exhausted=OnExhausted.ISOLATE) as play:
         yield FileSourceStage(play, path, told, watches)

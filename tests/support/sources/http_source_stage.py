@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from typing_extensions import override
 
-from kernel import ChildSpec, OnExhausted, Port, Runtime, SupervisorSpec
+from kernel import OnExhausted, Port, Runtime
 from manifests.pod_manifest import ManifestRules
 from messages.pods import HTTP, Pod
 from messages.sources import (
@@ -33,7 +33,7 @@ from sources.http.source import (
     HttpSourceRules,
 )
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage, stage
+from tests.support.kernel.stage import Stage, stage_of
 
 POLL = Seconds(20.0)
 URL = "https://me:hunter2@pods.example:8443/node1?token=hunter2"
@@ -243,12 +243,11 @@ def http_source_stage(
     website, helper, memory = Website(), Helper(), HttpMemory()
     website.answer = list_body() if first is None else first
     used = rules or http_rules()
-    child = ChildSpec(
-        key=HTTP_SOURCE,
-        factory=lambda: HttpSource(used, told, memory, website.make, lambda: helper),
-        on_exhausted=OnExhausted.ISOLATE,
+    source = (
+        HTTP_SOURCE,
+        lambda _play: HttpSource(used, told, memory, website.make, lambda: helper),
     )
-    with stage(SupervisorSpec(name="root", children=(child,)), runtime) as play:
+    with stage_of(source, runtime=runtime, on_exhausted=OnExhausted.ISOLATE) as play:
         yield HttpSourceStage(play, website, helper, told, memory)
 
 
