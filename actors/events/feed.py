@@ -57,7 +57,7 @@ EVENT_FEED = Key[EventFeedMessage]("event-feed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedPorts:
-    """Whom EventFeed talks to."""
+    """The ports that EventFeed uses."""
 
     pod_manager: Port[Subscribe | Unsubscribe | DescribePods]
     managers: Sequence[Port[FollowObjects | UnfollowObjects]]

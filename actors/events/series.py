@@ -32,7 +32,7 @@ MEMORY_LEN = 4096
 MESSAGE_LEN = 1024
 """Bytes of a message that the API server accepts."""
 _NAME_LEN = 253 - 17
-"""How much of an event's name the object's name may take."""
+"""How many characters of an object's name an event's name may have."""
 
 COMBINED = "(combined from similar events): "
 COMPONENT = "actorlet"

@@ -62,7 +62,7 @@ MIRROR_KEEPER = Key[MirrorKeeperMessage]("mirror-keeper")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorPorts:
-    """Whom MirrorKeeper talks to."""
+    """The ports that MirrorKeeper uses."""
 
     calls: Port[CallApi]
     pod_manager: Port[Subscribe]

@@ -73,7 +73,7 @@ def renew_time(lease: JsonObject) -> str:
     return str((lease.get("spec") or {}).get("renewTime") or "")
 
 
-def somebody_else(lease: JsonObject, node: str, ours: str) -> str:
+def other_holder(lease: JsonObject, node: str, ours: str) -> str:
     """Return in words who else seems to renew ``lease``; empty if nobody does.
 
     ``ours`` is the time of the agent's own last renewal, or empty if that is uncertain. A kubelet holds

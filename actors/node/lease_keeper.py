@@ -43,11 +43,11 @@ from messages.units import Seconds
 
 RENEWALS: Final = 4
 """Renewals within the duration of the Lease, as a kubelet makes. Three may fail before the Node is lost."""
-DETOURS: Final = 3
+IMMEDIATE_STEPS: Final = 3
 """Requests without a wait between two renewals, such as a GET after a conflict, or a creation."""
-MISSED_LOOKS: Final = 4
+MISSED_SIGNS: Final = 4
 """Signs of life of the registrar that may be missing. A crash, or a slow machine, costs two of them."""
-FIRST_WORD_WITHIN: Final = Seconds(180.0)
+FIRST_SIGN_WITHIN: Final = Seconds(180.0)
 """How long the first sign of life of the registrar may take. A guess: a machine that boots is slow."""
 
 _log = structlog.get_logger("node/lease")
@@ -84,7 +84,7 @@ LEASE_KEEPER = Key[LeaseKeeperMessage]("node/lease", coalesce=_name_of)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeasePorts:
-    """Whom the keeper of the Lease talks to."""
+    """The ports that the keeper of the Lease uses."""
 
     calls: Port[CallApi]
     registrar: Port[FollowNode | FollowRegistrar]
@@ -116,14 +116,14 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._lease: JsonObject | None = None
         self._ours = ""
         """The time of our last renewal. Empty while an unanswered renewal may have arrived."""
-        self._said_of_others: set[str] = set()
+        self._reported_others: set[str] = set()
         self._is_absent = False
         self._is_due = True
         self._calls = PendingCalls[Verb](ports.calls, self.after, LIFELINE_WITHIN)
-        self._detours = 0
+        self._immediate_steps = 0
         self._next: Timer | None = None
         self._heard_at = Seconds(0.0)
-        self._silence_limit = FIRST_WORD_WITHIN
+        self._silence_limit = FIRST_SIGN_WITHIN
         self._has_heard = False
         self._is_withheld = False
         # Not longer, even if an overloaded server asks for it: a Lease that runs out costs the Node all
@@ -151,7 +151,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
                 self._follow(None)
             case RegistrarLives(period=period):
                 self._has_heard, self._heard_at = True, self.clock.monotonic()
-                self._silence_limit = Seconds(MISSED_LOOKS * period)
+                self._silence_limit = Seconds(MISSED_SIGNS * period)
             case LeaseDue():
                 self._is_due = True
             case ApiAnswered():
@@ -168,7 +168,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
     def _go_on(self) -> None:
         if not self._is_due or self._calls:
             return
-        if not self._is_vouched_for():
+        if not self._registrar_lives():
             return  # until the registrar's next sign of life
         request = self._request()
         if request is None:
@@ -176,7 +176,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._is_due = False
         self._calls.send(request.verb, request, self.me, deadline=self._period)
 
-    def _is_vouched_for(self) -> bool:
+    def _registrar_lives(self) -> bool:
         """Return whether the registrar shows signs of life, and log when that changes."""
         silence = self.clock.monotonic() - self._heard_at
         is_silent = silence > self._silence_limit
@@ -213,7 +213,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
             self._look_for_others(answer.outcome)
             return
         self._ours = lease.renew_time(answer.outcome)
-        self._detours = 0
+        self._immediate_steps = 0
         self._retries.succeeded(LeaseOperation.RENEW)
         if self._next is not None:
             self._next.cancel()
@@ -221,9 +221,9 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
 
     def _look_for_others(self, found: JsonObject) -> None:
         """Warn once if somebody else renews the Lease, and so reports the Node too."""
-        reason = lease.somebody_else(found, self._node, self._ours)
-        if reason and reason not in self._said_of_others:
-            self._said_of_others.add(reason)
+        reason = lease.other_holder(found, self._node, self._ours)
+        if reason and reason not in self._reported_others:
+            self._reported_others.add(reason)
             event = "somebody else keeps the Lease of the Node: a kubelet, or another agent?"
             _log.warning(event, reason=reason)
 
@@ -237,8 +237,8 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         elif is_missing or failure.retry is Retry.AFTER_RELIST:
             # The known Lease is wrong. The next request is a different one, so it need not wait.
             self._lease, self._is_absent = None, is_missing
-            self._detours += 1
-            self._is_due |= self._detours <= DETOURS
+            self._immediate_steps += 1
+            self._is_due |= self._immediate_steps <= IMMEDIATE_STEPS
         if not self._is_due:
             self._retries.failed(LeaseOperation.RENEW)
             self._retries.show(LeaseOperation.RENEW, failure)

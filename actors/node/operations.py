@@ -33,7 +33,7 @@ class NodeOperation(StrEnum):
 
 @dataclass(slots=True)
 class TakenOver:
-    """What the agent does only once to each Node, by the UID of the Node that has it done.
+    """What the agent does once to each Node: the UID of the last Node for which it was done.
 
     It outlives crashes, so nothing is done twice: users may have changed it on purpose since.
     """

@@ -48,7 +48,7 @@ from messages.watches import (
 
 ATTEMPTS: Final = 5
 """Attempts for one report (rule N2). The next reading of the machine leads to another report."""
-SETTLED: Final = Seconds(30.0)
+STABLE_AFTER: Final = Seconds(30.0)
 """A Node that is deleted sooner than this after its registration is deleted on purpose. From the second time
 on it is registered again with growing waits, so that two programs cannot race."""
 
@@ -81,7 +81,7 @@ NODE_REGISTRAR = Key[NodeRegistrarMessage]("node/registrar", coalesce=_name_of)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePorts:
-    """Whom the registrar talks to."""
+    """The ports that the registrar uses."""
 
     calls: Port[CallApi]
     watches: Port[Watch]
@@ -256,7 +256,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
     def _note_departure(self) -> None:
         """Let the Node be registered at once, or after a wait if it is deleted time after time."""
         lived_since, self._registered_at = self._registered_at, None
-        if lived_since is None or self.clock.monotonic() - lived_since >= SETTLED:
+        if lived_since is None or self.clock.monotonic() - lived_since >= STABLE_AFTER:
             self._short_lives = 0
             self._retries.resume(NodeOperation.REGISTER)
             return

@@ -14,7 +14,7 @@ from messages.api import ApiFailure, FailureKind, Retry, Verb
 from messages.node import NodeIs, NodeUid
 from messages.units import Seconds, Timestamp
 from tests.support.apiserver.fake_api import ALWAYS, FakeCalls, asks
-from tests.support.node.node_stage import NodeStage, node_stage
+from tests.support.node.node_stage import FATES_OF_A_CALL, NodeStage, node_stage
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 LOOKED, CREATED, RENEWED = f"GET {LEASES}/n1", f"POST {LEASES}", f"PUT {LEASES}/n1"
@@ -325,15 +325,7 @@ def test_a_new_life_looks_and_goes_on(node: NodeStage) -> None:
     assert owner_of(node) == node.uid
 
 
-@pytest.mark.parametrize(
-    "fate",
-    [
-        lambda calls: calls.recover(),
-        lambda calls: calls.lose_answers(),
-        lambda calls: calls.fail(FailureKind.LOST),
-    ],
-    ids=["carried out", "carried out and not answered", "not carried out"],
-)
+@FATES_OF_A_CALL
 @pytest.mark.parametrize("verb", [Verb.GET, Verb.CREATE])
 def test_a_crash_with_a_call_under_way_makes_one_lease(
     verb: Verb, fate: Callable[[FakeCalls], None]

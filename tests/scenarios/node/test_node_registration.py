@@ -13,7 +13,7 @@ from messages.api import ApiFailure, FailureKind, Retry, Verb
 from messages.units import Seconds
 from tests.support.apiserver.core import Refusal
 from tests.support.apiserver.fake_api import ALWAYS, FakeCalls, asks
-from tests.support.node.node_stage import RULES, NodeStage, node_stage
+from tests.support.node.node_stage import FATES_OF_A_CALL, RULES, NodeStage, node_stage
 
 CREATED, LOOKED = "POST /api/v1/nodes", "GET /api/v1/nodes/n1"
 PATCHED, REPORTED = "PATCH /api/v1/nodes/n1", "PATCH /api/v1/nodes/n1/status"
@@ -498,15 +498,7 @@ def test_labels_that_are_refused_do_not_keep_the_status_from_being_reported() ->
 # --- crashes at any point ----------------------------------------
 
 
-@pytest.mark.parametrize(
-    "fate",
-    [
-        lambda calls: calls.recover(),
-        lambda calls: calls.lose_answers(),
-        lambda calls: calls.fail(FailureKind.LOST),
-    ],
-    ids=["carried out", "carried out and not answered", "not carried out"],
-)
+@FATES_OF_A_CALL
 def test_a_crash_while_a_registration_is_under_way_makes_one_node(
     fate: Callable[[FakeCalls], None],
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from messages.pods import API, FILE, HTTP, SourceName
@@ -175,46 +177,44 @@ def test_a_name_is_held_back_until_the_source_of_its_former_holder_has_listed(
 # --- pods that several sources tell ---------------------------------------------------------------------
 
 
-def test_a_pod_that_moved_to_a_source_that_has_listed_is_never_absent(
+@pytest.mark.parametrize(
+    ("before", "after", "heard"),
+    [
+        pytest.param(
+            [(FILE, WEB, SHOP), (HTTP,)],
+            [(HTTP, WEB), (FILE, SHOP)],
+            ["http are", "file: UPDATE web", "file are shop"],
+            id="a pod that moved to a source that has listed is never absent",
+        ),
+        pytest.param(
+            [(FILE, WEB, SHOP), (HTTP, WEB)],
+            [(FILE, SHOP), (HTTP, WEB)],
+            ["file are web shop", "http are web"],
+            id="a pod that moved to a source that is yet to list is never absent",
+        ),
+        pytest.param(
+            [(FILE, WEB, SHOP), (HTTP, WEB)],
+            [(FILE, SHOP), (HTTP,)],
+            ["file are web shop", "http: REMOVE web", "http are"],
+            id="a pod that neither of its sources tells any more is removed by the last",
+        ),
+    ],
+)
+def test_a_pod_that_several_sources_told_before_a_crash(
     manager: PodManagerStage,
+    before: list[tuple[Any, ...]],
+    after: list[tuple[Any, ...]],
+    heard: list[str],
 ) -> None:
     subscriber = manager.subscriber()
-    manager.lists(FILE, WEB, SHOP)
-    manager.lists(HTTP)
+    for listing in before:
+        manager.lists(*listing)
     subscriber.drain()
 
     manager.crashes()
-    manager.lists(HTTP, WEB)
-    manager.lists(FILE, SHOP)
-    assert subscriber.heard() == ["http are", "file: UPDATE web", "file are shop"]
-
-
-def test_a_pod_that_moved_to_a_source_that_is_yet_to_list_is_never_absent(
-    manager: PodManagerStage,
-) -> None:
-    subscriber = manager.subscriber()
-    manager.lists(FILE, WEB, SHOP)
-    manager.lists(HTTP, WEB)
-    subscriber.drain()
-
-    manager.crashes()
-    manager.lists(FILE, SHOP)
-    manager.lists(HTTP, WEB)
-    assert subscriber.heard() == ["file are web shop", "http are web"]
-
-
-def test_a_pod_that_neither_of_its_sources_tells_any_more_is_removed_by_the_last(
-    manager: PodManagerStage,
-) -> None:
-    subscriber = manager.subscriber()
-    manager.lists(FILE, WEB, SHOP)
-    manager.lists(HTTP, WEB)
-    subscriber.drain()
-
-    manager.crashes()
-    manager.lists(FILE, SHOP)
-    manager.lists(HTTP)
-    assert subscriber.heard() == ["file are web shop", "http: REMOVE web", "http are"]
+    for listing in after:
+        manager.lists(*listing)
+    assert subscriber.heard() == heard
 
 
 def test_a_source_that_is_restarted_hears_again_what_its_pods_wait_for(

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from typing_extensions import override
 
 from actors.node.conditions import Availability, PressureSignals, by_type
@@ -15,6 +16,7 @@ from actors.node.machine import Machine, MachineFacts
 from actors.node.registrar import NODE_REGISTRAR, NodeMemory, NodePorts, NodeRegistrar
 from actors.node.rules import NodeRules
 from kernel import ChildSpec, Key, SupervisorSpec, isolated
+from messages.api import FailureKind
 from messages.node import FollowNode, FollowRegistrar, LoopsAre, NodeFact, NodeIs
 from messages.pods import JsonObject
 from messages.units import Seconds
@@ -43,6 +45,17 @@ FACTS = MachineFacts(
     signals=HEALTHY,
 )
 RULES = NodeRules(name="n1", version="0.1.0")
+
+FATES_OF_A_CALL = pytest.mark.parametrize(
+    "fate",
+    [
+        lambda calls: calls.recover(),
+        lambda calls: calls.lose_answers(),
+        lambda calls: calls.fail(FailureKind.LOST),
+    ],
+    ids=["carried out", "carried out and not answered", "not carried out"],
+)
+"""What may become of a call whose sender crashed."""
 
 
 class MadeUpMachine(Machine):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.node.lease import creation, look, owners, renewal, somebody_else
+from actors.node.lease import creation, look, other_holder, owners, renewal
 from messages.api import Verb
 from messages.node import NodeUid
 from messages.units import Seconds, Timestamp
@@ -102,7 +102,7 @@ def test_a_renewal_is_later_than_the_one_before_whatever_the_clock_says(
 def test_somebody_else_is_told_by_the_holder_or_by_a_renewal_that_is_not_ours(
     spec: dict[str, Any] | None, ours: str, expected: str
 ) -> None:
-    assert somebody_else({"metadata": {}, "spec": spec}, "n1", ours) == expected
+    assert other_holder({"metadata": {}, "spec": spec}, "n1", ours) == expected
 
 
 def test_a_lease_without_a_spec_is_renewed() -> None:
