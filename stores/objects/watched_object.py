@@ -153,8 +153,8 @@ class WatchedObject:
         if memory.failure is None:
             memory.late, memory.late_at = 0, None
         else:
-            patience = self._rules.open_within(memory.late + 1)
-            memory.late_at = Seconds(now.at + patience)
+            limit = self._rules.open_within(memory.late + 1)
+            memory.late_at = Seconds(now.at + limit)
 
     # What follows from it.
 

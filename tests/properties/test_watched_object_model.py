@@ -98,8 +98,8 @@ class WatchedObjectModel(RuleBasedStateMachine):
         self.server.restore(back)
         self.pods = dict.fromkeys(self.pods, 0)
         self.waiting = {read: (mark, 0, due) for read, (mark, _, due) in self.waiting.items()}
-        self.keeper.errands = type(self.keeper.errands)(
-            Listing(errand.mark) for errand in self.keeper.errands
+        self.keeper.lists = type(self.keeper.lists)(
+            Listing(asked.mark) for asked in self.keeper.lists
         )
         if self.keeper.is_watching:
             self.keeper.cut()
@@ -150,25 +150,25 @@ class WatchedObjectModel(RuleBasedStateMachine):
     def the_watch_has_to_list_anew(self) -> None:
         self.keeper.relist()
 
-    @precondition(lambda self: self.keeper.errands)
+    @precondition(lambda self: self.keeper.lists)
     @rule()
-    def an_errand_is_found(self) -> None:
-        self.keeper.find(self.keeper.errands[0])
+    def a_list_beside_the_watch_is_found(self) -> None:
+        self.keeper.find(self.keeper.lists[0])
 
-    @precondition(lambda self: self.keeper.errands)
+    @precondition(lambda self: self.keeper.lists)
     @rule(fails=st.sampled_from([False, False, True]))
-    def an_errand_is_answered(self, *, fails: bool) -> None:
-        errand = self.keeper.errands[0]
-        if errand.found is None:
-            self.keeper.find(errand)
-        assert errand.found is not None
-        answer = self.keeper.errand_done(AWAY if fails else errand.found)
+    def a_list_beside_the_watch_is_answered(self, *, fails: bool) -> None:
+        asked = self.keeper.lists[0]
+        if asked.found is None:
+            self.keeper.find(asked)
+        assert asked.found is not None
+        answer = self.keeper.list_answered(AWAY if fails else asked.found)
         self.watched.take_listed(answer, self.now)
         self.settle()
 
     @rule()
     def the_keeper_crashes(self) -> None:
-        self.keeper.errands.clear()
+        self.keeper.lists.clear()
         if self.keeper.is_watching:
             self.keeper.relist()
 
@@ -220,8 +220,8 @@ class WatchedObjectModel(RuleBasedStateMachine):
     def it_crashes(self, over: str) -> None:
         if over == "a fact" and self.keeper.wire:
             self.keeper.wire.popleft()
-        if over == "an answer" and self.keeper.errands:
-            self.keeper.errands.popleft()
+        if over == "an answer" and self.keeper.lists:
+            self.keeper.lists.popleft()
         self.watched = WatchedObject(self.memory, RULES)
         self.watched.revive(self.now)
         self.carry_out()
@@ -289,8 +289,8 @@ class WatchedObjectModel(RuleBasedStateMachine):
         elif self.keeper.is_watching and not self.keeper.is_open:
             self.keeper.relist()
         self.facts_arrive(len(self.keeper.wire))
-        if self.keeper.errands:
-            self.an_errand_is_answered(fails=False)
+        if self.keeper.lists:
+            self.a_list_beside_the_watch_is_answered(fails=False)
         self.time_passes(10.0 if self.memory.asked is not None else 1.0)
 
     def tell_references(self) -> None:
@@ -330,7 +330,7 @@ class WatchedObjectModel(RuleBasedStateMachine):
             case StopWatch():
                 self.keeper.unwatch()
             case AskList(mark=mark):
-                self.keeper.errands.append(Listing(mark))
+                self.keeper.lists.append(Listing(mark))
             case AnswerRead(answer=answer):
                 self.check(answer)
             case Inform(fact=fact):

@@ -121,14 +121,6 @@ def test_a_list_without_news_tells_nothing(good: WatcherStage) -> None:
     assert good.news() == []
 
 
-def test_what_changed_while_nobody_looked_is_told_by_the_next_list(good: WatcherStage) -> None:
-    good.watches.break_off()
-    good.store.change(*WHERE, data={"a": "Mg=="})
-    good.watches.mend()
-    assert good.news() == ["synced", "synced: modified a", "synced"]
-    assert in_words(good.read()) == "found a=2"
-
-
 def test_one_that_was_made_anew_between_two_looks_is_modified_with_another_uid(
     good: WatcherStage,
 ) -> None:

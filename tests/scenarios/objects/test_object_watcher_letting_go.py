@@ -19,13 +19,6 @@ from tests.support.objects.watcher_stage import (
 )
 
 
-def test_without_references_it_lets_go_of_everything(good: WatcherStage) -> None:
-    good.refers(0)
-    assert good.news() == ["stopped", "done"]
-    assert not good.is_watched
-    assert good.memory.knowledge.known.value is None
-
-
 def test_reads_that_wait_are_answered_when_the_last_reference_goes(stage: WatcherStage) -> None:
     stage.watches.hold_lists()
     stage.refers()
@@ -72,18 +65,16 @@ def test_a_read_whose_reference_never_comes_is_answered_all_the_same(stage: Watc
     assert stage.news() == []
 
 
-def test_reads_that_wait_are_answered_when_it_is_stopped(stage: WatcherStage) -> None:
+def test_one_that_is_stopped_answers_the_reads_that_wait_and_leaves_no_watch(
+    stage: WatcherStage,
+) -> None:
     stage.watches.hold_lists()
     stage.refers()
     stage.reads(within=1000.0)
     stage.play.system.stop()
     stage.play.settle()
     assert stage.answers() == ["not_synced"]
-
-
-def test_one_that_is_stopped_leaves_no_watch(good: WatcherStage) -> None:
-    good.play.system.stop()
-    assert not good.is_watched
+    assert not stage.is_watched
 
 
 @pytest.mark.parametrize("mark", [0, 1, 7])

@@ -191,26 +191,6 @@ class TestCrashes:
         assert in_words(good.read()) == "found a=1"
         assert good.news() == ["initialising", "synced"]
 
-    def test_reads_that_wait_are_answered_in_the_next_life(self, stage: WatcherStage) -> None:
-        stage.store.add(secret(a="1"))
-        stage.watches.hold_lists()
-        stage.refers()
-        stage.reads(within=10.0)
-        stage.reads(within=2.0)
-        stage.crashes()
-        stage.play.advance(2.0)
-        assert stage.answers() == ["not_synced"]
-        stage.watches.release_lists()
-        stage.play.settle()
-        assert stage.answers() == ["found a=1"]
-
-    def test_what_changed_meanwhile_is_told(self, good: WatcherStage) -> None:
-        good.crashes(0.0)
-        good.store.change(*WHERE, data={"a": "Mg=="})
-        good.play.advance(0.2)
-        assert [news for news in good.news() if ":" in news] == ["initialising: modified a"]
-        assert in_words(good.read()) == "found a=2"
-
     def test_an_idle_object_stays_idle(self, good: WatcherStage) -> None:
         good.play.advance(61.0)
         good.crashes()
@@ -223,25 +203,6 @@ class TestCrashes:
         stage.crashes()
         assert not stage.is_watched
         assert in_words(stage.read()) == "found a=1"
-
-    def test_a_reference_is_proven_although_the_answer_was_lost(self, good: WatcherStage) -> None:
-        good.watches.hold_lists()
-        good.refers(2, mark=2)
-        good.crashes()
-        good.reads(mark=2)
-        assert good.answers() == []
-        good.watches.release_lists()
-        good.play.settle()
-        assert good.answers() == ["found a=1"]
-
-    def test_the_check_of_an_immutable_object_is_asked_for_again(self, stage: WatcherStage) -> None:
-        stage.store.add(secret(immutable=True, a="1"))
-        stage.refers()
-        stage.watches.hold_lists()
-        stage.refers(2, mark=2)
-        stage.asked()
-        stage.crashes()
-        assert stage.asked() == ["list"]
 
     def test_one_that_was_told_nothing_asks_for_nothing(self, stage: WatcherStage) -> None:
         stage.crashes()

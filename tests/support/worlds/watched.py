@@ -123,7 +123,8 @@ class Keeper:
     at: int = 0
     """The state up to which the wire has it."""
     wire: deque[WatchFact] = field(default_factory=deque)
-    errands: deque[Listing] = field(default_factory=deque)
+    lists: deque[Listing] = field(default_factory=deque)
+    """Those beside the watch that are not answered."""
 
     def watch(self, mark: int) -> None:
         """Begin, or list anew."""
@@ -196,7 +197,7 @@ class Keeper:
         self.is_open = False
         self.listing = Listing(self.mark)
 
-    def errand_done(self, outcome: ObjectsAre | ApiFailure) -> TargetListed:
-        """Return the answer to the first of the errands."""
-        mark = self.errands.popleft().mark
+    def list_answered(self, outcome: ObjectsAre | ApiFailure) -> TargetListed:
+        """Return the answer to the first of the lists beside the watch."""
+        mark = self.lists.popleft().mark
         return TargetListed(target=TARGET, mark=mark, outcome=outcome)
