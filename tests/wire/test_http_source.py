@@ -15,13 +15,11 @@ from typing import TypeAlias
 import pytest
 import trustme
 
-from kernel import ChildSpec, Port, SupervisorSpec
+from kernel import ChildSpec, SupervisorSpec
 from manifests.reading.document import MAX_BYTES
 from messages.sources import (
-    DescribeSource,
     RejectReason,
     Rescan,
-    SourceDescribed,
     SourceListed,
 )
 from messages.units import Seconds
@@ -32,6 +30,7 @@ from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import live_stage
 from tests.support.sources.http_source_stage import http_rules, list_body, pod_body, pod_item
+from tests.support.sources.questions import described
 from tests.support.wire.http1_server import Http1Server, Seen, Send, http1_server, redirect, reply
 
 SECRET = "hunter2"
@@ -563,10 +562,6 @@ def helpers_left(within: float) -> list[str]:
     return [thread.name for thread in helpers if thread.is_alive()]
 
 
-def _describe(reply_to: Port[SourceDescribed]) -> DescribeSource:
-    return DescribeSource(reply_to=reply_to)
-
-
 def test_the_source_serves_what_the_server_has_and_keeps_it_through_its_troubles(
     server: Http1Server,
 ) -> None:
@@ -583,7 +578,7 @@ def test_the_source_serves_what_the_server_has_and_keeps_it_through_its_troubles
         play.port(HTTP_SOURCE).tell(Rescan())
         server.routes["/pods"] = reply(list_body(pod_item("web"), pod_item("db")), 'ETag: "2"')
         assert [pod.name for pod in told.next().pods] == ["db-node1", "web-node1"]
-        assert play.ask(HTTP_SOURCE, _describe).ready
+        assert described(play, HTTP_SOURCE).ready
         assert {tuple(seen.values("if-none-match")) for seen in server.seen} >= {(), ('"1"',)}
 
 
@@ -599,7 +594,7 @@ def test_the_source_stops_within_a_second_in_the_middle_of_a_request(
     )
     with live_stage(SupervisorSpec(name="root", children=(child,))) as play:
         assert server.asked.wait(5.0)
-        assert not play.ask(HTTP_SOURCE, _describe).ready
+        assert not described(play, HTTP_SOURCE).ready
         play.system.stop()
         assert play.system.wait(Seconds(1.0)) == 0
     assert helpers_left(within=1.0) == []

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from kernel import ChildSpec, Port, Runtime, SupervisorSpec
+from kernel import ChildSpec, Runtime, SupervisorSpec
 from messages.pods import HTTP, PodUid
 from messages.sources import (
-    DescribeSource,
     Epoch,
     MirrorsJudged,
     PodsJudged,
@@ -36,6 +35,7 @@ from tests.support.sources.http_source_stage import (
     pod_body,
     pod_item,
 )
+from tests.support.sources.questions import described
 
 Logs = list[MutableMapping[str, Any]]
 
@@ -219,10 +219,6 @@ class SilentServer(Fetcher):
         self._broken_off.set()
 
 
-def _describe(reply_to: Port[Any]) -> DescribeSource:
-    return DescribeSource(reply_to=reply_to)
-
-
 def test_on_real_threads_it_answers_and_stops_in_the_middle_of_a_request() -> None:
     server = SilentServer()
     told: Probe[SourceListed] = Probe()
@@ -231,7 +227,7 @@ def test_on_real_threads_it_answers_and_stops_in_the_middle_of_a_request() -> No
     )
     with live_stage(SupervisorSpec(name="root", children=(child,))) as play:
         assert server.asked.wait(5.0)
-        assert not play.ask(HTTP_SOURCE, _describe).ready
+        assert not described(play, HTTP_SOURCE).ready
         play.system.stop()
         assert play.system.wait(Seconds(1.0)) == 0
 

@@ -6,9 +6,8 @@ import os
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from kernel import Key, Port
+from kernel import Key
 from messages.sources import (
-    DescribeSource,
     ManifestVerdict,
     Rescan,
     SourceDescribed,
@@ -18,6 +17,7 @@ from messages.units import Seconds
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.clock import EPOCH
 from tests.support.kernel.stage import Stage
+from tests.support.sources.questions import described
 
 SCAN = Seconds(2.0)
 
@@ -80,7 +80,7 @@ class FilesStage(Generic[M]):
 
     def described(self) -> SourceDescribed:
         """Return how the actor says it is."""
-        return self.play.ask(Key[DescribeSource](self.key.path), _describe)
+        return described(self.play, self.key)
 
     def verdicts(self) -> dict[str, Verdict]:
         """Return the verdict for each file."""
@@ -90,7 +90,3 @@ class FilesStage(Generic[M]):
         """Return the verdict for one file, with its reason."""
         (verdict,) = [each for each in self.described().manifests if Path(each.path).name == name]
         return verdict
-
-
-def _describe(reply_to: Port[SourceDescribed]) -> DescribeSource:
-    return DescribeSource(reply_to=reply_to)

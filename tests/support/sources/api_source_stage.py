@@ -1,13 +1,16 @@
-"""The API server source by itself, what it is told, and probes for everybody whom it tells something."""
+"""The API server source on a stage, with probes in place of the actors that it talks to."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from typing_extensions import override
 
-from kernel import ChildSpec, Port, Steps, SupervisorSpec
+from kernel import Port, SupervisorSpec, isolated
 from messages.node import FollowNode, NodeIs, NodeUid
 from messages.pods import Pod
-from messages.sources import DescribeSource, SourceDescribed, SourceListed
+from messages.sources import SourceDescribed, SourceListed
 from messages.watches import ObjectOp, ObjectsAre, Watch, WatchEvent
 from sources.apiserver.source import (
     API_SOURCE,
@@ -20,47 +23,47 @@ from sources.apiserver.source import (
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage
+from tests.support.sources.questions import described
 
-TARGET = pods_of("n1")
 NODE = NodeIs(name="n1", uid=NodeUid("node-1"), is_deleting=False, document={})
+TARGET = pods_of(NODE.name)
 
 
 class PodManagerProbe(Probe[SourceListed]):
-    """Hears listings; whoever tells one at a bad moment crashes over it."""
+    """Hears listings. Crashes the source that tells the next one, if the test wants that."""
 
-    is_bad_moment = False
+    crashes_next = False
 
     @override
     def tell(self, message: SourceListed, /) -> None:
-        if self.is_bad_moment:
-            self.is_bad_moment = False
-            raise RuntimeError("a bad moment")
+        if self.crashes_next:
+            self.crashes_next = False
+            raise RuntimeError("the source crashes while it tells")
         super().tell(message)
 
 
-class Company:
-    """See the module."""
+class ApiSourceStage:
+    """The source at work, and what it told each of the others."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, watches: Port[Watch] | None = None, node: Port[FollowNode] | None = None
+    ) -> None:
+        """``watches`` and ``node`` hear what the probes of these names do unless they are given."""
         self.told = PodManagerProbe()
         self.watches: Probe[Watch] = Probe()
         self.node: Probe[FollowNode] = Probe()
         self.memory = ApiMemory()
-        self.play = Stage(
-            SupervisorSpec(name="root", children=(ChildSpec(key=API_SOURCE, factory=self._make),)),
-            Steps(),
-        )
-
+        self.play = Stage(SupervisorSpec(name="root", children=(isolated(API_SOURCE, self._make),)))
         self.me: Port[ApiSourceMessage] = self.play.port(API_SOURCE)
-
-    def _make(self) -> ApiSource:
-        ports = ApiSourcePorts(
+        self._ports = ApiSourcePorts(
             pod_manager=self.told,
-            watches=self.watches,
-            node=self.node,
+            watches=watches or self.watches,
+            node=node or self.node,
             me=self.me,
         )
-        return ApiSource("n1", ports, self.memory)
+
+    def _make(self) -> ApiSource:
+        return ApiSource(NODE.name, self._ports, self.memory)
 
     def hears(self, *messages: ApiSourceMessage) -> None:
         """Tell all of them before any is handled."""
@@ -76,7 +79,20 @@ class Company:
         self.play.advance(1.0)
 
     def described(self) -> SourceDescribed:
-        return self.play.ask(API_SOURCE, _describe)
+        return described(self.play, API_SOURCE)
+
+
+@contextmanager
+def api_source_stage(
+    watches: Port[Watch] | None = None, node: Port[FollowNode] | None = None
+) -> Iterator[ApiSourceStage]:
+    """Start the source; ``watches`` and ``node`` take the places of probes."""
+    source = ApiSourceStage(watches, node)
+    source.play.start()
+    try:
+        yield source
+    finally:
+        source.play.stop()
 
 
 def pod(name: str, image: str = "v1", version: str = "1", namespace: str = "default") -> Pod:
@@ -102,10 +118,6 @@ def modified(subject: Pod) -> WatchEvent:
 
 def deleted(subject: Pod) -> WatchEvent:
     return event(ObjectOp.DELETED, subject)
-
-
-def _describe(reply_to: Port[SourceDescribed]) -> DescribeSource:
-    return DescribeSource(reply_to=reply_to)
 
 
 def _label(pod: Pod) -> str:

@@ -11,11 +11,10 @@ from typing import Any, ParamSpec, TypeVar
 
 from typing_extensions import override
 
-from kernel import OnExhausted, Port, Runtime
+from kernel import OnExhausted, Runtime
 from manifests.pod_manifest import ManifestRules
 from messages.pods import HTTP, Pod
 from messages.sources import (
-    DescribeSource,
     ListPods,
     RejectReason,
     Rescan,
@@ -34,6 +33,7 @@ from sources.http.source import (
 )
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage_of
+from tests.support.sources.questions import described
 
 POLL = Seconds(20.0)
 URL = "https://me:hunter2@pods.example:8443/node1?token=hunter2"
@@ -210,7 +210,7 @@ class HttpSourceStage:
 
     def described(self) -> SourceDescribed:
         """Return how the source says it is."""
-        return self.play.ask(HTTP_SOURCE, _describe)
+        return described(self.play, HTTP_SOURCE)
 
     def verdicts(self) -> dict[str, tuple[Verdict, str]]:
         """Return verdict and pod by path, without the URL."""
@@ -249,7 +249,3 @@ def http_source_stage(
     )
     with stage_of(source, runtime=runtime, on_exhausted=OnExhausted.ISOLATE) as play:
         yield HttpSourceStage(play, website, helper, told, memory)
-
-
-def _describe(reply_to: Port[SourceDescribed]) -> DescribeSource:
-    return DescribeSource(reply_to=reply_to)
