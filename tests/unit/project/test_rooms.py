@@ -5,30 +5,79 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from benchmarks.__main__ import PRODUCT
 
 ROOT = Path(__file__).parents[3]
 TOOL = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
-PACKAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-ROOMS = PACKAGES - {"benchmarks", "tests", "tools"}
+CONTRACTS = TOOL["importlinter"]["contracts"]
+NO_ROOMS = {"benchmarks", "tests", "tools"}
+
+
+def code(root: Path) -> set[Path]:
+    """Return all modules of a checkout, relative to it. What stands in hidden folders is none of it."""
+    folders = [path for path in root.iterdir() if path.is_dir() and path.name[0] != "."]
+    modules = [*root.glob("*.py"), *(each for folder in folders for each in folder.rglob("*.py"))]
+    return {path.relative_to(root) for path in modules}
+
+
+def rooms(root: Path) -> set[str]:
+    """Return the top-level folders with code of the product, whether they are packages or not."""
+    return {path.parts[0] for path in code(root) if len(path.parts) > 1} - NO_ROOMS
+
+
+def not_packages(root: Path) -> set[Path]:
+    """Return the folders of the product's code that the check of imports passes over."""
+    modules = [path for path in code(root) if path.parts[0] in rooms(root)]
+    folders = {folder for path in modules for folder in path.parents if folder.parts}
+    return {folder for folder in folders if not root.joinpath(folder, "__init__.py").exists()}
+
+
+ROOMS = rooms(ROOT)
 
 
 def test_every_room_is_on_one_floor() -> None:
-    floors = TOOL["importlinter"]["contracts"][0]["layers"]
+    floors = CONTRACTS[0]["layers"]
     assert sorted(room for floor in floors for room in floor.split(" | ")) == sorted(ROOMS)
 
 
 def test_every_check_goes_over_every_room() -> None:
     assert set(TOOL["importlinter"]["root_packages"]) == ROOMS
-    assert set(TOOL["mypy"]["files"]) == PACKAGES | {"benchmarks", "run.py", "tests", "tools"}
+    assert set(TOOL["mypy"]["files"]) == ROOMS | NO_ROOMS | {"run.py"}
     assert set(TOOL["coverage"]["run"]["source"]) == ROOMS | {"run"}
+
+
+def test_circles_are_looked_for_in_every_room() -> None:
+    ancestors = [each["ancestors"] for each in CONTRACTS if each["type"] == "acyclic_siblings"]
+    assert [set(each) for each in ancestors] == [ROOMS]
+
+
+@pytest.mark.parametrize(
+    ("library", "knowing"), [("pykka", {"kernel"}), ("kubernetes", set()), ("grpc", set())]
+)
+def test_a_library_for_one_place_is_kept_from_every_other_room(
+    library: str, knowing: set[str]
+) -> None:
+    kept_from = [each for each in CONTRACTS if library in each.get("forbidden_modules", ())]
+    assert {room for each in kept_from for room in each["source_modules"]} == ROOMS - knowing
 
 
 def test_the_benchmarks_compile_every_room_before_they_measure_a_start() -> None:
     assert set(PRODUCT) == ROOMS
 
 
+def test_all_code_is_in_a_room_but_the_first_lines() -> None:
+    assert {str(path) for path in code(ROOT) if len(path.parts) == 1} == {"run.py"}
+
+
 def test_every_folder_of_a_room_is_a_package() -> None:
-    # The check of imports passes over a folder that is none.
-    folders = {path.parent for room in ROOMS for path in (ROOT / room).rglob("*.py")}
-    assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+    assert not_packages(ROOT) == set()
+
+
+def test_a_new_folder_is_found_package_or_not(tmp_path: Path) -> None:
+    for path in ("kernel/__init__.py", "runtimes/cri/client.py", ".venv/lib/other.py"):
+        tmp_path.joinpath(path).parent.mkdir(parents=True)
+        tmp_path.joinpath(path).touch()
+    assert rooms(tmp_path) == {"kernel", "runtimes"}
+    assert not_packages(tmp_path) == {Path("runtimes"), Path("runtimes/cri")}
