@@ -132,6 +132,10 @@ def _sources(sources: Iterable[SourceDescribed | Unanswered]) -> Iterable[Metric
             if source.last_listed is not None
         },
     )
+    yield from _manifests(described)
+
+
+def _manifests(described: Sequence[SourceDescribed]) -> Iterable[Metric]:
     verdicts = {
         (source.name, verdict.value): float(
             sum(manifest.verdict is verdict for manifest in source.manifests)

@@ -64,7 +64,7 @@ def test_a_time_of_change_changes_exactly_when_the_status_does(
 class TwoChannels(RuleBasedStateMachine):
     """An API server whose watch and whose answers are told with delays, each in its own order.
 
-    Whatever the delays: in the end the observed is the truth, and what is gone does not come back once
+    Whatever the delays: in the end what is known is the truth, and what is gone does not come back once
     every event of it was told.
     """
 

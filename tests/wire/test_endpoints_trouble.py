@@ -33,7 +33,7 @@ from messages.sources import DescribeSource, Epoch, SourceDescribed, SourceMessa
 from messages.units import Timestamp
 from messages.watches import DescribeWatches, WatchesDescribed
 from tests.support.agent.process import eventually
-from tests.support.agent.served import IMPATIENT, SOON, Around, Served, served_tree
+from tests.support.agent.served import IMPATIENT, SOON, Served, StandIns, served_tree
 from tests.support.kernel.players import Gate, Say
 
 
@@ -92,7 +92,7 @@ def test_a_stuck_pod_manager_is_said_to_be_stuck_within_the_deadline_and_the_res
     gate: Gate,
 ) -> None:
     file = source("file")
-    with served_tree(file, sources=(FILE,), pod_manager=gate, around=IMPATIENT) as agent:
+    with served_tree(file, sources=(FILE,), pod_manager=gate, stand_ins=IMPATIENT) as agent:
         began = time.monotonic()
         assert body_of_failed_health(agent) == [
             "[-]pod-manager/answers failed: pod-manager did not answer within 0.25 s"
@@ -213,7 +213,7 @@ def test_objects_that_all_fail_make_the_agent_unwell() -> None:
 
 def test_readiness_is_of_each_source_by_itself(gate: Gate) -> None:
     children = (source("file"), source("http", gate))
-    with served_tree(*children, sources=(FILE, HTTP), around=IMPATIENT) as agent:
+    with served_tree(*children, sources=(FILE, HTTP), stand_ins=IMPATIENT) as agent:
         verbose = agent.get("/readyz?verbose")
         assert verbose.status == 200
         assert "[-]source/http failed: http did not answer within 0.25 s" in verbose.text
@@ -246,8 +246,8 @@ WATCHES = WatchesDescribed(watches=(), connections=1, streams=2, reconnects={}, 
 
 
 def test_watchz_is_what_managers_and_the_keeper_of_watches_say() -> None:
-    around = Around(objects=(SECRETS, CONFIG_MAPS), watches=WATCHES)
-    with served_tree(around=around) as agent:
+    stand_ins = StandIns(objects=(SECRETS, CONFIG_MAPS), watches=WATCHES)
+    with served_tree(stand_ins=stand_ins) as agent:
         document = agent.get("/watchz").json
         assert [row["name"] for row in document["objects"]] == ["db"]
         assert (document["connections"], document["streams"]) == (1, 2)
@@ -256,8 +256,8 @@ def test_watchz_is_what_managers_and_the_keeper_of_watches_say() -> None:
 
 
 def test_watchz_is_nothing_while_a_manager_is_stuck_and_the_rest_goes_on(gate: Gate) -> None:
-    around = Around(objects=(SECRETS,), before=gate, answer_within=SOON)
-    with served_tree(around=around) as agent:
+    stand_ins = StandIns(objects=(SECRETS,), before=gate, answer_within=SOON)
+    with served_tree(stand_ins=stand_ins) as agent:
         answer = agent.get("/watchz")
         assert answer.status == 503
         assert answer.json["error"] == (
@@ -274,8 +274,8 @@ def test_a_keeper_of_watches_that_is_stuck_hides_no_object(gate: Gate) -> None:
         if isinstance(message, DescribeWatches):
             gate(message)
 
-    around = Around(objects=(SECRETS,), watches=WATCHES, before=stuck, answer_within=SOON)
-    with served_tree(around=around) as agent:
+    stand_ins = StandIns(objects=(SECRETS,), watches=WATCHES, before=stuck, answer_within=SOON)
+    with served_tree(stand_ins=stand_ins) as agent:
         document = agent.get("/watchz").json
         assert [row["reconnects"] for row in document["objects"]] == [None]
         assert (document["connections"], document["streams"]) == (None, None)
@@ -286,8 +286,8 @@ def test_who_only_wants_to_know_whether_it_is_ready_has_nobody_describe_thousand
     None
 ):
     asked: list[object] = []
-    around = Around(watches=WATCHES, before=asked.append)
-    with served_tree(around=around) as agent:
+    stand_ins = StandIns(watches=WATCHES, before=asked.append)
+    with served_tree(stand_ins=stand_ins) as agent:
         assert agent.get("/readyz").text == "ok"
         assert asked == []
         assert "[+]api-server ok" in agent.get("/readyz?verbose").text
@@ -313,7 +313,7 @@ def test_with_nothing_to_wait_for_it_is_ready() -> None:
 
 
 def test_a_source_that_does_not_answer_is_shown_as_such(gate: Gate) -> None:
-    with served_tree(source("file", gate), sources=(FILE,), around=IMPATIENT) as agent:
+    with served_tree(source("file", gate), sources=(FILE,), stand_ins=IMPATIENT) as agent:
         assert agent.get("/sourcez").json == {
             "sources": [
                 {

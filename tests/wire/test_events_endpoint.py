@@ -35,7 +35,7 @@ from server.event_reader import MOST_WAITING
 from server.event_streams import MOST_READERS
 from server.serving import MOST_CONNECTIONS
 from tests.support.agent.process import eventually
-from tests.support.agent.served import IMPATIENT, Around, Served, served_agent, served_tree
+from tests.support.agent.served import IMPATIENT, Served, StandIns, served_agent, served_tree
 from tests.support.builders import make_pod
 from tests.support.canary import CANARY, hidden
 from tests.support.kernel.players import Gate
@@ -167,7 +167,9 @@ def test_a_burst_is_told_whole_to_who_reads(agent: Served) -> None:
 
 def test_who_hears_nothing_for_long_hears_that_there_is_nothing() -> None:
     with (
-        served_tree(around=Around(timeouts=EventStreamTimeouts(keep_alive=Seconds(0.05)))) as agent,
+        served_tree(
+            stand_ins=StandIns(timeouts=EventStreamTimeouts(keep_alive=Seconds(0.05)))
+        ) as agent,
         event_stream(agent.port) as stream,
     ):
         connected(stream)
@@ -235,7 +237,7 @@ def test_a_slow_reader_is_dropped_with_a_word_and_holds_up_nobody(agent: Served)
 
 def test_a_reader_that_reads_nothing_at_all_is_cut_in_the_end() -> None:
     timeouts = EventStreamTimeouts(closing=Seconds(0.1))
-    with served_tree(around=Around(timeouts=timeouts)) as agent:
+    with served_tree(stand_ins=StandIns(timeouts=timeouts)) as agent:
         before = metric(agent, "process_open_fds")
         with deaf_reader(agent) as deaf:
             eventually(lambda: readers(agent) == 1)
@@ -286,7 +288,7 @@ class Stuck(Port[EventChunk]):
 
 
 def test_while_the_feed_does_not_answer_there_are_no_events(gate: Gate) -> None:
-    with served_tree(around=IMPATIENT) as agent:
+    with served_tree(stand_ins=IMPATIENT) as agent:
         feed = agent.system.address(EVENT_FEED)
         feed.tell(AttachReader(reader=Stuck(gate), reply_to=Probe()))
         tell(agent, ADDED)

@@ -1,4 +1,4 @@
-"""Endpoints over loopback sockets, in this process: of a whole agent, or of a tree made for a story."""
+"""Endpoints over loopback sockets, in this process: of a whole agent, or of a tree made for one test."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ from settings.settings import Settings
 from tests.support.wire.client import PATIENCE, Answer, NotYet, fetch
 
 AMPLE = Seconds(5.0)
-"""Within this whoever is not stuck answers, a restart included, on a busy machine too."""
+"""An actor that is not stuck answers within this time, even if it is restarted, on a busy machine too."""
 SOON = Seconds(0.25)
-"""For stories in which somebody is stuck: each question to him takes so long."""
+"""For tests with a stuck actor: each question to it takes this long."""
 
 NO_PODS = PodsDescribed(
     pods=(),
@@ -77,23 +77,23 @@ def _nothing(_message: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
-    """Stand-ins of ``served_tree`` for what is there besides PodManager, and a rule."""
+class StandIns:
+    """What ``served_tree`` puts in place of the other actors, and its timeouts."""
 
     objects: tuple[ObjectsDescribed, ...] = ()
     """What the manager of each kind answers."""
     before: Callable[[Any], None] = _nothing
-    """What they, and those who deal with the API server, do before they answer."""
+    """What they, and the actors that deal with the API server, do before they answer."""
     watches: WatchesDescribed | None = None
     """What the keeper of watches answers. None for an agent without a cluster."""
     timeouts: EventStreamTimeouts = field(default_factory=EventStreamTimeouts)
-    """With those who read events."""
+    """For readers of events."""
     answer_within: Seconds = AMPLE
     """How long each actor is waited for."""
 
 
-ALONE = Around()
-IMPATIENT = Around(answer_within=SOON)
+ALONE = StandIns()
+IMPATIENT = StandIns(answer_within=SOON)
 
 
 def settings_for(*flags: str) -> Settings:
@@ -139,42 +139,41 @@ def served_tree(
     sources: tuple[SourceName, ...] = (),
     pod_manager: Callable[[PodManagerMessage], None] | None = None,
     configuration: JsonObject | None = None,
-    around: Around = ALONE,
+    stand_ins: StandIns = ALONE,
 ) -> Iterator[Served]:
     """Run a tree of ``children``, the event feed and the endpoints among stand-ins.
 
     ``pod_manager`` is what PodManager does before it answers. The sources are those of ``children``
     that have their names.
     """
-    stand_ins = _StandIns(pod_manager or _nothing, around)
+    actors = _StandInActors(pod_manager or _nothing, stand_ins)
     keys = {child.name: child.key for child in children if isinstance(child, ChildSpec)}
     memory = FeedMemory()
     with _listeners() as listeners:
-        systems: list[ActorSystem] = []
 
         def event_feed() -> EventFeed:
-            return EventFeed(stand_ins.feed_ports(systems[0]), memory)
+            return EventFeed(actors.feed_ports(system), memory)
 
         def http_server() -> HttpServer:
-            backend = stand_ins.backend(systems[0], configuration or {})
-            ports = {name: systems[0].address(keys[name]) for name in sources}
+            backend = actors.backend(system, configuration or {})
+            ports = {name: system.address(keys[name]) for name in sources}
             return HttpServer(replace(backend, sources=ports), listeners)
 
         root = SupervisorSpec(
             name="root",
             children=(
-                *stand_ins.specs(),
+                *actors.specs(),
                 *children,
                 ChildSpec(key=EVENT_FEED, factory=event_feed),
                 ChildSpec(key=HTTP_SERVER, factory=http_server),
             ),
         )
-        systems.append(ActorSystem(root))
-        yield from _run(systems[0], listeners)
+        system = ActorSystem(root)
+        yield from _run(system, listeners)
 
 
 class StandIn(PooledActor[Any]):
-    """Somebody who answers questions with what it was given, and knows nothing else."""
+    """An actor that answers questions with what it was given."""
 
     def __init__(self, before: Callable[[Any], None], answers: Mapping[type, object]) -> None:
         self._before = before
@@ -187,25 +186,29 @@ class StandIn(PooledActor[Any]):
             message.reply_to.tell(self._answers[type(message)])
 
 
-class _StandIns:
-    """All of them, and who finds them where."""
+class _StandInActors:
+    """All stand-ins, and their addresses."""
 
-    def __init__(self, before: Callable[[PodManagerMessage], None], around: Around) -> None:
+    def __init__(self, before: Callable[[PodManagerMessage], None], stand_ins: StandIns) -> None:
         self._before = before
-        self._around = around
-        self._managers = {each.kind: Key[Any](f"manager/{each.kind}") for each in around.objects}
+        self._stand_ins = stand_ins
+        self._managers = {each.kind: Key[Any](f"manager/{each.kind}") for each in stand_ins.objects}
         self._cluster = Key[Any]("cluster")
 
     def specs(self) -> tuple[ChildSpec[Any], ...]:
-        around = self._around
+        stand_ins = self._stand_ins
         pods = {DescribePods: NO_PODS, DescribePod: PodDescribed()}
         return (
             _spec(POD_MANAGER, self._before, pods),
             *(
-                _spec(self._managers[each.kind], around.before, {DescribeObjects: each})
-                for each in around.objects
+                _spec(self._managers[each.kind], stand_ins.before, {DescribeObjects: each})
+                for each in stand_ins.objects
             ),
-            _spec(self._cluster, around.before, {**QUIET_CLUSTER, DescribeWatches: around.watches}),
+            _spec(
+                self._cluster,
+                stand_ins.before,
+                {**QUIET_CLUSTER, DescribeWatches: stand_ins.watches},
+            ),
         )
 
     def feed_ports(self, system: ActorSystem) -> FeedPorts:
@@ -224,11 +227,11 @@ class _StandIns:
             node_name="node1",
             configuration=configuration,
             chaos=True,
-            cluster=ports if self._around.watches else None,
+            cluster=ports if self._stand_ins.watches else None,
             objects={kind: system.address(key) for kind, key in self._managers.items()},
             feed=system.address(EVENT_FEED),
-            answer_within=self._around.answer_within,
-            timeouts=self._around.timeouts,
+            answer_within=self._stand_ins.answer_within,
+            timeouts=self._stand_ins.timeouts,
         )
 
 

@@ -1,4 +1,4 @@
-"""EventFeed on a stage: readers who leave when the test says so, and three ears that only listen."""
+"""A stage for EventFeed, with readers, and probes for PodManager and the managers of objects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOTHING: list[list[type]] = [[], [], []]
 
 
 class Reader(Probe[EventChunk]):
-    """Somebody who reads, and leaves when the test says so."""
+    """A reader that leaves when the test says so."""
 
     def read(self) -> list[str]:
         """Return what was told since the last call, an event each."""
@@ -44,7 +44,7 @@ class Reader(Probe[EventChunk]):
 
 
 class FeedStage:
-    """The feed between ears that only listen."""
+    """The feed, and the probes that stand for PodManager and the managers of objects."""
 
     def __init__(self, play: Stage, memory: FeedMemory, ports: dict[str, Probe[Any]]) -> None:
         self.play = play
@@ -86,8 +86,8 @@ class FeedStage:
 
     def follows(self) -> list[list[type]]:
         """Return what each of the three was told since the last call."""
-        ears = (self.pods, self.secrets, self.config_maps)
-        return [[type(message) for message in ear.drain()] for ear in ears]
+        probes = (self.pods, self.secrets, self.config_maps)
+        return [[type(message) for message in probe.drain()] for probe in probes]
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def feed_stage(
     runtime: Runtime | None = None, secrets: Probe[Any] | None = None
 ) -> Iterator[FeedStage]:
     memory = FeedMemory()
-    ears: dict[str, Probe[Any]] = {
+    probes: dict[str, Probe[Any]] = {
         "pods": Probe(),
         "secrets": secrets or Probe(),
         "config maps": Probe(),
@@ -103,8 +103,8 @@ def feed_stage(
 
     def make_feed(play: Stage) -> EventFeed:
         me: Port[Any] = play.port(EVENT_FEED)
-        pods, *managers = ears.values()
+        pods, *managers = probes.values()
         return EventFeed(FeedPorts(pod_manager=pods, managers=managers, me=me), memory)
 
     with stage_of((EVENT_FEED, make_feed), runtime=runtime) as play:
-        yield FeedStage(play, memory, ears)
+        yield FeedStage(play, memory, probes)

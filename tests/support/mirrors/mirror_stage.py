@@ -1,8 +1,8 @@
-"""MirrorKeeper on a stage: a real PodManager, an API server in memory, and hands on all the rest.
+"""A stage for MirrorKeeper with a real PodManager, an API server in memory, and fakes for the rest.
 
-``serves`` plays a static source, ``registers`` and ``deregisters`` the Node's keeper; what the watch of
-pods sees goes to PodManager as the API source's listings. Every request is checked on its way: a
-deletion without the UID of its pod fails the test in its end.
+``serves`` acts as a static source, ``registers`` and ``deregisters`` as the registrar of the Node. What the
+watch of pods shows goes to PodManager as listings of the API source. Every request is checked: a deletion
+without the UID of its pod fails the test at its end.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def make_secretive(name: str = "web", content: str = "secret", source: SourceNam
 
 
 class Source(Probe[SourceMessage]):
-    """A static source, and the newest word of MirrorKeeper that it heard."""
+    """A static source that collects the verdicts of MirrorKeeper."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -86,13 +86,13 @@ class Source(Probe[SourceMessage]):
 
     @property
     def refused(self) -> dict[PodUid, str]:
-        """Return the standing verdicts."""
+        """Return the newest verdicts."""
         return dict(self.verdicts[-1].refused) if self.verdicts else {}
 
 
 @dataclass(slots=True, eq=False)
 class NodeKeeper(Port[FollowNode]):
-    """Tells whoever follows the Node how it is; the test says how it is."""
+    """The registrar as followers of the Node see it. The test says how the Node is."""
 
     fact: NodeFact | None = None
     followers: list[Port[NodeFact]] = field(default_factory=list)
@@ -105,7 +105,7 @@ class NodeKeeper(Port[FollowNode]):
             message.subscriber.tell(self.fact)
 
     def says(self, fact: NodeFact) -> None:
-        """Let everybody know."""
+        """Tell all followers."""
         self.fact = fact
         for follower in self.followers:
             follower.tell(fact)
@@ -113,7 +113,7 @@ class NodeKeeper(Port[FollowNode]):
 
 @dataclass(slots=True, eq=False)
 class PodWatcher(Port[WatchFact]):
-    """The API source in a nutshell: what the watch of pods shows is listed for PodManager."""
+    """A simple API source: it lists for PodManager what the watch of pods shows."""
 
     pod_manager: Port[SourceListed]
     pods: dict[str, Pod] = field(default_factory=dict)
@@ -141,7 +141,7 @@ class PodWatcher(Port[WatchFact]):
 
 
 class CheckedCalls(Port[CallApi]):
-    """Passes calls on, and refuses deletions that name no UID or leave the pod time."""
+    """Passes calls on, and notes deletions that name no UID or have a grace period."""
 
     def __init__(self, port: Port[CallApi]) -> None:
         self.port = port
@@ -160,7 +160,7 @@ class CheckedCalls(Port[CallApi]):
 
 
 class MirrorStage:
-    """The stage, and everything around the keeper."""
+    """The stage, and everything that the keeper deals with."""
 
     def __init__(self, store: ApiStore, sources: Sequence[SourceName], seed: int = 0) -> None:
         self.store = store
@@ -223,7 +223,7 @@ class MirrorStage:
         self.play.tell(POD_MANAGER, listed)
 
     def settle(self) -> None:
-        """Let everything follow that needs no time: the hands on the store wait for nothing."""
+        """Let everything happen that needs no time: changes of the store do not wait for it."""
         self.play.settle()
 
     def advance(self, seconds: float) -> None:

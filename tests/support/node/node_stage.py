@@ -1,4 +1,4 @@
-"""The node's actors on a stage, before the API server of the tests, on a machine that is made up."""
+"""A stage for the node's actors, with the API server of the tests and a machine that is made up."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Follower(Probe[NodeFact]):
 
 
 class NodeStage:
-    """What happens to the Node, and what it looks like then."""
+    """Changes the Node and its surroundings, and shows the result."""
 
     def __init__(self, play: Stage, api: FakeApi, machine: MadeUpMachine) -> None:
         self.play = play
@@ -97,7 +97,7 @@ class NodeStage:
         self.machine = machine
         self.follower = Follower()
         self.wishes: Probe[FollowNode | FollowRegistrar] = Probe()
-        """What a registrar would be asked for that is not there."""
+        """What the registrar is told, on a stage without one."""
 
     @property
     def node(self) -> JsonObject:

@@ -1,4 +1,4 @@
-"""PodManager on a stage, between sources and subscribers that only listen."""
+"""A stage for PodManager, with sources and subscribers that only collect what they are told."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def node(uid: str, version: int | str) -> dict[str, Any]:
 
 @pytest.fixture
 def observed() -> ObservedNode:
-    """Return the observed of the Node ``a``, listed at version 5."""
+    """Return what is known of the Node ``a``, which was listed at version 5."""
     observed = ObservedNode()
     observed.listed([node("a", 5)], "7")
     return observed
