@@ -6,16 +6,18 @@ crashed: what is told to be current is not older than the pod that reads it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from math import inf
-from typing import ClassVar, NamedTuple
+from random import Random
+from typing import Any, ClassVar, NamedTuple
 
 from typing_extensions import override
 
+from actors.objects.manager import OBJECT_HOLDERS, ObjectManagerMemory
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from agent.object_tree import ApiPorts
-from kernel import ChildSpec, Port, SupervisorSpec, isolated
+from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
+from kernel import ChildSpec, Key, Port, SupervisorSpec, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
 from kube.streams.actor import WATCHES
 from kube.streams.memory import WatchMemory
@@ -29,6 +31,7 @@ from messages.objects import (
 )
 from messages.pods import API, JsonObject, Pod, PodUid
 from settings.cluster_settings import ChangeDetection
+from settings.settings import Settings
 from sources.apiserver.source import API_SOURCE, ApiMemory, ApiSource, ApiSourcePorts
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.history import Change as Step
@@ -143,7 +146,9 @@ class ClusterObjectsWorld(ObjectsWorld):
     # What it is made of.
 
     @override
-    def _tree(self, run: StoryRun) -> SupervisorSpec:
+    def _tree(self, run: StoryRun, settings: Settings) -> SupervisorSpec:
+        edges = ObjectEdges(api=self._api_ports, chance=Random(run.seed))
+        self._objects = ObjectTree(settings, self._address, edges)
         pods, calls, watches, api = PodMemory(), CallMemory(), WatchMemory(), ApiMemory()
         self._wanted_watches = watches
 
@@ -169,15 +174,24 @@ class ClusterObjectsWorld(ObjectsWorld):
                 ChildSpec(key=POD_MANAGER, factory=pod_manager),
                 isolated(API_CALLS, api_calls),
                 isolated(WATCHES, lambda: StoreWatches(self.api.watches, watches)),
-                *self._tree_of_objects.specs(),
+                *self._objects.specs(),
                 isolated(API_SOURCE, api_source),
             ),
         )
 
     @override
+    def _managers_memories(self) -> Iterable[ObjectManagerMemory]:
+        return self._objects.memory.managers.values()
+
     def _api_ports(self) -> ApiPorts:
         calls, watches = self._address(API_CALLS), self._address(WATCHES)
         return ApiPorts(calls=calls, watches=watches, node=self._node)
+
+    def _address(self, key: Key[Any], /) -> Port[Any]:
+        # Whoever is told to start holders starts victims.
+        if key == OBJECT_HOLDERS:
+            return self._port_of_victims(key)
+        return self.play.port(key)
 
     # What is compared.
 

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from typing_extensions import override
 
-from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from kernel import ChildSpec, SupervisorSpec, isolated
-from manifests.pod_manifest import ManifestRules
+from actors.objects.manager import ObjectManagerMemory
+from agent.edges import Edges
+from agent.tree import AgentTree
+from kernel import SupervisorSpec
 from messages.objects import ObjectKind
-from messages.pods import FILE, JsonObject, PodUid
-from messages.units import Seconds
+from messages.pods import JsonObject, PodUid
+from server.http_server import Listeners
 from settings.flags.command_line import parse
 from settings.load import settings_of
-from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
+from settings.settings import Settings
 from tests.support.crash_matrix import StoryRun
+from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.clock import EPOCH
 from tests.support.worlds.objects import NODE, ObjectsWorld, Wanted
-
-SCAN = Seconds(5.0)
-MANIFESTS = ManifestRules(node_name=NODE, source=FILE, allow_references=True)
 
 
 class LocalObjectsWorld(ObjectsWorld):
@@ -33,7 +32,12 @@ class LocalObjectsWorld(ObjectsWorld):
 
     def __init__(self, run: StoryRun) -> None:
         self._pods, self._objects = run.folder / "pods", run.folder / "objects"
-        flags = [f"--local-objects-dir={self._objects}", f"--file-check-frequency={SCAN}s"]
+        self.watches = FakeDirectoryWatches()
+        flags = [
+            f"--local-objects-dir={self._objects}",
+            f"--pod-manifest-path={self._pods}",
+            "--file-check-frequency=5s",
+        ]
         super().__init__(run, settings_of(parse(flags), (), hostname=NODE))
         self._pods.mkdir()
         self._objects.mkdir()
@@ -92,33 +96,14 @@ class LocalObjectsWorld(ObjectsWorld):
     # What it is made of.
 
     @override
-    def _tree(self, run: StoryRun) -> SupervisorSpec:
-        pods, files = PodMemory(), FileMemory()
-
-        def pod_manager() -> PodManager:
-            return PodManager({FILE: self._address(FILE_SOURCE)}, pods)
-
-        def file_source() -> FileSource:
-            rules = FileSourceRules(
-                path=self._pods, check_frequency=SCAN, clear_on_missing=False, manifests=MANIFESTS
-            )
-            return FileSource(rules, self._address(POD_MANAGER), files, self.watches)
-
-        local_source = self._tree_of_objects.local_source()
-        assert local_source is not None
-        return SupervisorSpec(
-            name="actorlet",
-            children=(
-                ChildSpec(key=POD_MANAGER, factory=pod_manager),
-                *self._tree_of_objects.specs(),
-                local_source,
-                isolated(FILE_SOURCE, file_source),
-            ),
-        )
+    def _tree(self, run: StoryRun, settings: Settings) -> SupervisorSpec:
+        edges = Edges(keep_watch=self.watches)
+        self._agent = AgentTree(settings, Listeners(), lambda: self.play.system, edges)
+        return self._agent.root()
 
     @override
-    def _api_ports(self) -> None:
-        return None
+    def _managers_memories(self) -> Iterable[ObjectManagerMemory]:
+        return self._agent._objects.memory.managers.values()
 
     # What is compared.
 

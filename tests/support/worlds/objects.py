@@ -1,22 +1,21 @@
 """What is alike in the worlds of the crash matrix in which pods reference Secrets and ConfigMaps.
 
-Composed by ``agent.object_tree`` as the real agent is. Outside of the tree are a follower of all objects,
-and readers who ask again when a crash has lost their question.
+The agent composes them, or the part of it that keeps objects. Outside of the tree are a follower of all
+objects, and readers who ask again when a crash has lost their question.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator
-from random import Random
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, NamedTuple
 
 from typing_extensions import override
 
-from actors.objects.manager import OBJECT_HOLDERS
-from agent.object_tree import MANAGERS, ApiPorts, ObjectEdges, ObjectTree
-from kernel import Key, Port, SupervisorSpec
+from actors.objects.manager import OBJECT_HOLDERS, ObjectManagerMemory
+from agent.object_tree import MANAGERS
+from kernel import Port, SupervisorSpec
 from messages.api import CallApi
 from messages.holders import HolderIs, LocalObjectsListed, LocalReferencesAre
 from messages.node import FollowNode
@@ -44,7 +43,6 @@ from messages.pods import PodUid
 from messages.watches import Unwatch, Watch
 from settings.settings import Settings
 from tests.support.crash_matrix import Observations, Outcome, StoryRun, World
-from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.probe import Probe
 
 NODE = "node1"
@@ -81,9 +79,6 @@ class ObjectsWorld(World):
     )
 
     def __init__(self, run: StoryRun, settings: Settings) -> None:
-        self.watches = FakeDirectoryWatches()
-        edges = ObjectEdges(api=self._api_ports, keep_watch=self.watches, chance=Random(run.seed))
-        self._tree_of_objects = ObjectTree(settings, self._address, edges)
         self.pods: dict[str, PodUid] = {}
         """By the name that the story has for them."""
         self.follower: Probe[ObjectFact] = Probe()
@@ -91,7 +86,7 @@ class ObjectsWorld(World):
         """Promises that were not kept."""
         self._read: Counter[object] = Counter()
         """The version that each pod read last of each object."""
-        super().__init__(run, self._tree(run))
+        super().__init__(run, self._tree(run, settings))
 
     # What others do.
 
@@ -137,18 +132,12 @@ class ObjectsWorld(World):
     # What it is made of.
 
     @abstractmethod
-    def _tree(self, run: StoryRun) -> SupervisorSpec:
+    def _tree(self, run: StoryRun, settings: Settings) -> SupervisorSpec:
         """Return the tree."""
 
     @abstractmethod
-    def _api_ports(self) -> ApiPorts | None:
-        """Return whom those who keep objects ask at the API server."""
-
-    def _address(self, key: Key[Any], /) -> Port[Any]:
-        # Whoever is told to start holders starts victims.
-        if key == OBJECT_HOLDERS:
-            return self._port_of_victims(key)
-        return self.play.port(key)
+    def _managers_memories(self) -> Iterable[ObjectManagerMemory]:
+        """Return what outlives crashes of the managers."""
 
     # What is compared.
 
@@ -182,7 +171,7 @@ class ObjectsWorld(World):
             "holders": sorted(holders),
             "left in the managers": [
                 (memory.outbox, memory.api.stopped, memory.api.stopped_before)
-                for memory in self._tree_of_objects.memory.managers.values()
+                for memory in self._managers_memories()
             ],
         }
         return Outcome(observed | self._observed(), _deletions(changes))
