@@ -16,7 +16,7 @@ from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.event_streams import EventStreams
 from server.object_pages import watchz
-from server.serving import KEPT
+from server.serving import EXEMPT
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class Endpoints:
             "/events": self._streams.stream,
         }
         application = _application(self._health_routes() | routes)
-        application[KEPT] = self._streams.connections
+        application[EXEMPT] = self._streams.connections
         application.on_shutdown.append(self._streams.close)
         if self._backend.chaos:
             application.router.add_post("/debug/actors/{name:.+}/crash", self.crash)
@@ -149,7 +149,7 @@ class Endpoints:
             self._backend.feed_state(),
         )
         telemetry = self._backend.system.telemetry
-        measured = metrics.Measured(
+        measured = metrics.Measurements(
             node_name=self._backend.node_name,
             pods=pods,
             sources=sources,
@@ -189,7 +189,7 @@ def _answered(answer: T | Unanswered) -> T:
 
 
 def _report(
-    request: web.Request, checks: list[health.Check], name: str, *, ok: bool
+    request: web.Request, checks: list[health.HealthCheck], name: str, *, ok: bool
 ) -> web.Response:
     if _is_one_word(request, ok=ok):
         return web.Response(text="ok")

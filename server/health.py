@@ -28,7 +28,7 @@ _MOST_ERRORS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class HealthCheck:
     """One thing that is well or not."""
 
     name: str
@@ -36,13 +36,13 @@ class Check:
     text: str = ""
 
 
-def answers(name: str, answer: object) -> Check:
+def answers(name: str, answer: object) -> HealthCheck:
     """Return a check of whether ``answer`` is one."""
     reason = answer.reason if isinstance(answer, Unanswered) else ""
-    return Check(name=f"{name}/answers", ok=not reason, text=reason)
+    return HealthCheck(name=f"{name}/answers", ok=not reason, text=reason)
 
 
-def loops(tree: TreeSummary) -> list[Check]:
+def loops(tree: TreeSummary) -> list[HealthCheck]:
     """Return a check for each loop. A loop that is being restarted is well."""
     return [
         *(_actor(actor) for actor in tree.loops),
@@ -50,18 +50,18 @@ def loops(tree: TreeSummary) -> list[Check]:
     ]
 
 
-def members(tree: TreeSummary) -> list[Check]:
+def members(tree: TreeSummary) -> list[HealthCheck]:
     """Return a check for some dynamic actors that do not run. They are shown and change no verdict."""
     return [_actor(actor) for group in tree.dynamic for actor in group.not_running]
 
 
-def _actor(actor: ActorDescription) -> Check:
-    return Check(name=actor.name, ok=actor.state != "failed", text=_text(actor))
+def _actor(actor: ActorDescription) -> HealthCheck:
+    return HealthCheck(name=actor.name, ok=actor.state != "failed", text=_text(actor))
 
 
-def _dynamic(group: DynamicSummary) -> Check:
+def _dynamic(group: DynamicSummary) -> HealthCheck:
     counts = (f"{count:,} {state}" for state, count in group.states.items())
-    return Check(name=group.name, ok=not group.is_failing, text=", ".join(counts))
+    return HealthCheck(name=group.name, ok=not group.is_failing, text=", ".join(counts))
 
 
 def _text(actor: ActorDescription) -> str:
@@ -70,24 +70,24 @@ def _text(actor: ActorDescription) -> str:
     return f"{actor.state}: {actor.last_error}" if actor.last_error else actor.state
 
 
-def readiness(sources: Iterable[SourceDescribed | Unanswered], now: Timestamp) -> list[Check]:
+def readiness(sources: Iterable[SourceDescribed | Unanswered], now: Timestamp) -> list[HealthCheck]:
     """Return a check for each source: whether it has listed, and how long ago it looked."""
     return [_readiness(source, now) for source in sources]
 
 
-def _readiness(source: SourceDescribed | Unanswered, now: Timestamp) -> Check:
+def _readiness(source: SourceDescribed | Unanswered, now: Timestamp) -> HealthCheck:
     name = _SOURCE + source.name
     if isinstance(source, Unanswered):
-        return Check(name=name, ok=False, text=source.reason)
+        return HealthCheck(name=name, ok=False, text=source.reason)
     if source.last_listed is not None:
         seen = f"seen {max(0.0, now - source.last_listed):.1f} s ago"
     else:
         seen = "" if source.ready else "not seen yet"
     text = ", ".join(filter(None, (seen, source.error)))
-    return Check(name=name, ok=source.ready, text=text)
+    return HealthCheck(name=name, ok=source.ready, text=text)
 
 
-def api_server(state: ClusterState) -> Check:
+def api_server(state: ClusterState) -> HealthCheck:
     """Return a check of the API server: its URL, the user, and what is wrong.
 
     Credentials that cannot be read again are mentioned. They fail nothing while the last ones are good.
@@ -100,7 +100,7 @@ def api_server(state: ClusterState) -> Check:
         trouble = state.calls.credentials_trouble
         if trouble and not any(trouble in text for text in shown):
             shown.append(f"credentials cannot be read again: {trouble}")
-    return Check(name="api-server", ok=not errors, text="; ".join(shown))
+    return HealthCheck(name="api-server", ok=not errors, text="; ".join(shown))
 
 
 def _whom(calls: CallsDescribed) -> list[str]:
@@ -149,7 +149,7 @@ def _grouped(errors: Iterable[tuple[str, str]]) -> list[str]:
     ]
 
 
-def is_ready(checks: Sequence[Check]) -> bool:
+def is_ready(checks: Sequence[HealthCheck]) -> bool:
     """Return whether a source has listed, or none is configured.
 
     The source of local objects counts only if there is no source of pods.
@@ -158,12 +158,12 @@ def is_ready(checks: Sequence[Check]) -> bool:
     return not checks or any(check.ok for check in of_pods or checks)
 
 
-def report(checks: Iterable[Check], name: str, *, ok: bool) -> str:
+def report(checks: Iterable[HealthCheck], name: str, *, ok: bool) -> str:
     """Return the text of a ``?verbose`` answer, and of every failed one."""
     lines = [f"[{'+' if check.ok else '-'}]{check.name} {_verdict(check)}" for check in checks]
     return "\n".join([*lines, f"{name} check {'passed' if ok else 'failed'}", ""])
 
 
-def _verdict(check: Check) -> str:
+def _verdict(check: HealthCheck) -> str:
     word = "ok" if check.ok else "failed"
     return f"{word}: {check.text}" if check.text else word

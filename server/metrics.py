@@ -31,7 +31,7 @@ from server.object_metrics import feed_metrics, object_metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class Measurements:
     """Everything that the metrics are made of."""
 
     node_name: str
@@ -55,7 +55,7 @@ class _Once(Collector):
         return self._families
 
 
-def exposition(measured: Measured) -> bytes:
+def exposition(measured: Measurements) -> bytes:
     """Return the metrics in Prometheus' text format, those of the process included."""
     registry = CollectorRegistry()
     registry.register(

@@ -24,7 +24,7 @@ MOST_CONNECTIONS: Final = 200
 """Connections of each port. A new one beyond that cuts the oldest. So clients that send nothing, or never
 read, can neither keep others out nor use up the process's descriptors (usually 1,024)."""
 
-KEPT: Final = web.AppKey("kept", Collection)
+EXEMPT: Final = web.AppKey("exempt", Collection)
 """Connections that an application limits itself. They are never cut for others."""
 
 _CLIENTS_FAULTS = logging.getLogger("aiohttp.garbage")
@@ -71,9 +71,11 @@ class Serving:
         await runner.setup()
         server = runner.server
         assert server is not None  # noqa: S101  # there is one after setup
-        kept = application.get(KEPT, frozenset())
+        exempt = application.get(EXEMPT, frozenset())
         for listener in sockets:
-            listening = await self._loop.create_server(_bounded(server, kept), sock=listener.dup())
+            listening = await self._loop.create_server(
+                _bounded(server, exempt), sock=listener.dup()
+            )
             self._servers.append(listening)
 
     def _run(self) -> None:
@@ -115,12 +117,12 @@ class Serving:
 
 
 def _bounded(
-    server: web.Server, kept: Collection[web.RequestHandler]
+    server: web.Server, exempt: Collection[web.RequestHandler]
 ) -> Callable[[], asyncio.Protocol]:
     """Return the factory of connections' protocols. It cuts the oldest connection if there are too many."""
 
     def connection() -> asyncio.Protocol:
-        others = [each for each in server.connections if each not in kept]
+        others = [each for each in server.connections if each not in exempt]
         for oldest in others[: 1 - MOST_CONNECTIONS]:
             _abort(oldest)
         return server()

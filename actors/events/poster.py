@@ -14,7 +14,7 @@ from typing import TypeAlias, assert_never
 import structlog
 from typing_extensions import override
 
-from actors.events.series import Correlator, Series, posting
+from actors.events.series import EventCorrelator, EventSeries, posting
 from actors.outages import NOT_ASKED
 from actors.pending_calls import PendingCalls
 from kernel import Backoff, Key, PooledActor, Port, Timer
@@ -36,11 +36,11 @@ _log = structlog.get_logger("events")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PauseOver:
+class PostingPauseOver:
     """It is time to try again."""
 
 
-EventPosterMessage: TypeAlias = EventsMessage | ApiAnswered | PauseOver
+EventPosterMessage: TypeAlias = EventsMessage | ApiAnswered | PostingPauseOver
 
 EVENT_POSTER = Key[EventPosterMessage]("events")
 
@@ -55,7 +55,7 @@ class EventMemory:
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    series: Series
+    series: EventSeries
     verb: Verb
     count: int
 
@@ -76,8 +76,8 @@ class EventPoster(PooledActor[EventPosterMessage]):
         self._calls = PendingCalls[_Sent](calls, self.after)
         self._node_name = node_name
         self._memory = memory
-        self._correlator = Correlator()
-        self._waiting: dict[Series, None] = {}
+        self._correlator = EventCorrelator()
+        self._waiting: dict[EventSeries, None] = {}
         self._pause: Timer | None = None
         self._refused: set[FailureKind] = set()
         """The kinds of refusals that were logged."""
@@ -92,7 +92,7 @@ class EventPoster(PooledActor[EventPosterMessage]):
                 reply_to.tell(EventsDescribed(posted=self._memory.posted, dropped=dropped))
             case ApiAnswered():
                 self._take_answer(message)
-            case PauseOver():
+            case PostingPauseOver():
                 self._pause = None
             case _:
                 assert_never(message)
@@ -137,21 +137,21 @@ class EventPoster(PooledActor[EventPosterMessage]):
         if series.is_told:
             self._waiting.pop(series, None)
 
-    def _note_outage(self, series: Series, failure: ApiFailure) -> None:
+    def _note_outage(self, series: EventSeries, failure: ApiFailure) -> None:
         series.attempts += 1
         delay = max(BACKOFF.delay(series.attempts), failure.retry_after or Seconds(0.0))
-        self._pause = self.after(delay, PauseOver())
+        self._pause = self.after(delay, PostingPauseOver())
         if series.attempts == MAX_ATTEMPTS:
             series.attempts = 0
             self._drop(series, "given_up")
 
-    def _note_refusal(self, series: Series, failure: ApiFailure) -> None:
+    def _note_refusal(self, series: EventSeries, failure: ApiFailure) -> None:
         if failure.kind not in self._refused:
             self._refused.add(failure.kind)
             _log.warning("an event was refused", reason=failure.kind, error=failure.sentence)
         self._drop(series, "refused")
 
-    def _drop(self, series: Series, why: str) -> None:
+    def _drop(self, series: EventSeries, why: str) -> None:
         """Drop the events of ``series`` that the API server does not know, and count them by ``why``."""
         self._memory.dropped[why] += series.count - series.posted
         series.count = series.posted

@@ -45,7 +45,7 @@ V = TypeVar("V")
 
 
 @dataclass(slots=True, eq=False)
-class Series:
+class EventSeries:
     """Equal events, which are one Event object at the API server."""
 
     post: PostEvent
@@ -113,16 +113,16 @@ class Lru(Generic[K, V]):
         self.get(key, lambda: value)
 
 
-class Correlator:
+class EventCorrelator:
     """Remembers recent events, and combines new ones with them."""
 
     def __init__(self, length: int = MEMORY_LEN) -> None:
-        self._series: Lru[Hashable, Series] = Lru(length)
+        self._series: Lru[Hashable, EventSeries] = Lru(length)
         self._similar: Lru[Hashable, _Similar] = Lru(length)
         self._buckets: Lru[Hashable, _Bucket] = Lru(length)
         self._last_name = 0
 
-    def series_of(self, post: PostEvent, now: Timestamp) -> Series | None:
+    def series_of(self, post: PostEvent, now: Timestamp) -> EventSeries | None:
         """Count ``post`` in its series and return the series; None if the object has too many events."""
         if not self._may_post(post, now):
             return None
@@ -139,14 +139,14 @@ class Correlator:
         series.count += 1
         return series
 
-    def rename(self, series: Series) -> None:
+    def rename(self, series: EventSeries) -> None:
         """Give ``series`` a new name: the API server has deleted its Event object."""
         series.name = self._name(series.post, series.last)
         series.is_known = False
 
-    def _begun(self, post: PostEvent, message: str, now: Timestamp) -> Series:
+    def _begun(self, post: PostEvent, message: str, now: Timestamp) -> EventSeries:
         name = self._name(post, now)
-        return Series(post=post, message=message, name=name, first=now, last=now)
+        return EventSeries(post=post, message=message, name=name, first=now, last=now)
 
     def _name(self, post: PostEvent, now: Timestamp) -> str:
         # As client-go's: the time in nanoseconds, which has sixteen hex digits. Never the same twice.
@@ -172,7 +172,7 @@ class Correlator:
         return True
 
 
-def posting(series: Series, host: str) -> ApiRequest:
+def posting(series: EventSeries, host: str) -> ApiRequest:
     """Return the request that brings the Event object of ``series`` up to date, or creates it."""
     collection = f"/api/v1/namespaces/{series.namespace}/events"
     if not series.is_known:
@@ -188,7 +188,7 @@ def posting(series: Series, host: str) -> ApiRequest:
     )
 
 
-def _event(series: Series, host: str) -> dict[str, Any]:
+def _event(series: EventSeries, host: str) -> dict[str, Any]:
     post = series.post
     regarding = {
         "apiVersion": post.regarding.api_version,

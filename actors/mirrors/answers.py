@@ -14,9 +14,9 @@ from actors.mirrors.plan import (
     NAME_BACKOFF,
     REFUSAL_BACKOFF,
     Ask,
-    Create,
-    Delete,
-    Idle,
+    CreateMirror,
+    DeleteMirror,
+    NoCall,
     Step,
     is_right,
 )
@@ -49,20 +49,20 @@ def learn(
 ) -> RetryLater | None:
     """Update ``record`` with the answer to ``step``. Return whether the next attempt has to wait."""
     match step:
-        case Create():
+        case CreateMirror():
             return _learn_of_creation(record, step, outcome, node_name)
-        case Delete(uid=uid):
+        case DeleteMirror(uid=uid):
             return _learn_of_deletion(record, uid, outcome)
         case Ask.LOOK:
             return _learn_of_look(record, outcome, node_name)
-        case Idle():
+        case NoCall():
             return None
         case _:
             assert_never(step)
 
 
 def _learn_of_creation(
-    record: MirrorRecord, step: Create, outcome: JsonObject | ApiFailure, node_name: str
+    record: MirrorRecord, step: CreateMirror, outcome: JsonObject | ApiFailure, node_name: str
 ) -> RetryLater | None:
     if isinstance(outcome, ApiFailure):
         return _learn_of_refusal(record, outcome)

@@ -13,7 +13,7 @@ import structlog
 
 from actors.mirrors.deadlines import OutageOver
 from actors.mirrors.index import MirrorRecord
-from actors.mirrors.plan import OUTAGE_BACKOFF, Create, Delete, Step, pause
+from actors.mirrors.plan import OUTAGE_BACKOFF, CreateMirror, DeleteMirror, Step, pause
 from actors.pending_calls import PendingCalls
 from kernel import Timer
 from messages.api import ApiAnswered, ApiFailure, ApiRequest, CallApi
@@ -84,9 +84,9 @@ class MirrorCalls:
     def note_answer(self, call: MirrorCall, outcome: JsonObject | ApiFailure) -> None:
         """Log what was done. An outage is over, since the API server answers."""
         match call.step:
-            case Create() if not isinstance(outcome, ApiFailure):
+            case CreateMirror() if not isinstance(outcome, ApiFailure):
                 _log.info("created mirror pod", mirror=call.record.full_name)
-            case Delete(uid=uid) if not isinstance(outcome, ApiFailure):
+            case DeleteMirror(uid=uid) if not isinstance(outcome, ApiFailure):
                 _log.info("deleted mirror pod", mirror=call.record.full_name, uid=uid)
             case _:
                 pass

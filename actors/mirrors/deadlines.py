@@ -9,7 +9,7 @@ from messages.pods import FullName, PodUid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryDue:
+class MirrorRetryDue:
     """The wait of one name is over."""
 
     full_name: FullName
@@ -33,4 +33,4 @@ class SourcesLate:
     """All static sources had time to list."""
 
 
-MirrorDeadline: TypeAlias = RetryDue | LagOver | OutageOver | SourcesLate
+MirrorDeadline: TypeAlias = MirrorRetryDue | LagOver | OutageOver | SourcesLate

@@ -20,8 +20,8 @@ from actors.mirrors.calls import MirrorCalls
 from actors.mirrors.deadlines import (
     LagOver,
     MirrorDeadline,
+    MirrorRetryDue,
     OutageOver,
-    RetryDue,
     SourcesLate,
 )
 from actors.mirrors.index import MirrorIndex, MirrorRecord, Touched
@@ -29,11 +29,11 @@ from actors.mirrors.plan import (
     OUTAGE_BACKOFF,
     SOURCES_WITHIN,
     Ask,
-    Create,
-    Delete,
-    Idle,
-    Situation,
-    Sources,
+    CreateMirror,
+    DeleteMirror,
+    MirrorSituation,
+    NoCall,
+    StaticSources,
     creation_delay,
     has_right_mirror,
     is_outage,
@@ -127,7 +127,7 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
                 self._take_answer(message)
             case DescribeMirrors(reply_to=reply_to):
                 reply_to.tell(self._described())
-            case RetryDue() | LagOver() | OutageOver() | SourcesLate():
+            case MirrorRetryDue() | LagOver() | OutageOver() | SourcesLate():
                 self._take_deadline(message)
             case _:
                 assert_never(message)
@@ -159,7 +159,7 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
 
     def _take_deadline(self, message: MirrorDeadline) -> None:
         match message:
-            case RetryDue(full_name=full_name):
+            case MirrorRetryDue(full_name=full_name):
                 record = self._index.get(full_name)
                 if record is not None:
                     record.stop_waiting()
@@ -199,27 +199,27 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
     def _examine(self, record: MirrorRecord) -> None:
         step = next_step(self._situation(record))
         match step:
-            case Idle.NOTHING:
+            case NoCall.NOTHING:
                 self._begin_anew(record)
                 self._verdicts.clear(record)
                 self._index.forget_if_empty(record)
-            case Idle.REFUSED:
+            case NoCall.REFUSED:
                 self._begin_anew(record)
                 self._note_foreseen_refusal(record)
-            case Idle.NO_NODE:
+            case NoCall.NO_NODE:
                 pass  # when it comes, every name is examined
             case _ if record.retry_timer is not None:
                 pass
-            case Create():
+            case CreateMirror():
                 self._create(record, step)
-            case Delete(uid=uid):
+            case DeleteMirror(uid=uid):
                 self._calls.send(record, step, deletion(record.full_name, uid), self.me)
             case Ask.LOOK:
                 self._calls.send(record, step, look(record.full_name), self.me)
             case _:
                 assert_never(step)
 
-    def _create(self, record: MirrorRecord, step: Create) -> None:
+    def _create(self, record: MirrorRecord, step: CreateMirror) -> None:
         now = self.clock.monotonic()
         delay = creation_delay(record.creations, now)
         if delay > 0:
@@ -228,12 +228,12 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
         record.creations.append(now)
         self._calls.send(record, step, creation(step.static, step.node), self.me)
 
-    def _situation(self, record: MirrorRecord) -> Situation:
-        return Situation(
+    def _situation(self, record: MirrorRecord) -> MirrorSituation:
+        return MirrorSituation(
             static=record.static,
             mirrors=record.mirrors.values(),
             node=self._node,
-            sources=Sources(
+            sources=StaticSources(
                 configured=self._ports.sources.keys(),
                 listed=self._listed,
                 are_late=self._are_sources_late,
@@ -244,7 +244,7 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
 
     def _wait(self, record: MirrorRecord, delay: Seconds) -> None:
         record.stop_waiting()
-        record.retry_timer = self.after(delay, RetryDue(full_name=record.full_name))
+        record.retry_timer = self.after(delay, MirrorRetryDue(full_name=record.full_name))
 
     # --- what comes of it ------------------------------------------------------------------------------
 
@@ -254,7 +254,7 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
             return
         record, step = call.record, call.step
         if isinstance(outcome, ApiFailure) and is_outage(outcome):
-            record.is_in_doubt |= isinstance(step, Create) and may_have_happened(outcome)
+            record.is_in_doubt |= isinstance(step, CreateMirror) and may_have_happened(outcome)
             # Counted apart from refusals: an API server that has just started may refuse at first, since
             # it has not read its rules yet. Such a refusal should not wait as long as an outage does.
             record.outages += 1

@@ -46,7 +46,7 @@ REFUSAL_BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(300.0), jitter=Secon
 """While the API server refuses the pod: somebody has to change something."""
 
 
-class Idle(Enum):
+class NoCall(Enum):
     """No call is needed."""
 
     NOTHING = auto()
@@ -65,7 +65,7 @@ class Ask(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Create:
+class CreateMirror:
     """Create the mirror of this pod, owned by this Node."""
 
     static: Pod
@@ -73,19 +73,19 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class DeleteMirror:
     """Delete the pod of this UID."""
 
     uid: PodUid
 
 
-Step: TypeAlias = Idle | Ask | Create | Delete
+Step: TypeAlias = NoCall | Ask | CreateMirror | DeleteMirror
 
-NOTHING, NO_NODE, REFUSED, LOOK = Idle.NOTHING, Idle.NO_NODE, Idle.REFUSED, Ask.LOOK
+NOTHING, NO_NODE, REFUSED, LOOK = NoCall.NOTHING, NoCall.NO_NODE, NoCall.REFUSED, Ask.LOOK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class StaticSources:
     """The static sources: which are configured, and which have listed."""
 
     configured: AbstractSet[SourceName]
@@ -104,7 +104,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class MirrorSituation:
     """Everything that a decision about one name depends on."""
 
     static: Pod | None
@@ -113,7 +113,7 @@ class Situation:
     """The mirrors of this node under it. More than one are a contradiction."""
     node: NodeIs | None
     """The Node; None while it is unknown or gone."""
-    sources: Sources
+    sources: StaticSources
     origin: str | None = None
     """The source that the mirror names at the API server; None if no look asked yet. Pods from the watch do
     not have it: their source is written as ``api``."""
@@ -121,14 +121,14 @@ class Situation:
     """An answer was lost, or contradicts what is known."""
 
 
-def next_step(now: Situation) -> Step:
+def next_step(now: MirrorSituation) -> Step:
     """Return the one call to make next (rules M4-M7, M11-M15, M19)."""
     if now.is_in_doubt or len(now.mirrors) > 1:
         return LOOK
     mirror = next(iter(now.mirrors), None)
     if mirror is not None and mirror.is_deleting:
         # Nobody else will finish it: a graceful deletion waits for the node.
-        return Delete(mirror.uid)
+        return DeleteMirror(mirror.uid)
     if now.static is None:
         return NOTHING if mirror is None else orphan_step(mirror, now)
     node = usable(now.node)
@@ -136,22 +136,22 @@ def next_step(now: Situation) -> Step:
         return NOTHING
     if not can_be_shown(now.static):
         # An existing mirror shows it as it was before it referenced anything.
-        return REFUSED if mirror is None else Delete(mirror.uid)
+        return REFUSED if mirror is None else DeleteMirror(mirror.uid)
     if node is None:
         return NO_NODE
-    return Create(now.static, node) if mirror is None else Delete(mirror.uid)
+    return CreateMirror(now.static, node) if mirror is None else DeleteMirror(mirror.uid)
 
 
-def orphan_step(mirror: Pod, now: Situation) -> Step:
+def orphan_step(mirror: Pod, now: MirrorSituation) -> Step:
     """Return what to do about a mirror that no static pod is served for.
 
     The mirrors of a source that has not listed are left alone: it may still tell their pods.
     """
     if now.sources.all_listed:
-        return Delete(mirror.uid)
+        return DeleteMirror(mirror.uid)
     if now.origin is None:
         return LOOK if now.sources.are_late else NOTHING
-    return Delete(mirror.uid) if now.sources.has_dropped(now.origin) else NOTHING
+    return DeleteMirror(mirror.uid) if now.sources.has_dropped(now.origin) else NOTHING
 
 
 def usable(node: NodeIs | None) -> NodeIs | None:
@@ -168,7 +168,7 @@ def is_right(mirror: Pod, static: Pod, node: NodeIs | None) -> bool:
     )
 
 
-def has_right_mirror(now: Situation) -> bool:
+def has_right_mirror(now: MirrorSituation) -> bool:
     """Return whether the static pod has the right mirror, as far as is known."""
     if now.static is None or now.is_in_doubt or len(now.mirrors) != 1:
         return False

@@ -93,7 +93,7 @@ def pressures(signals: PressureSignals) -> Pressures:
     }
 
 
-def lasting(
+def lasting_pressures(
     measured: Pressures, last_seen: Mapping[ConditionType, Seconds], now: Seconds, period: Seconds
 ) -> Pressures:
     """Return ``measured``, with each pressure kept until it was absent for ``period`` (rule E4)."""

@@ -32,7 +32,7 @@ class NodeOperation(StrEnum):
 
 
 @dataclass(slots=True)
-class TakenOver:
+class NodeTakeover:
     """What the agent does once to each Node: the UID of the last Node for which it was done.
 
     It outlives crashes, so nothing is done twice: users may have changed it on purpose since.
@@ -52,7 +52,7 @@ class NodeOperations:
     """What is known of the Node and of the machine, and the operations that follow from it."""
 
     rules: NodeRules
-    taken_over: TakenOver
+    takeover: NodeTakeover
     observed: ObservedNode = field(default_factory=ObservedNode)
     facts: MachineFacts | None = None
     """The last reading of the machine. Nothing is done before there is one."""
@@ -91,9 +91,9 @@ class NodeOperations:
             return
         self.observed.answered(node)
         if operation is not NodeOperation.REPORT:
-            self.taken_over.labelled = uid_of(node)
+            self.takeover.labelled = uid_of(node)
         if operation is NodeOperation.REPORT:
-            self.taken_over.cleared = self._clears
+            self.takeover.cleared = self._clears
         if operation is not NodeOperation.LABEL:  # a Node is created with its status
             period = jittered(self.rules.status_report_frequency, 0.1)
             self._report_due = Seconds(now + period)
@@ -134,11 +134,11 @@ class NodeOperations:
 
     def _label(self, facts: MachineFacts, node: JsonObject) -> ApiRequest | None:
         """Return the request that sets labels: once for each Node, since users may remove them on purpose."""
-        if self.taken_over.labelled == uid_of(node):
+        if self.takeover.labelled == uid_of(node):
             return None
         request = document.reconciliation(self.rules, facts, node)
         if request is None:
-            self.taken_over.labelled = uid_of(node)
+            self.takeover.labelled = uid_of(node)
         return request
 
     def _report(
@@ -151,10 +151,10 @@ class NodeOperations:
             return None
         status = document.machine_status(self.rules, facts)
         self._clears = uid_of(node)
-        if self.rules.register and self.taken_over.cleared != self._clears:
+        if self.rules.register and self.takeover.cleared != self._clears:
             status = document.without_leftovers(status, node)
         is_due = self._report_due is None or now >= self._report_due
         if is_due or document.has_news(node, status, self.found):
             return document.report(self.rules, node, status, self.found, wall)
-        self.taken_over.cleared = self._clears
+        self.takeover.cleared = self._clears
         return None

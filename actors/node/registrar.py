@@ -14,11 +14,11 @@ import structlog
 from typing_extensions import override
 
 from actors.node import document
-from actors.node.conditions import ConditionType, current_conditions, lasting, pressures
+from actors.node.conditions import ConditionType, current_conditions, lasting_pressures, pressures
 from actors.node.facts import fact_of, is_news
 from actors.node.machine import Machine
 from actors.node.observed import uid_of
-from actors.node.operations import NodeOperation, NodeOperations, TakenOver
+from actors.node.operations import NodeOperation, NodeOperations, NodeTakeover
 from actors.node.retries import OperationRetries
 from actors.node.rules import RETRIES, NodeRules, jittered
 from actors.pending_calls import LIFELINE_WITHIN, PendingCalls
@@ -102,7 +102,7 @@ class NodeMemory:
     """Names of the agent's loops that fail."""
     pressed: dict[ConditionType, Seconds] = field(default_factory=dict)
     """When each pressure was last observed."""
-    taken_over: TakenOver = field(default_factory=TakenOver)
+    takeover: NodeTakeover = field(default_factory=NodeTakeover)
 
 
 class NodeRegistrar(Actor[NodeRegistrarMessage]):
@@ -129,7 +129,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         self._ports = ports
         self._machine = machine
         self._memory = memory
-        self._operations = NodeOperations(rules, memory.taken_over)
+        self._operations = NodeOperations(rules, memory.takeover)
         self._next_look: Timer | None = None
         self._calls = PendingCalls[NodeOperation](ports.calls, self.after, LIFELINE_WITHIN)
         self._began = Seconds(0.0)
@@ -202,7 +202,9 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         facts = self._machine.read()
         measured = pressures(facts.signals)
         self._memory.pressed.update({each: now for each, seen in measured.items() if seen})
-        held = lasting(measured, self._memory.pressed, now, self._rules.pressure_transition_period)
+        held = lasting_pressures(
+            measured, self._memory.pressed, now, self._rules.pressure_transition_period
+        )
         self._operations.facts = facts
         self._operations.found = current_conditions(held, self._memory.failed)
         self._operations.want_report()

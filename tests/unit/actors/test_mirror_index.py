@@ -8,7 +8,15 @@ import pytest
 
 from actors.mirrors.answers import NAME_TAKEN, learn
 from actors.mirrors.index import MirrorIndex, MirrorRecord
-from actors.mirrors.plan import LOOK, NAME_BACKOFF, NOTHING, REFUSAL_BACKOFF, Create, Delete, Step
+from actors.mirrors.plan import (
+    LOOK,
+    NAME_BACKOFF,
+    NOTHING,
+    REFUSAL_BACKOFF,
+    CreateMirror,
+    DeleteMirror,
+    Step,
+)
 from messages.api import ApiFailure, FailureKind, Retry
 from messages.changes import Op, PodChange
 from messages.node import NodeIs, NodeUid
@@ -18,7 +26,7 @@ from tests.support.mirrors.mirror_stage import NODE, make_static, mirror_made_by
 
 WEB, NAME = make_static(), FullName("web-n1_default")
 N1 = NodeIs(name=NODE, uid=NodeUid("node-1"), is_deleting=False, document={})
-CREATE = Create(WEB, N1)
+CREATE = CreateMirror(WEB, N1)
 
 
 def mirror(uid: str = "m1", source: str = API, **changes: object) -> Pod:
@@ -125,7 +133,7 @@ def test_a_name_without_pod_and_mirror_is_forgotten(index: MirrorIndex) -> None:
 
 def test_a_uid_that_is_gone_does_not_come_back_with_a_late_watch(index: MirrorIndex) -> None:
     record = record_of(index)
-    learn(record, Delete(PodUid("m1")), {}, NODE)
+    learn(record, DeleteMirror(PodUid("m1")), {}, NODE)
     index.apply([change(Op.UPDATE, mirror(labels={"late": "x"}))])
     assert not record.mirrors
 
@@ -187,7 +195,7 @@ def test_only_so_many_gone_uids_are_remembered() -> None:
 def test_a_mirror_that_is_unseen_and_gone_is_waited_for_no_longer() -> None:
     record = MirrorRecord(NAME, static=WEB)
     learn(record, CREATE, mirror().document, NODE)
-    learn(record, Delete(PodUid("m1")), failure(FailureKind.NOT_FOUND), NODE)
+    learn(record, DeleteMirror(PodUid("m1")), failure(FailureKind.NOT_FOUND), NODE)
     assert record.unseen is None
 
 
@@ -198,7 +206,7 @@ def test_a_mirror_that_is_unseen_and_gone_is_waited_for_no_longer() -> None:
     ("step", "kind"),
     [
         (CREATE, FailureKind.ALREADY_EXISTS),
-        (Delete(PodUid("m1")), FailureKind.CONFLICT),
+        (DeleteMirror(PodUid("m1")), FailureKind.CONFLICT),
     ],
 )
 def test_a_contradiction_is_looked_at(index: MirrorIndex, step: Step, kind: FailureKind) -> None:
@@ -237,7 +245,9 @@ def test_a_mirror_that_a_webhook_changes_is_a_setback() -> None:
 
 
 def test_a_refused_deletion_waits_and_is_no_creation_that_failed(index: MirrorIndex) -> None:
-    retry = learn(record_of(index), Delete(PodUid("m1")), failure(FailureKind.FORBIDDEN), NODE)
+    retry = learn(
+        record_of(index), DeleteMirror(PodUid("m1")), failure(FailureKind.FORBIDDEN), NODE
+    )
     assert retry is not None
     assert (retry.reason, retry.sentence) == ("", "somehow")
     assert [*record_of(index).mirrors] == ["m1"]

@@ -10,10 +10,10 @@ from actors.mirrors.plan import (
     NO_NODE,
     NOTHING,
     REFUSED,
-    Create,
-    Delete,
-    Situation,
-    Sources,
+    CreateMirror,
+    DeleteMirror,
+    MirrorSituation,
+    StaticSources,
     Step,
     creation_delay,
     has_right_mirror,
@@ -46,24 +46,24 @@ FORMER = mirror(owner="former")
 DELETING = mirror(deletionTimestamp=DELETED_AT)
 SECOND = mirror(uid="m2")
 SECRETIVE = make_secretive()
-CREATE, DELETE = Create(WEB, N1), Delete(RIGHT.uid)
+CREATE, DELETE = CreateMirror(WEB, N1), DeleteMirror(RIGHT.uid)
 
 BOTH = frozenset({FILE, HTTP})
-ALL = Sources(configured=BOTH, listed=BOTH | {API})
-FILE_ONLY = Sources(configured=BOTH, listed={FILE, API}, are_late=True)
-NONE_YET = Sources(configured=BOTH, listed={API})
-NO_URL = Sources(configured={FILE}, listed={API}, are_late=True)
+ALL = StaticSources(configured=BOTH, listed=BOTH | {API})
+FILE_ONLY = StaticSources(configured=BOTH, listed={FILE, API}, are_late=True)
+NONE_YET = StaticSources(configured=BOTH, listed={API})
+NO_URL = StaticSources(configured={FILE}, listed={API}, are_late=True)
 
 
 def situation(
     static: Pod | None = WEB,
     *mirrors: Pod,
     node: NodeIs | None = N1,
-    sources: Sources = ALL,
+    sources: StaticSources = ALL,
     origin: str | None = None,
     is_in_doubt: bool = False,
-) -> Situation:
-    return Situation(
+) -> MirrorSituation:
+    return MirrorSituation(
         static=static,
         mirrors=mirrors,
         node=node,
@@ -104,7 +104,7 @@ def situation(
         (situation(None, is_in_doubt=True), LOOK),
         (situation(None, RIGHT), DELETE),
         (situation(None, RIGHT, node=None), DELETE),
-        (situation(None, RIGHT, sources=Sources(configured=set(), listed={API})), DELETE),
+        (situation(None, RIGHT, sources=StaticSources(configured=set(), listed={API})), DELETE),
         (situation(None, RIGHT, sources=NONE_YET), NOTHING),
         (situation(None, RIGHT, sources=NONE_YET, origin=FILE), NOTHING),
         (situation(None, DELETING, sources=NONE_YET), DELETE),
@@ -117,7 +117,7 @@ def situation(
         (situation(None, RIGHT, sources=FILE_ONLY, origin="made up"), NOTHING),
     ],
 )
-def test_each_situation_has_one_next_step(now: Situation, step: Step) -> None:
+def test_each_situation_has_one_next_step(now: MirrorSituation, step: Step) -> None:
     assert next_step(now) == step
 
 
@@ -140,7 +140,7 @@ def test_an_origin_that_the_watch_writes_itself_says_nothing() -> None:
         (situation(None, RIGHT), False),
     ],
 )
-def test_what_counts_as_shown(now: Situation, *, expected: bool) -> None:
+def test_what_counts_as_shown(now: MirrorSituation, *, expected: bool) -> None:
     assert has_right_mirror(now) is expected
 
 

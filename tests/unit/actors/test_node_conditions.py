@@ -15,7 +15,7 @@ from actors.node.conditions import (
     condition_documents,
     conditions_differ,
     current_conditions,
-    lasting,
+    lasting_pressures,
     pressures,
 )
 from manifests.times import rfc3339
@@ -103,7 +103,7 @@ def test_rule_e4_a_pressure_lasts_until_it_was_absent_for_a_while(
     lasts: bool | None,  # noqa: FBT001  # the same
 ) -> None:
     now, period = Seconds(310.0), Seconds(300.0)
-    assert lasting({MEMORY: seen}, last_seen, now, period) == {MEMORY: lasts}
+    assert lasting_pressures({MEMORY: seen}, last_seen, now, period) == {MEMORY: lasts}
 
 
 def test_rule_n4_the_conditions_come_in_order() -> None:

@@ -15,7 +15,7 @@ from messages.watches import WatchDescribed, WatchesDescribed, WatchTarget
 from server.answers import Unanswered
 from server.cluster_metrics import cluster_metrics
 from server.cluster_state import ClusterState
-from server.health import Check, api_server
+from server.health import HealthCheck, api_server
 
 SERVER = "https://127.0.0.1:6443"
 REFUSED = f"cannot list pods at {SERVER} as n1: connection refused"
@@ -90,12 +90,12 @@ def test_who_does_not_answer_has_no_numbers() -> None:
 
 
 def test_a_good_connection_is_shown_with_the_server_and_the_user() -> None:
-    assert api_server(WELL) == Check(name="api-server", ok=True, text=f"{SERVER} as n1")
+    assert api_server(WELL) == HealthCheck(name="api-server", ok=True, text=f"{SERVER} as n1")
 
 
 def test_before_a_kubeconfig_could_be_read_there_is_no_server_to_show() -> None:
     unread = replace(WELL, calls=replace(CALLS, server="", user=""))
-    assert api_server(unread) == Check(name="api-server", ok=True)
+    assert api_server(unread) == HealthCheck(name="api-server", ok=True)
 
 
 def test_what_is_wrong_is_said_once() -> None:
@@ -106,7 +106,7 @@ def test_what_is_wrong_is_said_once() -> None:
         calls=replace(CALLS, troubles=("cannot renew lease n1", REFUSED)),
         watches=replace(WELL.watches, watches=(failing, failing, PODS)),
     )
-    assert api_server(state) == Check(
+    assert api_server(state) == HealthCheck(
         name="api-server", ok=False, text=f"cannot renew lease n1; {REFUSED} (and 2 more)"
     )
 
@@ -146,7 +146,7 @@ def test_a_server_that_is_away_is_one_reason_in_all_namespaces() -> None:
 def test_all_that_is_wrong_with_calls_is_said() -> None:
     troubles = ("cannot create event a: forbidden", "cannot get node n1: forbidden")
     state = replace(WELL, calls=replace(CALLS, troubles=troubles))
-    assert api_server(state) == Check(
+    assert api_server(state) == HealthCheck(
         name="api-server",
         ok=False,
         text="cannot create event a: forbidden; cannot get node n1: forbidden",
@@ -163,7 +163,7 @@ def test_of_many_reasons_the_first_few_are_shown() -> None:
 
 def test_who_does_not_answer_is_wrong_too() -> None:
     silent = Unanswered(name="api-calls", reason="api-calls did not answer within 2 s")
-    assert api_server(replace(WELL, calls=silent)) == Check(
+    assert api_server(replace(WELL, calls=silent)) == HealthCheck(
         name="api-server", ok=False, text="api-calls did not answer within 2 s"
     )
 
@@ -175,7 +175,7 @@ UNREADABLE = "kubeconfig /k is not YAML (line 1)"
 
 def test_credentials_that_cannot_be_read_again_are_said_while_calls_go_on_with_the_last() -> None:
     state = replace(WELL, calls=replace(CALLS, credentials_trouble=UNREADABLE))
-    assert api_server(state) == Check(
+    assert api_server(state) == HealthCheck(
         name="api-server",
         ok=True,
         text=f"{SERVER} as n1; credentials cannot be read again: {UNREADABLE}",
@@ -186,7 +186,7 @@ def test_credentials_that_cannot_be_read_again_are_said_while_calls_go_on_with_t
 def test_credentials_that_cannot_be_read_again_are_said_beside_what_goes_wrong() -> None:
     refused = f"cannot renew lease n1 at {SERVER} as n1: unauthorized (HTTP 401)"
     calls = replace(CALLS, troubles=(refused,), credentials_trouble=UNREADABLE)
-    assert api_server(replace(WELL, calls=calls)) == Check(
+    assert api_server(replace(WELL, calls=calls)) == HealthCheck(
         name="api-server",
         ok=False,
         text=f"{refused}; credentials cannot be read again: {UNREADABLE}",
@@ -203,6 +203,6 @@ def test_one_reason_of_calls_and_of_watches_is_said_once() -> None:
     failing = replace(PODS, state="waiting", error=f"cannot list /api/v1/pods: {UNREADABLE}")
     assert isinstance(WELL.watches, WatchesDescribed)
     watches = replace(WELL.watches, watches=(failing,))
-    assert api_server(replace(WELL, calls=calls, watches=watches)) == Check(
+    assert api_server(replace(WELL, calls=calls, watches=watches)) == HealthCheck(
         name="api-server", ok=False, text=f"cannot get lease n1: {UNREADABLE} (and 2 more)"
     )

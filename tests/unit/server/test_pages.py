@@ -25,8 +25,8 @@ from messages.sources import (
 from messages.units import Timestamp
 from server import documents, health
 from server.answers import Unanswered
-from server.health import Check
-from server.metrics import Measured, exposition
+from server.health import HealthCheck
+from server.metrics import Measurements, exposition
 from tests.support.agent.served import NO_PODS
 from tests.support.builders import make_pod
 
@@ -114,7 +114,10 @@ def test_actors_are_shown_in_the_words_of_the_outside_contract() -> None:
 
 
 def test_a_report_tells_each_check_and_the_outcome() -> None:
-    checks = [Check(name="tree/answers", ok=True), Check(name="loop/web", ok=False, text="gone")]
+    checks = [
+        HealthCheck(name="tree/answers", ok=True),
+        HealthCheck(name="loop/web", ok=False, text="gone"),
+    ]
     assert health.report(checks, "healthz", ok=False) == (
         "[+]tree/answers ok\n[-]loop/web failed: gone\nhealthz check failed\n"
     )
@@ -182,22 +185,22 @@ def test_what_a_verdict_on_a_local_object_is_about_is_no_pod() -> None:
 @pytest.mark.parametrize(
     ("shown", "check"),
     [
-        (actor("web"), Check(name="web", ok=True)),
+        (actor("web"), HealthCheck(name="web", ok=True)),
         (
             actor("web", "backoff", last_error="a bug"),
-            Check(name="web", ok=True, text="backoff: a bug"),
+            HealthCheck(name="web", ok=True, text="backoff: a bug"),
         ),
-        (actor("web", "starting"), Check(name="web", ok=True, text="starting")),
+        (actor("web", "starting"), HealthCheck(name="web", ok=True, text="starting")),
         (
             actor("web", "failed", last_error="a bug"),
-            Check(name="web", ok=False, text="failed: a bug"),
+            HealthCheck(name="web", ok=False, text="failed: a bug"),
         ),
         # What it died of once is history.
-        (actor("web", last_error="a bug", restarts=3), Check(name="web", ok=True)),
+        (actor("web", last_error="a bug", restarts=3), HealthCheck(name="web", ok=True)),
     ],
 )
 def test_only_an_actor_that_failed_too_often_is_not_well(
-    shown: ActorDescription, check: Check
+    shown: ActorDescription, check: HealthCheck
 ) -> None:
     assert health.loops(tree(shown)) == [check]
 
@@ -212,19 +215,19 @@ def test_those_who_come_and_go_are_one_line_and_another_for_who_does_not_run() -
     )
     shown = tree(actor("objects"), dynamic=(objects,))
     assert health.loops(shown) == [
-        Check(name="objects", ok=True),
-        Check(name="objects/*", ok=True, text="4,998 running, 1 failed, 1 backoff"),
+        HealthCheck(name="objects", ok=True),
+        HealthCheck(name="objects/*", ok=True, text="4,998 running, 1 failed, 1 backoff"),
     ]
     assert health.members(shown) == [
-        Check(name="objects/secrets/shop/db", ok=False, text="failed: a bug"),
-        Check(name="objects/secrets/shop/web", ok=True, text="backoff: a bug"),
+        HealthCheck(name="objects/secrets/shop/db", ok=False, text="failed: a bug"),
+        HealthCheck(name="objects/secrets/shop/web", ok=True, text="backoff: a bug"),
     ]
 
 
 def test_those_who_come_and_go_are_not_well_when_most_of_them_fail() -> None:
     failing = dynamic_children(states={"failed": 9}, is_failing=True)
     assert health.loops(tree(dynamic=(failing,))) == [
-        Check(name="objects/*", ok=False, text="9 failed")
+        HealthCheck(name="objects/*", ok=False, text="9 failed")
     ]
 
 
@@ -235,26 +238,29 @@ def test_where_nobody_came_there_is_no_line_of_them() -> None:
 @pytest.mark.parametrize(
     ("source", "check"),
     [
-        (described(), Check(name="source/file", ok=True, text="seen 5.0 s ago")),
-        (described(error="gone"), Check(name="source/file", ok=True, text="seen 5.0 s ago, gone")),
+        (described(), HealthCheck(name="source/file", ok=True, text="seen 5.0 s ago")),
+        (
+            described(error="gone"),
+            HealthCheck(name="source/file", ok=True, text="seen 5.0 s ago, gone"),
+        ),
         (
             described(ready=False, last_listed=None),
-            Check(name="source/file", ok=False, text="not seen yet"),
+            HealthCheck(name="source/file", ok=False, text="not seen yet"),
         ),
         (
             described(last_listed=None, error="/a does not exist, taken as empty"),
-            Check(name="source/file", ok=True, text="/a does not exist, taken as empty"),
+            HealthCheck(name="source/file", ok=True, text="/a does not exist, taken as empty"),
         ),
         # A clock that was set back makes nobody see into the future.
         (
             described(last_listed=Timestamp(NOON + 60)),
-            Check(name="source/file", ok=True, text="seen 0.0 s ago"),
+            HealthCheck(name="source/file", ok=True, text="seen 0.0 s ago"),
         ),
-        (SILENT, Check(name="source/http", ok=False, text="did not answer")),
+        (SILENT, HealthCheck(name="source/http", ok=False, text="did not answer")),
     ],
 )
 def test_a_source_is_ready_once_it_has_listed(
-    source: SourceDescribed | Unanswered, check: Check
+    source: SourceDescribed | Unanswered, check: HealthCheck
 ) -> None:
     assert health.readiness([source], Timestamp(NOON + 5)) == [check]
 
@@ -265,7 +271,7 @@ def test_a_source_is_ready_once_it_has_listed(
 def test_the_agent_is_ready_when_one_of_its_sources_is_or_there_is_none(
     sources: list[bool], *, ready: bool
 ) -> None:
-    assert health.is_ready([Check(name="source", ok=ok) for ok in sources]) is ready
+    assert health.is_ready([HealthCheck(name="source", ok=ok) for ok in sources]) is ready
 
 
 @pytest.mark.parametrize(
@@ -281,15 +287,15 @@ def test_local_objects_alone_make_ready_only_who_has_nothing_else(
 
 
 def test_who_does_not_answer_is_not_well() -> None:
-    assert health.answers("tree", ()) == Check(name="tree/answers", ok=True)
-    assert health.answers("tree", SILENT) == Check(
+    assert health.answers("tree", ()) == HealthCheck(name="tree/answers", ok=True)
+    assert health.answers("tree", SILENT) == HealthCheck(
         name="tree/answers", ok=False, text="did not answer"
     )
 
 
 # Metrics.
 
-NOTHING = Measured(
+NOTHING = Measurements(
     node_name="node1",
     pods=NO_PODS,
     sources=(),
@@ -301,7 +307,7 @@ NOTHING = Measured(
 )
 
 
-def samples(measured: Measured) -> dict[tuple[str, ...], float]:
+def samples(measured: Measurements) -> dict[tuple[str, ...], float]:
     """Return all samples of the agent's own."""
     families = text_string_to_metric_families(exposition(measured).decode())
     return {
