@@ -1,0 +1,120 @@
+"""What makes the agent a node of a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from messages.units import Seconds
+from settings.cluster_settings import ChangeDetection, ClusterSettings
+from settings.flags.command_line import parse
+from settings.load import load_settings
+from settings.settings import effective_configuration
+from tests.support.settings.settled import refusal, settled
+
+
+@pytest.mark.parametrize(
+    "flags", [("--standalone", "--kubeconfig=k"), ("--kubeconfig=k", "--in-cluster")], ids="+".join
+)
+def test_two_ways_to_be_in_a_cluster_or_in_none_contradict_each_other(
+    flags: tuple[str, ...],
+) -> None:
+    assert refusal(lambda: load_settings(parse(flags))).endswith("contradict each other")
+
+
+def test_a_kubeconfig_need_not_exist_yet(tmp_path: Path) -> None:
+    settings = load_settings(parse([f"--kubeconfig={tmp_path / 'none'}"]))
+    assert settings.cluster is not None
+    assert settings.cluster.kubeconfig == tmp_path / "none"
+
+
+def test_the_defaults_are_a_kubelet_s() -> None:
+    cluster = settled("--kubeconfig=k").cluster
+    assert cluster == ClusterSettings(
+        kubeconfig=Path("k"),
+        register_node=True,
+        node_labels={},
+        taints=(),
+        node_ips=(),
+        qps=50,
+        burst=100,
+        status_update_frequency=Seconds(10.0),
+        status_report_frequency=Seconds(300.0),
+        lease_duration=Seconds(40.0),
+        change_detection=ChangeDetection.WATCH,
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "strategy"),
+    [
+        ("", ChangeDetection.WATCH),
+        ("Watch", ChangeDetection.WATCH),
+        ("Cache", ChangeDetection.CACHE),
+        ("Get", ChangeDetection.GET),
+    ],
+)
+def test_changes_of_secrets_and_config_maps_are_noticed_as_the_file_says(
+    given: str, strategy: ChangeDetection
+) -> None:
+    """Rule R11."""
+    settings = settled(
+        "--kubeconfig=k",
+        staticPodPath="/pods",
+        configMapAndSecretChangeDetectionStrategy=given,
+    )
+    assert settings.cluster is not None
+    assert settings.cluster.change_detection is strategy
+    shown = effective_configuration(settings)["kubeletconfig"]
+    assert shown["configMapAndSecretChangeDetectionStrategy"] == strategy
+    assert settings.warnings == ()
+
+
+def test_the_sync_frequency_has_an_effect() -> None:
+    settings = settled("--kubeconfig=k", "--sync-frequency=2m", staticPodPath="/pods")
+    assert settings.sync_frequency == 120.0
+    assert settings.warnings == ()
+
+
+def test_in_a_pod_there_is_no_kubeconfig() -> None:
+    cluster = settled("--in-cluster").cluster
+    assert cluster is not None
+    assert cluster.kubeconfig is None
+
+
+def test_taints_come_from_the_flag_or_the_file() -> None:
+    typed = settled("--kubeconfig=k", "--register-with-taints=a=b:NoSchedule,c:NoExecute")
+    assert typed.cluster is not None
+    assert typed.cluster.taints == (
+        {"key": "a", "value": "b", "effect": "NoSchedule"},
+        {"key": "c", "effect": "NoExecute"},
+    )
+    written = settled("--kubeconfig=k", registerWithTaints=[{"key": "a", "effect": "NoExecute"}])
+    assert written.cluster is not None
+    assert written.cluster.taints == ({"key": "a", "effect": "NoExecute"},)
+
+
+def test_a_taint_without_a_known_effect_is_refused() -> None:
+    assert refusal(lambda: settled("--kubeconfig=k", "--register-with-taints=a:Never")) == (
+        "registerWithTaints has the taint 'a' with the effect 'Never', which should be NoSchedule, "
+        "PreferNoSchedule or NoExecute"
+    )
+
+
+def test_a_label_that_no_node_may_give_itself_is_refused() -> None:
+    said = refusal(lambda: settled("--kubeconfig=k", "--node-labels=k8s.io/a=b"))
+    assert said.startswith("--node-labels has k8s.io/a: of the labels of kubernetes.io")
+
+
+def test_reports_follow_looks_when_only_those_are_set() -> None:
+    """Rule N2."""
+    cluster = settled("--kubeconfig=k", nodeStatusUpdateFrequency="1m").cluster
+    assert cluster is not None
+    assert (cluster.status_update_frequency, cluster.status_report_frequency) == (60.0, 60.0)
+
+
+def test_what_is_in_effect_is_shown() -> None:
+    settings = settled("--kubeconfig=k", "--kube-api-qps=7", nodeLeaseDurationSeconds=20)
+    shown = effective_configuration(settings)["kubeletconfig"]
+    assert (shown["kubeAPIQPS"], shown["nodeLeaseDurationSeconds"]) == (7, 20)
