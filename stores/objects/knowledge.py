@@ -78,7 +78,7 @@ class ObjectKnowledge:
         self.seen = listed.resource_version
         if listed.objects and not ours:
             name = _name_of(listed.objects[0])
-            self._mar(f"the API server lists another object instead of it: {name}", now)
+            self._note_flaw(f"the API server lists another object instead of it: {name}", now)
         else:
             self._take(ours[0] if ours else None, now)
         if not self.known.flaw:
@@ -100,7 +100,7 @@ class ObjectKnowledge:
         try:
             after = object_value(document, self.object) if document is not None else None
         except UnusableObjectError as error:
-            self._mar(str(error), now)
+            self._note_flaw(str(error), now)
             return
         before = self.known.value
         if after != before:
@@ -111,7 +111,7 @@ class ObjectKnowledge:
         self.remark = ""
         self.confirmed = now
 
-    def _mar(self, flaw: str, now: Moment) -> None:
+    def _note_flaw(self, flaw: str, now: Moment) -> None:
         self.known = replace(self.known, flaw=flaw)
         self.doubt(now)
 

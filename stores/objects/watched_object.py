@@ -165,13 +165,13 @@ class WatchedObject:
             self._let_go()
         elif not memory.can_exist:
             self._note_impossible()
-        if memory.is_vouched:
+        if memory.is_certain:
             self._knowledge.trust()
         self._answer(memory.reads.take(lambda each: is_ripe(each, memory, rules, now)), now)
         if memory.references:
             self._hold(now)
             self._ask(now)
-        if not memory.is_vouched:
+        if not memory.is_certain:
             self._knowledge.doubt(now)
         if self._knowledge.known.is_known:
             self._knowledge.usage.note(memory.proven)

@@ -154,7 +154,7 @@ class WatcherMemory:
         return self.state in {ObjectState.INITIALISING, ObjectState.SYNCED}
 
     @property
-    def is_vouched(self) -> bool:
+    def is_certain(self) -> bool:
         """Whether what is known is certain: it is usable, and a change would be heard of or is impossible."""
         is_watched = self.state is ObjectState.SYNCED and self.failure is None
         is_held = is_watched or self.state is ObjectState.IMMUTABLE

@@ -99,7 +99,7 @@ STORIES: dict[str, tuple[Action, ...]] = {
     ),
     # That a list of the watch is tried again is the keeper's part, which ``come_back`` plays.
     "lists fail": (add("1"), refer(1), fail_lists, refer(2), read, come_back, change("Mg==")),
-    "it rests": (add("1"), refer(1), wait(61.0), change("Mg=="), read, read),
+    "it becomes idle": (add("1"), refer(1), wait(61.0), change("Mg=="), read, read),
 }
 
 

@@ -237,7 +237,7 @@ def test_a_watch_that_lists_and_does_not_open_is_asked_for_anew(synced: Bench) -
     assert synced.done() == [StartWatch(references().newest)]
     assert synced.memory.state is ObjectState.INITIALISING
     synced.watches(32.0, listed(version(10, a="1"), at=11))
-    assert synced.memory.is_vouched
+    assert synced.memory.is_certain
 
 
 def test_a_watch_that_opens_after_its_list_is_left_alone(synced: Bench) -> None:
@@ -254,7 +254,7 @@ def test_a_watch_that_lists_and_fails_all_the_same_is_left_alone_for_longer_and_
         WatchFailed(target=TARGET, failure=AWAY),
         listed(version(10, a="1"), at=11),
     )
-    # Somebody follows it, so that it never rests.
+    # Somebody follows it, so that it is never idle.
     synced.watched.take_references(references(is_followed=True), at(0.0))
     due = []
     for seconds in (0.0, 1000.0, 2000.0):

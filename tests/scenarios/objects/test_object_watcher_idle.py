@@ -22,7 +22,7 @@ from tests.support.objects.watcher_stage import (
 # --- idleness -----------------------------------------------------------------------------------------
 
 
-def test_what_nobody_reads_rests_a_full_limit_after_its_registration(good: WatcherStage) -> None:
+def test_what_nobody_reads_is_idle_a_full_limit_after_its_registration(good: WatcherStage) -> None:
     """Rules W8 and W10; quirk K22: a kubelet stops it at the first look."""
     good.play.advance(59.0)
     assert good.is_watched
@@ -94,7 +94,7 @@ def test_an_idle_object_that_there_was_none_of_is_answered_with_its_age(
     assert in_words(stage.read()) == "not_found"
 
 
-def test_a_read_that_waits_keeps_an_object_from_resting(good: WatcherStage) -> None:
+def test_a_read_that_waits_keeps_an_object_from_becoming_idle(good: WatcherStage) -> None:
     good.watches.hold_lists()
     good.refers(2, mark=2)
     good.reads(mark=2, within=100.0)
