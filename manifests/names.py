@@ -27,7 +27,7 @@ _HEADER = re.compile(r"[-A-Za-z0-9]+")
 _SEARCH_PATH = re.compile(
     r"[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?)*\.?"
 )
-# Letters where hexadecimal digits belong, and months up to 99: API servers look no closer.
+# API servers also take letters instead of hexadecimal digits, and months up to 99.
 _ISCSI_NAME = re.compile(
     r"iqn\.[0-9]{4}-[0-9]{2}\.[-.A-Za-z0-9]+:[^\s,;&|*$]+"
     r"|eui\.[A-Za-z0-9]{16}|naa\.[A-Za-z0-9]{32}",

@@ -124,7 +124,7 @@ def _static_pod(value: dict[str, Any], rules: ManifestRules, findings: Findings)
     if rules.strict:
         stop_on_unknown_fields(findings)
     refuse_unknown_volumes(spec, findings)
-    # A name is needed before the node's is appended, which would make one of an empty one.
+    # The name is checked before the node's is appended, which would make an empty name a good one.
     metadata.required("name")
     stop_on_problems(findings)
     fill_defaults(pod)

@@ -220,7 +220,7 @@ def _kind_of(value: Any) -> str:
 
 
 def _unknown(name: str, fields: dict[str, str], findings: Findings) -> str:
-    # To compare is slow, so it is not done for what nobody will read.
+    # Comparing is slow, so it is done only for findings that are kept.
     if findings.unknown.total < KEPT and len(name) <= QUOTED_LEN:
         by_small = {field.lower(): field for field in fields}
         for near in get_close_matches(name.lower(), by_small, n=1, cutoff=0.75):

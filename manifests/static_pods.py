@@ -62,7 +62,7 @@ def make_static(pod: Json, *, canonical: str, node_name: str, source: SourceName
     metadata["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
     metadata["uid"] = metadata.get("uid") or generated_uid(canonical, node_name)
     annotations = metadata.setdefault("annotations", {})
-    # Whoever merges the sources says where a pod comes from and since when (rule S14).
+    # The merge of the sources sets where a pod comes from and since when (rule S14).
     annotations.pop(CONFIG_SOURCE, None)
     annotations.pop(CONFIG_SEEN, None)
     annotations[CONFIG_HASH] = metadata["uid"]

@@ -38,7 +38,7 @@ def rfc3339_micro(moment: Timestamp | datetime) -> str:
 
 def rfc3339_nano(moment: Timestamp) -> str:
     """Return ``moment`` with nanoseconds, as kubelets write ``kubernetes.io/config.seen``. Rounds."""
-    # The fraction by itself: a float has too few digits for a date's worth of nanoseconds.
+    # The fraction is rounded by itself: a float has too few digits for today's nanoseconds.
     whole, fraction = divmod(moment, 1)
     seconds, nanoseconds = divmod(int(whole) * _NANO + round(fraction * _NANO), _NANO)
     # Every new or changed pod needs one. strftime would cost as much as the rest of a merge step.

@@ -16,15 +16,15 @@ _MOST_DIGITS: Final = len(str(_LARGEST))
 
 
 def resource_version(document: JsonObject) -> str:
-    """Return the ``metadata.resourceVersion`` of ``document``; empty when there is none."""
+    """Return the ``metadata.resourceVersion`` of ``document``; empty if there is none."""
     metadata = document.get("metadata")
     version = metadata.get("resourceVersion") if isinstance(metadata, Mapping) else None
     return version if isinstance(version, str) else ""
 
 
 def version_number(version: str) -> int:
-    """Return the number that ``version`` is; 0 when it is none, or needs more than 64 bits."""
-    # As many digits as 64 bits need: more would cost time, and mean nothing.
+    """Return the number that ``version`` is; 0 if it is no number, or needs more than 64 bits."""
+    # No more digits than 64 bits need: more would cost time and have no meaning.
     if not (version.isascii() and version.isdigit() and len(version) <= _MOST_DIGITS):
         return 0
     number = int(version)

@@ -1,4 +1,4 @@
-"""What holds where nobody says otherwise: the one place for every default that the agent obeys.
+"""The defaults of everything that the agent obeys, in one place.
 
 The configuration file, the flags' help and ``/configz`` take them from here. They are a kubelet's unless a
 comment says what a kubelet takes. Defaults of fields that are not served stand in ``configuration.schema``.
@@ -21,13 +21,13 @@ FILE_CHECK_FREQUENCY: Final = Seconds(2.0)
 """A kubelet takes 20 s. Changes are noticed at once; the scan finds what no notification tells of, such as
 a change of the target of a link."""
 HTTP_CHECK_FREQUENCY: Final = Seconds(20.0)
-"""Somebody else's server pays for these requests."""
+"""These requests load a server of somebody else."""
 
 # Endpoints.
 
 ENABLE_SERVER: Final = True
 ADDRESS: Final = "127.0.0.1"
-"""A kubelet takes 0.0.0.0. The read-only port asks nobody who they are."""
+"""A kubelet takes 0.0.0.0. But the read-only port has no authentication."""
 READ_ONLY_PORT: Final = 10255
 """A kubelet takes 0, which is off. This port is how the agent shows what it does."""
 HEALTHZ_BIND_ADDRESS: Final = "127.0.0.1"

@@ -169,7 +169,7 @@ def _listed(path: Path, now: Timestamp, previous: Listed | None) -> Listing:
     else:
         entries = [_entry(name, path, now, known.get(name)) for name in _names(path)]
     if known and not entries and previous is not None and previous.device != device:
-        # What was mounted here is gone, and what is left is the empty mount point.
+        # A file system was unmounted here, and this is its empty mount point.
         return Unlistable(reason="is empty, and on another file system than before", missing=True)
     return Listed(entries=tuple(filter(None, entries)), single=single, device=device)
 
@@ -204,7 +204,7 @@ def _read(name: str, path: Path, now: Timestamp, known: Entry | None) -> Entry |
         if known is not None and known.final and known.signature == signature:
             return known
         if not stat.S_ISREG(status.st_mode):
-            # Not even opened: that would wake a fifo's writer, or rewind a tape.
+            # It is not opened, since that would wake the writer of a fifo, or rewind a tape.
             found = _not_a_file(status.st_mode)
         else:
             found, signature = _content(path)

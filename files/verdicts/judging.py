@@ -119,8 +119,8 @@ class _Look(Generic[T]):
         for entry in listing.entries:
             old = self._state.records.get(entry.name)
             if old is None:
-                # The same inode with the same content, or the same problem, was only renamed. The
-                # inode alone proves nothing: a new file often gets that of one just deleted.
+                # A file with the same inode and content, or problem, was only renamed. The inode alone
+                # proves nothing: a new file often gets that of one that was just deleted.
                 old = moved.get(_inode(entry))
                 old = old if old is not None and old.entry.found == entry.found else None
             self._consider(entry, old)
@@ -193,7 +193,7 @@ class _Look(Generic[T]):
                 outcome = self._decode(content.data)
         if isinstance(outcome, Refused):
             return outcome, None
-        # An equal thing is the identical one: a comment was edited, or the file was copied.
+        # An equal object stays the identical one: a comment was edited, or the file was copied.
         known = self._known.get(outcome.described, outcome.described)
         admitted = self._admit(entry, known, before)
         if isinstance(admitted, Refused):
@@ -223,7 +223,7 @@ class _Look(Generic[T]):
         claims = {name: record.good for name, record in records.items() if record.good is not None}
         # The last in name order wins, as in a kubelet (F12).
         lost = conflicts((name, claims[name]) for name in reversed(claims))
-        # Whoever misses a thing in the first listing takes it for removed.
+        # An object that is missing in the first listing would be taken for removed.
         is_complete = not self._waits or not self._state.never_listed
         things = (thing for name, thing in claims.items() if name not in lost)
         return FileState(
@@ -251,7 +251,7 @@ def _verdict(record: FileRecord[T], lost: Conflict | None) -> ManifestVerdict:
     )
     uid = PodUid(good.uid) if good is not None else None
     if isinstance(outcome, Refused):
-        # Broken and outclaimed too: nothing of it is served, and the breakage is what to mend.
+        # It is broken and lost to another file, too. Nothing is served, and the file has to be mended.
         unserved = f"{outcome.reason}; its last good content is not served: {shadow}"
         return ManifestVerdict(
             path=path,

@@ -13,8 +13,8 @@ from typing import Final, Protocol, TypeAlias
 
 from typing_extensions import override
 
-# Its public ``watch`` begins when it is first iterated, on the thread: what changes between a look
-# and that moment would go unnoticed until the next scan.
+# The library's public ``watch`` begins when it is first iterated, on the thread. Changes between a look and
+# that moment would go unnoticed until the next scan.
 from watchfiles._rust_notify import RustNotify
 
 STEP: Final = 20
@@ -74,8 +74,8 @@ class InotifyWatch(DirectoryWatch):
                 ignore_permission_denied=False,
             )
         except (OSError, RuntimeError, ValueError) as error:
-            # A directory that vanished meanwhile, the user's limit of inotify watches, what else the
-            # notify library reports (watchfiles makes RuntimeErrors of it), a name not in UTF-8.
+            # A directory has vanished, the user's limit of inotify watches is reached, a name is not UTF-8,
+            # or the notify library reports something else (watchfiles makes RuntimeErrors of that).
             lost(str(error))
             return
         self._thread = threading.Thread(

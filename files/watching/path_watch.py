@@ -58,10 +58,10 @@ class PathWatch:
         """Close the watch, and have the host told ``WatchDue`` when it is time to try again."""
         self._watch.close()
         if self._host.clock.monotonic() - self._watched_since > LONGEST_RETRY:
-            self._retry_after = FIRST_RETRY  # it was a good one: this is another trouble
+            self._retry_after = FIRST_RETRY  # that watch worked for long: this is another problem
         delay = self._retry_after
         self._retry_after = Seconds(min(LONGEST_RETRY, delay * 2))
-        # Once, not with every attempt: the scans go on meanwhile, and little is missed.
+        # A warning once, and not with every attempt: the scans go on, and little is missed.
         log = self._log.warning if delay == FIRST_RETRY else self._log.debug
         log("cannot watch for changes, scanning only", reason=reason, retry=delay)
         self._host.after(delay, WatchDue())

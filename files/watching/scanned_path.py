@@ -73,7 +73,7 @@ class ScannedPath:
 
     def look(self, previous: Listed | None) -> Look:
         """Return what is at the path at this moment, and plan the next scan."""
-        # The watch first: what changes while looking is then noticed, at worst for nothing.
+        # The watch comes first, so that changes during the look are noticed, at worst for nothing.
         self._watch.renew()
         now = self._host.clock.wall()
         listing = look(self._path, now=now, previous=previous)

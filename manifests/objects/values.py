@@ -183,7 +183,7 @@ def _encoded(entry: _DataEntry) -> bytes:
         return b""
     if not isinstance(entry.value, str):
         raise entry.flaw("is no string")
-    # Raised after the error is done with, and not from it: that has the whole text in it.
+    # Raised outside of the handler, so that it does not refer to the error, which holds the whole text.
     with suppress(UnicodeEncodeError):
         return entry.value.encode()
     # Half of a pair of surrogates, which JSON can write.

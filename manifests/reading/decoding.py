@@ -93,7 +93,7 @@ class _Hooks:
         raise DocumentError(RejectReason.SYNTAX, f"not JSON: {name} is no number")
 
     def _counted(self, number: float) -> int | float:
-        # Gives up early: to call this for each of five million numbers takes long.
+        # Gives up early, since five million calls take long.
         self._numbers += 1
         if self._numbers > MAX_WEIGHT:
             raise too_heavy()

@@ -35,7 +35,7 @@ from messages.sources import RejectReason
 # libyaml's parser is many times faster; PyYAML is also built without it.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-# What Python's own parser quotes may be part of a password; libyaml quotes nothing but YAML's signs.
+# Quotations of Python's own parser may hold part of a password. libyaml quotes only YAML's own signs.
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 
 _MERGE = "<<"
@@ -154,7 +154,7 @@ class _Builder:
         if len(self._stack) >= MAX_DEPTH:
             raise too_deep()
         if event.anchor is not None:
-            # Until it is complete an alias to it would contain itself.
+            # Before it is complete, an alias to it would contain itself.
             self._anchors.pop(event.anchor, None)
         lines: dict[str | int, int] = {}
         self.lines[id(value)] = lines

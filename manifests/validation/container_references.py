@@ -18,7 +18,7 @@ def warn_of_missing_containers(spec: Place) -> None:
     names = {container.get("name") for container in _containers(spec)}
     for holder in _holders(spec):
         if reference := holder.child("resourceFieldRef"):
-            # Without a name it is the container itself; in a volume that is refused elsewhere.
+            # Without a name it means its own container. In a volume, that is refused elsewhere.
             name = reference.get("containerName")
             if name and name not in names:
                 reference.warn("is the name of no container of the pod", "containerName")

@@ -45,5 +45,5 @@ def _validate_annotations(metadata: Place) -> None:
 
 
 def _prefix(text: str) -> str:
-    # What is generated follows the prefix, so it may end as no name may.
+    # The generated part follows the prefix, so the prefix may end in a way that a name may not.
     return dns_subdomain(f"{text}x") and f"must begin a DNS name, not {quoted(text)}"

@@ -46,7 +46,7 @@ def validate_pod(pod: dict[str, Any], findings: Findings) -> None:
     """
     validate_metadata(Place(pod["metadata"], ("metadata",), findings))
     spec = Place(pod["spec"], ("spec",), findings)
-    # Before the containers: what their hooks may sleep depends on it.
+    # Before the containers, since the longest sleep of their hooks depends on it.
     _settle_grace_period(spec)
     validate_volumes(spec)
     validate_containers(spec)
@@ -80,7 +80,7 @@ def _validate_names(spec: Place) -> None:
     for name in ("serviceAccountName", "priorityClassName", "runtimeClassName"):
         spec.obeys(name, dns_subdomain)
     for secret in spec.each("imagePullSecrets"):
-        # An image may be public, so it is pulled without what cannot exist.
+        # The image may be public, so it can be pulled without a Secret that cannot exist.
         if not secret.get("name") or dns_subdomain(secret.get("name")):
             secret.warn("can be the name of no Secret", "name")
     claims = list(spec.each("resourceClaims"))

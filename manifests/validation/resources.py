@@ -77,7 +77,7 @@ def _validate_pages(resources: Place, kind: str, name: str) -> None:
 
 
 def _validate_requests(resources: Place) -> None:
-    """Hold requests to their limits: equal where nothing can be overcommitted, else no more."""
+    """Tell which requests exceed their limits, or differ from them if a resource cannot be overcommitted."""
     limits = resources.get("limits", {})
     for name, text in resources.get("requests", {}).items():
         fixed = "/" in name or name.startswith(_HUGE)

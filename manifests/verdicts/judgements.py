@@ -48,7 +48,7 @@ def _judged(verdict: ManifestVerdict, judged: PodsJudged) -> ManifestVerdict:
     if shadowed is None:
         return verdict
     if verdict.verdict is Verdict.KEPT:
-        # Broken and outclaimed too: nothing of it is served, and the breakage is what to mend.
+        # It is broken and shadowed, too. Nothing of it is served, and the file has to be mended.
         reason = f"{verdict.reason}; its last good pod is not served: {shadowed}"
         return replace(verdict, verdict=Verdict.REJECTED, reason=reason)
     return replace(verdict, verdict=Verdict.SHADOWED, reason=shadowed)

@@ -86,7 +86,7 @@ class VerdictReport:
         verdicts = self.shown(own)
         if verdicts == self._logged:
             return
-        # Another warning beside the same refusal is news, but no other refusal.
+        # A refusal with another warning is logged again, but not counted again.
         for verdict in changes(_bare(self._logged), _bare(verdicts)):
             if verdict.code is not None:
                 self.rejected[verdict.code] += 1

@@ -1,4 +1,4 @@
-"""What is served of the manifests of one source: things in an order that says nothing of their files."""
+"""What is served of the manifests of one source: objects in an order that does not depend on their files."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _decoded(data: bytes, folder: Path) -> ConfigurationFile:
         details = error.errors(include_url=False, include_input=False, include_context=False)
         raise ValueError("; ".join(_complaints(details, document))) from None
     if given.get("staticPodPath"):
-        # Relative paths in a kubelet's file start where the file is, wherever the agent was started.
+        # Relative paths in a kubelet's file start at its directory, not where the agent was started.
         given["staticPodPath"] = str(folder / given["staticPodPath"])
     warnings = tuple(finding.sentence(document.line) for finding in document.warnings)
     return ConfigurationFile(given=given, warnings=warnings)

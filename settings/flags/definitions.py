@@ -55,7 +55,7 @@ class Flag(click.Option):
         *,
         default_is: object = None,
     ) -> None:
-        """``default_is`` holds where nobody says otherwise: shown in the help, never set by the flag."""
+        """``default_is`` is only shown in the help. The flag itself never sets it."""
         text = help if default_is is None else f"{help.removesuffix('.')} [{_shown(default_is)}]."
         super().__init__(names.split(", "), type=kind, help=text, **kind.attributes)
         self.field = field

@@ -39,7 +39,7 @@ class ApiPods:
                 self._pods[pod.full_name] = pod
                 self._snapshot = None
         elif known is not None and known.uid == pod.uid:
-            # An event that comes twice must not take the successor of the same name with it.
+            # If the event comes twice, it must not remove a new pod of the same name.
             del self._pods[pod.full_name]
             self._snapshot = None
         return ()
@@ -51,7 +51,7 @@ class ApiPods:
         return self._snapshot
 
     def _known(self, pod: Pod) -> Pod:
-        # By content: an etcd that was restored from a backup gives a version a second time.
+        # Compared by content: an etcd that was restored from a backup may give a version twice.
         known = self._pods.get(pod.full_name)
         return known if known is not None and known == pod else pod
 

@@ -133,7 +133,7 @@ class ApiSource(PooledActor[ApiSourceMessage]):
             case ObjectsAre() | WatchEvent() | WatchFailed() | WatchRecovered():
                 self._take(message)
             case NodeIs() | NodeIsGone():
-                # Once there was a Node, the watch shows what becomes of its pods.
+                # Once there has been a Node, the watch tells what becomes of its pods.
                 if isinstance(message, NodeIs) and not self._is_following:
                     self._watch()
             case TellDue():
@@ -189,7 +189,7 @@ class ApiSource(PooledActor[ApiSourceMessage]):
                 assert_never(fact)
 
     def _plan_to_tell(self) -> None:
-        # Behind everything that waits by now, so that it is all in one snapshot.
+        # Its turn comes after everything that waits now, so all of that is in one snapshot.
         if not self._tell_is_due:
             self._tell_is_due = True
             self.me.tell(TellDue())
@@ -199,7 +199,7 @@ class ApiSource(PooledActor[ApiSourceMessage]):
 
     def _note_listed(self) -> None:
         if self._is_failing:
-            # Current at this moment; whether it stays so shows when the watch is open.
+            # Current at this moment. Only ``WatchRecovered`` tells that it stays so.
             self._memory.last_good = self.clock.wall()
         else:
             self._note_well()
@@ -217,7 +217,7 @@ class ApiSource(PooledActor[ApiSourceMessage]):
             _log.warning("left out", reason=complaint)
 
     def _accepted(self) -> Iterable[ManifestVerdict]:
-        # Mirrors are no manifests: they show one.
+        # Mirrors are left out: they show static pods, which have verdicts of their own.
         return (_accepted(pod) for pod in self._memory.pods.snapshot() if not pod.is_mirror)
 
     def _described(self) -> SourceDescribed:

@@ -89,5 +89,5 @@ def _report(source: Port[FetchMessage], asking: Future[Fetched | FetchFailed]) -
     if asking.cancelled():
         return
     bug = asking.exception()
-    # Its text stays out: it may show the URL.
+    # Without its text, which may show the URL.
     source.tell(asking.result() if bug is None else FetchCrashed(error=type(bug).__name__))

@@ -85,7 +85,7 @@ class HttpFetcher:
         except TimeoutError:  # of asyncio or of the library, which has the same deadline
             raise FetchError(f"no complete answer within {self._deadline:g} s") from None
         except ValueError:
-            # Of the library: what it says of a header may show its value.
+            # From the library, whose text may show the value of a header.
             raise FetchError("the URL or a header cannot be sent as it is") from None
         except PyreqwestError as error:
             raise FetchError(_sentence(error)) from None
@@ -100,7 +100,9 @@ class HttpFetcher:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None  # noqa: S101  # a coroutine that runs is one
         self._break_off = lambda: loop.call_soon_threadsafe(task.cancel)
-        if self._closed:  # looked at after the line above, as ``close`` writes it before
+        if (
+            self._closed
+        ):  # checked after the line above, since ``close`` sets it before it breaks off
             raise asyncio.CancelledError
         async with asyncio.timeout(self._deadline):
             return await self._follow(known)
@@ -114,12 +116,12 @@ class HttpFetcher:
                 self._client(url) as client,
                 self._request(client, url, asked, ours=ours) as response,
             ):
-                raise_if_cancelled()  # with the first one forgotten, nothing would end the others in time
+                raise_if_cancelled()  # if the first cancel was lost, nothing would end later requests in time
                 if response.status not in _REDIRECTS:
                     return await _answer(response, url, asked)
                 target = _target(url, response)
             raise_if_cancelled()
-            # Once away it stays away: who was led elsewhere may be led back on purpose.
+            # Once another server was asked this stays false: that one may redirect back on purpose.
             ours = ours and _is_same_server(first, target)
             url = _with_user(target, url) if ours else target
         raise FetchError(f"redirected more than {MOST_REQUESTS - 1} times")
@@ -129,7 +131,7 @@ class HttpFetcher:
         if url.scheme not in {"http", "https"}:
             raise FetchError("the URL is neither http nor https")
         if any(name.lower() == "authorization" for name in self._headers):
-            return url.with_username("").with_password(None)  # as Go: the header counts
+            return url.with_username("").with_password(None)  # as in Go: the header wins
         return url
 
     def _client(self, url: Url) -> Client:
@@ -194,7 +196,7 @@ def _last_modified(response: Response) -> str:
     try:
         is_over = time.strptime(changed, _DATE) < time.strptime(sent, _DATE)
     except ValueError:
-        return ""  # one of them is missing, or nobody knows what it means
+        return ""  # one of them is missing or cannot be read
     return changed if is_over else ""
 
 

@@ -146,7 +146,7 @@ class HttpSource(Actor[HttpSourceMessage]):
     def started(self) -> None:
         rules = self._rules
         executor = self._make_executor()
-        # Not waited for: a thread in the middle of a request ends as soon as that is broken off.
+        # Does not wait: a thread in the middle of a request ends as soon as that is broken off.
         self.resources.callback(executor.shutdown, wait=False, cancel_futures=True)
         fetcher = self._make_fetcher(rules.url, rules.headers, rules.ca_file)
         self.resources.callback(fetcher.close)
@@ -205,7 +205,7 @@ class HttpSource(Actor[HttpSourceMessage]):
             return
         memory.last_listed = self.clock.wall()
         if isinstance(answer, Body):
-            # Only of what was taken (K2): else a server would be asked whether it is still as bad.
+            # Those of a good body only (K2): a bad body is not to be answered with "unmodified".
             memory.validators = answer.validators
 
     def _refuse(self, reason: str, code: RejectReason | None) -> None:
@@ -227,7 +227,7 @@ class HttpSource(Actor[HttpSourceMessage]):
         elif trouble:
             times = memory.failures[trouble] + 1
             is_counted = times > 1 or len(memory.failures) < MOST_REASONS
-            if is_counted:  # of no more: there may be a new one at every poll
+            if is_counted:  # not for ever more reasons: each poll may have a new one
                 memory.failures[trouble] = times
             is_news = is_counted and times <= WARNINGS
             log = _log.warning if is_news else _log.debug

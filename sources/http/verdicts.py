@@ -120,7 +120,7 @@ def _is_json(body: bytes) -> bool:
 
 
 def _check_list(document: Document, *, is_json: bool) -> None:
-    """Raise ``DocumentError`` when a PodList is none."""
+    """Raise ``DocumentError`` if ``document`` is no valid PodList."""
     version, items = document.value.get("apiVersion"), document.value.get("items", ...)
     if version != "v1":
         raise _not_pods(document, ("apiVersion",), "must be v1")
@@ -139,7 +139,7 @@ def _items(document: Document, decode: Decode) -> dict[str, Decoded | Refused]:
     items = document.value["items"] or ()
     located = cache(document.locate)
     outcomes = [_decoded(document, index, located, decode) for index in range(len(items))]
-    # What is said of the list as a whole is told with its first item.
+    # Warnings about the list as a whole are told with its first item.
     if outcomes and isinstance(outcomes[0], Decoded):
         whole = [finding for finding in document.warnings if not _is_of_an_item(finding)]
         told = tuple(finding.sentence(document.line) for finding in whole)
@@ -153,7 +153,7 @@ def _decoded(
     here: Path = ("items", index)
     item = document.value["items"][index]
     if isinstance(item, dict):
-        # Lists leave out what all items have in common. Where it stands, it has to be right.
+        # Lists leave out what all items have in common. If an item has it, it has to be right.
         item.setdefault("apiVersion", "v1")
         item.setdefault("kind", "Pod")
         if item["kind"] != "Pod":

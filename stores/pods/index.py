@@ -70,12 +70,12 @@ class PodIndex:
 
     def _clear(self) -> None:
         self._by_uid = Claimants[PodUid](identity=attrgetter("source"))
-        # Whoever holds its UID is in one of these, and in that family's names: never in both (Q5).
+        # The holder of a UID is in one of these, and in the names beside it, never in both (Q5).
         self._pods: dict[PodUid, Pod] = {}
         self._mirrors: dict[PodUid, Pod] = {}
         self._pod_names = Claimants[FullName](identity=attrgetter("uid"))
         self._mirror_names = Claimants[FullName](identity=attrgetter("uid"))
-        # Kept up to date rather than counted when asked: gauges are set after every batch.
+        # Counted with each change, not when asked for: gauges are set after every batch.
         self._static_pods = 0
         self._ephemeral_containers = 0
 
@@ -261,7 +261,7 @@ class PodIndex:
         return self._pods, self._pod_names
 
     def _tally(self, pod: Pod, sign: int) -> None:
-        # Always with the stored pod, never with the one passed in, so that nothing drifts (Q7).
+        # Always called with the stored pod, not with the one passed in, so counts stay right (Q7).
         if not pod.is_mirror:
             self._static_pods += sign * pod.is_static
             ephemeral = _spec(pod).get("ephemeralContainers") or ()

@@ -109,14 +109,14 @@ class Quarantine:
     def _passes(self, source: SourceName, pod: Pod, is_harmless: Callable[[Pod], bool]) -> bool:
         if _is_in(self._record(source).kept_out, pod):
             return False
-        # Noted as well: a trial that hangs or ends the interpreter's way is one more crash.
+        # Recorded too: a trial that hangs, or ends by SystemExit or the like, is one more crash.
         with self._noted(source, (pod,)):
             return is_harmless(pod)
 
     @contextmanager
     def _noted(self, source: SourceName, pods: tuple[Pod, ...]) -> Iterator[None]:
         self._attempt = _Attempt(source, pods)
-        yield  # no ``finally``: what raises here leaves its note
+        yield  # no ``finally``: an exception here leaves the record
         self._attempt = None
 
     def _record(self, source: SourceName) -> _Record:

@@ -107,7 +107,7 @@ class ServedPods:
         }
         memory = self._sources.get(source, SourceMemory(source=source))
         for pod, reason in memory.dropped:
-            # Of two pods with one UID the other may well be served.
+            # If two pods have one UID, the other one may be served.
             if pod.uid not in memory.kept:
                 reasons[pod.uid] = str(reason)
         for uid in self._held:
@@ -142,7 +142,7 @@ class ServedPods:
         self._held.discard(uid)
         known, pod = self._served.get(uid), self.index.holder(uid)
         if known is not None and self._holders.uid_holders.get(uid) in self._awaited:
-            # Whoever told it first may tell it still: until that is known, it is as it was.
+            # The source that told it first may still tell it. Until that is known, nothing changes.
             self._held.add(uid)
             return known
         if pod is None or self.index.shadow_of(pod) is not None:
@@ -165,8 +165,8 @@ def _op(before: Pod | None, after: Pod | None, listed: Op | None) -> Op | None:
     if after is None:
         return Op.REMOVE
     if before is after:
-        return None  # what changed is another source's version, which waits behind this one
+        return None  # the version of another source changed, and this one shadows it
     if before.source != after.source:
-        # Another source tells the same UID: it is the same pod, and only its keeper is another.
+        # Another source tells the same UID: it is the same pod, now from another source.
         return difference(before, after) or Op.UPDATE
     return listed or difference(before, after)
