@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typing_extensions import override
 
 from actors.pod_manager import POD_MANAGER
-from kernel import SupervisorSpec, isolated
 from manifests.pod_manifest import ManifestRules
 from messages.node import NodeUid
 from messages.pods import FILE
@@ -19,6 +17,7 @@ from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceR
 from tests.support.apiserver.store import ApiStore
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.files.files_stage import SCAN
+from tests.support.kernel.stage import Stage, StagedActor
 from tests.support.mirrors.mirror_stage import NODE, MirrorStage
 from tests.support.sources.file_source_stage import pod_text
 
@@ -32,7 +31,7 @@ class FilesAndMirrors(MirrorStage):
         super().__init__(store, (FILE,))
 
     @override
-    def _tree(self) -> SupervisorSpec:
+    def _actors(self) -> tuple[StagedActor, ...]:
         memory, watches = FileMemory(), FakeDirectoryWatches()
         rules = FileSourceRules(
             path=self._path,
@@ -41,12 +40,11 @@ class FilesAndMirrors(MirrorStage):
             manifests=ManifestRules(node_name=NODE, source=FILE),
         )
 
-        def file_source() -> FileSource:
-            pod_manager = self.play.port(POD_MANAGER)
+        def make_source(play: Stage) -> FileSource:
+            pod_manager = play.port(POD_MANAGER)
             return FileSource(rules, pod_manager, memory, watches)
 
-        spec = super()._tree()
-        return replace(spec, children=(*spec.children, isolated(FILE_SOURCE, file_source)))
+        return (*super()._actors(), (FILE_SOURCE, make_source))
 
 
 @contextmanager

@@ -10,7 +10,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any, TypeAlias, TypeVar
 
 from kernel import (
     ActorDescription,
@@ -150,22 +151,38 @@ def stage(spec: SupervisorSpec, runtime: Runtime | None = None) -> Iterator[Stag
         yield play
 
 
-@contextmanager
-def stage_of(
-    *actors: tuple[Key[Any], Callable[[Stage], BaseActor[Any]]],
+EMPTY = SupervisorSpec(name="root", children=())
+StagedActor: TypeAlias = tuple[Key[Any], Callable[["Stage"], BaseActor[Any]]]
+"""An actor of a stage: its key, and what makes each of its lives."""
+
+
+def stage_for(
+    *actors: StagedActor,
     runtime: Runtime | None = None,
     on_exhausted: OnExhausted = OnExhausted.ESCALATE,
-) -> Iterator[Stage]:
-    """Start a stage whose tree has just these actors: each a key, and what makes its lives.
+    root: SupervisorSpec = EMPTY,
+) -> Stage:
+    """Return a stage, not started, whose tree has just these actors.
 
-    Each is made with the stage, where it finds the ports of the others and its own.
+    Each is made with the stage, where it finds the ports of the others and its own. ``root`` has the rules
+    of restarts.
     """
 
     def spec(key: Key[Any], make: Callable[[Stage], BaseActor[Any]]) -> ChildSpec[Any]:
         return ChildSpec(key=key, factory=lambda: make(play), on_exhausted=on_exhausted)
 
-    root = SupervisorSpec(name="root", children=tuple(spec(*actor) for actor in actors))
-    play = Stage(root, runtime)
+    play = Stage(replace(root, children=tuple(spec(*actor) for actor in actors)), runtime)
+    return play
+
+
+@contextmanager
+def stage_of(
+    *actors: StagedActor,
+    runtime: Runtime | None = None,
+    on_exhausted: OnExhausted = OnExhausted.ESCALATE,
+) -> Iterator[Stage]:
+    """Start such a stage for the ``with`` block, and stop it in any case."""
+    play = stage_for(*actors, runtime=runtime, on_exhausted=on_exhausted)
     with _running(play):
         yield play
 

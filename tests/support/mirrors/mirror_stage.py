@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from actors.mirrors.keeper import MIRROR_KEEPER, MirrorKeeper, MirrorMemory, MirrorPorts
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from kernel import Backoff, ChildSpec, Key, Port, Steps, SupervisorSpec
+from kernel import Backoff, Key, Port, Steps, SupervisorSpec
 from messages.api import ApiRequest, CallApi, Verb
 from messages.events import PostEvent
 from messages.mirrors import DescribeMirrors, MirrorsDescribed
@@ -45,9 +45,16 @@ from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.store import ApiStore
 from tests.support.builders import PodFields, make_pod
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage
+from tests.support.kernel.stage import Stage, StagedActor, stage_for
 
 NODE = "n1"
+PATIENT_ROOT = SupervisorSpec(
+    name="root",
+    children=(),
+    backoff=Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0)),
+    intensity=50,
+    period=Seconds(10.0),
+)
 PODS_OF_NODE = WatchTarget(path="/api/v1/pods", field_selector=f"spec.nodeName={NODE}")
 
 
@@ -170,9 +177,8 @@ class MirrorStage:
         self.events: Probe[PostEvent] = Probe()
         self.sources = {name: Source() for name in sources}
         self.memory = MirrorMemory()
-        self._pod_memory = PodMemory()
         self._epochs = dict.fromkeys(sources, 0)
-        self.play = Stage(self._tree(), Steps(seed))
+        self.play = stage_for(*self._actors(), runtime=Steps(seed), root=PATIENT_ROOT)
         pod_manager = self.play.port(POD_MANAGER)
         self.watcher = PodWatcher(pod_manager)
         self.play.start()
@@ -270,21 +276,13 @@ class MirrorStage:
         requests.clear()
         return asked
 
-    def _tree(self) -> SupervisorSpec:
-        ports = dict(self.sources)
-        return SupervisorSpec(
-            name="root",
-            children=(
-                ChildSpec(key=POD_MANAGER, factory=lambda: PodManager(ports, self._pod_memory)),
-                ChildSpec(key=MIRROR_KEEPER, factory=self._make_keeper),
-            ),
-            backoff=Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0)),
-            intensity=50,
-            period=Seconds(10.0),
-        )
+    def _actors(self) -> tuple[StagedActor, ...]:
+        pods = PodMemory()
+        pod_manager = (POD_MANAGER, lambda _play: PodManager(dict(self.sources), pods))
+        return (pod_manager, (MIRROR_KEEPER, self._make_keeper))
 
-    def _make_keeper(self) -> MirrorKeeper:
-        pod_manager, me = self.play.port(POD_MANAGER), self.play.port(MIRROR_KEEPER)
+    def _make_keeper(self, play: Stage) -> MirrorKeeper:
+        pod_manager, me = play.port(POD_MANAGER), play.port(MIRROR_KEEPER)
         ports = MirrorPorts(
             calls=self.calls,
             pod_manager=pod_manager,

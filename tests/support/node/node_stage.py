@@ -15,7 +15,7 @@ from actors.node.lease_keeper import LEASE_KEEPER, LeaseKeeper, LeasePorts
 from actors.node.machine import Machine, MachineFacts
 from actors.node.registrar import NODE_REGISTRAR, NodeMemory, NodePorts, NodeRegistrar
 from actors.node.rules import NodeRules
-from kernel import ChildSpec, Key, SupervisorSpec, isolated
+from kernel import Key, OnExhausted
 from messages.api import FailureKind
 from messages.node import FollowNode, FollowRegistrar, LoopsAre, NodeFact, NodeIs
 from messages.pods import JsonObject
@@ -23,7 +23,7 @@ from messages.units import Seconds
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.store import ApiStore
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage
+from tests.support.kernel.stage import Stage, StagedActor, stage_for
 
 GIB = 2**30
 HEALTHY = PressureSignals(
@@ -179,22 +179,22 @@ def node_stage(
     """Start the actors, or one of them, once ``prepare`` has set the stage."""
     memory, machine = NodeMemory(), MadeUpMachine()
 
-    def make_registrar() -> NodeRegistrar:
+    def make_registrar(play: Stage) -> NodeRegistrar:
         me = play.port(NODE_REGISTRAR)
         ports = NodePorts(calls=api.calls, watches=api.watches, me=me)
         return NodeRegistrar(rules, ports, machine, memory)
 
-    def make_keeper() -> LeaseKeeper:
+    def make_keeper(play: Stage) -> LeaseKeeper:
         asked = play.port(NODE_REGISTRAR) if registrar else node.wishes
         me = play.port(LEASE_KEEPER)
         ports = LeasePorts(calls=api.calls, registrar=asked, me=me)
         return LeaseKeeper(rules.name, Seconds(40.0), ports)
 
-    children: tuple[ChildSpec[Any], ...] = (
-        *([isolated(NODE_REGISTRAR, make_registrar)] if registrar else []),
-        *([isolated(LEASE_KEEPER, make_keeper)] if lease else []),
-    )
-    play = Stage(SupervisorSpec(name="root", children=children))
+    actors: list[StagedActor] = [
+        *([(NODE_REGISTRAR, make_registrar)] if registrar else []),
+        *([(LEASE_KEEPER, make_keeper)] if lease else []),
+    ]
+    play = stage_for(*actors, on_exhausted=OnExhausted.ISOLATE)
     api = FakeApi(ApiStore(now=play.clock.wall), as_node=rules.name)
     node = NodeStage(play, api, machine)
     prepare(node)
