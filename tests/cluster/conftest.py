@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent.joined_agent import JoinedAgent, Onlooker, member
+from tests.support.agent.joined_objects import wipe_objects
 from tests.support.agent.process import eventually
 from tests.support.cluster.cluster import Cluster
 
@@ -18,6 +19,13 @@ def onlooker(cluster: Cluster) -> Onlooker:
     namespaces = ("default", "kube-system", "kube-public", "kube-node-lease")
     eventually(lambda: all(cluster.admin.has("namespaces", name) for name in namespaces))
     return Onlooker(cluster.admin)
+
+
+@pytest.fixture
+def tidy(onlooker: Onlooker) -> Iterator[None]:
+    """Have no Secret or ConfigMap of the test left when it has ended, however that was."""
+    yield
+    wipe_objects(onlooker)
 
 
 @pytest.fixture(scope="module")

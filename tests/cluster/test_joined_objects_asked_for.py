@@ -5,7 +5,6 @@ An agent of its own for each story: two would stand for one node.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,6 @@ from tests.support.agent.joined_objects import (
     using,
     value,
     watchers,
-    wipe_objects,
 )
 from tests.support.agent.process import eventually
 from tests.support.apiserver.client import ApiClient
@@ -31,16 +29,9 @@ from tests.support.apiserver.subjects import get, refusal
 from tests.support.apiserver.users import NODE
 from tests.support.cluster.cluster import Cluster
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("tidy"), pytest.mark.timeout(120)]
 
 SECRETS = "/api/v1/namespaces/default/secrets"
-
-
-@pytest.fixture(autouse=True)
-def tidy(onlooker: Onlooker) -> Iterator[None]:
-    """Have no object left when a test has ended, however that was."""
-    yield
-    wipe_objects(onlooker)
 
 
 def test_a_node_watches_what_its_pods_reference_and_asks_for_nothing_else(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from pyreqwest.exceptions import PyreqwestError
 
 from tests.support.agent.event_stream import EventLog
 from tests.support.agent.joined_agent import JoinedAgent, Onlooker
@@ -55,10 +54,7 @@ def crowd(gathered: Crowd, cluster: Cluster) -> Iterator[Crowd]:
     """Return it with all objects there and watched; the API server runs afterwards, whatever happens."""
     gathered.is_current_within(SYNCED_WITHIN)
     yield gathered
-    try:
-        cluster.admin.text("/readyz")
-    except PyreqwestError:
-        cluster.start_api_server()
+    cluster.bring_back()
 
 
 def dies(cluster: Cluster) -> None:

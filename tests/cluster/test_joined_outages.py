@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from pyreqwest.exceptions import PyreqwestError
 
 from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
 from tests.support.agent.process import eventually
@@ -28,10 +27,7 @@ COMPLAINT = "calls to the API server fail"
 def api_server_afterwards(agent: JoinedAgent, cluster: Cluster) -> Iterator[None]:  # noqa: ARG001  # whose end needs the API server
     """Have the API server run when a test has ended, however that was."""
     yield
-    try:
-        cluster.admin.text("/readyz")
-    except PyreqwestError:
-        cluster.start_api_server()
+    cluster.bring_back()
 
 
 def restart(cluster: Cluster, times: int) -> None:

@@ -28,6 +28,7 @@ from tests.support.cluster.processes import Program
 from tests.support.wire.ports import free_ports
 
 LAST_WITH_INSECURE_PORT: Final = (1, 23)
+LAST_TO_BE_TOLD_OF_EPHEMERAL_CONTAINERS: Final = (1, 22)
 
 
 class Cluster:
@@ -83,6 +84,12 @@ class Cluster:
             self.stop_api_server()
             self._api_server.start(self._api_server_is_ready)
 
+    def bring_back(self) -> None:
+        """Start the API server if it is stopped."""
+        if not self._api_server_is_ready():
+            self.stop_api_server()
+            self.start_api_server()
+
     def heal(self) -> None:
         """Start the API server anew if it is not well.
 
@@ -130,13 +137,16 @@ class Cluster:
 
     def _api_server_command(self) -> list[str]:
         program, folder = str(self._assets / "kube-apiserver"), self._folder
-        insecure = ["--insecure-port=0"] if _version(program) <= LAST_WITH_INSECURE_PORT else []
+        version = _version(program)
+        old = ["--insecure-port=0"] * (version <= LAST_WITH_INSECURE_PORT)
+        if version <= LAST_TO_BE_TOLD_OF_EPHEMERAL_CONTAINERS:
+            old.append("--feature-gates=EphemeralContainers=true")
         return [
             program,
             f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
             f"--secure-port={self.port}",
             "--bind-address=127.0.0.1",
-            *insecure,
+            *old,
             # As newer ones have it by default: this old one would let in 250.
             "--http2-max-streams-per-connection=100",
             f"--cert-dir={folder}",

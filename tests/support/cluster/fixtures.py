@@ -8,6 +8,7 @@ stop it (``STOPS_IT``) run in another process, with one of their own.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 import pytest
 
@@ -58,25 +59,21 @@ def api_server(request: pytest.FixtureRequest) -> Iterator[Subject]:
     """Return an API server without objects: each test is held to all of them."""
     if request.param == "in-memory":
         yield in_memory()
-    elif request.param == "http":
-        with behind_a_socket() as subject:
-            yield subject
     else:
-        with real(_well(request.getfixturevalue("cluster"))) as subject:
+        with _over_http(request) as subject:
             yield subject
 
 
 @pytest.fixture(params=["http", REAL])
 def watched(request: pytest.FixtureRequest) -> Iterator[WatchedSubject]:
     """Return an API server without objects that can be watched."""
+    with _over_http(request) as subject:
+        yield subject
+
+
+def _over_http(request: pytest.FixtureRequest) -> AbstractContextManager[WatchedSubject]:
     if request.param == "http":
-        with behind_a_socket() as subject:
-            yield subject
-    else:
-        with real(_well(request.getfixturevalue("cluster"))) as subject:
-            yield subject
-
-
-def _well(cluster: Cluster) -> Cluster:
+        return behind_a_socket()
+    cluster: Cluster = request.getfixturevalue("cluster")
     cluster.heal()
-    return cluster
+    return real(cluster)
