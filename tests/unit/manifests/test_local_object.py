@@ -3,51 +3,29 @@
 from __future__ import annotations
 
 import base64
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.objects.local_admission import admit
-from files.looking.directory import Content, Entry
-from files.looking.signature import Signature
-from manifests.objects.local_object import DecodedObject, LocalObject, decode_object
+from manifests.objects.local_object import DecodedObject, decode_object
 from manifests.refusals import Refused
 from messages.objects import ObjectKind, ObjectValue, Origin
 from messages.sources import RejectReason
 from tests.support.canary import CANARY
-
-SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}}
-CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "app"}}
+from tests.support.manifests.object_text import (
+    CONFIG_MAP,
+    SECRET,
+    decoded,
+    described,
+    refused,
+)
 
 
 def b64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
-
-
-def decoded(document: Any, *, strict: bool = False) -> DecodedObject:
-    """Return what a file holding ``document`` (its text, or something to write as JSON) describes."""
-    text = document if isinstance(document, str) else json.dumps(document)
-    outcome = decode_object(text.encode(), strict=strict)
-    assert isinstance(outcome, DecodedObject), outcome
-    return outcome
-
-
-def described(document: Any) -> LocalObject:
-    return decoded(document).described
-
-
-def refused(document: Any, *, strict: bool = False) -> Refused:
-    """Return what it is refused with, which is one line."""
-    data = document if isinstance(document, str | bytes) else json.dumps(document)
-    outcome = decode_object(data.encode() if isinstance(data, str) else data, strict=strict)
-    assert isinstance(outcome, Refused), outcome
-    assert "\n" not in outcome.reason
-    return outcome
 
 
 # --- what is taken ------------------------------------------------------------------------------------
@@ -353,81 +331,3 @@ def test_whatever_the_bytes_are_there_is_an_answer(data: bytes) -> None:
     outcome = decode_object(data, strict=False)
     assert isinstance(outcome, Refused | DecodedObject)
     assert decode_object(data, strict=False) == outcome
-
-
-# --- what counts beside the content -------------------------------------------------------------------
-
-
-def entry(*, mode: int = 0o100640, written: int = 7) -> Entry:
-    return Entry(
-        name="db.yaml",
-        path=Path("/objects/db.yaml"),
-        found=Content(data=b""),
-        signature=Signature(1, 1, 0, written, 0, mode),
-    )
-
-
-@pytest.mark.parametrize("mode", [0o604, 0o602, 0o601, 0o777])
-def test_a_secret_that_others_can_read_or_write_is_refused(mode: int) -> None:
-    outcome = admit(entry(mode=0o100000 | mode), described(SECRET), None)
-    assert isinstance(outcome, Refused)
-    assert outcome.pod == "Secret default/db"
-    assert "chmod o-rwx" in outcome.reason
-
-
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o660, 0o770])
-def test_its_owner_and_group_may_do_as_they_like(mode: int) -> None:
-    assert admit(entry(mode=0o100000 | mode), described(SECRET), None) == described(SECRET)
-
-
-def test_a_config_map_may_be_readable_by_all() -> None:
-    assert admit(entry(mode=0o100666), described(CONFIG_MAP), None) == described(CONFIG_MAP)
-
-
-def test_it_is_noted_when_the_content_was_written_first() -> None:
-    first = admit(entry(written=7), described(SECRET), None)
-    assert isinstance(first, LocalObject)
-    assert first.written == 7
-    assert admit(entry(written=8), first, first) is first
-
-
-IMMUTABLE = {**SECRET, "immutable": True, "stringData": {"a": "x"}}
-
-
-@pytest.mark.parametrize(
-    ("edit", "what"),
-    [
-        ({"stringData": {"a": CANARY}}, '"a" changed'),
-        ({"stringData": {}}, '"a" changed'),
-        ({"stringData": {"a": "x", "b": "", "c": "", "d": ""}}, '"b", "c", "d" changed'),
-        ({"stringData": dict.fromkeys("bcdef", "")}, '"a", "b", "c" and others changed'),
-        ({"immutable": False}, "immutable changed"),
-        ({"immutable": None}, "immutable changed"),
-        ({"type": "example.com/own"}, "type changed"),
-    ],
-)
-def test_an_immutable_object_cannot_be_edited(edit: dict[str, Any], what: str) -> None:
-    outcome = admit(entry(), described({**IMMUTABLE, **edit}), described(IMMUTABLE))
-    assert isinstance(outcome, Refused)
-    assert (
-        outcome.reason == f"it is immutable, and {what}: remove the file first, then write it anew"
-    )
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        {"metadata": {"name": "db", "labels": {"a": "b"}}},
-        {"metadata": {"name": "other"}, "stringData": {"a": "y"}},
-        {"kind": "ConfigMap", "stringData": {}, "data": {"a": "y"}},
-    ],
-    ids=["labels", "another name", "another kind"],
-)
-def test_the_rest_of_its_file_can_be_edited(edit: dict[str, Any]) -> None:
-    after = described({**IMMUTABLE, **edit})
-    assert admit(entry(), after, described(IMMUTABLE)) == after
-
-
-def test_an_object_may_become_immutable() -> None:
-    before = described({**IMMUTABLE, "immutable": False, "stringData": {"a": "w"}})
-    assert admit(entry(), described(IMMUTABLE), before) == described(IMMUTABLE)
