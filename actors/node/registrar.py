@@ -15,7 +15,8 @@ from typing_extensions import override
 
 from actors.node import document
 from actors.node.conditions import ConditionType, current_conditions, lasting_pressures, pressures
-from actors.node.facts import fact_of, is_news
+from actors.node.facts import fact_of
+from actors.node.followers import Followers, FollowersMemory
 from actors.node.machine import Machine
 from actors.node.observed import uid_of
 from actors.node.operations import NodeOperation, NodeOperations, NodeTakeover
@@ -28,11 +29,9 @@ from messages.node import (
     FollowNode,
     FollowRegistrar,
     LoopsAre,
-    NodeFact,
     NodeIs,
     NodeIsGone,
     NodeMessage,
-    RegistrarLives,
 )
 from messages.pods import JsonObject
 from messages.units import Seconds
@@ -93,11 +92,7 @@ class NodePorts:
 class NodeMemory:
     """What outlives a life of the registrar."""
 
-    followers: dict[Port[NodeFact], None] = field(default_factory=dict)
-    told: NodeFact | None = None
-    """What the followers were told last."""
-    watchers: dict[Port[RegistrarLives], None] = field(default_factory=dict)
-    """Subscribers of the registrar's signs of life."""
+    followers: FollowersMemory = field(default_factory=FollowersMemory)
     failed: tuple[str, ...] = ()
     """Names of the agent's loops that fail."""
     pressed: dict[ConditionType, Seconds] = field(default_factory=dict)
@@ -130,6 +125,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         self._machine = machine
         self._memory = memory
         self._operations = NodeOperations(rules, memory.takeover)
+        self._followers = Followers(rules.status_update_frequency, memory.followers)
         self._next_look: Timer | None = None
         self._calls = PendingCalls[NodeOperation](ports.calls, self.after, LIFELINE_WITHIN)
         self._began = Seconds(0.0)
@@ -164,7 +160,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
                 self._memory.failed = failed
                 self._look()
             case FollowNode() | FollowRegistrar():
-                self._follow(message)
+                self._followers.add(message)
             case _:
                 assert_never(message)
         self._publish()
@@ -224,36 +220,20 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         """
         age = self.clock.monotonic() - self._began
         if age >= self._rules.status_update_frequency:
-            for watcher in self._memory.watchers:
-                watcher.tell(self._sign_of_life())
-
-    def _sign_of_life(self) -> RegistrarLives:
-        return RegistrarLives(period=self._rules.status_update_frequency)
-
-    def _follow(self, wish: FollowNode | FollowRegistrar) -> None:
-        if isinstance(wish, FollowRegistrar):
-            self._memory.watchers[wish.subscriber] = None
-            wish.subscriber.tell(self._sign_of_life())
-            return
-        self._memory.followers[wish.subscriber] = None
-        if self._memory.told is not None:
-            wish.subscriber.tell(self._memory.told)
+            self._followers.show_life()
 
     def _publish(self) -> None:
         """Tell the followers how the Node is, if that changed."""
         observed = self._operations.observed
         if not observed.is_known:
             return
-        fact, told = fact_of(self._rules.name, observed.node), self._memory.told
-        if not is_news(fact, told):
+        fact, told = fact_of(self._rules.name, observed.node), self._followers.told
+        if not self._followers.tell(fact):
             return
-        self._memory.told = fact
         if isinstance(fact, NodeIsGone):
             self._note_departure()
         elif not isinstance(told, NodeIs) or told.uid != fact.uid:
             self._operations.want_report()
-        for follower in self._memory.followers:
-            follower.tell(fact)
 
     def _note_departure(self) -> None:
         """Let the Node be registered at once, or after a wait if it is deleted time after time."""

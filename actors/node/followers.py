@@ -1,0 +1,60 @@
+"""The followers of the Node and of its registrar: who they are, and what they were told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from actors.node.facts import is_news
+from messages.node import FollowNode, FollowRegistrar, NodeFact, RegistrarLives
+from messages.port import Port
+from messages.units import Seconds
+
+
+@dataclass(slots=True)
+class FollowersMemory:
+    """What outlives a life of the registrar."""
+
+    of_node: dict[Port[NodeFact], None] = field(default_factory=dict)
+    told: NodeFact | None = None
+    """What the followers of the Node were told last."""
+    of_registrar: dict[Port[RegistrarLives], None] = field(default_factory=dict)
+
+
+class Followers:
+    """Tells the followers of the Node its facts, and those of the registrar that it lives.
+
+    ``period`` is the time between two signs of life. A part of the registrar, for one life of it.
+    """
+
+    def __init__(self, period: Seconds, memory: FollowersMemory) -> None:
+        self._sign_of_life = RegistrarLives(period=period)
+        self._memory = memory
+
+    @property
+    def told(self) -> NodeFact | None:
+        """What the followers of the Node were told last; None if nothing yet."""
+        return self._memory.told
+
+    def add(self, subscription: FollowNode | FollowRegistrar) -> None:
+        """Note a subscriber, and tell it the present state."""
+        if isinstance(subscription, FollowRegistrar):
+            self._memory.of_registrar[subscription.subscriber] = None
+            subscription.subscriber.tell(self._sign_of_life)
+            return
+        self._memory.of_node[subscription.subscriber] = None
+        if self._memory.told is not None:
+            subscription.subscriber.tell(self._memory.told)
+
+    def tell(self, fact: NodeFact) -> bool:
+        """Tell the followers of the Node about ``fact``. Return False, and tell nothing, if they know it."""
+        if not is_news(fact, self._memory.told):
+            return False
+        self._memory.told = fact
+        for follower in self._memory.of_node:
+            follower.tell(fact)
+        return True
+
+    def show_life(self) -> None:
+        """Tell the followers of the registrar that it lives."""
+        for follower in self._memory.of_registrar:
+            follower.tell(self._sign_of_life)
