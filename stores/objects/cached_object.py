@@ -13,7 +13,7 @@ backup.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from manifests.objects.values import UnusableObjectError, object_value
@@ -30,7 +30,7 @@ from messages.objects import (
 from messages.pods import JsonObject
 from messages.units import Seconds
 from stores.objects.changes import object_change
-from stores.objects.last_known import LastKnown, Moment
+from stores.objects.last_known import NOTHING_KNOWN, LastKnown, Moment
 from stores.objects.paths import object_path
 
 FORBIDDEN_GRACE: Final = Seconds(5.0)
@@ -64,7 +64,7 @@ class ObjectFetch(NamedTuple):
 class CachedObject:
     """What is known of one object by fetching it."""
 
-    known: LastKnown = field(default_factory=LastKnown)
+    known: LastKnown = NOTHING_KNOWN
     """Counts as current until the moment at which the request began that last confirmed it."""
     proven: Mark = NO_MARK
     """What is known is no older than the reference of this mark."""

@@ -16,7 +16,7 @@ from messages.objects import ObjectChanged, ObjectId
 from messages.pods import JsonObject
 from messages.watches import ObjectOp, ObjectsAre, WatchEvent
 from stores.objects.changes import object_change
-from stores.objects.last_known import LastKnown, Moment
+from stores.objects.last_known import NOTHING_KNOWN, LastKnown, Moment
 from stores.objects.usage import Usage
 
 _SHOWN_LEN = 64
@@ -35,7 +35,7 @@ class ObjectKnowledge:
     """What is known of one object, and what has to be told of it."""
 
     object: ObjectId
-    known: LastKnown = field(default_factory=LastKnown)
+    known: LastKnown = NOTHING_KNOWN
     remark: str = ""
     """What was ignored last, because it is not about this object."""
     seen: str = ""

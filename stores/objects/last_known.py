@@ -104,3 +104,7 @@ class LastKnown:
         if self.is_absent:
             return answer_of(read, ReadVerdict.NOT_FOUND, age=age, reason=reason)
         return answer_of(read, otherwise, reason=reason)
+
+
+NOTHING_KNOWN: Final = LastKnown()
+"""What is known of an object at first. Thousands of holders share it."""
