@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from manifests.objects.values import UnusableObjectError, object_value
 from manifests.versions import is_older
@@ -30,12 +30,9 @@ from messages.objects import (
 from messages.pods import JsonObject
 from messages.units import Seconds
 from stores.objects.changes import object_change
+from stores.objects.forbidden import FORBIDDEN_GRACE
 from stores.objects.last_known import NOTHING_KNOWN, LastKnown, Moment
 from stores.objects.paths import object_path
-
-FORBIDDEN_GRACE: Final = Seconds(5.0)
-"""How long a 403 does not count after a new reference. The Node authorizer, which decides about it, learns of
-pods by a watch of its own, a little later than this node."""
 
 
 class FailedFetch(NamedTuple):

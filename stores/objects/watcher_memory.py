@@ -11,7 +11,7 @@ from messages.holders import NO_MARK, HolderFact, Mark
 from messages.objects import ObjectDescribed, ObjectId, ObjectRead, ObjectState
 from messages.port import Port
 from messages.units import Seconds
-from stores.objects.cached_object import FORBIDDEN_GRACE
+from stores.objects.forbidden import FORBIDDEN_GRACE
 from stores.objects.knowledge import ObjectKnowledge
 from stores.objects.last_known import Moment
 from stores.objects.paths import can_exist

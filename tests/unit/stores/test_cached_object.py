@@ -22,7 +22,6 @@ from messages.objects import (
 from messages.pods import JsonObject, PodUid
 from messages.units import Seconds, Timestamp
 from stores.objects.cached_object import (
-    FORBIDDEN_GRACE,
     CachedObject,
     FailedFetch,
     ObjectFetch,
@@ -31,6 +30,7 @@ from stores.objects.cached_object import (
     is_passing,
     request_for,
 )
+from stores.objects.forbidden import FORBIDDEN_GRACE
 from stores.objects.last_known import LastKnown, Moment
 from stores.objects.paths import can_exist
 from tests.support.kernel.probe import Probe
