@@ -7,16 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-ROOT: Final = Path(__file__).parents[3]
-LINTER: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-ROOMS: Final[list[str]] = LINTER["root_packages"]
-CONTRACTS: Final[dict[str, dict[str, Any]]] = {each["name"]: each for each in LINTER["contracts"]}
+from tests.support.project import checkout
+from tests.support.project.checkout import CONTRACTS, ROOT
 
 
 class Import(NamedTuple):
@@ -31,10 +28,9 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        for path in [path for room in ROOMS for path in ROOT.joinpath(room).rglob("*.py")]:
-            copy = folder / path.relative_to(ROOT)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
+        for path in checkout.product():
+            folder.joinpath(path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / path, folder / path)
         shutil.copyfile(ROOT / "pyproject.toml", folder / "pyproject.toml")
 
     def write(self, module: str, imported: str) -> None:

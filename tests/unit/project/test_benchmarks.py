@@ -19,8 +19,7 @@ from benchmarks.row import Peer, Row, Target, peak_rate, percentile, rates, spre
 from benchmarks.sidekick import Sidekick
 from benchmarks.soaking import growth
 from benchmarks.table import number, table
-
-ROOT = Path(__file__).parents[3]
+from tests.support.project.checkout import ROOT
 
 
 @pytest.mark.parametrize(

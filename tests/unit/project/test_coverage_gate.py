@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from fnmatch import fnmatch
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
-ROOMS = ("actors", "agent", "files", "kernel", "kube", "manifests", "messages", "server", "settings",
-         "sources", "stores")  # fmt: skip
+from tests.support.project.checkout import ROOT, modules
+
 PURE = re.compile(r"\bPure\b[.,:;]|\bPure functions\b")
 
 
@@ -21,19 +19,10 @@ def patterns() -> list[str]:
     return found[1].replace("\\\n", " ").split()
 
 
-def modules() -> dict[str, str]:
-    """Return the docstring of every module of the product, by its path."""
-    paths = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
-    return {
-        path.relative_to(ROOT).as_posix(): ast.get_docstring(ast.parse(path.read_bytes())) or ""
-        for path in paths
-        if path.name != "__init__.py"
-    }
-
-
 def test_every_module_that_says_it_is_pure_is_gated() -> None:
     gated = patterns()
-    pure = [path for path, text in modules().items() if PURE.search(text)]
+    told = {path: ast.get_docstring(module) or "" for path, module in modules().items()}
+    pure = [path for path, text in told.items() if PURE.search(text)]
     assert pure
     assert [path for path in pure if not any(fnmatch(path, each) for each in gated)] == []
 

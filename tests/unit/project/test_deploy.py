@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from settings.flags.command_line import parse
+from tests.support.project.checkout import ROOT
 
-ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from settings.flags.definitions import FLAGS, SECTIONS
 from settings.load_cluster import SERVED_IN_A_CLUSTER
+from tests.support.project.checkout import ROOT
 
-ROOT = Path(__file__).parents[3]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "examples" / "README.md"])
 OUR_FLAGS = {name for flag in FLAGS for name in flag.opts} | {"--help", "--version"}
 FLAGS_OF_OTHERS = {

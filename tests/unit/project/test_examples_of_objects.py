@@ -15,8 +15,8 @@ from manifests.references.pods import pod_references
 from manifests.refusals import Refused
 from messages.objects import ObjectKind
 from messages.pods import FILE
+from tests.support.project.examples import EXAMPLES, as_the_client_reads
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
 OBJECTS = sorted(EXAMPLES.joinpath("local-objects").iterdir())
 POD = EXAMPLES / "pods-with-objects" / "shop.yaml"
 MODELS: dict[str, Any] = {"Secret": V1Secret, "ConfigMap": V1ConfigMap}
@@ -37,8 +37,7 @@ def decoded_pod(*, allow_references: bool) -> Decoded | Refused:
 @pytest.mark.parametrize("path", OBJECTS, ids=lambda path: path.name)
 def test_an_object_is_one_to_the_kubernetes_client(path: Path) -> None:
     manifest = yaml.safe_load(path.read_text())
-    model = MODELS[manifest["kind"]].model_validate(manifest)
-    assert model.model_dump(by_alias=True, exclude_unset=True, mode="json") == manifest
+    assert as_the_client_reads(MODELS[manifest["kind"]], manifest) == manifest
 
 
 @pytest.mark.parametrize("path", OBJECTS, ids=lambda path: path.name)
@@ -51,8 +50,7 @@ def test_an_object_is_accepted_without_a_warning(path: Path) -> None:
 
 def test_the_pod_is_one_to_the_kubernetes_client() -> None:
     manifest = yaml.safe_load(POD.read_text())
-    pod = V1Pod.model_validate(manifest)
-    assert pod.model_dump(by_alias=True, exclude_unset=True, mode="json") == manifest
+    assert as_the_client_reads(V1Pod, manifest) == manifest
 
 
 def test_the_pod_is_accepted_without_a_warning_where_local_objects_are() -> None:

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.project.imports import CONTRACTS, Copy, forbidden_by
+from tests.support.project.checkout import CONTRACTS
+from tests.support.project.imports import Copy, forbidden_by
+
+BY_NAME = {each["name"]: each for each in CONTRACTS}
 
 
 def of_type(*types: str) -> list[str]:
-    return [name for name, contract in CONTRACTS.items() if contract["type"] in types]
+    return [name for name, contract in BY_NAME.items() if contract["type"] in types]
 
 
 @pytest.fixture
@@ -23,12 +26,12 @@ def test_nothing_is_said_of_the_product_as_it_is(copy: Copy) -> None:
 
 
 def test_every_type_of_contract_is_tried_here() -> None:
-    assert set(of_type("layers", "forbidden", "acyclic_siblings")) == set(CONTRACTS)
+    assert set(of_type("layers", "forbidden", "acyclic_siblings")) == set(BY_NAME)
 
 
 def test_every_import_that_a_contract_forbids_is_named(copy: Copy) -> None:
     names = of_type("layers", "forbidden")
-    expected = {name: [copy.add(each) for each in forbidden_by(CONTRACTS[name])] for name in names}
+    expected = {name: [copy.add(each) for each in forbidden_by(BY_NAME[name])] for name in names}
     assert all(expected.values())
     told = copy.check()
     assert [
@@ -43,7 +46,7 @@ def test_a_new_module_of_a_package_whose_modules_are_listed_is_named(copy: Copy)
     # The rooms are the ones that test_rooms.py looks at.
     listed = {
         name: contract["containers"]
-        for name, contract in CONTRACTS.items()
+        for name, contract in BY_NAME.items()
         if contract["type"] == "layers" and "containers" in contract
     }
     for packages in listed.values():
@@ -57,7 +60,7 @@ def test_a_new_module_of_a_package_whose_modules_are_listed_is_named(copy: Copy)
 
 @pytest.mark.parametrize("name", of_type("acyclic_siblings"))
 def test_modules_of_a_package_that_import_each_other_are_named(copy: Copy, name: str) -> None:
-    packages = CONTRACTS[name]["ancestors"]
+    packages = BY_NAME[name]["ancestors"]
     for package in packages:
         copy.write(f"{package}.stray", f"{package}.other_stray")
         copy.write(f"{package}.other_stray", f"{package}.stray")

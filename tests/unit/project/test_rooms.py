@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
 
 from benchmarks.__main__ import PRODUCT
-
-ROOT = Path(__file__).parents[3]
-TOOL = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
-CONTRACTS = TOOL["importlinter"]["contracts"]
-NO_ROOMS = {"benchmarks", "tests", "tools"}
-
-
-def code(root: Path) -> set[Path]:
-    """Return all modules of a checkout, relative to it. What stands in hidden folders is none of it."""
-    folders = [path for path in root.iterdir() if path.is_dir() and path.name[0] != "."]
-    modules = [*root.glob("*.py"), *(each for folder in folders for each in folder.rglob("*.py"))]
-    return {path.relative_to(root) for path in modules}
-
-
-def rooms(root: Path) -> set[str]:
-    """Return the top-level folders with code of the product, whether they are packages or not."""
-    return {path.parts[0] for path in code(root) if len(path.parts) > 1} - NO_ROOMS
+from tests.support.project.checkout import CONTRACTS, NO_ROOMS, ROOT, TOOL, code, rooms
 
 
 def not_packages(root: Path) -> set[Path]:
@@ -34,7 +17,7 @@ def not_packages(root: Path) -> set[Path]:
     return {folder for folder in folders if not root.joinpath(folder, "__init__.py").exists()}
 
 
-ROOMS = rooms(ROOT)
+ROOMS = rooms()
 
 
 def test_every_room_is_on_one_floor() -> None:
