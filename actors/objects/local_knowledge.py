@@ -65,20 +65,20 @@ Gone = Mapping[ObjectId, int | None]
 def known_objects(
     state: FileState[LocalObject],
     outage: Outage | None,
-    held: KnownLocalObjects,
+    before: KnownLocalObjects,
     highest_gone: int,
     now: Moment,
 ) -> dict[ObjectId, KnownLocalObject]:
     """Return what is known from now on. Where nothing changed, it is the identical ``KnownLocalObject``.
 
-    ``held`` is what was known before, and ``highest_gone`` the highest version of all objects that went.
+    ``before`` is what was known until now, and ``highest_gone`` the highest version of all objects that went.
     """
     records = {record.good.object: record for record in _serving(state) if record.good is not None}
     return {
         described.object: _known_object(
             described,
             _known(records[described.object], outage, now),
-            held.get(described.object),
+            before.get(described.object),
             highest_gone,
         )
         for described in state.served or ()
@@ -107,9 +107,9 @@ def news(
         )
 
 
-def described(object_id: ObjectId, holding: KnownLocalObject | None) -> ObjectDescribed:
-    """Return how an object is held; absent if ``holding`` is None."""
-    known = LastKnown(is_known=True) if holding is None else holding.known
+def described(object_id: ObjectId, held: KnownLocalObject | None) -> ObjectDescribed:
+    """Return how an object is held; absent if ``held`` is None."""
+    known = LastKnown(is_known=True) if held is None else held.known
     return known.described(object_id, ObjectState.LOCAL, known.flaw)
 
 
@@ -129,15 +129,15 @@ def listed(
 
 def answer(
     read: ReadObject,
-    held: KnownLocalObjects,
+    objects: KnownLocalObjects,
     state: FileState[LocalObject],
     outage: Outage | None,
     now: Moment,
 ) -> ObjectRead:
     """Return the answer to ``read``, once the files have been listed."""
-    holding = held.get(read.object)
-    if holding is not None:
-        return holding.known.answer(read, now, reason=holding.known.flaw)
+    held = objects.get(read.object)
+    if held is not None:
+        return held.known.answer(read, now, reason=held.known.flaw)
     unheld = listed(read.object.kind, state, outage)
     refusal = unheld.refused.get(read.object.display_name)
     if refusal is not None:

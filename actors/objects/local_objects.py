@@ -212,7 +212,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
         after = known_objects(
             memory.state, self._outage(), memory.told, memory.highest_gone, self._now()
         )
-        unchanged = [each for each, holding in after.items() if memory.told.get(each) is holding]
+        unchanged = [each for each, held in after.items() if memory.told.get(each) is held]
         for fact in news(dict(memory.told), after, memory.gone, memory.usage.concerned):
             self._tell(fact)
             self._note_told(fact.described.object, after.get(fact.described.object))
@@ -221,29 +221,29 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             memory.usage.note_look()
         if not self._has_looked:
             self._has_looked = True
-            self._tell_holdings(unchanged)
+            self._tell_objects(unchanged)
         self._tell_listed()
 
-    def _note_told(self, object_id: ObjectId, holding: KnownLocalObject | None) -> None:
+    def _note_told(self, object_id: ObjectId, held: KnownLocalObject | None) -> None:
         # Noted after it was told: a crash in between repeats it and loses nothing.
         self._tellings += 1
-        if holding is None:
+        if held is None:
             self._memory.note_gone(object_id)
         else:
-            self._memory.told[object_id] = holding
+            self._memory.told[object_id] = held
             self._memory.gone.pop(object_id, None)
 
     def _tell_all(self) -> None:
         # Before the first listing nothing is known; after it everything is told anyway.
         if self._memory.is_told:
-            self._tell_holdings([*self._memory.told, *self._memory.gone])
+            self._tell_objects([*self._memory.told, *self._memory.gone])
             self._listed.clear()
             self._tell_listed()
 
-    def _tell_holdings(self, objects: list[ObjectId]) -> None:
+    def _tell_objects(self, objects: list[ObjectId]) -> None:
         for object_id in objects:
-            holding = self._memory.told.get(object_id)
-            self._tell(HolderIs(described=described(object_id, holding)))
+            held = self._memory.told.get(object_id)
+            self._tell(HolderIs(described=described(object_id, held)))
 
     def _tell_listed(self) -> None:
         for kind, manager in self._managers.items():
