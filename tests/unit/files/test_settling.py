@@ -19,11 +19,6 @@ MISSING = Unlistable(reason="does not exist", missing=True)
 UNREADABLE = Unlistable(reason="cannot be read: Permission denied", missing=False)
 
 
-@pytest.fixture
-def observer() -> Observer:
-    return Observer()
-
-
 # --- what is still moving ------------------------------------------------------------------------------
 
 
