@@ -163,7 +163,7 @@ class PodManager(PooledActor[PodManagerMessage]):
             subscriber.tell(fact)
 
     def _judge(self) -> None:
-        """Tell each source that listed what it cannot know of its pods by itself."""
+        """Tell each source that listed which of its pods wait or are rejected, if that changed."""
         for name, source in self._sources.items():
             judged = PodsJudged(
                 source=name,

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from kernel import ActorCrashedError, ActorDeadError, AskTimeoutError
+from kernel import (
+    ActorCrashedError,
+    ActorDeadError,
+    ActorSystem,
+    AskTimeoutError,
+    Port,
+    asking,
+)
+from messages.units import Seconds
 
 A = TypeVar("A")
+M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,3 +34,14 @@ async def or_unanswered(name: str, answer: Awaitable[A]) -> A | Unanswered:
         return await answer
     except (AskTimeoutError, ActorDeadError, ActorCrashedError) as error:
         return Unanswered(name=name, reason=str(error))
+
+
+async def ask(
+    name: str,
+    system: ActorSystem,
+    port: Port[M],
+    question: Callable[[Port[A]], M],
+    within: Seconds,
+) -> A | Unanswered:
+    """Return the answer of the actor called ``name`` at ``port``, or why there is none in time."""
+    return await or_unanswered(name, asking.ask(system, port, question, within))

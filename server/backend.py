@@ -6,7 +6,7 @@ An actor that does not answer does not keep the others from being shown: its ans
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -36,10 +36,11 @@ from messages.pods import JsonObject, SourceName
 from messages.sources import DescribeSource, SourceDescribed
 from messages.units import Seconds
 from messages.watches import WatchesDescribed
-from server.answers import Unanswered, or_unanswered
+from server.answers import Unanswered, ask, or_unanswered
 from server.cluster_state import ClusterPorts, ClusterState
 
 A = TypeVar("A")
+M = TypeVar("M")
 
 ANSWER_WITHIN = Seconds(2.0)
 """An actor that takes longer is not well. Handlers take milliseconds, and the longest wait between two lives
@@ -92,36 +93,20 @@ class EndpointBackend:
 
     async def pods(self) -> PodsDescribed | Unanswered:
         """Return everything that PodManager knows."""
-        return await self._of_pod_manager(
-            asking.ask(
-                self.system,
-                self.pod_manager,
-                lambda reply_to: DescribePods(reply_to=reply_to),
-                self.answer_within,
-            )
+        return await self._ask(
+            "pod-manager", self.pod_manager, lambda reply_to: DescribePods(reply_to=reply_to)
         )
 
     async def sign_of_life(self) -> PodDescribed | Unanswered:
         """Ask PodManager the cheapest question, to see whether it answers."""
-        return await self._of_pod_manager(
-            asking.ask(
-                self.system,
-                self.pod_manager,
-                lambda reply_to: DescribePod(reply_to=reply_to),
-                self.answer_within,
-            )
+        return await self._ask(
+            "pod-manager", self.pod_manager, lambda reply_to: DescribePod(reply_to=reply_to)
         )
 
     async def source(self, name: SourceName) -> SourceDescribed | Unanswered:
         """Return the state of a source."""
-        return await or_unanswered(
-            name,
-            asking.ask(
-                self.system,
-                self.sources[name],
-                lambda reply_to: DescribeSource(reply_to=reply_to),
-                self.answer_within,
-            ),
+        return await self._ask(
+            name, self.sources[name], lambda reply_to: DescribeSource(reply_to=reply_to)
         )
 
     async def all_sources(self) -> tuple[SourceDescribed | Unanswered, ...]:
@@ -145,44 +130,32 @@ class EndpointBackend:
         kinds = (self._objects(kind, in_detail=in_detail) for kind in self.objects)
         return tuple(await asyncio.gather(*kinds))
 
-    async def _objects(self, kind: ObjectKind, *, in_detail: bool) -> ObjectsDescribed | Unanswered:
-        return await or_unanswered(
-            f"the manager of {kind}s",
-            asking.ask(
-                self.system,
-                self.objects[kind],
-                lambda reply_to: DescribeObjects(reply_to=reply_to, in_detail=in_detail),
-                self.answer_within,
-            ),
-        )
-
     async def feed_state(self) -> FeedDescribed | Unanswered:
         """Return the state of the event feed."""
-        return await or_unanswered(
-            "event-feed",
-            asking.ask(
-                self.system,
-                self.feed,
-                lambda reply_to: DescribeFeed(reply_to=reply_to),
-                self.answer_within,
-            ),
+        return await self._ask(
+            "event-feed", self.feed, lambda reply_to: DescribeFeed(reply_to=reply_to)
         )
 
     async def attach(self, reader: Port[EventChunk]) -> ReaderAttached | Unanswered:
         """Subscribe a reader to every event from here on."""
-        return await or_unanswered(
+        return await self._ask(
             "event-feed",
-            asking.ask(
-                self.system,
-                self.feed,
-                lambda reply_to: AttachReader(reader=reader, reply_to=reply_to),
-                self.answer_within,
-            ),
+            self.feed,
+            lambda reply_to: AttachReader(reader=reader, reply_to=reply_to),
         )
 
     async def crash(self, name: str) -> bool | Unanswered:
         """Crash an actor. Return False if there is none of that name."""
         return await or_unanswered("tree", asking.crash(self.system, name, self.answer_within))
 
-    async def _of_pod_manager(self, answer: Awaitable[A]) -> A | Unanswered:
-        return await or_unanswered("pod-manager", answer)
+    async def _objects(self, kind: ObjectKind, *, in_detail: bool) -> ObjectsDescribed | Unanswered:
+        return await self._ask(
+            f"the manager of {kind}s",
+            self.objects[kind],
+            lambda reply_to: DescribeObjects(reply_to=reply_to, in_detail=in_detail),
+        )
+
+    async def _ask(
+        self, name: str, port: Port[M], question: Callable[[Port[A]], M]
+    ) -> A | Unanswered:
+        return await ask(name, self.system, port, question, self.answer_within)

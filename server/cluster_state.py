@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from kernel import ActorSystem, Port, asking
+from kernel import ActorSystem, Port
 from messages.api import CallsDescribed, CallsMessage, DescribeCalls
 from messages.events import DescribeEvents, EventsDescribed, EventsMessage
 from messages.mirrors import DescribeMirrors, MirrorsDescribed
 from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed, WatchesMessage
-from server.answers import Unanswered, or_unanswered
+from server.answers import Unanswered, ask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +37,10 @@ class ClusterPorts:
     async def state(self, system: ActorSystem, within: Seconds) -> ClusterState:
         """Return the state. Actors that do not answer ``within`` that time appear as ``Unanswered``."""
         calls, watches, mirrors, events = await asyncio.gather(
-            or_unanswered("api-calls", asking.ask(system, self.calls, _calls, within)),
-            or_unanswered("watches", asking.ask(system, self.watches, _failing_watches, within)),
-            or_unanswered("mirror-keeper", asking.ask(system, self.mirrors, _mirrors, within)),
-            or_unanswered("events", asking.ask(system, self.events, _events, within)),
+            ask("api-calls", system, self.calls, _calls, within),
+            ask("watches", system, self.watches, _failing_watches, within),
+            ask("mirror-keeper", system, self.mirrors, _mirrors, within),
+            ask("events", system, self.events, _events, within),
         )
         return ClusterState(calls=calls, watches=watches, mirrors=mirrors, events=events)
 
@@ -48,7 +48,7 @@ class ClusterPorts:
         self, system: ActorSystem, within: Seconds
     ) -> WatchesDescribed | Unanswered:
         """Return the state of each watch."""
-        return await or_unanswered("watches", asking.ask(system, self.watches, _watches, within))
+        return await ask("watches", system, self.watches, _watches, within)
 
 
 def _calls(reply_to: Port[CallsDescribed]) -> DescribeCalls:

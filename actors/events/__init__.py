@@ -1,1 +1,1 @@
-"""Events: those that are posted at the API server, and those that ``/events`` tells."""
+"""Events posted at the API server, and the event feed behind ``/events``."""

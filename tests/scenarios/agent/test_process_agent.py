@@ -10,9 +10,7 @@ import pytest
 
 from actors.pod_manager import POD_MANAGER
 from agent.app import Agent
-from kernel import ActorSystem, Port, Steps
-from messages.pod_manager import DescribePods, PodsDescribed
-from messages.sources import DescribeSource, SourceDescribed
+from kernel import ActorSystem, Steps
 from messages.units import Seconds
 from server.http_server import Listeners
 from sources.file.source import FILE_SOURCE
@@ -20,6 +18,7 @@ from tests.support.agent.process import manifest
 from tests.support.agent.served import settings_for
 from tests.support.kernel.clock import EPOCH, ManualClock
 from tests.support.kernel.probe import Probe
+from tests.support.questions import describe_pods, describe_source
 
 
 class Stepped:
@@ -28,7 +27,7 @@ class Stepped:
     def __init__(self, *flags: str) -> None:
         self.clock = ManualClock()
         self.runtime = Steps()
-        nothing = Listeners(read_only=(), healthz=())
+        nothing = Listeners()
         self.agent = Agent(settings_for(*flags), nothing, clock=self.clock, runtime=self.runtime)
         self.ended: list[str] = []
         self.system.observe_endings(lambda ended: self.ended.append(ended.name))
@@ -43,19 +42,13 @@ class Stepped:
     def pods(self) -> dict[str, str]:
         """Return the images of all pods by their names."""
 
-        def question(reply_to: Port[PodsDescribed]) -> DescribePods:
-            return DescribePods(reply_to=reply_to)
-
-        described = self.system.ask(self.system.address(POD_MANAGER), question)
+        described = self.system.ask(self.system.address(POD_MANAGER), describe_pods)
         return {pod.name: pod.document["spec"]["containers"][0]["image"] for pod in described.pods}
 
     def verdicts(self) -> list[str]:
         """Return the verdicts on all files, in order of name."""
 
-        def question(reply_to: Port[SourceDescribed]) -> DescribeSource:
-            return DescribeSource(reply_to=reply_to)
-
-        described = self.system.ask(self.system.address(FILE_SOURCE), question)
+        described = self.system.ask(self.system.address(FILE_SOURCE), describe_source)
         return [verdict.verdict.value for verdict in described.manifests]
 
     def passes(self, seconds: float) -> None:

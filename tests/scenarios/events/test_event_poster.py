@@ -10,10 +10,8 @@ import pytest
 
 from actors.events.poster import EVENT_POSTER, EventMemory, EventPoster
 from actors.outages import NOT_ASKED
-from kernel import Port
 from messages.api import FailureKind, Verb
 from messages.events import (
-    DescribeEvents,
     EventsDescribed,
     EventType,
     ObjectReference,
@@ -22,6 +20,7 @@ from messages.events import (
 from messages.pods import JsonObject
 from tests.support.apiserver.fake_api import ALWAYS, FakeApi, asks
 from tests.support.kernel.stage import Stage, stage_of
+from tests.support.questions import describe_events
 
 NODE = ObjectReference(kind="Node", name="n1", uid="n1")
 POD = ObjectReference(kind="Pod", name="web", namespace="shop", uid="u1")
@@ -55,10 +54,7 @@ class EventStage:
         return [one.partition(" ")[0] for one in self.api.calls.asked()]
 
     def described(self) -> EventsDescribed:
-        def question(reply_to: Port[EventsDescribed]) -> DescribeEvents:
-            return DescribeEvents(reply_to=reply_to)
-
-        return self.play.ask(EVENT_POSTER, question)
+        return self.play.ask(EVENT_POSTER, describe_events)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from kernel import Port, Runtime
+from kernel import Runtime
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
 from kube.calls.request_info import attempt_of
 from kube.calls.sender import NO_ANSWER, Sender, SendResult
@@ -23,7 +23,6 @@ from messages.api import (
     ApiRequest,
     CallApi,
     CallsDescribed,
-    DescribeCalls,
     FailureKind,
     Verb,
 )
@@ -31,6 +30,7 @@ from messages.pods import JsonObject
 from messages.units import Seconds
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage_of
+from tests.support.questions import describe_calls
 
 SERVER, USER = "https://api.example:6443", "n1"
 HOST = "api.example:6443"
@@ -137,10 +137,7 @@ class CallsStage:
     def described(self) -> CallsDescribed:
         """Return how calls go."""
 
-        def question(reply_to: Port[CallsDescribed]) -> DescribeCalls:
-            return DescribeCalls(reply_to=reply_to)
-
-        return self.play.ask(API_CALLS, question)
+        return self.play.ask(API_CALLS, describe_calls)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from kernel import Backoff, Key, Port, Steps, SupervisorSpec
 from messages.api import ApiRequest, CallApi, Verb
 from messages.events import PostEvent
-from messages.mirrors import DescribeMirrors, MirrorsDescribed
+from messages.mirrors import MirrorsDescribed
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone, NodeUid
 from messages.pods import (
     API,
@@ -46,6 +46,7 @@ from tests.support.apiserver.store import ApiStore
 from tests.support.builders import PodFields, make_pod
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, StagedActor, stage_for
+from tests.support.questions import describe_mirrors
 
 NODE = "n1"
 PATIENT_ROOT = SupervisorSpec(
@@ -249,7 +250,7 @@ class MirrorStage:
 
     def described(self) -> MirrorsDescribed:
         """Return what the keeper says of the mirrors."""
-        return self.play.ask(MIRROR_KEEPER, _describe_mirrors)
+        return self.play.ask(MIRROR_KEEPER, describe_mirrors)
 
     # --- the cluster's side --------------------------------------------------------------------------
 
@@ -339,7 +340,3 @@ def _pod_name(request: ApiRequest) -> str:
     if request.verb is Verb.CREATE:
         return str((request.body or {})["metadata"]["name"])
     return request.path.rpartition("/")[2]
-
-
-def _describe_mirrors(reply_to: Port[MirrorsDescribed]) -> DescribeMirrors:
-    return DescribeMirrors(reply_to=reply_to)

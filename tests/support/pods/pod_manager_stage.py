@@ -10,7 +10,6 @@ from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from kernel import Port, Runtime
 from messages.pod_manager import (
     DescribePod,
-    DescribePods,
     PodDescribed,
     PodFact,
     PodsAre,
@@ -21,6 +20,7 @@ from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid, SourceName
 from messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage_of
+from tests.support.questions import describe_pods
 
 
 class Listener(Probe[PodFact]):
@@ -96,7 +96,7 @@ class PodManagerStage:
 
     def described(self) -> PodsDescribed:
         """Return everything PodManager knows."""
-        return self.play.ask(POD_MANAGER, _describe_pods)
+        return self.play.ask(POD_MANAGER, describe_pods)
 
     def find(self, *, uid: PodUid | None = None, full_name: FullName | None = None) -> PodDescribed:
         """Return what PodManager answers about one pod."""
@@ -121,10 +121,6 @@ def pod_manager_stage(
     manager = (POD_MANAGER, lambda _play: PodManager(sources, memory))
     with stage_of(manager, runtime=runtime) as play:
         yield PodManagerStage(play, sources)
-
-
-def _describe_pods(reply_to: Port[PodsDescribed]) -> DescribePods:
-    return DescribePods(reply_to=reply_to)
 
 
 def _words(fact: PodFact) -> str:

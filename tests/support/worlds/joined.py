@@ -21,15 +21,14 @@ from actors.pod_manager import POD_MANAGER
 from agent.edges import Edges
 from agent.joined import ClusterEdges
 from agent.tree import AgentTree
-from kernel import Port, SupervisorSpec
+from kernel import SupervisorSpec
 from kube.calls.actor import API_CALLS, ApiCalls, CallRules
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
-from messages.api import ApiRequest, CallApi, CallsDescribed, DescribeCalls, Verb
-from messages.mirrors import DescribeMirrors, MirrorsDescribed
+from messages.api import ApiRequest, CallApi, Verb
 from messages.node import FollowNode, NodeIs, NodeUid
-from messages.pod_manager import DescribePods, PodsDescribed, Subscribe
+from messages.pod_manager import Subscribe
 from messages.pods import CONFIG_SEEN, FILE, JsonObject, Pod
-from messages.sources import DescribeSource, MirrorsJudged, SourceDescribed
+from messages.sources import MirrorsJudged, SourceDescribed
 from messages.watches import Watch
 from server.http_server import Listeners
 from settings.flags.command_line import parse
@@ -44,6 +43,7 @@ from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.probe import Probe
 from tests.support.kube.calls_stage import HandWorked
 from tests.support.node.node_stage import MadeUpMachine
+from tests.support.questions import describe_calls, describe_mirrors, describe_pods, describe_source
 from tests.support.sources.file_source_stage import FileSourceStage
 
 M = TypeVar("M")
@@ -159,9 +159,9 @@ class JoinedWorld(World):
         }
 
     def _observed_of_agent(self) -> Observations:
-        pods = self.play.ask(POD_MANAGER, _describe_pods)
-        mirrors = self.play.ask(MIRROR_KEEPER, _describe_mirrors)
-        calls = self.play.ask(API_CALLS, _describe_calls)
+        pods = self.play.ask(POD_MANAGER, describe_pods)
+        mirrors = self.play.ask(MIRROR_KEEPER, describe_mirrors)
+        calls = self.play.ask(API_CALLS, describe_calls)
         stored = {each["metadata"]["uid"] for each in self.store.pods()}
         names = {pod.uid: pod.full_name for pod in (*pods.pods, *pods.mirrors)}
         return {
@@ -174,8 +174,8 @@ class JoinedWorld(World):
             "shadowed": {names[uid]: names[other] for uid, other in pods.shadowed.items()},
             "translations": {names[uid]: other for uid, other in pods.mirror_to_static.items()},
             "listed": pods.listed,
-            "file source": _words(self.play.ask(FILE_SOURCE, _describe_source)),
-            "api source": _words(self.play.ask(API_SOURCE, _describe_source)),
+            "file source": _words(self.play.ask(FILE_SOURCE, describe_source)),
+            "api source": _words(self.play.ask(API_SOURCE, describe_source)),
             "mirror keeper": (mirrors.wanted, mirrors.present, mirrors.troubles),
             "calls": (calls.troubles, calls.waiting, calls.in_flight),
             "watches": sorted(target.path for target in self.api.watches.targets),
@@ -221,19 +221,3 @@ def _words(described: SourceDescribed) -> object:
     # A UID is another in each run where the API server gives it.
     verdicts = [replace(each, uid=None) for each in described.manifests]
     return described.ready, described.error, sorted(verdicts, key=lambda each: each.path)
-
-
-def _describe_pods(reply_to: Port[PodsDescribed]) -> DescribePods:
-    return DescribePods(reply_to=reply_to)
-
-
-def _describe_mirrors(reply_to: Port[MirrorsDescribed]) -> DescribeMirrors:
-    return DescribeMirrors(reply_to=reply_to)
-
-
-def _describe_calls(reply_to: Port[CallsDescribed]) -> DescribeCalls:
-    return DescribeCalls(reply_to=reply_to)
-
-
-def _describe_source(reply_to: Port[SourceDescribed]) -> DescribeSource:
-    return DescribeSource(reply_to=reply_to)

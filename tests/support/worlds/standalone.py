@@ -15,14 +15,12 @@ from agent.edges import Edges
 from agent.tree import AgentTree
 from kernel import AnySpec, ChildSpec, Key, PooledActor, Port, SupervisorSpec, isolated
 from messages.pod_manager import (
-    DescribePods,
     PodFact,
     PodManagerMessage,
-    PodsDescribed,
     Subscribe,
 )
 from messages.pods import CONFIG_SEEN, Pod, PodUid
-from messages.sources import DescribeSource, Rescan, SourceDescribed
+from messages.sources import Rescan, SourceDescribed
 from server.http_server import Listeners
 from settings.flags.command_line import parse
 from settings.load import settings_of
@@ -31,6 +29,7 @@ from tests.support.crash_matrix import Observations, Outcome, StoryRun, World
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.probe import Probe
 from tests.support.pods.pod_picture import PodPicture
+from tests.support.questions import describe_pods, describe_source
 from tests.support.sources.file_source_stage import FileSourceStage
 from tests.support.sources.memory_source import FAKE_SOURCE, FakeMemory, FakeSource
 
@@ -107,15 +106,15 @@ class StandaloneWorld(World):
 
     @override
     def _outcome(self) -> Outcome:
-        described = self.play.ask(POD_MANAGER, _describe_pods)
+        described = self.play.ask(POD_MANAGER, describe_pods)
         observed: Observations = {
             "what the subscriber knows": _meaning(self.picture.pods.values()),
             "what those know who subscribed in the course of the story": [
                 _meaning(_picture_of(probe).pods.values()) for probe in self.late
             ],
             "what the sources say": [
-                _source(self.play.ask(FILE_SOURCE, _describe_source)),
-                _source(self.play.ask(FAKE_SOURCE, _describe_source)),
+                _source(self.play.ask(FILE_SOURCE, describe_source)),
+                _source(self.play.ask(FAKE_SOURCE, describe_source)),
             ],
             "what PodManager knows": (
                 _meaning(described.pods),
@@ -161,11 +160,3 @@ def _meaning(pods: Any) -> dict[PodUid, object]:
 
 def _source(described: SourceDescribed) -> object:
     return described.ready, described.error, described.manifests
-
-
-def _describe_pods(reply_to: Port[PodsDescribed]) -> DescribePods:
-    return DescribePods(reply_to=reply_to)
-
-
-def _describe_source(reply_to: Port[SourceDescribed]) -> DescribeSource:
-    return DescribeSource(reply_to=reply_to)
