@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from files.verdicts.state import FileRecord, FileState
 from manifests.objects.local_object import LocalObject, display_name
@@ -55,6 +55,8 @@ class Outage:
     """When the path could be listed last; None if it never could."""
     reason: str
 
+
+_CERTAIN: Final = LastKnown(is_known=True)
 
 KnownLocalObjects = Mapping[ObjectId, KnownLocalObject]
 
@@ -109,7 +111,7 @@ def news(
 
 def described(object_id: ObjectId, held: KnownLocalObject | None) -> ObjectDescribed:
     """Return how an object is held; absent if ``held`` is None."""
-    known = LastKnown(is_known=True) if held is None else held.known
+    known = _CERTAIN if held is None else held.known
     return known.described(object_id, ObjectState.LOCAL, known.flaw)
 
 
@@ -186,6 +188,8 @@ def _known(record: FileRecord[LocalObject], outage: Outage | None, now: Moment) 
     if outage is not None and outage.since is not None:
         since = outage.since if since is None else min(outage.since, since)
         flaw = flaw or outage.reason
+    if since is None and not flaw:
+        return _CERTAIN
     return LastKnown(is_known=True, flaw=flaw, current_until=_moment(since, now))
 
 

@@ -129,15 +129,16 @@ class LocalObjects(Actor[LocalObjectsMessage]):
     thread of its own, since reading files may block.
     Hears: ``ReadObject``, ``LocalReferencesAre`` and ``ListLocalObjects`` from the managers; ``Rescan``,
     ``DescribeSource``; its timers and its watch.
-    Tells: each reader one ``ObjectRead``, at once when the directory has been listed, after another look
-    if its reference is a new one; the manager of the kind a ``HolderIs`` for every change between two
-    looks, by namespace and name, for every object after the first look of each life, and for every
-    object that there is, or that went lately, after each ``ListLocalObjects``, to both managers. After
-    these, as often, and when it changes: ``LocalObjectsListed``.
+    Tells: each reader one ``ObjectRead``, at once if the directory has been listed, after another look if
+    its reference is new; the manager of the kind one ``HolderIs`` for every change between two looks, by
+    namespace and name, and for every object after the first look of each life; both managers, after each
+    ``ListLocalObjects``, one for every object that there is or that went lately. ``LocalObjectsListed``
+    follows each time, and whenever it changes.
     Fails when: there is a bug. Whatever is in the directory is a verdict.
 
-    Order: what is told of one object is in the order of its versions. Repetition: what is told may
-    repeat after a crash on either side, and a change whose telling was cut short is told again.
+    Order: what is told of one object is in the order of its versions.
+    Repetition: what is told may repeat after a crash on either side, and a change whose telling was cut
+    short is told again.
     """
 
     def __init__(

@@ -126,14 +126,15 @@ class ObjectManagerMemory:
 class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     """Keeps each object held that a pod references, and tells its followers what changes.
 
-    Owns: who references what, who follows what, the lives of the holders. It has no values. Hears:
-    ``PodFact``, ``RegisterPod``, ``UnregisterPod``, ``GetObject``, ``FollowObjects``, ``UnfollowObjects``,
-    ``DescribeObjects``; ``HolderFact`` of holders, ``LocalHolderFact``; ``NodeFact``; its own timer. Tells:
-    PodManager ``Subscribe``, the Node's keeper ``FollowNode`` and the holder of local objects
+    Owns: who references what, who follows what, the lives of the holders. It has no values.
+    Hears: ``PodFact``, ``RegisterPod``, ``UnregisterPod``, ``GetObject``, ``FollowObjects``,
+    ``UnfollowObjects``, ``DescribeObjects``; ``HolderFact`` of holders, ``LocalHolderFact``; ``NodeFact``;
+    its own timer.
+    Tells: PodManager ``Subscribe``, the Node's registrar ``FollowNode`` and the holder of local objects
     ``ListLocalObjects`` when it starts, and ``LocalReferencesAre``; the holders' supervisor ``StartChild``
-    and ``StopChild``; holders ``ReferencesAre`` and ``ReadObject``; subscribers ``ObjectFact``. Fails when:
-    it has a bug. The next life keeps the references, holders and subscribers of the last, asks for the pods
-    anew, and repeats what it may not have finished telling.
+    and ``StopChild``; holders ``ReferencesAre`` and ``ReadObject``; subscribers ``ObjectFact``.
+    Fails when: it has a bug. The next life keeps the references, holders and subscribers of the last, asks
+    for the pods anew, and repeats what it may not have finished telling.
 
     A pod references the objects of the version that a source lists and of the one that was registered,
     until it runs to its end, goes, or is unregistered. The objects are local if the pod is static, and

@@ -105,25 +105,29 @@ class WatcherPorts:
 class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
     """Keeps one object of the API server current as long as pods reference it, and answers its reads.
 
-    Owns: what is known of the object, the reads that wait, and whether it is watched. Hears:
-    ``ReferencesAre`` (coalesced), ``ReadObject``; ``WatchFact``, ``TargetListed``; its own timer. Tells:
-    the keeper of watches ``Watch``, ``Unwatch`` and ``ListTarget``; who reads ``ObjectRead``; its manager
-    ``HolderIs`` whenever it is held in another way or has changed and in answer to each ``ReferencesAre``,
-    and ``HolderDone`` in answer to each that says that nobody references it. Fails when: there is a bug. If
-    the API server tells something that cannot be used, the error is shown and the last good version kept.
+    Owns: what is known of the object, the reads that wait, and whether it is watched.
+    Hears: ``ReferencesAre`` (coalesced), ``ReadObject``; ``WatchFact``, ``TargetListed``; its own timer.
+    Tells: ``Watches`` the messages ``Watch``, ``Unwatch`` and ``ListTarget``; who reads ``ObjectRead``; its
+    manager ``HolderIs`` whenever it is held in another way or has changed and in answer to each
+    ``ReferencesAre``, and ``HolderDone`` in answer to each that says that nobody references it.
+    Fails when: there is a bug. If the API server tells something that cannot be used, the error is shown
+    and the last good version kept.
 
     Reads: each is answered once, within its ``within``. A current answer (FOUND, or NOT_FOUND without an
     age) means that a list has come that was asked for at the read's mark or later, and that the object is
     watched or immutable. A read waits for such a list, and for nothing else. If the mark was proven before,
     the answer comes at once; it is STALE with its age while the watch fails, is restarted or is stopped for
     idleness, and while the newest version is broken. A 403 counts once the newest reference is a few
-    seconds old. Watching: the first list is waited for, however slow it is. The watch of an object that
-    nobody reads for the idle limit is stopped; it starts again when the object is read, newly referenced or
-    followed. A followed object is never idle. An immutable object is not watched; it is listed once for
-    each new mark, as a watched one is. When the actor is stopped, it answers every read with what is known,
-    and stops the watch. Order: changes are told in the order of versions, and may skip versions; a list of
-    the watch counts whatever its version is. Repetition: a crash loses only the message that caused it,
-    which a new list makes up for; whatever was being told is told again.
+    seconds old.
+    Watching: the first list is waited for, however slow it is. The watch of an object that nobody reads for
+    the idle limit is stopped; it starts again when the object is read, newly referenced or followed. A
+    followed object is never idle. An immutable object is not watched; it is listed once for each new mark,
+    as a watched one is. When the actor is stopped, it answers every read with what is known, and stops the
+    watch.
+    Order: changes are told in the order of versions, and may skip versions; a list of the watch counts
+    whatever its version is.
+    Repetition: a crash loses only the message that caused it, which a new list makes up for; whatever was
+    being told is told again.
     """
 
     def __init__(self, ports: WatcherPorts, rules: WatcherRules, memory: WatcherMemory) -> None:
