@@ -19,7 +19,7 @@ from tests.support.canary import LOOKOUT
 
 pytest_plugins = ["tests.support.cluster.fixtures", "tests.support.kernel.fixtures"]
 
-THREADS_END_WITHIN = 3.0
+THREADS_END_WITHIN = 10.0
 """Seconds for threads that are ending anyway. Only a test that leaves some waits this long."""
 
 settings.register_profile(
