@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from kernel import (
     ActorDescription,
     ActorSystem,
+    Backoff,
     BaseActor,
     ChildSpec,
     Ended,
@@ -152,6 +153,14 @@ def stage(spec: SupervisorSpec, runtime: Runtime | None = None) -> Iterator[Stag
 
 
 EMPTY = SupervisorSpec(name="root", children=())
+PATIENT_ROOT = SupervisorSpec(
+    name="root",
+    children=(),
+    backoff=Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0)),
+    intensity=50,
+    period=Seconds(10.0),
+)
+"""Has no children yet. They may crash often, and live again a moment later."""
 StagedActor: TypeAlias = tuple[Key[Any], Callable[["Stage"], BaseActor[Any]]]
 """An actor of a stage: its key, and what makes each of its lives."""
 

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from actors.mirrors.keeper import MIRROR_KEEPER, MirrorKeeper, MirrorMemory, MirrorPorts
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
-from kernel import Backoff, Key, Port, Steps, SupervisorSpec
+from kernel import Key, Port, Steps
 from messages.api import ApiRequest, CallApi, Verb
 from messages.events import PostEvent
 from messages.mirrors import MirrorsDescribed
@@ -32,7 +32,6 @@ from messages.pods import (
     SourceName,
 )
 from messages.sources import Epoch, MirrorsJudged, SourceListed, SourceMessage
-from messages.units import Seconds
 from messages.watches import (
     ObjectOp,
     ObjectsAre,
@@ -45,17 +44,10 @@ from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.store import ApiStore
 from tests.support.builders import PodFields, make_pod
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage, StagedActor, stage_for
+from tests.support.kernel.stage import PATIENT_ROOT, Stage, StagedActor, stage_for
 from tests.support.questions import describe_mirrors
 
 NODE = "n1"
-PATIENT_ROOT = SupervisorSpec(
-    name="root",
-    children=(),
-    backoff=Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0)),
-    intensity=50,
-    period=Seconds(10.0),
-)
 PODS_OF_NODE = WatchTarget(path="/api/v1/pods", field_selector=f"spec.nodeName={NODE}")
 
 

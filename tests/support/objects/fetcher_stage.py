@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from typing_extensions import override
@@ -15,10 +14,9 @@ from actors.objects.fetcher import (
     FetcherPorts,
     FetchMode,
     ObjectFetcher,
-    ObjectFetcherMessage,
     fetcher_key,
 )
-from kernel import Backoff, ChildSpec, Key, Port, Steps, SupervisorSpec
+from kernel import Port, Steps
 from messages.api import ApiAnswered, ApiFailure, CallApi
 from messages.holders import (
     HolderBegan,
@@ -35,7 +33,7 @@ from messages.units import Seconds
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.canary import hidden
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage
+from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
 
 NAMESPACE = "shop"
 
@@ -84,10 +82,8 @@ class FetcherStage:
         # None is asked for sooner than another.
         self.memories = {name: FetcherMemory(phase=0.0) for name in names}
         self._mode = mode
-        backoff = Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0))
-        children = tuple(self._spec(name) for name in names)
-        tree = SupervisorSpec(name="root", children=children, backoff=backoff)
-        self.play = Stage(tree, Steps())
+        actors = [(fetcher_key(secret_id(name)), self._making(name)) for name in names]
+        self.play = stage_for(*actors, runtime=Steps(), root=PATIENT_ROOT)
         self.play.start()
 
     def has(self, *names: str) -> None:
@@ -236,11 +232,10 @@ class FetcherStage:
             time_to_live=Seconds(ttl),
         )
 
-    def _spec(self, name: str) -> ChildSpec[ObjectFetcherMessage]:
-        key: Key[ObjectFetcherMessage] = fetcher_key(secret_id(name))
+    def _making(self, name: str) -> Callable[[Stage], ObjectFetcher]:
         ports = FetcherPorts(calls=self.calls, manager=self.manager)
-        make = partial(ObjectFetcher, secret_id(name), self._mode, ports, self.memories[name])
-        return ChildSpec(key=key, factory=make)
+        memory = self.memories[name]
+        return lambda _play: ObjectFetcher(secret_id(name), self._mode, ports, memory)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -25,7 +26,6 @@ from actors.objects.manager import (
 )
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from kernel import (
-    Backoff,
     ChildSpec,
     DynamicSpec,
     Key,
@@ -51,9 +51,8 @@ from messages.objects import (
 )
 from messages.pods import API, FILE, Pod, PodUid, SourceName
 from messages.sources import Epoch, ListPods, SourceListed, SourceMessage
-from messages.units import Seconds
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage
+from tests.support.kernel.stage import PATIENT_ROOT, Stage
 from tests.support.objects.manager_players import (
     FakeFiles,
     FakeHolder,
@@ -221,8 +220,8 @@ class ManagerStage:
 
     def tree(self) -> SupervisorSpec:
         """Return the manager, its holders and PodManager."""
-        return SupervisorSpec(
-            name="root",
+        return replace(
+            PATIENT_ROOT,
             children=(
                 ChildSpec(
                     key=POD_MANAGER, factory=lambda: PodManager(self.sources, self._pod_memory)
@@ -230,9 +229,6 @@ class ManagerStage:
                 DynamicSpec(key=OBJECT_HOLDERS),
                 ChildSpec(key=self.key, factory=self._make_manager),
             ),
-            backoff=Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0)),
-            intensity=50,
-            period=Seconds(10.0),
         )
 
     def _make_manager(self) -> ObjectManager:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from random import Random
@@ -18,7 +19,7 @@ from actors.objects.local_objects import LOCAL_OBJECTS
 from actors.objects.manager import OBJECT_HOLDERS
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.object_tree import MANAGERS, ApiPorts, ObjectEdges, ObjectTree
-from kernel import Backoff, ChildSpec, Key, Port, Steps, SupervisorSpec
+from kernel import ChildSpec, Key, Port, Steps, SupervisorSpec
 from messages.objects import (
     DescribeObjects,
     FollowObjects,
@@ -31,14 +32,13 @@ from messages.objects import (
 )
 from messages.pods import API, FILE, Pod, SourceName
 from messages.sources import Epoch, SourceListed
-from messages.units import Seconds
 from settings.cluster_settings import ChangeDetection
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.builders import PodFields, make_pod
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.files.files_stage import SCAN
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage
+from tests.support.kernel.stage import PATIENT_ROOT, Stage
 from tests.support.objects.administrators import (
     NAMESPACE,
     PLURALS,
@@ -205,16 +205,13 @@ class ObjectWorld:
         sources = {name: SilentSource() for name in (FILE, API)}
         local_source = self._objects.local_source()
         assert local_source is not None
-        return SupervisorSpec(
-            name="root",
+        return replace(
+            PATIENT_ROOT,
             children=(
                 ChildSpec(key=POD_MANAGER, factory=lambda: PodManager(sources, self._pod_memory)),
                 *self._objects.specs(),
                 local_source,
             ),
-            backoff=Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0)),
-            intensity=50,
-            period=Seconds(10.0),
         )
 
     def _address(self, key: Key[Any], /) -> Port[Any]:

@@ -16,7 +16,7 @@ from actors.objects.watcher import (
     WatcherPorts,
     watcher_key,
 )
-from kernel import Backoff, Runtime, SupervisorSpec, isolated
+from kernel import Backoff, Runtime
 from messages.holders import (
     HolderBegan,
     HolderDone,
@@ -35,7 +35,7 @@ from stores.objects.watcher_memory import WatcherRules, idle_limit_for
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.canary import hidden, revealed
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import Stage
+from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
 
 NAMESPACE, NAME = "shop", "s1"
 
@@ -47,7 +47,6 @@ def object_id(kind: ObjectKind = ObjectKind.SECRET, name: str = NAME) -> ObjectI
 
 WANTED = object_id()
 TARGET = object_target(WANTED)
-SOON = Backoff(initial=Seconds(0.1), cap=Seconds(0.2), jitter=Seconds(0.0))
 RULES = WatcherRules(
     idle_limit=idle_limit_for(Seconds(1.0)),
     open_within=Backoff(initial=Seconds(30.0), cap=Seconds(3600.0), jitter=Seconds(0.0)).delay,
@@ -210,11 +209,7 @@ def watcher_stage(
     """Start a watcher that was told nothing."""
     watcher: WatcherStage
 
-    def make() -> ObjectWatcher:
-        return watcher.make()
-
-    tree = SupervisorSpec(name="root", children=(isolated(KEY, make),), backoff=SOON)
-    play = Stage(tree, runtime)
+    play = stage_for((KEY, lambda _play: watcher.make()), runtime=runtime, root=PATIENT_ROOT)
     watcher = WatcherStage(play, wanted)
     play.start()
     try:
