@@ -57,6 +57,8 @@ class PodMemory:
     quarantine: Quarantine = field(default_factory=Quarantine)
     subscribers: dict[Port[PodFact], None] = field(default_factory=dict)
     """In the order in which they subscribed. They are told in this order."""
+    provisional: set[SourceName] = field(default_factory=set)
+    """Sources whose last listing was provisional."""
 
 
 class PodManager(PooledActor[PodManagerMessage]):
@@ -74,7 +76,8 @@ class PodManager(PooledActor[PodManagerMessage]):
     Order: subscribers hear the changes of one listing at once, REMOVE before ADD, and listings of
     one source in the order of their epochs. Repetition: ``PodsAre`` may repeat, ``PodsChanged`` does
     not. It never waits and does no I/O. Sources are independent: one that never lists holds up
-    nothing but pods whose names it held before a crash.
+    nothing but pods whose names it held before a crash. Questions and new subscribers are answered from
+    the last listing of each source, until it has listed again after a crash.
     """
 
     def __init__(
@@ -84,8 +87,6 @@ class PodManager(PooledActor[PodManagerMessage]):
         self._memory = memory
         self._pods = ServedPods(memory.served_pods)
         self._epochs: dict[SourceName, Epoch] = {}
-        self._provisional: set[SourceName] = set()
-        """Sources whose last listing was provisional."""
         self._judged: dict[SourceName, PodsJudged] = {}
 
     @override
@@ -121,19 +122,19 @@ class PodManager(PooledActor[PodManagerMessage]):
         pods = quarantine.admitted(source, listing.pods, partial(_is_harmless, source, now))
         with quarantine.attempt(source, pods):
             taken = self._pods.take(source, pods, now)
-            was_provisional = source in self._provisional
+            was_provisional = source in self._memory.provisional
             self._note_provision(listing)
             self._publish(source, taken)
-            if was_provisional and not listing.is_provisional:
+            if was_provisional and not listing.is_provisional and not taken.first:
                 # Told even if nothing changed: from now on the absence of a pod means something.
                 self._tell(self._pods_of(source))
             self._note_epoch(source, listing.epoch)
             self._judge()
 
     def _note_provision(self, listing: SourceListed) -> None:
-        self._provisional.discard(listing.source)
+        self._memory.provisional.discard(listing.source)
         if listing.is_provisional:
-            self._provisional.add(listing.source)
+            self._memory.provisional.add(listing.source)
 
     def _note_epoch(self, source: SourceName, epoch: Epoch) -> None:
         last = self._epochs.get(source)
@@ -176,15 +177,15 @@ class PodManager(PooledActor[PodManagerMessage]):
 
     def _subscribe(self, subscriber: Port[PodFact]) -> None:
         self._memory.subscribers[subscriber] = None
-        for source in self._epochs:
+        for source in self._pods.known:
             subscriber.tell(self._pods_of(source))
 
     def _pods_of(self, source: SourceName) -> PodsAre:
-        pods, is_provisional = self._pods.served(source), source in self._provisional
+        pods, is_provisional = self._pods.served(source), source in self._memory.provisional
         return PodsAre(source=source, pods=pods, is_provisional=is_provisional)
 
     def _described(self) -> PodsDescribed:
-        index = self._pods.index
+        index = self._pods.shown()
         pods, mirrors, orphans = index.pods_and_mirrors()
         translations, counts = index.uid_translations(), index.counts()
         return PodsDescribed(
@@ -194,15 +195,17 @@ class PodManager(PooledActor[PodManagerMessage]):
             mirror_to_static=translations.mirror_to_static,
             static_to_mirror=translations.static_to_mirror,
             shadowed={pod.uid: holder.uid for pod, holder in index.shadowed()},
-            listed=self._pods.listed,
+            listed=frozenset(self._pods.known),
             static_pods=counts.static_pods,
             regular_pods=counts.regular_pods,
             ephemeral_containers=counts.ephemeral_containers,
         )
 
     def _describe(self, question: DescribePod) -> None:
-        index = self._pods.index
-        found = None
+        if question.uid is None and question.full_name is None:
+            question.reply_to.tell(PodDescribed())
+            return
+        index, found = self._pods.shown(), None
         if question.uid is not None:
             found = index.holder(question.uid)
         elif question.full_name is not None:

@@ -55,6 +55,8 @@ PodFact: TypeAlias = PodsAre | PodsChanged
 class Subscribe:
     """Subscribes to every ``PodFact``. A ``PodsAre`` for each source that has listed comes first.
 
+    After a crash of PodManager it has the pods that were told last, until the source has listed again.
+
     The subscription outlives crashes on both sides. Repeating it gives the present state again, so a
     restarted subscriber repeats it.
     """
@@ -78,7 +80,11 @@ class DescribePods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodsDescribed:
-    """Everything PodManager knows, at one moment."""
+    """Everything PodManager knows, at one moment.
+
+    After a crash of PodManager the pods of each source are those of its last listing, until it has listed
+    again. So a pod that is missing is missing because its source said so.
+    """
 
     pods: tuple[Pod, ...]
     """Static and API pods, shadowed ones too; no mirrors (rule P10)."""
@@ -92,7 +98,7 @@ class PodsDescribed:
     shadowed: Mapping[PodUid, PodUid]
     """UIDs of pods that are not served, and of the pods that they wait behind."""
     listed: frozenset[SourceName]
-    """Sources that have listed in this life of PodManager."""
+    """Sources that have listed, in this life of PodManager or in an earlier one."""
     static_pods: int
     regular_pods: int
     ephemeral_containers: int

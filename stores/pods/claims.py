@@ -87,6 +87,13 @@ class Claims:
         self._claims[pod.uid] = (*others, Claim(source, full_name, pod.is_mirror, age))
         return age
 
+    def copy(self) -> Claims:
+        """Return the same claims, for an index that only answers questions: what it does changes no other."""
+        copied = Claims()
+        copied._ticks = self._ticks
+        copied._claims = dict(self._claims)
+        return copied
+
     def release(self, source: SourceName, uid: PodUid) -> None:
         """Forget the claim of ``source`` on ``uid``, if there is one."""
         left = tuple(claim for claim in self._claims.get(uid, ()) if claim.source != source)

@@ -44,6 +44,8 @@ class ServedPodsMemory:
     """The sources that have ever listed. Only they can have claims on record."""
     served: dict[PodUid, Pod] = field(default_factory=dict)
     """The served pods as they were told last."""
+    taken: dict[SourceName, tuple[Pod, ...]] = field(default_factory=dict)
+    """The pods of each source, served or not, as of its last listing that was taken in."""
 
 
 class ServedPods:
@@ -59,13 +61,35 @@ class ServedPods:
         self._sources: dict[SourceName, SourceMemory] = {}
         self._holders: ClaimHolders = self._claims.holders()
         self._served = memory.served
+        self._taken = memory.taken
         self._held: set[PodUid] = set()
         """Pods that are told as they were until some source has listed, as it had before the restart."""
+        self._remembered: PodIndex | None = None
 
     @property
     def listed(self) -> frozenset[SourceName]:
-        """The sources that have listed."""
+        """The sources that have listed in this life."""
         return frozenset(self._sources)
+
+    @property
+    def known(self) -> tuple[SourceName, ...]:
+        """The sources whose pods are known: those that have listed, in this life or an earlier one."""
+        return tuple(self._taken)
+
+    def shown(self) -> PodIndex:
+        """Return what questions are answered from: the pods of all sources that are known.
+
+        While a source has yet to list again after a restart, the pods of its last listing count. An answer
+        without them would say that they are no longer wanted.
+        """
+        if self._awaited.isdisjoint(self._taken):
+            return self.index
+        if self._remembered is None:
+            self._remembered = PodIndex(self._claims.copy())
+            for pods in self._taken.values():
+                for pod in pods:
+                    self._remembered.add(pod)
+        return self._remembered
 
     def served(self, source: SourceName) -> tuple[Pod, ...]:
         """Return the served pods of one source."""
@@ -73,6 +97,7 @@ class ServedPods:
 
     def take(self, source: SourceName, pods: tuple[Pod, ...], now: Timestamp) -> Taken:
         """Take in the listing ``pods`` of ``source``, made at ``now``; return what it changed."""
+        self._remembered = None
         memory = self._sources.get(source, SourceMemory(source=source))
         merged = merge(memory, pods, lambda uid: self._seen.seen_at(source, uid, now))
         self._sources[source] = merged.memory
@@ -96,7 +121,9 @@ class ServedPods:
             # The next claimant of a name may be of a source that has not listed yet.
             self._holders = self._claims.holders()
         self._seen.retain(source, merged.memory.kept.keys())
-        return Taken(first=merged.first, listed=merged.changes, served=tuple(self._changes(ops)))
+        served = tuple(self._changes(ops))
+        self._taken[source] = merged.memory.pods
+        return Taken(first=merged.first, listed=merged.changes, served=served)
 
     def waiting(self, source: SourceName) -> dict[PodUid, str]:
         """Return the pods of ``source`` that are not served, and why, as a sentence."""

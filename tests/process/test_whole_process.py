@@ -101,7 +101,7 @@ def test_a_crashed_actor_is_back_at_once_and_nothing_is_lost(
     assert (status, json.loads(body)) == (202, {"crashed": name})
     # Meanwhile the agent as a whole is well, and what it runs is what it ran.
     assert eventually(lambda: shared.get("/healthz")) == (200, "ok")
-    assert eventually(lambda: [shared.pods()]) in ([pods], [{}])
+    assert eventually(lambda: [shared.pods()]) == [pods]
     eventually(
         lambda: (
             shared.actors()[name]["restarts"] == restarts + 1
@@ -112,6 +112,22 @@ def test_a_crashed_actor_is_back_at_once_and_nothing_is_lost(
     print(f"{name} was back after {time.monotonic() - began:.3f} s")  # noqa: T201  # for people
     assert shared.get("/readyz/file") == (200, "ok")
     assert "SyncLoop REMOVE" not in shared.log().partition("crashed on request")[2]
+
+
+def test_no_crash_of_pod_manager_makes_anybody_say_that_there_are_no_pods(
+    agent: AgentProcess,
+) -> None:
+    for number in range(20):
+        agent.write(f"web{number}.yaml", manifest(f"web{number}"))
+    agent.start_on_manifests("--enable-chaos")
+    pods = agent.pods()
+    assert len(pods) == 20
+    for _ in range(4):
+        assert agent.get("/debug/actors/pod-manager/crash", method="POST")[0] == 202
+        for _ in range(20):
+            assert agent.pods() == pods
+            assert 'kubelet_desired_pods{static="true"} 20.0' in agent.get("/metrics")[1]
+    assert agent.stops() == 0
 
 
 def test_user_signal_1_writes_the_tree_and_every_stack_to_the_log(shared: AgentProcess) -> None:

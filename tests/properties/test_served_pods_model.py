@@ -171,6 +171,14 @@ class LedgerModel(RuleBasedStateMachine):
             may_be_told = {uid for s, uid in self.places() if s in silent}
             assert (served - listed) | (served & waiting) <= may_be_told
 
+    @invariant()
+    def questions_are_answered_as_if_there_had_been_no_crash(self) -> None:
+        shown = self.pods.shown()
+        assert set(self.pods.known) == self.told.keys()
+        assert {pod.uid for pod in shown.pods()} == {uid for _, uid in self.places()}
+        holders = {pod.uid: pod.source for pod in shown.pods() if shown.shadow_of(pod) is None}
+        assert holders == self.model.served()
+
 
 def facts(source: SourceName, taken: Taken, served: tuple[Pod, ...]) -> Iterator[PodFact]:
     """Yield what PodManager tells of a listing."""

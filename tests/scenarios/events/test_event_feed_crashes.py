@@ -148,6 +148,16 @@ def test_with_a_real_pod_manager_the_first_listing_of_a_late_source_is_told_once
     assert whole.reader.read() == []
 
 
+def test_a_reader_who_comes_after_a_crash_is_not_told_that_all_pods_are_new(
+    whole: WholeStage,
+) -> None:
+    whole.lists(FILE, WEB)
+    whole.crashes()
+    whole.attaches()
+    whole.lists(FILE, WEB, make_pod("api"))
+    assert whole.reader.heads() == ["ADD"]
+
+
 class Ghost(Reader):
     """A reader that is gone, and says so whenever it is told something, as those of sockets do."""
 

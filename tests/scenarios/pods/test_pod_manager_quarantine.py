@@ -121,6 +121,7 @@ def test_the_record_outlives_the_actor() -> None:
         lists_until_it_lives(manager, WEB, poison("bad"))
         manager.crashes()
         subscriber = manager.subscriber()
+        assert subscriber.heard() == ["file are web"]
         manager.lists(FILE, WEB, poison("bad"))
         assert subscriber.heard() == ["file are web"]
         assert manager.crash_count() == 2  # the poison's, and the one made by the test

@@ -8,7 +8,7 @@ import pytest
 
 from messages.pods import API, FILE, HTTP, SourceName
 from messages.sources import ListPods
-from tests.support.builders import edited, make_pod
+from tests.support.builders import edited, make_mirror, make_pod
 from tests.support.pods.pod_manager_stage import PodManagerStage
 
 WEB, SHOP, MAIL = make_pod("web"), make_pod("shop"), make_pod("mail")
@@ -70,14 +70,66 @@ def test_subscriptions_outlive_it_in_their_order(manager: PodManagerStage) -> No
     assert first.heard() == second.heard() == ["file are web"]
 
 
-def test_a_subscriber_that_comes_before_the_sources_answer_hears_of_those_that_have(
+def test_a_subscriber_that_comes_before_the_sources_answer_hears_what_was_told_last(
+    manager: PodManagerStage,
+) -> None:
+    manager.lists(FILE, WEB)
+    manager.takes_for_empty(API)
+    manager.crashes()
+    manager.lists(HTTP, SHOP)
+    subscriber = manager.subscriber()
+    assert subscriber.heard() == ["file are web", "api may be", "http are shop"]
+    manager.lists(API)
+    manager.lists(FILE)
+    assert subscriber.heard() == ["api are", "file are"]
+
+
+def test_questions_are_answered_from_the_last_listings_until_the_sources_list_again(
+    manager: PodManagerStage,
+) -> None:
+    mirror = make_mirror(WEB)
+    ours, waiting = make_pod("job", uid="u-job"), make_pod("job", uid="u-waiting")
+    manager.lists(FILE, WEB, ours)
+    manager.lists(HTTP, SHOP, waiting)
+    manager.lists(API, mirror)
+    before = manager.described()
+    assert before.shadowed == {"u-waiting": "u-job"}
+    found = manager.find(uid=WEB.uid)
+    assert found.mirror is not None
+
+    manager.crashes()
+    # Nobody has listed again; then one has, without a pod; then the others.
+    assert manager.described() == before
+    assert manager.find(uid=WEB.uid) == manager.find(full_name=WEB.full_name) == found
+    assert manager.find(uid=mirror.uid).was_mirror
+    manager.lists(HTTP, waiting)
+    assert names(manager) == ["job", "job", "web"]
+    assert manager.described().shadowed == {"u-waiting": "u-job"}
+    assert manager.find(uid=SHOP.uid).pod is None
+    manager.lists(FILE, WEB)
+    assert names(manager) == ["job", "web"]
+    assert manager.described().shadowed == {}
+    assert manager.find(uid=WEB.uid) == found
+    manager.lists(API)
+    assert names(manager) == ["job", "web"]
+    assert manager.find(uid=WEB.uid).mirror is None
+
+
+def test_a_source_that_is_never_heard_of_again_keeps_its_pods_over_many_crashes(
     manager: PodManagerStage,
 ) -> None:
     manager.lists(FILE, WEB)
     manager.lists(HTTP, SHOP)
-    manager.crashes()
-    manager.lists(HTTP, SHOP)
-    assert manager.subscriber().heard() == ["http are shop"]
+    for _ in range(3):
+        manager.crashes()
+        assert names(manager) == ["shop", "web"]
+        manager.lists(HTTP, SHOP)
+        assert names(manager) == ["shop", "web"]
+
+
+def names(manager: PodManagerStage) -> list[str]:
+    """Return the names of the pods that PodManager shows."""
+    return sorted(pod.name for pod in manager.described().pods)
 
 
 def test_the_time_of_first_sight_outlives_it(manager: PodManagerStage) -> None:
