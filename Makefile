@@ -57,7 +57,8 @@ bench: .venv/dev
 	$(PY) -m benchmarks $(ARGS)
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # The two stamps say for which requirements the environment was made; they are made anew when those change.
 .venv/agent: requirements.txt constraints.txt

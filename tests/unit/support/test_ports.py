@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
+from tests.support.project.checkout import ROOT
 from tests.support.wire.ports import free_ports
 
-ROOT = Path(__file__).parents[3]
 OTHER = "from tests.support.wire.ports import free_ports; print(*free_ports(60)); input()"
 
 
