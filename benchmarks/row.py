@@ -20,6 +20,8 @@ class Target(NamedTuple):
     limit: float
     at_least: bool = False
     """The figure has to be that much or more, where others have to be that little or less."""
+    of_ratio: bool = False
+    """The limit is one of the ratio to the peer, and not of a figure."""
 
     def is_met(self, figure: float) -> bool:
         """Return whether ``figure`` is good enough."""
@@ -57,9 +59,11 @@ class Row:
 
     @property
     def is_met(self) -> bool | None:
-        """Whether the target is reached; None when there is none."""
+        """Whether the target is reached; None when there is none, or no peer to compare with."""
         if self.target is None:
             return None
+        if self.target.of_ratio:
+            return None if self.ratio is None else self.target.is_met(self.ratio)
         return self.target.is_met(self.figures[self.judged] if self.judged else self.figure)
 
     @property

@@ -28,6 +28,7 @@ from benchmarks.watching import (
     QUICK_SIZES,
     SIZES,
     agent_of,
+    connections_for,
     informers_of,
     look_every,
     node_of,
@@ -152,7 +153,7 @@ def _cut_rows(size: int, ours: Return, theirs: Return | None) -> list[Row]:
     what = f"{size:,} watches cut off at once"
     figures = {
         "until all are open again": ("s", ours.seconds, theirs and theirs.seconds, 6.0),
-        "dials": ("", ours.dials, theirs and theirs.dials, 30.0),
+        "dials": ("", ours.dials, theirs and theirs.dials, connections_for(size)),
         "requests in the busiest second": ("/s", ours.peak, theirs and theirs.peak, 2_500.0),
     }
     return [

@@ -47,8 +47,10 @@ def _target(row: Row) -> str:
     if row.target is None:
         return ""
     sign = ">=" if row.target.at_least else "<="
-    limit = _with_unit(f"{sign} {number(row.target.limit)}", row.unit)
-    return f"{row.judged} {limit}".strip()
+    limit = f"{sign} {number(row.target.limit)}"
+    if row.target.of_ratio:
+        return f"ratio {limit}"
+    return f"{row.judged} {_with_unit(limit, row.unit)}".strip()
 
 
 def _peer(row: Row) -> str:

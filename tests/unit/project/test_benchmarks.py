@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from benchmarks.row import Peer, Row, Target, peak_rate, percentile, rates, spre
 from benchmarks.sidekick import Sidekick
 from benchmarks.soaking import growth
 from benchmarks.table import number, table
+from benchmarks.watching import connections_for
 from tests.support.project.checkout import ROOT
 
 
@@ -145,12 +147,32 @@ MANY = Row(
     target=Target(200_000.0, at_least=True),
     peer=Peer("noted", 50_000.0, in_this_run=False),
 )
+SLOWER = Row(
+    what="slower",
+    unit="ms",
+    figures={"p99": 9.0},
+    samples=9,
+    target=Target(1.5, of_ratio=True),
+    peer=Peer("quick thing", 4.5),
+)
 ALONE = Row(what="alone", unit="%", figures={"median": 0.33}, samples=1)
 REMARKED = Row(what="lost", unit="", figures={"total": 0.0}, samples=1, peer=Peer("nobody has it"))
 
 
 def test_a_row_is_judged_by_the_figure_that_its_target_names() -> None:
     assert [FAST.is_met, MANY.is_met, ALONE.is_met] == [False, True, None]
+
+
+def test_a_target_of_the_ratio_is_about_the_peer() -> None:
+    rows = [replace(SLOWER, peer=Peer("quick thing", figure)) for figure in (4.5, 6.0, None)]
+    assert [row.is_met for row in rows] == [False, True, None]
+
+
+@pytest.mark.parametrize(
+    ("watches", "most"), [(95, 4), (96, 5), (200, 6), (1_000, 14), (5_000, 56)]
+)
+def test_95_watches_may_take_a_connection_and_three_are_to_spare(watches: int, most: int) -> None:
+    assert connections_for(watches) == most
 
 
 def test_a_ratio_is_the_first_figure_by_the_peers_if_there_is_one() -> None:
@@ -177,14 +199,15 @@ def test_a_number_has_three_digits_that_count(value: float, text: str) -> None:
 
 def test_the_table_is_aligned_and_says_where_a_target_is_missed() -> None:
     expected = """\
-| what  | measured                 | target         |     | beside it                         | ratio |
-| ----- | ------------------------ | -------------- | --- | --------------------------------- | ----- |
-| fast  | median 2.00, p99 12.3 ms | p99 <= 5.00 ms | NO  | slow thing: 1,000 ms              | 0.002 |
-| many  | median 250,000/s         | >= 200,000/s   | yes | noted: 50,000/s (not in this run) | 5.00  |
-| alone | median 0.33%             |                |     |                                   |       |
-| lost  | total 0                  |                |     | nobody has it                     |       |
+| what   | measured                 | target         |     | beside it                         | ratio |
+| ------ | ------------------------ | -------------- | --- | --------------------------------- | ----- |
+| fast   | median 2.00, p99 12.3 ms | p99 <= 5.00 ms | NO  | slow thing: 1,000 ms              | 0.002 |
+| many   | median 250,000/s         | >= 200,000/s   | yes | noted: 50,000/s (not in this run) | 5.00  |
+| slower | p99 9.00 ms              | ratio <= 1.50  | NO  | quick thing: 4.50 ms              | 2.00  |
+| alone  | median 0.33%             |                |     |                                   |       |
+| lost   | total 0                  |                |     | nobody has it                     |       |
 """
-    assert table([FAST, MANY, ALONE, REMARKED]).splitlines() == expected.splitlines()
+    assert table([FAST, MANY, SLOWER, ALONE, REMARKED]).splitlines() == expected.splitlines()
 
 
 @pytest.mark.process
