@@ -34,7 +34,7 @@ def memory_rows(*, quick: bool) -> list[Row]:
         unit="MB",
         figures=spread(megabytes),
         samples=len(megabytes),
-        target=Target(85.0),
+        target=Target(60.0),
         judged=WORST,
         peer=_KUBELET,
     )

@@ -48,13 +48,14 @@ def starting(folder: Path, launcher: Launcher) -> Iterator[subprocess.Popen[byte
             process.kill()
 
 
-def agent_of(process: subprocess.Popen[bytes]) -> int | None:
+def agent_of(process: subprocess.Popen[bytes], launcher: Launcher) -> int | None:
     """Return the agent's process ID as this process sees it, None before its own first lines have run.
 
     They have it take no notice of SIGUSR1, which until then would end it; later it is handled.
     """
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    for pid in (*map(int, children), process.pid):
+    # What the agent itself has started is none of it.
+    for pid in map(int, children) if launcher else [process.pid]:
         status = Path(f"/proc/{pid}/status").read_text()
         lines = (line.split() for line in status.splitlines())
         masks = [int(words[1], 16) for words in lines if words[0] in {"SigIgn:", "SigCgt:"}]
@@ -95,7 +96,7 @@ def test_a_signal_to_stop_is_never_lost_while_it_starts(
     tmp_path: Path, launcher: Launcher, number: signal.Signals, moment: Callable[[Path], bool]
 ) -> None:
     with starting(tmp_path, launcher) as process:
-        pid = eventually(lambda: agent_of(process))
+        pid = eventually(lambda: agent_of(process, launcher))
         eventually(lambda: moment(tmp_path))
         os.kill(pid, number)
         assert process.wait(PATIENCE) == 0
