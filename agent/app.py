@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import structlog
 
+from agent.descriptors import limits_of_connections, raise_descriptor_limit
 from agent.edges import Edges
 from agent.listeners import listen
 from agent.logs import configure_logs
@@ -98,6 +99,7 @@ def _run(settings: Settings) -> int:
             healthz=listen(
                 settings.healthz_bind_address, settings.healthz_port, "the healthz port"
             ),
+            limits=limits_of_connections(raise_descriptor_limit()),
         )
         for listener in (*listeners.read_only, *listeners.healthz):
             held.enter_context(listener)

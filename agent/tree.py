@@ -174,5 +174,6 @@ class AgentTree:
             cluster=self.joined.ports() if self.joined else None,
             objects=self._objects.ports(),
             feed=self._address(EVENT_FEED),
+            limits=self._listeners.limits,
         )
         return HttpServer(backend, self._listeners)

@@ -38,6 +38,7 @@ from messages.units import Seconds
 from messages.watches import WatchesDescribed
 from server.answers import Unanswered, ask, or_unanswered
 from server.cluster_state import ClusterPorts, ClusterState
+from server.limits import ConnectionLimits
 
 A = TypeVar("A")
 M = TypeVar("M")
@@ -82,6 +83,8 @@ class EndpointBackend:
     answer_within: Seconds = ANSWER_WITHIN
     """How long an actor may take to answer. After that it is shown as not answering."""
     timeouts: EventStreamTimeouts = field(default_factory=EventStreamTimeouts)
+    limits: ConnectionLimits = field(default_factory=ConnectionLimits)
+    """How many connections the ports may have."""
 
     async def tree(self) -> tuple[ActorDescription, ...] | Unanswered:
         """Return the actors, parents before their children."""

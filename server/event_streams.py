@@ -19,8 +19,6 @@ from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.event_reader import EventReader
 
-MOST_READERS: Final = 32
-"""Each reader has a connection of its own. They do not count among the other connections."""
 AT_A_STOP: Final = Seconds(0.2)
 """How long a stop waits until readers have read the last comment. A stop gives all requests 0.5 s."""
 SEND_BUFFER: Final = 2**18
@@ -52,8 +50,9 @@ class EventStreams:
         response.force_close()  # its end is the end: nothing else can be asked on this connection
         if request.method == "HEAD":
             return response
-        if len(self._readers) >= MOST_READERS:
-            raise web.HTTPServiceUnavailable(text=f"there are {MOST_READERS} readers already")
+        most = self._backend.limits.readers
+        if len(self._readers) >= most:
+            raise web.HTTPServiceUnavailable(text=f"there are {most} readers already")
         reader = EventReader(self._backend.feed, self._backend.timeouts.keep_alive)
         self._readers.add(reader)
         self.connections.add(request.protocol)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from typing_extensions import override
@@ -12,6 +12,7 @@ from typing_extensions import override
 from kernel import Actor, Key
 from server.backend import EndpointBackend
 from server.endpoints import Endpoints
+from server.limits import ConnectionLimits
 from server.serving import Serving
 
 
@@ -37,6 +38,8 @@ class Listeners:
 
     read_only: Sequence[socket.socket] = ()
     healthz: Sequence[socket.socket] = ()
+    limits: ConnectionLimits = field(default_factory=ConnectionLimits)
+    """How many connections they may have."""
 
 
 class HttpServer(Actor[HttpServerMessage]):
@@ -58,17 +61,18 @@ class HttpServer(Actor[HttpServerMessage]):
     @override
     def started(self) -> None:
         endpoints = Endpoints(self._backend)
+        limits = self._listeners.limits
         served = [
-            (endpoints.application, self._listeners.read_only),
-            (endpoints.health_application, self._listeners.healthz),
+            (endpoints.application, self._listeners.read_only, limits.read_only),
+            (endpoints.health_application, self._listeners.healthz, limits.healthz),
         ]
-        if not any(sockets for _, sockets in served):
+        if not any(sockets for _, sockets, _ in served):
             return
         me = self.me
         serving = Serving(ended=lambda error: me.tell(ServingEnded(error=error)))
         self.resources.callback(serving.close)
-        for application, sockets in served:
-            serving.open(application(), sockets)
+        for application, sockets, most in served:
+            serving.open(application(), sockets, most)
 
     @override
     def receive(self, message: HttpServerMessage, /) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import socket
 import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
+import structlog
 from aiohttp import web
 
 from messages.units import Seconds
@@ -20,9 +22,13 @@ GRACE: Final = Seconds(0.5)
 """How long ``close`` waits for requests that are being answered."""
 IDLE: Final = Seconds(75.0)
 """How long an idle connection is kept for its next request. nginx's default."""
-MOST_CONNECTIONS: Final = 200
-"""Connections of each port. A new one beyond that cuts the oldest. So clients that send nothing, or never
-read, can neither keep others out nor use up the process's descriptors (usually 1,024)."""
+BACKLOG: Final = 128
+"""Most connections that wait until they are accepted. Linux's former default limit."""
+ACCEPTED_AT_ONCE: Final = 1
+"""Connections that are accepted before the loop does something else, such as cutting the oldest. asyncio
+also tries so often in a row when descriptors have run out, and says so each time."""
+SAID_AGAIN_AFTER: Final = Seconds(60.0)
+"""How long the log is silent about connections after a line about them."""
 
 EXEMPT: Final = web.AppKey("exempt", Collection)
 """Connections that an application limits itself. They are never cut for others."""
@@ -31,6 +37,11 @@ _CLIENTS_FAULTS = logging.getLogger("aiohttp.garbage")
 """The logger for requests that aiohttp cannot parse. Clients could fill the log with tracebacks by it.
 Failures of handlers do not get there: the applications answer them."""
 _CLIENTS_FAULTS.setLevel(logging.CRITICAL)
+
+_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""What keeps asyncio from accepting a connection. It tries again after a second."""
+
+_log = structlog.get_logger("http-server")
 
 
 class Serving:
@@ -43,12 +54,20 @@ class Serving:
         self._runners: list[web.AppRunner] = []
         self._servers: list[asyncio.Server] = []
         self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(self._note_failure)
+        self._silent_until = Seconds(0.0)
         self._thread = threading.Thread(target=self._run, name="http-loop", daemon=True)
         self._thread.start()
 
-    def open(self, application: web.Application, sockets: Sequence[socket.socket]) -> None:
-        """Serve ``application`` on duplicates of ``sockets``. Raises OSError, TimeoutError."""
-        opening = self._open(application, sockets)
+    def open(
+        self, application: web.Application, sockets: Sequence[socket.socket], most: int
+    ) -> None:
+        """Serve ``application`` on duplicates of ``sockets``. Raises OSError, TimeoutError.
+
+        There are ``most`` connections at a time: a new one beyond that cuts the oldest. So clients that send
+        nothing, or never read, can neither keep others out nor use up the process's descriptors.
+        """
+        opening = self._open(application, sockets, most)
         asyncio.run_coroutine_threadsafe(opening, self._loop).result(SETUP_TIMEOUT)
 
     def close(self) -> None:
@@ -58,7 +77,9 @@ class Serving:
             self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(SETUP_TIMEOUT)
 
-    async def _open(self, application: web.Application, sockets: Sequence[socket.socket]) -> None:
+    async def _open(
+        self, application: web.Application, sockets: Sequence[socket.socket], most: int
+    ) -> None:
         runner = web.AppRunner(
             application,
             access_log=None,
@@ -74,9 +95,10 @@ class Serving:
         exempt = application.get(EXEMPT, frozenset())
         for listener in sockets:
             listening = await self._loop.create_server(
-                _bounded(server, exempt), sock=listener.dup()
+                self._bounded(server, exempt, most), sock=listener.dup(), backlog=ACCEPTED_AT_ONCE
             )
             self._servers.append(listening)
+            listener.listen(BACKLOG)  # asyncio has set it to what it accepts at once
 
     def _run(self) -> None:
         error = "the loop ended"
@@ -111,23 +133,38 @@ class Serving:
         with suppress(BaseException):  # what ended it once may do so again
             self._loop.run_forever()
 
+    def _bounded(
+        self, server: web.Server, exempt: Collection[web.RequestHandler], most: int
+    ) -> Callable[[], asyncio.Protocol]:
+        """Return the factory of connections' protocols. It cuts the oldest connection beyond ``most``."""
+
+        def connection() -> asyncio.Protocol:
+            others = [each for each in server.connections if each not in exempt]
+            for oldest in others[: max(0, len(others) + 1 - most)]:
+                self._say("too many connections: the oldest are cut", most=most)
+                _abort(oldest)
+            return server()
+
+        return connection
+
+    def _note_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Log what the loop could not do. That it can accept nothing at present is said once."""
+        error = context.get("exception")
+        if isinstance(error, OSError) and error.errno in _SHORTAGES:
+            self._say("connections cannot be accepted", error=error.strerror)
+        else:
+            loop.default_exception_handler(context)
+
+    def _say(self, event: str, **fields: object) -> None:
+        """Log a warning, unless there was one less than ``SAID_AGAIN_AFTER`` ago."""
+        now = Seconds(self._loop.time())
+        if now >= self._silent_until:
+            self._silent_until = Seconds(now + SAID_AGAIN_AFTER)
+            _log.warning(event, **fields)
+
     def _connections(self) -> list[web.RequestHandler]:
         servers = [runner.server for runner in self._runners if runner.server]
         return [connection for server in servers for connection in server.connections]
-
-
-def _bounded(
-    server: web.Server, exempt: Collection[web.RequestHandler]
-) -> Callable[[], asyncio.Protocol]:
-    """Return the factory of connections' protocols. It cuts the oldest connection if there are too many."""
-
-    def connection() -> asyncio.Protocol:
-        others = [each for each in server.connections if each not in exempt]
-        for oldest in others[: 1 - MOST_CONNECTIONS]:
-            _abort(oldest)
-        return server()
-
-    return connection
 
 
 def _abort(connection: web.RequestHandler) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kernel import ActorDescription
-from server.serving import MOST_CONNECTIONS
+from server.limits import MOST_CONNECTIONS
 from tests.support.agent.process import eventually, manifest
 from tests.support.agent.served import Served, served_agent, served_tree
 from tests.support.wire.client import PATIENCE

@@ -32,8 +32,7 @@ from messages.port import Port
 from messages.units import Seconds
 from server.backend import EventStreamTimeouts
 from server.event_reader import MOST_WAITING
-from server.event_streams import MOST_READERS
-from server.serving import MOST_CONNECTIONS
+from server.limits import MOST_CONNECTIONS, MOST_READERS
 from tests.support.agent.process import eventually
 from tests.support.agent.served import IMPATIENT, Served, StandIns, served_agent, served_tree
 from tests.support.builders import make_pod

@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from server.http_server import HTTP_SERVER, ServingEnded
+from server.limits import MOST_CONNECTIONS
 from server.serving import Serving
 from tests.support.agent.process import eventually
 from tests.support.agent.served import served_tree
@@ -48,7 +49,7 @@ def test_one_life_after_the_other_serves_the_same_socket(listener: socket.socket
     port = listener.getsockname()[1]
     for _ in range(2):
         serving = Serving(ended=lambda _error: None)
-        serving.open(application(), [listener])
+        serving.open(application(), [listener], MOST_CONNECTIONS)
         assert fetch(port, "/hello").text == "hello"
         serving.close()
     assert listener.fileno() > 0
@@ -59,7 +60,7 @@ def test_a_loop_that_ends_by_itself_is_told_and_leaves_nothing_open(
 ) -> None:
     ended: Probe[str] = Probe()
     serving = Serving(ended=ended.tell)
-    serving.open(application(), [listener])
+    serving.open(application(), [listener], MOST_CONNECTIONS)
     with pytest.raises(RemoteDisconnected):
         fetch(listener.getsockname()[1], "/exit")
     ended.expect("SystemExit: 3")
@@ -71,7 +72,7 @@ def test_a_loop_that_ends_by_itself_is_told_and_leaves_nothing_open(
 def test_a_loop_that_is_closed_is_not_told_of(listener: socket.socket) -> None:
     ended: Probe[str] = Probe()
     serving = Serving(ended=ended.tell)
-    serving.open(application(), [listener])
+    serving.open(application(), [listener], MOST_CONNECTIONS)
     serving.close()
     ended.expect_silence()
 
@@ -80,7 +81,7 @@ def test_a_loop_that_is_closed_leaves_nothing_open_for_a_client_that_does_not_re
     listener: socket.socket,
 ) -> None:
     serving = Serving(ended=lambda _error: None)
-    serving.open(application(), [listener])
+    serving.open(application(), [listener], MOST_CONNECTIONS)
     with socket.create_connection(listener.getsockname(), timeout=PATIENCE) as deaf:
         deaf.sendall(b"GET /much HTTP/1.1\r\nHost: node\r\n\r\n")
         assert deaf.recv(15) == b"HTTP/1.1 200 OK"
@@ -94,7 +95,7 @@ def test_a_socket_that_cannot_be_served_is_an_error(listener: socket.socket) -> 
     serving = Serving(ended=lambda _error: None)
     listener.close()
     with pytest.raises(OSError, match="Bad file descriptor"):
-        serving.open(application(), [listener])
+        serving.open(application(), [listener], MOST_CONNECTIONS)
     serving.close()
 
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, TypeVar
@@ -91,9 +91,11 @@ class AgentProcess:
         *flags: str,
         environment: Mapping[str, str] | None = None,
         stderr: IO[bytes] | int | None = None,
+        launcher: Sequence[str] = (),
     ) -> Self:
-        """Start it; its log goes to ``log_file`` unless it is to go elsewhere."""
+        """Start it, by ``launcher`` if that is given; its log goes to ``log_file`` or ``stderr``."""
         command = [
+            *launcher,
             sys.executable,
             str(ROOT / "run.py"),
             "--hostname-override=node1",
