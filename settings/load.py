@@ -30,6 +30,7 @@ from settings.configuration.file import (
 from settings.configuration.schema import API_VERSION, KIND, KubeletConfiguration
 from settings.errors import UsageError
 from settings.flags.command_line import CommandLine
+from settings.flags.kubelet_flags import told
 from settings.load_cluster import (
     FLAGS_OF_A_CLUSTER,
     SERVED_IN_A_CLUSTER,
@@ -86,7 +87,7 @@ def settings_of(
     value = configuration.value_of
     address = _checked_address(configuration, line)
     cluster = cluster_settings_of(line, configuration)
-    unserved, idle = _unserved(configuration, line), _idle(configuration, line, cluster)
+    unserved, idle = _unserved(configuration), _idle(configuration, line, cluster)
     return Settings(
         node_name=checked_node_name(line.hostname_override or hostname),
         root_dir=line.root_dir,
@@ -114,6 +115,7 @@ def settings_of(
         warnings=(
             *notes,
             *_warnings(configuration, address, unserved),
+            *_flags_without_effect(line),
             *(_standalone_warnings(configuration, idle) if cluster is None else ()),
         ),
     )
@@ -132,9 +134,9 @@ def _with_flags(given: JsonObject, flags: Mapping[str, Any]) -> JsonObject:
     return result
 
 
-def _unserved(configuration: KubeletConfiguration, line: CommandLine) -> tuple[str, ...]:
+def _unserved(configuration: KubeletConfiguration) -> tuple[str, ...]:
     served = _SERVED | SERVED_IN_A_CLUSTER
-    return (*sorted(path for path in configuration.changed() if path not in served), *line.unserved)
+    return tuple(sorted(path for path in configuration.changed() if path not in served))
 
 
 def _idle(
@@ -186,6 +188,11 @@ def _warnings(
         )
     if unserved:
         yield f"Not served yet, so without effect: {', '.join(unserved)}"
+
+
+def _flags_without_effect(line: CommandLine) -> Iterator[str]:
+    if line.without_effect:
+        yield f"Flags of a kubelet, without effect here: {told(line.without_effect)}"
 
 
 def _standalone_warnings(

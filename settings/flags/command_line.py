@@ -15,7 +15,8 @@ import click
 
 from settings import defaults
 from settings.errors import UsageError
-from settings.flags.definitions import COMMAND, FLAGS
+from settings.flags.arguments import taken_apart
+from settings.flags.definitions import COMMAND, FLAGS, SWITCHES, VALUED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +40,8 @@ class CommandLine:
     enable_chaos: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Values for fields of the configuration file by their paths, such as ``logging.format``."""
-    unserved: tuple[str, ...] = ()
-    """Flags of a kubelet that set no field and have no effect here."""
+    without_effect: tuple[str, ...] = ()
+    """Flags of a kubelet that have no effect here, in the order in which they were typed."""
 
 
 _OWN = frozenset(CommandLine.__dataclass_fields__)
@@ -52,7 +53,8 @@ def parse(arguments: Sequence[str]) -> CommandLine:
     Raises ``UsageError`` for a mistake, and ``SystemExit`` after it printed help or version.
     """
     try:
-        values = COMMAND.make_context("run.py", list(arguments)).params
+        taken = taken_apart(arguments, switches=SWITCHES, valued=VALUED)
+        values = COMMAND.make_context("run.py", taken.own).params
     except click.exceptions.Exit as done:
         raise SystemExit(done.exit_code) from None
     except click.ClickException as error:
@@ -61,7 +63,5 @@ def parse(arguments: Sequence[str]) -> CommandLine:
     return CommandLine(
         **{flag.key: value for flag, value in given if flag.key in _OWN},
         fields={flag.field: value for flag, value in given if flag.field},
-        unserved=tuple(
-            flag.opts[0] for flag, _ in given if not flag.field and flag.key not in _OWN
-        ),
+        without_effect=tuple(dict.fromkeys(taken.without_effect)),
     )

@@ -149,6 +149,20 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
             default_is=defaults.KUBE_API_BURST,
         ),
         Flag(
+            "--node-status-update-frequency",
+            FREQUENCY,
+            "Time between two looks at the machine.",
+            "nodeStatusUpdateFrequency",
+            default_is=defaults.NODE_STATUS_UPDATE_FREQUENCY,
+        ),
+        Flag(
+            "--enable-controller-attach-detach",
+            SWITCH,
+            "Let a controller attach the Node's volumes.",
+            "enableControllerAttachDetach",
+            default_is=True,
+        ),
+        Flag(
             "--sync-frequency",
             FREQUENCY,
             "What nobody read for five times this is watched no longer.",
@@ -188,6 +202,7 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
         Flag(
             "--allow-non-loopback", SWITCH, "Let others reach these ports, without authentication."
         ),
+        Flag("--enable-server", SWITCH, "The TLS server; there is none yet.", "enableServer"),
         Flag("--enable-chaos", SWITCH, "Let POST /debug/actors/NAME/crash crash an actor."),
     ],
     "Logs": [
@@ -206,17 +221,12 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
             default_is=defaults.VERBOSITY,
         ),
     ],
-    "Taken as a kubelet takes them, not served yet": [
-        Flag("--bootstrap-kubeconfig", PATH, "How to get a kubeconfig."),
-        Flag("--enable-server", SWITCH, "The TLS server.", "enableServer"),
-        Flag("--port", PORT, "The TLS server's port.", "port"),
-        Flag("--cgroup-driver", TEXT, "cgroupfs or systemd.", "cgroupDriver"),
-        Flag("--container-runtime-endpoint", TEXT, "The runtime.", "containerRuntimeEndpoint"),
-        Flag("--pod-infra-container-image", TEXT, "Image of the sandbox."),
-    ],
 }
 
 FLAGS: Sequence[Flag] = [flag for flags in SECTIONS.values() for flag in flags]
+
+SWITCHES = frozenset(name for flag in FLAGS if flag.type is SWITCH for name in flag.opts)
+VALUED = frozenset(name for flag in FLAGS if flag.type is not SWITCH for name in flag.opts)
 
 _VERSION = click.Option(
     ["--version"],
@@ -245,7 +255,8 @@ COMMAND = Command(
     params=[*FLAGS, _VERSION],
     help="Decides which pods this node should run, and shows them: a Kubernetes node agent made of "
     "supervised actors. It starts no containers yet.",
-    epilog="Docs: README.md and docs/. Wrong usage exits with 2, what the machine refuses with 1.",
+    epilog="Any other flag of a kubelet is taken too, and a warning says that it has no effect. "
+    "Docs: README.md and docs/. Wrong usage exits with 2, what the machine refuses with 1.",
     options_metavar="[FLAGS]",
     context_settings={
         "help_option_names": ["-h", "--help"],

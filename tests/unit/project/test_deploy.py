@@ -54,7 +54,7 @@ def test_the_unit_gives_the_agent_flags_that_it_knows() -> None:
     line = parse(command.replace("$ACTORLET_FLAGS", example).split())
     assert line.root_dir == Path("/var/lib/actorlet")
     assert line.kubeconfig == Path("/etc/kubernetes/kubelet.conf")
-    assert line.unserved == ()
+    assert line.without_effect == ()
 
 
 def test_the_unit_and_a_kubelet_are_never_up_together() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from settings.flags.definitions import FLAGS, SECTIONS
+from settings.flags.definitions import FLAGS
+from settings.flags.kubelet_flags import SWITCHES, VALUED
 from settings.load_cluster import SERVED_IN_A_CLUSTER
 from tests.support.project.checkout import ROOT
 
@@ -20,11 +21,9 @@ FLAGS_OF_OTHERS = {
     "systemctl": "--now",
     "benchmarks": "--only",
 }
-KNOWN_FLAGS = OUR_FLAGS.union(*(flags.split() for flags in FLAGS_OF_OTHERS.values()))
-
-SERVED_FLAGS = [
-    flag for title, flags in SECTIONS.items() if "not served" not in title for flag in flags
-]
+KNOWN_FLAGS = (OUR_FLAGS | SWITCHES | VALUED).union(
+    *(flags.split() for flags in FLAGS_OF_OTHERS.values())
+)
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -100,7 +99,7 @@ def test_the_table_of_rooms_names_what_is_in_each() -> None:
 
 def test_the_page_of_the_configuration_has_every_flag_and_every_field_that_is_obeyed() -> None:
     named = set(quoted((ROOT / "docs" / "configuration.md").read_text()))
-    served = {flag.field for flag in SERVED_FLAGS if flag.field} | SERVED_IN_A_CLUSTER
+    served = {flag.field for flag in FLAGS if flag.field} | SERVED_IN_A_CLUSTER
     assert {flag.opts[-1] for flag in FLAGS} - named == set()
     assert served - named == set()
 

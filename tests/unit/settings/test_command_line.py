@@ -9,8 +9,7 @@ import pytest
 from settings.configuration.schema import KubeletConfiguration
 from settings.errors import UsageError
 from settings.flags.command_line import CommandLine, parse
-from settings.flags.definitions import COMMAND, FLAGS, SECTIONS
-from settings.load_cluster import SERVED_IN_A_CLUSTER
+from settings.flags.definitions import COMMAND, FLAGS
 
 
 def complaint(*arguments: str) -> str:
@@ -78,7 +77,6 @@ def test_every_own_flag_is_told_by_its_name() -> None:
         ("--enable-server=false", "enableServer", False),
         ("--enable-server", "enableServer", True),
         ("--register-node=F", "registerNode", False),
-        ("--container-runtime-endpoint=unix:///x", "containerRuntimeEndpoint", "unix:///x"),
         ("--read_only_port=7", "readOnlyPort", 7),
     ],
 )
@@ -107,11 +105,6 @@ def test_headers_gather_over_commas_and_repeats() -> None:
 
 def test_an_empty_flag_is_no_flag() -> None:
     assert parse(["--config=", "--root-dir=", "--kubeconfig=", "--hostname-override="]) == parse([])
-
-
-def test_what_a_kubelet_takes_without_a_field_is_named() -> None:
-    line = parse(["--pod-infra-container-image=pause", "--bootstrap-kubeconfig=b"])
-    assert line == CommandLine(unserved=("--bootstrap-kubeconfig", "--pod-infra-container-image"))
 
 
 @pytest.mark.parametrize(
@@ -155,11 +148,6 @@ def test_help_shows_every_flag_in_its_section(
     assert [name for flag in FLAGS for name in flag.opts if name not in shown] == []
     assert shown.index("Where pods come from:") < shown.index("--pod-manifest-path")
     assert shown.index("--pod-manifest-path") < shown.index("Endpoints:")
-
-
-def test_no_flag_that_is_obeyed_is_said_to_be_not_served() -> None:
-    fields = {flag.field for flag in SECTIONS["Taken as a kubelet takes them, not served yet"]}
-    assert fields & SERVED_IN_A_CLUSTER == set()
 
 
 def test_help_does_not_promise_containers() -> None:

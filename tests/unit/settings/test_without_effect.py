@@ -13,14 +13,11 @@ CONFIGURATIONS = Path(__file__).parents[2] / "fixtures" / "configurations"
 
 def test_they_are_named_by_their_paths_in_one_warning() -> None:
     settings = settled(
-        "--bootstrap-kubeconfig=b",
         staticPodPath="/pods",
         authentication={"webhook": {"enabled": False}},
         logging={"vmodule": [{"filePattern": "a", "verbosity": 1}]},
     )
-    assert settings.warnings == (
-        unserved("authentication.webhook.enabled", "logging.vmodule", "--bootstrap-kubeconfig"),
-    )
+    assert settings.warnings == (unserved("authentication.webhook.enabled", "logging.vmodule"),)
 
 
 def test_what_a_standalone_agent_has_no_use_for_is_named_too() -> None:

@@ -1,0 +1,163 @@
+"""Flags of a kubelet that have no effect here. They are taken, so that the flags of its unit work unchanged.
+
+Every flag that a kubelet from 1.20 to 1.36 knows on Linux or Windows is here, or in
+``settings.flags.definitions`` if it is obeyed. The sources are the page "kubelet" of Kubernetes' reference of
+command line tools, and the code that registers the flags: ``cmd/kubelet/app/options`` for its own and
+cAdvisor's, ``component-base/logs`` and klog for those of logs.
+
+A value is taken as it is. It may be a secret, so it is neither kept nor shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithoutEffect:
+    """Flags that have no effect for one reason, without their dashes, between spaces."""
+
+    instead: str
+    """What is done instead, in words; empty for nothing."""
+    switches: str = ""
+    """Flags that take a value behind ``=`` only. What follows one is no value."""
+    valued: str = ""
+    """Flags that take a value, behind ``=`` or as the next argument."""
+
+    def flags(self) -> frozenset[str]:
+        """Return all of them, with their dashes."""
+        return _dashed(f"{self.switches} {self.valued}")
+
+
+def _dashed(names: str) -> frozenset[str]:
+    return frozenset(f"--{name}" for name in names.split())
+
+
+TABLE: Final[Sequence[WithoutEffect]] = (
+    WithoutEffect(
+        instead="logs go to standard error, as --logging-format and --v say",
+        switches="""
+            add-dir-header alsologtostderr experimental-logging-sanitization log-json-split-stream
+            log-text-split-stream logtostderr one-output skip-headers skip-log-headers
+            """,
+        valued="""
+            log-backtrace-at log-dir log-file log-file-max-size log-flush-frequency
+            log-json-info-buffer-size log-text-info-buffer-size stderrthreshold vmodule
+            """,
+    ),
+    WithoutEffect(instead="swap is not looked at", switches="fail-swap-on"),
+    WithoutEffect(
+        instead="the kernel's settings are not looked at",
+        switches="fail-cgroupv1 protect-kernel-defaults",
+    ),
+    WithoutEffect(
+        instead="no container is started yet",
+        switches="""
+            cgroups-per-qos cpu-cfs-quota experimental-allocatable-ignore-eviction
+            experimental-check-node-capabilities-before-mount experimental-dockershim
+            experimental-kernel-memcg-notification keep-terminated-pod-volumes
+            kernel-memcg-notification local-storage-capacity-isolation make-iptables-util-chains
+            redirect-container-streaming seccomp-default serialize-image-pulls
+            """,
+        valued="""
+            allowed-unsafe-sysctls azure-container-registry-config bootstrap-checkpoint-path
+            cgroup-driver cgroup-root cluster-dns cluster-domain cni-bin-dir cni-cache-dir
+            cni-conf-dir container-log-max-files container-log-max-size container-runtime
+            container-runtime-endpoint cpu-cfs-quota-period cpu-manager-policy
+            cpu-manager-policy-options cpu-manager-reconcile-period docker-endpoint
+            eviction-hard eviction-max-pod-grace-period eviction-minimum-reclaim
+            eviction-pressure-transition-period eviction-soft eviction-soft-grace-period
+            experimental-dockershim-root-directory experimental-mounter-path hairpin-mode
+            image-credential-provider-bin-dir image-credential-provider-config
+            image-gc-high-threshold image-gc-low-threshold image-pull-progress-deadline
+            image-service-endpoint iptables-drop-bit iptables-masquerade-bit kubelet-cgroups
+            master-service-namespace maximum-dead-containers
+            maximum-dead-containers-per-container memory-manager-policy
+            minimum-container-ttl-duration minimum-image-ttl-duration network-plugin
+            network-plugin-mtu non-masquerade-cidr pod-cidr pod-infra-container-image
+            pod-max-pids pods-per-core qos-reserved registry-burst registry-qps reserved-cpus
+            reserved-memory resolv-conf runtime-cgroups runtime-request-timeout
+            seccomp-profile-root system-cgroups topology-manager-policy
+            topology-manager-policy-options topology-manager-scope volume-plugin-dir
+            volume-stats-agg-period
+            """,
+    ),
+    WithoutEffect(
+        instead="nothing is reserved on the Node",
+        valued="""
+            enforce-node-allocatable kube-reserved kube-reserved-cgroup system-reserved
+            system-reserved-cgroup
+            """,
+    ),
+    WithoutEffect(
+        instead="the Node does not say it",
+        switches="register-schedulable",
+        valued="cloud-config cloud-provider node-status-max-images provider-id",
+    ),
+    WithoutEffect(
+        instead="there is no TLS server yet, only the read-only port",
+        switches="""
+            anonymous-auth authentication-token-webhook contention-profiling
+            enable-cadvisor-json-endpoints enable-debugging-handlers rotate-server-certificates
+            """,
+        valued="""
+            authentication-token-webhook-cache-ttl authorization-mode
+            authorization-webhook-cache-authorized-ttl
+            authorization-webhook-cache-unauthorized-ttl cert-dir client-ca-file port
+            show-hidden-metrics-for-version streaming-connection-idle-timeout tls-cert-file
+            tls-cipher-suites tls-curve-preferences tls-min-version tls-private-key-file
+            """,
+    ),
+    WithoutEffect(
+        instead="credentials are those of --kubeconfig, read again when they change",
+        switches="rotate-certificates",
+        valued="bootstrap-kubeconfig experimental-bootstrap-kubeconfig",
+    ),
+    WithoutEffect(instead="requests are JSON", valued="kube-api-content-type"),
+    WithoutEffect(
+        instead="posted events have a limit of the agent's own", valued="event-burst event-qps"
+    ),
+    WithoutEffect(
+        instead="what starts the agent can set it, such as a systemd unit",
+        valued="max-open-files oom-score-adj windows-priorityclass",
+    ),
+    WithoutEffect(
+        instead="a --root-dir is always for one agent only",
+        switches="exit-on-lock-contention",
+        valued="lock-file",
+    ),
+    WithoutEffect(instead="there are no feature gates", valued="feature-gates"),
+    WithoutEffect(
+        instead="there is no cAdvisor",
+        switches="docker-only docker-tls enable-load-reader log-cadvisor-usage storage-driver-secure",
+        valued="""
+            application-metrics-count-limit boot-id-file container-hints containerd
+            containerd-namespace docker docker-env-metadata-whitelist docker-root docker-tls-ca
+            docker-tls-cert docker-tls-key event-storage-age-limit event-storage-event-limit
+            global-housekeeping-interval housekeeping-interval machine-id-file
+            storage-driver-buffer-duration storage-driver-db storage-driver-host
+            storage-driver-password storage-driver-table storage-driver-user
+            """,
+    ),
+    WithoutEffect(
+        instead="",
+        switches="really-crash-for-testing runonce windows-service",
+        valued="chaos-chance dynamic-config-dir",
+    ),
+)
+
+SWITCHES: Final = frozenset[str]().union(*(_dashed(row.switches) for row in TABLE))
+VALUED: Final = frozenset[str]().union(*(_dashed(row.valued) for row in TABLE))
+
+
+def told(flags: Iterable[str]) -> str:
+    """Return ``flags`` with what is done instead, for a sentence. Those with one reason are together."""
+    given = list(dict.fromkeys(flags))
+    parts = []
+    for row in TABLE:
+        names = ", ".join(name for name in given if name in row.flags())
+        if names:
+            parts.append(f"{names} ({row.instead})" if row.instead else names)
+    return "; ".join(parts)
