@@ -20,7 +20,6 @@ from kube.errors import ApiError, error_of_transport
 from kube.streams.circuit_breaker import ConnectionLostError, Permit
 from kube.streams.connections import Connection
 from kube.streams.rules import WatchRules
-from messages.units import Seconds
 
 CLOSING: Final = "not a result of an error"
 """What hyper says when a request was sent over a connection that the server was closing (GOAWAY)."""
@@ -53,6 +52,12 @@ class Exchange:
     def headers(self) -> Mapping[str, str]:
         """The headers, their names in lower case."""
         return {name.lower(): value for name, value in self._response.headers.items()}
+
+    @property
+    def length(self) -> int | None:
+        """How many bytes the body has; None if the server does not say."""
+        told = self._response.get_header("content-length")
+        return int(told) if told is not None and told.isdecimal() else None
 
     def count(self) -> None:
         """Count this answer among the open ones of its connection, until it is closed."""
@@ -93,11 +98,7 @@ async def open_exchange(
     loop = asyncio.get_running_loop()
     # asyncio's shield and timeout would do the same in twice as many steps of the loop.
     opened: asyncio.Future[Exchange] = loop.create_future()
-    within = rules.answer_within
-    timers = [loop.call_later(within, _give_up, opened, within)]
-    timers.append(
-        loop.call_later(rules.full_after, _leave_if_full, opened, connection, rules, timers)
-    )
+    patience = _Patience(opened, connection, rules)
     connection.run(_open(connection, permit, build, opened))
     try:
         return await opened
@@ -106,29 +107,47 @@ async def open_exchange(
             connection.run(opened.result().close())  # it was answered in the same moment
         raise
     finally:
-        for timer in timers:
-            timer.cancel()
+        patience.end()
 
 
-def _leave_if_full(
-    opened: asyncio.Future[Exchange],
-    connection: Connection,
-    rules: WatchRules,
-    timers: list[asyncio.TimerHandle],
-) -> None:
-    if opened.done():
-        return
-    if connection.check_full(rules):
-        opened.set_exception(ConnectionFullError())
-    else:
-        later = asyncio.get_running_loop().call_later
-        timers[-1] = later(rules.full_after, _leave_if_full, opened, connection, rules, timers)
+class _Patience:
+    """How long a request waits for its answer: until its time is up, or its connection seems to be full.
 
+    One timer for both. Most requests are answered long before it fires for the first time.
+    """
 
-def _give_up(opened: asyncio.Future[Exchange], within: Seconds) -> None:
-    if not opened.done():
-        # Only this request fails: others on the same connection may be answered.
-        opened.set_exception(error_of_transport(TimeoutError(), within))
+    __slots__ = ("_connection", "_ends_at", "_opened", "_rules", "_timer")
+
+    def __init__(
+        self, opened: asyncio.Future[Exchange], connection: Connection, rules: WatchRules
+    ) -> None:
+        self._opened = opened
+        self._connection = connection
+        self._rules = rules
+        now = opened.get_loop().time()
+        self._ends_at = now + rules.answer_within
+        self._timer = self._set(now)
+
+    def end(self) -> None:
+        """Stop the timer."""
+        self._timer.cancel()
+
+    def _set(self, now: float) -> asyncio.TimerHandle:
+        at = min(now + self._rules.full_after, self._ends_at)
+        return self._opened.get_loop().call_at(at, self._look)
+
+    def _look(self) -> None:
+        if self._opened.done():
+            return
+        now = self._opened.get_loop().time()
+        if now >= self._ends_at:
+            # Only this request fails: others on the same connection may be answered.
+            late = error_of_transport(TimeoutError(), self._rules.answer_within)
+            self._opened.set_exception(late)
+        elif self._connection.check_full(self._rules):
+            self._opened.set_exception(ConnectionFullError())
+        else:
+            self._timer = self._set(now)
 
 
 async def _open(

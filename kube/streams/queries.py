@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
@@ -12,6 +13,9 @@ VERSION: Final = "resourceVersion"
 MATCH: Final = "resourceVersionMatch"
 LIMIT: Final = "limit"
 TOKEN: Final = "continue"  # noqa: S105  # a parameter's name
+
+_PLAIN = re.compile(r"[\w.~=,/-]*", re.ASCII)
+"""Texts that need no escaping, in a path or as the value of a parameter."""
 
 
 def list_queries(target: WatchTarget, seen: str, page_size: int) -> tuple[dict[str, str], ...]:
@@ -74,18 +78,22 @@ def is_one_object(target: WatchTarget) -> bool:
 
 def url_path(target: WatchTarget) -> str:
     """Return the path of ``target`` as URLs have it."""
-    return quote(target.path)
+    return target.path if _PLAIN.fullmatch(target.path) else quote(target.path)
 
 
 def query_text(query: Mapping[str, str]) -> str:
-    """Return ``query`` as URLs have it. Twice as fast as ``urlencode``; the names need no escaping."""
-    return "&".join([f"{name}={quote(value, safe='')}" for name, value in query.items()])
+    """Return ``query`` as URLs have it. The names need no escaping, and the values hardly ever do."""
+    return "&".join([f"{name}={_escaped(value)}" for name, value in query.items()])
 
 
 def attempt(verb: str, target: WatchTarget) -> str:
     """Return what is attempted, for people: ``watch /api/v1/pods (spec.nodeName=n1)``."""
     selector = f" ({target.field_selector})" if target.field_selector else ""
     return f"{verb} {target.path}{selector}"
+
+
+def _escaped(value: str) -> str:
+    return value if _PLAIN.fullmatch(value) else quote(value, safe="")
 
 
 def _selected(target: WatchTarget) -> dict[str, str]:
