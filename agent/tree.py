@@ -175,5 +175,6 @@ class AgentTree:
             objects=self._objects.ports(),
             feed=self._address(EVENT_FEED),
             limits=self._listeners.limits,
+            hosts=self._settings.hosts,
         )
         return HttpServer(backend, self._listeners)

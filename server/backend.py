@@ -6,7 +6,7 @@ An actor that does not answer does not keep the others from being shown: its ans
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -85,6 +85,8 @@ class EndpointBackend:
     timeouts: EventStreamTimeouts = field(default_factory=EventStreamTimeouts)
     limits: ConnectionLimits = field(default_factory=ConnectionLimits)
     """How many connections the ports may have."""
+    hosts: Collection[str] = ()
+    """Names and addresses of this machine beside those of loopback, for which requests are answered."""
 
     async def tree(self) -> tuple[ActorDescription, ...] | Unanswered:
         """Return the actors, parents before their children."""

@@ -15,6 +15,7 @@ from server import documents, health, metrics
 from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.event_streams import EventStreams
+from server.hosts import only_for
 from server.object_pages import watchz
 from server.serving import EXEMPT
 
@@ -33,7 +34,7 @@ class Endpoints:
 
     def health_application(self) -> web.Application:
         """Return what the healthz port serves."""
-        return _application(self._health_routes())
+        return self._application(self._health_routes())
 
     def application(self) -> web.Application:
         """Return what the read-only port serves."""
@@ -47,11 +48,17 @@ class Endpoints:
             "/watchz": self.watchz,
             "/events": self._streams.stream,
         }
-        application = _application(self._health_routes() | routes)
+        application = self._application(self._health_routes() | routes)
         application[EXEMPT] = self._streams.connections
         application.on_shutdown.append(self._streams.close)
         if self._backend.chaos:
             application.router.add_post("/debug/actors/{name:.+}/crash", self.crash)
+        return application
+
+    def _application(self, routes: Mapping[str, Handler]) -> web.Application:
+        application = web.Application(middlewares=[_errors_as_json, only_for(self._backend.hosts)])
+        for path, handler in routes.items():
+            application.router.add_get(path, handler)
         return application
 
     def _health_routes(self) -> dict[str, Handler]:
@@ -173,13 +180,6 @@ class Endpoints:
         if not _answered(await self._backend.crash(name)):
             raise web.HTTPNotFound(text="there is no such actor")
         return web.json_response({"crashed": name}, status=202)
-
-
-def _application(routes: Mapping[str, Handler]) -> web.Application:
-    application = web.Application(middlewares=[_errors_as_json])
-    for path, handler in routes.items():
-        application.router.add_get(path, handler)
-    return application
 
 
 def _answered(answer: T | Unanswered) -> T:

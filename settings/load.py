@@ -87,9 +87,10 @@ def settings_of(
     value = configuration.value_of
     address = _checked_address(configuration, line)
     cluster = cluster_settings_of(line, configuration)
+    node_name = checked_node_name(line.hostname_override or hostname)
     unserved, idle = _unserved(configuration), _idle(configuration, line, cluster)
     return Settings(
-        node_name=checked_node_name(line.hostname_override or hostname),
+        node_name=node_name,
         root_dir=line.root_dir,
         cluster=cluster,
         static_pod_path=Path(configuration.staticPodPath) if configuration.staticPodPath else None,
@@ -107,6 +108,7 @@ def settings_of(
         read_only_port=configuration.readOnlyPort,
         healthz_bind_address=value("healthzBindAddress"),
         healthz_port=configuration.healthzPort,
+        hosts=_hosts(line, node_name, hostname, (address, value("healthzBindAddress"))),
         enable_server=configuration.enableServer,
         enable_chaos=line.enable_chaos,
         logging_format=configuration.logging.value_of("format"),
@@ -119,6 +121,14 @@ def settings_of(
             *(_standalone_warnings(configuration, idle) if cluster is None else ()),
         ),
     )
+
+
+def _hosts(
+    line: CommandLine, node_name: str, hostname: str, listening: Iterable[str]
+) -> frozenset[str]:
+    """Return the names and addresses by which requests may ask for this machine, beside loopback."""
+    addresses = {*line.node_ip, *listening} - {"0.0.0.0", "::"}  # noqa: S104  # these name no machine
+    return frozenset({node_name, hostname.lower(), *line.allow_host, *addresses})
 
 
 def _with_flags(given: JsonObject, flags: Mapping[str, Any]) -> JsonObject:

@@ -66,6 +66,9 @@ class Settings:
     """IP address of the healthz port. Others than loopback need ``--allow-non-loopback``."""
     healthz_port: int
     """Port of /healthz; 0 is off."""
+    hosts: frozenset[str]
+    """Names and addresses of this machine beside those of loopback. Both ports answer requests for these
+    only, so that no web page reads them by a name of its own."""
     enable_server: bool
     """Whether to serve the authenticated TLS port. There is none yet, so ``False`` is obeyed already. It
     does not concern the other two ports, as in a kubelet: their port numbers switch them off."""

@@ -37,6 +37,7 @@ class CommandLine:
     strict_manifests: bool = False
     clear_on_missing_path: bool = False
     allow_non_loopback: bool = False
+    allow_host: tuple[str, ...] = ()
     enable_chaos: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Values for fields of the configuration file by their paths, such as ``logging.format``."""

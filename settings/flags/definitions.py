@@ -19,6 +19,7 @@ from settings.flags.kinds import (
     FORMAT,
     FREQUENCY,
     HEADERS,
+    HOSTS,
     LABELS,
     NUMBER,
     PATH,
@@ -202,6 +203,7 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
         Flag(
             "--allow-non-loopback", SWITCH, "Let others reach these ports, without authentication."
         ),
+        Flag("--allow-host", HOSTS, "Answer requests for this name, too. May be repeated."),
         Flag("--enable-server", SWITCH, "The TLS server; there is none yet.", "enableServer"),
         Flag("--enable-chaos", SWITCH, "Let POST /debug/actors/NAME/crash crash an actor."),
     ],

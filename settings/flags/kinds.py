@@ -12,7 +12,7 @@ from typing import Any
 import click
 from typing_extensions import override
 
-from settings.values.addresses import ip_address
+from settings.values.addresses import host_name, ip_address
 from settings.values.durations import checked_frequency, format_duration, parse_duration
 
 
@@ -119,6 +119,11 @@ def _gathered(_: click.Context, __: click.Parameter, given: Sequence[Any]) -> An
     return headers or None
 
 
+def _all_given(_: click.Context, __: click.Parameter, given: Sequence[Any]) -> Any:
+    """Return the values of all uses of a flag, in the order of typing."""
+    return tuple(given) or None
+
+
 PATH = Kind("path", _path)
 TEXT = Kind("text", str)
 FREQUENCY = Kind("duration", _frequency)
@@ -129,6 +134,7 @@ FORMAT = Kind("format", _format, metavar="text|json")
 LABELS = Kind("labels", _labels, metavar="NAME=VALUE,...")
 ADDRESSES = Kind("ips", _addresses, metavar="IP[,IP]")
 TAINTS = Kind("taints", _taints, metavar="KEY=VALUE:EFFECT,...")
+HOSTS = Kind("host", host_name, metavar="NAME", multiple=True, callback=_all_given)
 HEADERS = Kind("headers", _headers, metavar="NAME:VALUE,...", multiple=True, callback=_gathered)
 # "--flag", "--flag=true" and "--flag=false", as with Go's flags.
 SWITCH = Kind("", _switch, is_flag=False, flag_value="true", metavar="")

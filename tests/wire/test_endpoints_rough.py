@@ -18,7 +18,7 @@ from tests.support.agent.process import eventually, manifest
 from tests.support.agent.served import Served, served_agent, served_tree
 from tests.support.wire.client import PATIENCE
 
-HELLO = b"GET /healthz/ping HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n"
+HELLO = b"GET /healthz/ping HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_client_that_never_reads_is_left_alone_with_its_answer(agent: Served) 
     with socket.socket() as greedy:
         greedy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         greedy.connect(("127.0.0.1", agent.port))
-        greedy.sendall(b"GET /metrics HTTP/1.1\r\nHost: node\r\n\r\n" * 500)
+        greedy.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 500)
         assert agent.get("/metrics").status == 200
 
 
@@ -79,10 +79,10 @@ def test_a_client_that_never_reads_is_left_alone_with_its_answer(agent: Served) 
     [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a TLS hello\r\n\r\n",
         b"GET\r\n\r\n",
-        b"GET /pods HTTP/1.1\r\nHost: node\r\nContent-Length: hush\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: node\r\nX-Long: " + b"hush" * 10_000 + b"\r\n\r\n",
-        b"GET /" + b"hush" * 10_000 + b" HTTP/1.1\r\nHost: node\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: node\r\n" + b"X-Many: hush\r\n" * 1_000 + b"\r\n",
+        b"GET /pods HTTP/1.1\r\nHost: localhost\r\nContent-Length: hush\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"hush" * 10_000 + b"\r\n\r\n",
+        b"GET /" + b"hush" * 10_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X-Many: hush\r\n" * 1_000 + b"\r\n",
     ],
     ids=["tls", "no-path", "length", "long-header", "long-path", "many-headers"],
 )

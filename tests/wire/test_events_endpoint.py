@@ -97,7 +97,7 @@ def deaf_reader(agent: Served) -> socket.socket:
     deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     deaf.settimeout(PATIENCE)
     deaf.connect(("127.0.0.1", agent.port))
-    deaf.sendall(b"GET /events HTTP/1.1\r\nHost: node\r\n\r\n")
+    deaf.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
     return deaf
 
 

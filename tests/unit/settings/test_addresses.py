@@ -69,3 +69,22 @@ def test_chaos_is_for_loopback_even_when_somebody_insists() -> None:
     assert refusal(lambda: settled(*arguments)) == (
         "--enable-chaos works on a loopback address only, not on 0.0.0.0"
     )
+
+
+# For whom both ports answer.
+
+
+def test_requests_may_be_for_the_names_and_addresses_of_this_machine() -> None:
+    settings = settled(
+        *("--hostname-override=web-7", "--allow-host=Tools.Example", "--allow-host=10.0.0.9"),
+        *("--node-ip=10.0.0.7,2001:db8::7", "--allow-non-loopback", "--address=0.0.0.0"),
+        healthzBindAddress="10.0.0.8",
+    )
+    names = {"web-7", "node-1", "tools.example"}
+    assert settings.hosts == names | {"10.0.0.7", "2001:db8::7", "10.0.0.8", "10.0.0.9"}
+
+
+@pytest.mark.parametrize("name", ["", "*", "*.example", "http://a", "a:80", "a b", "-", "a/b"])
+def test_what_is_no_host_is_not_allowed(name: str) -> None:
+    said = refusal(lambda: settled(f"--allow-host={name}"))
+    assert "should be the name of a host or an IP address, without a port" in said

@@ -30,6 +30,7 @@ def test_every_own_flag_is_told_by_its_name() -> None:
             *("--config", "c", "--config-dir=d", "--root-dir=r", "--hostname-override=h"),
             *("--kubeconfig=k", "--standalone", "--node-labels=a=b,c=", "--strict-manifests"),
             *("--clear-on-missing-path", "--allow-non-loopback", "--enable-chaos"),
+            *("--allow-host", "Tools.Example.", "--allow-host=[2001:db8::7]"),
             *(
                 "--local-objects-dir=l",
                 "--in-cluster",
@@ -50,6 +51,7 @@ def test_every_own_flag_is_told_by_its_name() -> None:
         strict_manifests=True,
         clear_on_missing_path=True,
         allow_non_loopback=True,
+        allow_host=("tools.example", "2001:db8::7"),
         enable_chaos=True,
         in_cluster=True,
         node_ip=("10.0.0.4", "::1"),

@@ -35,6 +35,7 @@ def test_nothing_given_is_a_standalone_agent_on_loopback_without_pods() -> None:
         healthz_bind_address="127.0.0.1",
         healthz_port=10248,
         enable_server=True,
+        hosts=frozenset({"node-1", "127.0.0.1"}),
         enable_chaos=False,
         logging_format="text",
         verbosity=0,
