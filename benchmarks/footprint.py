@@ -11,7 +11,8 @@ from benchmarks.agent import Agent, pause
 from benchmarks.apart import apart, behave_like_the_agent
 from benchmarks.pods import manifest
 from benchmarks.row import WORST, Peer, Row, Target, spread, tail
-from files.looking.directory import Listed, look
+from files.looking.directory import look
+from files.looking.found import Listed
 from files.verdicts.judging import judge
 from files.verdicts.state import FileState
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest

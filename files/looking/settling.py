@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from files.looking.directory import Content, Entry
+from files.looking.found import Content, Entry
 from messages.units import Seconds, Timestamp
 
 QUIET: Final = Seconds(0.05)

@@ -12,7 +12,7 @@ from typing import Generic
 
 import structlog
 
-from files.looking.directory import Listed
+from files.looking.found import Listed
 from files.verdicts.judging import judge
 from files.verdicts.state import Admit, Decode, FileState, T, admit_all
 from files.watching.inotify import KeepWatch

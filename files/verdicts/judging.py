@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Generic
 
-from files.looking.directory import Entry, Ignored, Listed, Listing, Problem, Unlistable
+from files.looking.found import Entry, Ignored, Listed, Listing, Problem, Unlistable
 from files.looking.settling import GRACE, PATIENCE, QUIET, ROUNDING, unrest
 from files.verdicts.state import Admit, Decode, FileRecord, FileState, T, Usable, admit_all
 from manifests.refusals import Refused

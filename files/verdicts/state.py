@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from files.looking.directory import Entry, Ignored
+from files.looking.found import Entry, Ignored
 from manifests.refusals import Refused
 from manifests.verdicts.conflicts import NamedObject
 from messages.sources import ManifestVerdict

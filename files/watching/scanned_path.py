@@ -12,7 +12,8 @@ from typing import NamedTuple, assert_never
 
 from structlog.typing import FilteringBoundLogger
 
-from files.looking.directory import Listed, Listing, look
+from files.looking.directory import look
+from files.looking.found import Listed, Listing
 from files.watching.inotify import KeepWatch
 from files.watching.messages import (
     FilesHost,

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from files.looking.directory import Entry, Listed
+from files.looking.found import Entry, Listed
 from manifests.pod_manifest import Decoded
 from messages.pods import Pod
 from messages.sources import ManifestVerdict, Verdict

@@ -8,12 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from files.looking.directory import (
-    Content,
-    Entry,
-    Listed,
-    look,
-)
+from files.looking.directory import look
+from files.looking.found import Content, Entry, Listed
 from messages.units import Timestamp
 
 LATER = Timestamp(time.time() + 3600)

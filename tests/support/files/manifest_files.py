@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from zlib import crc32
 
-from files.looking.directory import (
+from files.looking.found import (
     Content,
     Entry,
     Found,

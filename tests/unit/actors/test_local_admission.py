@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.objects.local_admission import admit
-from files.looking.directory import Content, Entry
+from files.looking.found import Content, Entry
 from files.looking.signature import Signature
 from manifests.objects.local_object import LocalObject
 from manifests.refusals import Refused

@@ -9,14 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from files.looking import directory
-from files.looking.directory import (
-    SIZE_LIMIT,
-    Content,
-    Ignored,
-    Problem,
-    ProblemKind,
-)
+from files.looking import reading
+from files.looking.found import Content, Ignored, Problem, ProblemKind
+from files.looking.open_directory import OpenDirectory
+from files.looking.reading import SIZE_LIMIT
 from files.looking.signature import Signature
 from tests.support.files.looks import LATER, as_nobody, contents, listed, names, the_entry
 
@@ -91,7 +87,8 @@ def test_what_is_no_file_is_a_problem_and_does_not_hang(
 def test_a_fifo_that_takes_a_files_place_at_the_last_moment_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "web.yaml")
 
-    found, _ = directory._content(tmp_path / "web.yaml")
+    with OpenDirectory(tmp_path) as directory:
+        found, _ = reading._content("web.yaml", directory)
 
     assert found == Problem(kind=ProblemKind.NOT_A_FILE, reason="is a fifo, not a file")
 
@@ -150,10 +147,10 @@ def test_a_file_one_byte_smaller_is_read(tmp_path: Path) -> None:
 
 def test_never_more_than_10_mib_are_read() -> None:
     with Path("/dev/zero").open("rb") as endless:
-        data = directory._bytes_of(endless.fileno())
+        data = reading._bytes_of(endless.fileno())
 
     assert len(data) == SIZE_LIMIT
-    assert isinstance(directory._found_between(*three(data)), Problem)
+    assert isinstance(reading._found_between(*three(data)), Problem)
 
 
 def three(data: bytes) -> tuple[Signature, bytes, Signature]:
@@ -165,13 +162,14 @@ def test_a_file_written_to_while_it_is_read_is_known_as_torn() -> None:
     before = Signature(1, 1, 3, 10, 10)
     after = before._replace(size=6)
 
-    assert directory._found_between(before, b"kin", after) == Content(data=b"kin", torn=True)
+    assert reading._found_between(before, b"kin", after) == Content(data=b"kin", torn=True)
 
 
 def test_a_file_that_vanishes_between_the_listing_and_the_reading_is_not_there(
     tmp_path: Path,
 ) -> None:
-    assert directory._read("web.yaml", tmp_path / "web.yaml", LATER, None) is None
+    with OpenDirectory(tmp_path) as directory:
+        assert reading.read("web.yaml", directory, LATER) is None
 
 
 def test_no_repr_shows_what_is_in_a_file(tmp_path: Path) -> None:

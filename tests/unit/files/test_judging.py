@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from files.looking.directory import Listed
+from files.looking.found import Listed
 from files.verdicts.judging import judge
 from files.verdicts.state import FileState
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest

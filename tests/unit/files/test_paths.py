@@ -10,11 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from files.looking.directory import (
-    Listed,
-    Unlistable,
-    look,
-)
+from files.looking.directory import look
+from files.looking.found import Listed, Unlistable
 from tests.support.files.looks import LATER, as_nobody, contents, listed, the_entry
 
 

@@ -8,11 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from files.looking.directory import (
-    Content,
-    Listed,
-    look,
-)
+from files.looking.directory import look
+from files.looking.found import Content, Listed
 from files.looking.signature import Signature
 from messages.units import Timestamp
 from tests.support.files.looks import LATER, listed, the_entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from files.looking.directory import Content, Listed, Unlistable
+from files.looking.found import Content, Listed, Unlistable
 from messages.sources import Verdict
 from tests.support.files.manifest_files import (
     LEFTOVER,
