@@ -118,6 +118,11 @@ def header_name(text: str) -> str:
     return "" if _HEADER.fullmatch(text) else "must consist of letters, digits and '-'"
 
 
+def printable_text(text: str) -> str:
+    """Images. API servers take control characters, too; terminals obey them, and no registry has them."""
+    return "" if text.isprintable() else "must have no control characters"
+
+
 def search_path(text: str) -> str:
     """DNS search paths: may end with a dot, have underscores, or be a dot."""
     if text == ".":

@@ -8,10 +8,10 @@ and there is an answer for any bytes. It decides as a kubelet does, and warns wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from manifests.defaults.pod import fill_defaults
-from manifests.findings import Findings, reason
+from manifests.findings import Findings
 from manifests.names import dns_label, dns_subdomain
 from manifests.places import Place
 from manifests.reading.decoding import canonical_json, read_document
@@ -20,6 +20,7 @@ from manifests.references.api_objects import LOCAL, api_references
 from manifests.refusals import (
     RefusalError,
     Refused,
+    reason_of,
     sentences,
     stop_on_problems,
     stop_on_unknown_fields,
@@ -37,8 +38,12 @@ from manifests.texts import quoted
 from manifests.validation.change_hooks import warn_of_change_hook
 from manifests.validation.pod import validate_pod
 from manifests.validation.volumes import refuse_unknown_volumes
+from messages.objects import ObjectKind
 from messages.pods import CONFIG_MIRROR, Pod, SourceName
 from messages.sources import RejectReason
+
+_OBJECTS_BELONG: Final = "; Secrets and ConfigMaps belong into the directory of --local-objects-dir"
+_FILES_PROVIDE: Final = " unless files provide them (--local-objects-dir)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +96,7 @@ def decode_document(document: Document, rules: ManifestRules) -> Decoded | Refus
     except RefusalError as refusal:
         return Refused(
             code=refusal.code,
-            reason=reason(refusal.told, document.line),
+            reason=reason_of(refusal, findings, document),
             pod=_claimed_name(document.value, rules),
         )
     return Decoded(pod=Pod.of(pod), warnings=sentences(findings, document))
@@ -105,7 +110,8 @@ def _refuse_other_kinds(value: Any, findings: Findings) -> None:
     else:
         for name, wanted in (("apiVersion", "v1"), ("kind", "Pod")):
             if value.get(name) != wanted:
-                findings.problem((name,), f"must be {wanted}{_instead(value.get(name))}")
+                hint = _OBJECTS_BELONG if value.get(name) in tuple(ObjectKind) else ""
+                findings.problem((name,), f"must be {wanted}{_instead(value.get(name))}{hint}")
     stop_on_problems(findings, RejectReason.NOT_A_POD)
 
 
@@ -149,7 +155,8 @@ def _refuse_mirrors(metadata: Place) -> None:
 def _refuse_references(spec: Place, *, allowed: frozenset[str]) -> None:
     for resource, path in api_references(spec):
         if resource not in allowed:
-            spec.findings.problem(path, f"static pods may not reference {resource}")
+            hint = _FILES_PROVIDE if resource in LOCAL else ""
+            spec.findings.problem(path, f"static pods may not reference {resource}{hint}")
             stop_on_problems(spec.findings, RejectReason.API_REFERENCE)
 
 

@@ -28,5 +28,15 @@ def one_line(text: str) -> str:
 
 
 def printable(path: os.PathLike[str] | str) -> str:
-    """Return ``path`` as a text that can be written anywhere; names of files need not be UTF-8."""
-    return os.fsencode(path).decode(errors="backslashreplace")
+    """Return ``path`` as a text that can be written anywhere.
+
+    Names of files need not be UTF-8, and may hold characters that a terminal would obey.
+    """
+    text = os.fsencode(path).decode(errors="backslashreplace")
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else _escaped(each) for each in text)
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape").decode()

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from manifests.findings import Findings, reason
+from manifests.findings import Findings
 from manifests.names import dns_label, dns_subdomain
 from manifests.objects.values import UnusableObjectError, object_value
 from manifests.places import Place
@@ -26,6 +26,7 @@ from manifests.reading.document import Document, DocumentError
 from manifests.refusals import (
     RefusalError,
     Refused,
+    reason_of,
     sentences,
     stop_on_problems,
     stop_on_unknown_fields,
@@ -123,7 +124,7 @@ def decode_object(data: bytes, *, strict: bool) -> DecodedObject | Refused:
     try:
         described = _local_object(document, findings, strict=strict)
     except RefusalError as refusal:
-        told = reason(refusal.told, document.line)
+        told = reason_of(refusal, findings, document)
         return Refused(code=refusal.code, reason=told, pod=_claimed_name(document.value))
     except UnusableObjectError as error:
         name = _claimed_name(document.value)

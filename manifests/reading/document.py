@@ -97,9 +97,7 @@ def too_deep() -> DocumentError:
     return DocumentError(RejectReason.TOO_LARGE, f"nested more than {MAX_DEPTH} levels deep")
 
 
-def too_heavy() -> DocumentError:
+def too_heavy(*, with_aliases: bool = False) -> DocumentError:
     """Return the error for a document with too many values."""
-    return DocumentError(
-        RejectReason.TOO_LARGE,
-        f"more than {MAX_WEIGHT:,} values once its aliases are written out",
-    )
+    how = " once its aliases are written out" if with_aliases else ""
+    return DocumentError(RejectReason.TOO_LARGE, f"more than {MAX_WEIGHT:,} values{how}")

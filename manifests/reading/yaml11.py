@@ -101,6 +101,7 @@ class _Builder:
         self._stack: list[_Frame] = []
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._weight = 0
+        self._has_aliases = False
 
     def read(self, events: Any) -> None:
         """Take in the first document of ``events``."""
@@ -178,6 +179,7 @@ class _Builder:
             raise _syntax(line, "an alias stands inside of what it repeats")
         if event.anchor not in self._anchors:
             raise _syntax(line, "an alias has no anchor")
+        self._has_aliases = True
         value, weight = self._anchors[event.anchor]
         if self._wants_key() and isinstance(value, (dict, list)):
             raise _syntax(line, "a map or a list cannot be a key")
@@ -192,7 +194,7 @@ class _Builder:
     def _grow(self, weight: int) -> None:
         self._weight += weight
         if self._weight > MAX_WEIGHT:
-            raise too_heavy()
+            raise too_heavy(with_aliases=self._has_aliases)
 
     def _put(self, value: Any, line: int) -> None:
         """Add a complete value to its container: as a key, a value, or the next item."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from manifests.names import dns_label, ip_address, port_name
+from manifests.names import dns_label, ip_address, port_name, printable_text
 from manifests.places import REQUIRED, Place, told_twice
 from manifests.validation.environment import validate_environment
 from manifests.validation.mounts import validate_mounts
@@ -45,6 +45,7 @@ def _validate_container(container: Place, spec: Place, volumes: Mapping[str, Any
     image: str = container.get("image", "")
     if image != image.strip():
         container.wrong("must not begin or end with a space", "image")
+    container.obeys("image", printable_text)
     container.one_of("imagePullPolicy", PULL_POLICIES)
     container.one_of("terminationMessagePolicy", ("File", "FallbackToLogsOnError"))
     _validate_ports(container, on_host=bool(spec.get("hostNetwork")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from manifests.findings import Findings
-from manifests.names import dns_label, file_in_volume, iscsi_name, no_backsteps
+from manifests.names import dns_label, file_in_volume, iscsi_name, no_backsteps, printable_text
 from manifests.places import REQUIRED, Place, told_twice
 from manifests.quantities import amount
 from manifests.validation.projections import (
@@ -141,6 +141,7 @@ def _flocker(source: Place) -> None:
 
 def _image(source: Place) -> None:
     source.one_of("pullPolicy", PULL_POLICIES)
+    source.obeys("reference", printable_text)
 
 
 def _azure_disk(source: Place) -> None:

@@ -23,9 +23,9 @@ GOOD: dict[str, Any] = {
 }
 
 
-def edited(path: str, value: Any) -> bytes:
-    """Return ``GOOD`` as JSON with ``value`` at a path such as ``spec.containers.0.ports``."""
-    document = copy.deepcopy(GOOD)
+def edited(path: str, value: Any, good: dict[str, Any] = GOOD) -> bytes:
+    """Return ``good`` as JSON with ``value`` at a path such as ``spec.containers.0.ports``."""
+    document = copy.deepcopy(good)
     *parents, last = path.split(".")
     place: Any = document
     for step in parents:

@@ -101,3 +101,13 @@ def test_half_a_surrogate_pair_is_refused() -> None:
         RejectReason.SYNTAX,
         "a string holds half a surrogate pair, which is no character",
     )
+
+
+def test_aliases_are_blamed_for_the_weight_of_a_document_only_where_there_are_any() -> None:
+    for plain in (b"a: [" + b"1," * MAX_WEIGHT + b"1]", b"[" + b"{}," * MAX_WEIGHT + b"1]"):
+        with pytest.raises(DocumentError) as caught:
+            read_document(plain)
+        assert caught.value.sentence == "more than 100,000 values"
+    with pytest.raises(DocumentError) as caught:
+        read_document(b"a: &a [" + b"1," * 50_000 + b"1]\nb: *a\nc: *a\n")
+    assert caught.value.sentence == "more than 100,000 values once its aliases are written out"

@@ -104,7 +104,28 @@ def test_pull_secrets_that_cannot_exist_are_a_warning_beside_local_files() -> No
 
 @pytest.mark.parametrize(("field", "resource"), ONLY_THE_API_CAN_ANSWER)
 def test_what_local_files_cannot_answer_is_refused_beside_them(field: Any, resource: str) -> None:
-    assert f"may not reference {resource}" in refused(edited(*field), LOCAL_FILES).reason
+    reason = refused(edited(*field), LOCAL_FILES).reason
+    assert f"may not reference {resource}" in reason
+    assert "--local-objects-dir" not in reason
+
+
+@pytest.mark.parametrize(("field", "resource"), FILES_CAN_ANSWER)
+def test_who_references_what_files_can_answer_is_told_how_they_are_given(
+    field: Any, resource: str
+) -> None:
+    assert refused(edited(*field)).reason.endswith(
+        f"may not reference {resource} unless files provide them (--local-objects-dir)"
+    )
+
+
+@pytest.mark.parametrize("kind", ["Secret", "ConfigMap"])
+def test_a_secret_or_config_map_among_manifests_is_told_where_it_belongs(kind: str) -> None:
+    answer = refused(json.dumps({"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}}))
+    assert answer.code == RejectReason.NOT_A_POD
+    assert answer.reason == (
+        f'kind (line 1): must be Pod, not "{kind}"; Secrets and ConfigMaps belong into the directory of'
+        " --local-objects-dir"
+    )
 
 
 @pytest.mark.parametrize("field", NO_REFERENCES)
@@ -118,6 +139,7 @@ def test_every_kind_of_container_can_reference(lists: str) -> None:
     spec = GOOD["spec"] | {lists: [container]}
     assert refused(json.dumps(GOOD | {"spec": spec})).reason == (
         f"spec.{lists}[0].envFrom[0].secretRef.name (line 1): static pods may not reference secrets"
+        " unless files provide them (--local-objects-dir)"
     )
 
 

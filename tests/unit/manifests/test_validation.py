@@ -234,6 +234,75 @@ spec:
     assert refused(text).reason == "spec.containers[0].name (line 6): is required"
 
 
+@pytest.mark.parametrize(
+    ("container", "told"),
+    [
+        (
+            "name: a\n    imagee: a",
+            "spec.containers[0].image (line 6): is required (unknown beside it: imagee on line 7)",
+        ),
+        (
+            "name: a\n    what: a\n    imagee: a",
+            "is required (unknown beside it: imagee on line 8)",
+        ),
+        ("name: a\n    what: a\n    why: a", "(unknown beside it: what on line 7, why on line 8)"),
+        (
+            "name: a\n    ports: [{containerPort: 1, imagee: a}]",
+            "spec.containers[0].image (line 6): is required",
+        ),
+        (
+            "name: a\n    image: a\n    imagee: b\n    env: [{value: b}]",
+            "env[0].name (line 9): is required",
+        ),
+    ],
+)
+def test_a_missing_field_names_the_unknown_ones_beside_it(container: str, told: str) -> None:
+    text = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n"
+    assert refused(f"{text}  - {container}\n").reason.endswith(told)
+
+
+def test_a_missing_choice_names_the_unknown_fields_beside_it() -> None:
+    field = edited(f"{C}.livenessProbe", {"httpget": {"port": 1}})
+    assert "(unknown beside it: httpget on line 1)" in refused(field).reason
+
+
+ESCAPES = ("\x1b[31m", "\x9b31m", "\x07", "a\x7f", "a\nb")
+
+
+@pytest.mark.parametrize("text", ESCAPES)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "metadata.name",
+        "metadata.namespace",
+        "metadata.uid",
+        f"{C}.name",
+        f"{C}.image",
+        "spec.volumes.0.name",
+        "spec.hostname",
+        "spec.subdomain",
+        "spec.runtimeClassName",
+        "spec.priorityClassName",
+        f"{C}.volumeMounts.0.name",
+        "spec.volumes.0.image.reference",
+    ],
+)
+def test_what_a_terminal_would_obey_is_refused_in_names_and_images(path: str, text: str) -> None:
+    document = json.loads(edited("spec.volumes", [{"name": "a", "image": {"reference": "a"}}]))
+    document["spec"]["containers"][0]["volumeMounts"] = [{"name": "a", "mountPath": "/a"}]
+    assert decoded(json.dumps(document)).warnings == ()
+    answer = refused(edited(path, text, document))
+    assert answer.code == RejectReason.INVALID
+    assert answer.reason.isprintable()
+
+
+@pytest.mark.parametrize("text", ESCAPES)
+def test_no_warning_holds_what_a_terminal_would_obey(text: str) -> None:
+    warnings = decoded(edited(f"metadata.{text}", text)).warnings
+    assert warnings
+    assert all(warning.isprintable() for warning in warnings)
+
+
 def test_the_values_of_variables_are_never_shown() -> None:
     variable = {"name": "A", "value": "s3cret", "valueFrom": {"fieldRef": {"fieldPath": "x"}}}
     answer = refused(edited(f"{C}.env", [variable]))
