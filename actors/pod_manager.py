@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
-from typing import assert_never
+from typing import Final, assert_never
 
 import structlog
 from typing_extensions import override
@@ -35,6 +35,9 @@ from messages.units import Timestamp
 from stores.pods.index import PodIndex, is_critical
 from stores.pods.quarantine import Quarantine
 from stores.pods.served_pods import ServedPods, ServedPodsMemory, Taken
+
+MOST_NAMED: Final = 20
+"""Pods that a line of the log names. The others are counted in it."""
 
 _BEFORE_ALL = Epoch(0, 0)
 
@@ -237,7 +240,8 @@ def _log_changes(source: SourceName, taken: Taken) -> None:
     """Log a listing in the kubelet's words, which its users grep for."""
     for op, changes in groupby(taken.listed, key=_op_of):
         pods = [change.pod.display_name for change in changes]
-        _log.info(f"SyncLoop {op}", source=source, pods=pods)
+        more = {"more": len(pods) - MOST_NAMED} if len(pods) > MOST_NAMED else {}
+        _log.info(f"SyncLoop {op}", source=source, pods=pods[:MOST_NAMED], **more)
     if taken.first and not taken.listed:
         _log.info("SyncLoop ADD", source=source, pods=[])
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 DEBUG_VERBOSITY: Final = 4
 """The lowest ``--v`` that shows debug lines, as in a kubelet."""
 
+_SHOWN_EMPTY: Final = frozenset({"pods"})
+"""A listing without pods is no listing that says nothing of them."""
+
 _log = structlog.get_logger("log")
 
 
@@ -93,7 +96,7 @@ def _rendering(logging_format: str, *, colors: bool) -> list[Processor]:
         ]
     return [
         structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="%H:%M:%S.%f", utc=False),
+        structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S.%f", utc=False),
         _without_empty_fields,
         _text(colors=colors),
     ]
@@ -130,8 +133,12 @@ def _in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDi
 
 
 def _without_empty_fields(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Return the event without empty fields."""
-    return {key: value for key, value in event.items() if value not in (None, "", [], ())}
+    """Return the event without empty fields, but for those whose emptiness says something."""
+    return {
+        key: value
+        for key, value in event.items()
+        if key in _SHOWN_EMPTY or value not in (None, "", [], ())
+    }
 
 
 def _shown(value: Any) -> str:
@@ -143,7 +150,12 @@ def _shown(value: Any) -> str:
     is_plain = text.isprintable() and not any(letter in ' "=' for letter in text)
     if is_plain and not isinstance(value, list | tuple | dict):
         return text
-    return json.dumps(value, default=str, ensure_ascii=False)
+    quoted = json.dumps(value, default=str, ensure_ascii=False)
+    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in quoted)
+
+
+def _escaped(letter: str) -> str:
+    return json.dumps(letter)[1:-1] if letter > "\x7f" else f"\\u{ord(letter):04x}"
 
 
 def _log_lost(lines: int) -> None:

@@ -79,7 +79,7 @@ class VerdictReport:
         )
 
     def log(self, own: Iterable[ManifestVerdict], trouble: str) -> None:
-        """Log each verdict that is not in the log yet, and count new refusals.
+        """Log each verdict that is not in the log yet, and each manifest that is gone; count new refusals.
 
         ``trouble`` is the log's text for a manifest that was refused.
         """
@@ -93,6 +93,10 @@ class VerdictReport:
         log = structlog.get_logger(f"source/{self.source}")
         for verdict in changes(self._logged, verdicts):
             _log_verdict(log, verdict, trouble, self.subject)
+        there = {verdict.path for verdict in verdicts}
+        for verdict in self._logged:
+            if verdict.path not in there:
+                _log_end(log, verdict, self.subject)
         self._logged = verdicts
 
 
@@ -125,4 +129,14 @@ def _log_verdict(
         reason=verdict.reason,
         warnings=list(verdict.warnings),
         **{subject: verdict.pod},
+    )
+
+
+def _log_end(
+    log: structlog.typing.FilteringBoundLogger, verdict: ManifestVerdict, subject: str
+) -> None:
+    """Log that a manifest is gone. If its pod was served, PodManager logs what became of that."""
+    write = log.debug if verdict.verdict is Verdict.IGNORED else log.info
+    write(
+        "manifest is gone", path=verdict.path, was=verdict.verdict.value, **{subject: verdict.pod}
     )

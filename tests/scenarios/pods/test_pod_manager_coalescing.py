@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
+import pytest
+
 from actors.pod_manager import POD_MANAGER
 from messages.pod_manager import Subscribe
 from messages.pods import FILE, HTTP
@@ -56,3 +58,14 @@ def test_changes_are_logged_in_the_kubelet_s_words(logs: list[MutableMapping[str
         ("SyncLoop RECONCILE", FILE, ["default/shop"]),
         ("SyncLoop ADD", HTTP, []),
     ]
+
+
+@pytest.mark.parametrize(("pods", "more"), [(20, None), (21, 1), (500, 480)])
+def test_a_line_names_twenty_pods_and_counts_the_others(
+    pods: int, more: int | None, logs: list[MutableMapping[str, Any]]
+) -> None:
+    with pod_manager_stage() as manager:
+        manager.lists(FILE, *(make_pod(f"web-{number}") for number in range(pods)))
+    [line] = [event for event in logs if event["event"] == "SyncLoop ADD"]
+    assert line["pods"] == [f"default/web-{number}" for number in range(20)]
+    assert line.get("more") == more

@@ -92,3 +92,29 @@ def test_the_newest_word_of_each_counts() -> None:
     assert (shown.verdict, len(shown.warnings)) == (Verdict.ACCEPTED, 1)
     report.hear(MirrorsJudged(source=FILE, refused={}))
     assert report.shown([verdict(Verdict.ACCEPTED)]) == (verdict(Verdict.ACCEPTED),)
+
+
+@pytest.mark.parametrize(
+    "word", [Verdict.SHADOWED, Verdict.ACCEPTED, Verdict.KEPT, Verdict.REJECTED]
+)
+def test_a_manifest_that_is_gone_is_told_once(
+    word: Verdict, logs: list[MutableMapping[str, Any]]
+) -> None:
+    report = VerdictReport(FILE)
+    other = replace(verdict(Verdict.ACCEPTED), path="other.yaml")
+    report.log([replace(verdict(word), pod="default/web"), other], "trouble")
+    logs.clear()
+    report.log([other], "trouble")
+    report.log([other], "trouble")
+    assert [(e["log_level"], e["event"], e["path"], e["was"], e["pod"]) for e in logs] == [
+        ("info", "manifest is gone", "web.yaml", word.value, "default/web")
+    ]
+
+
+def test_a_leftover_of_an_editor_that_is_gone_is_told_to_who_debugs(
+    logs: list[MutableMapping[str, Any]],
+) -> None:
+    report = VerdictReport(FILE)
+    report.log([verdict(Verdict.IGNORED)], "trouble")
+    report.log([], "trouble")
+    assert [event["log_level"] for event in logs] == ["debug", "debug"]
