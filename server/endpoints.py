@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import structlog
@@ -16,6 +16,7 @@ from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.event_streams import EventStreams
 from server.hosts import only_for
+from server.json_answers import joined, json_answer, json_text_answer
 from server.object_pages import watchz
 from server.serving import EXEMPT
 
@@ -73,7 +74,8 @@ class Endpoints:
     async def index(self, request: web.Request) -> web.Response:
         """Return the paths that are served."""
         resources = request.app.router.resources()
-        return web.json_response({"paths": sorted({each.canonical for each in resources})})
+        paths = sorted({each.canonical for each in resources})
+        return await json_answer(request, {"paths": paths})
 
     async def ping(self, _request: web.Request) -> web.Response:
         """Return ``ok``: the server runs."""
@@ -120,30 +122,32 @@ class Endpoints:
         )
         return _report(request, checks, "readyz", ok=all(check.ok for check in checks))
 
-    async def pods(self, _request: web.Request) -> web.Response:
+    async def pods(self, request: web.Request) -> web.Response:
         """Return the pods that this node should have."""
-        return web.json_response(documents.pod_list(_answered(await self._backend.pods())))
+        document = documents.pod_list(_answered(await self._backend.pods()))
+        return await json_answer(request, document)
 
-    async def configz(self, _request: web.Request) -> web.Response:
+    async def configz(self, request: web.Request) -> web.Response:
         """Return the configuration in effect."""
-        return web.json_response(self._backend.configuration)
+        return await json_answer(request, self._backend.configuration)
 
-    async def sourcez(self, _request: web.Request) -> web.Response:
+    async def sourcez(self, request: web.Request) -> web.Response:
         """Return the sources, and the verdict on every manifest."""
-        return web.json_response(documents.sources(await self._backend.all_sources()))
+        document = documents.sources(await self._backend.all_sources())
+        return await json_answer(request, document)
 
-    async def actorz(self, _request: web.Request) -> web.Response:
+    async def actorz(self, request: web.Request) -> web.Response:
         """Return the tree of actors."""
-        return web.json_response(documents.actors(_answered(await self._backend.tree())))
+        return await json_answer(request, documents.actors(_answered(await self._backend.tree())))
 
-    async def watchz(self, _request: web.Request) -> web.Response:
+    async def watchz(self, request: web.Request) -> web.Response:
         """Return the state of each Secret and ConfigMap that the agent keeps."""
         kinds, watches = await asyncio.gather(
             self._backend.all_objects(in_detail=True), self._backend.watches()
         )
         now = self._backend.system.clock.wall()
         pieces = watchz([_answered(kind) for kind in kinds], watches, now)
-        return web.json_response(text=await _joined(pieces))
+        return await json_text_answer(request, await joined(pieces))
 
     async def metrics(self, _request: web.Request) -> web.Response:
         """Return the metrics. Those of an actor that does not answer are missing."""
@@ -179,7 +183,7 @@ class Endpoints:
         name = request.match_info["name"]
         if not _answered(await self._backend.crash(name)):
             raise web.HTTPNotFound(text="there is no such actor")
-        return web.json_response({"crashed": name}, status=202)
+        return await json_answer(request, {"crashed": name}, status=202)
 
 
 def _answered(answer: T | Unanswered) -> T:
@@ -201,15 +205,6 @@ def _is_one_word(request: web.Request, *, ok: bool) -> bool:
     return ok and "verbose" not in request.query
 
 
-async def _joined(pieces: Iterable[str]) -> str:
-    """Return all pieces as one text. Other requests get a turn between two pieces."""
-    text: list[str] = []
-    for piece in pieces:
-        text.append(piece)
-        await asyncio.sleep(0)
-    return "".join(text)
-
-
 @web.middleware
 async def _errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Return errors as JSON, and never with a traceback."""
@@ -226,5 +221,8 @@ async def _errors_as_json(request: web.Request, handler: Handler) -> web.StreamR
 def _error(status: int, text: str, headers: Mapping[str, str]) -> web.Response:
     body: dict[str, Any] = {"error": text, "code": status}
     return web.Response(
-        text=json.dumps(body), status=status, content_type="application/json", headers=headers
+        text=json.dumps(body) + "\n",
+        status=status,
+        content_type="application/json",
+        headers=headers,
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from kernel import ActorDescription, DynamicSummary, TreeSummary
 from messages.api import CallsDescribed
-from messages.pods import LOCAL_FILES
+from messages.pods import API, LOCAL_FILES
 from messages.sources import SourceDescribed
 from messages.units import Timestamp
 from messages.watches import WatchDescribed
@@ -34,6 +34,8 @@ class HealthCheck:
     name: str
     ok: bool
     text: str = ""
+    is_outdated: bool = False
+    """What it knows is not current. It is shown as failed, and makes nothing unready or unhealthy."""
 
 
 def answers(name: str, answer: object) -> HealthCheck:
@@ -84,7 +86,9 @@ def _readiness(source: SourceDescribed | Unanswered, now: Timestamp) -> HealthCh
     else:
         seen = "" if source.ready else "not seen yet"
     text = ", ".join(filter(None, (seen, source.error)))
-    return HealthCheck(name=name, ok=source.ready, text=text)
+    # Its pods are kept, and may have changed since. Files and URLs that cannot be read say so in words.
+    is_outdated = source.name == API and bool(source.error)
+    return HealthCheck(name=name, ok=source.ready, text=text, is_outdated=is_outdated)
 
 
 def api_server(state: ClusterState) -> HealthCheck:
@@ -160,10 +164,16 @@ def is_ready(checks: Sequence[HealthCheck]) -> bool:
 
 def report(checks: Iterable[HealthCheck], name: str, *, ok: bool) -> str:
     """Return the text of a ``?verbose`` answer, and of every failed one."""
-    lines = [f"[{'+' if check.ok else '-'}]{check.name} {_verdict(check)}" for check in checks]
+    lines = [
+        f"[{'+' if _is_well(check) else '-'}]{check.name} {_verdict(check)}" for check in checks
+    ]
     return "\n".join([*lines, f"{name} check {'passed' if ok else 'failed'}", ""])
 
 
+def _is_well(check: HealthCheck) -> bool:
+    return check.ok and not check.is_outdated
+
+
 def _verdict(check: HealthCheck) -> str:
-    word = "ok" if check.ok else "failed"
+    word = "ok" if _is_well(check) else "failed"
     return f"{word}: {check.text}" if check.text else word

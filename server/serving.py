@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 import structlog
-from aiohttp import web
+from aiohttp import web, web_response
 
 from messages.units import Seconds
 
@@ -40,6 +40,9 @@ _CLIENTS_FAULTS.setLevel(logging.CRITICAL)
 
 _SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """What keeps asyncio from accepting a connection. It tries again after a second."""
+
+vars(web_response)["SERVER_SOFTWARE"] = "actorlet"
+"""The header ``Server`` of every answer, of those to garbage as well. Versions are nobody's business."""
 
 _log = structlog.get_logger("http-server")
 

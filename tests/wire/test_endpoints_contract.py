@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from tests.support.agent.process import eventually, manifest
 from tests.support.agent.served import Served, served_agent
+from tests.support.wire.client import PATIENCE
 
 HEALTH_PATHS = ["/healthz", "/livez", "/healthz/ping", "/readyz", "/readyz/file"]
 OTHER_PATHS = ["/", "/pods", "/metrics", "/configz", "/sourcez", "/actorz", "/watchz"]
@@ -97,6 +100,32 @@ def test_the_readiness_of_a_source_that_is_not_there_is_not_found(agent: Served)
 
 
 # Documents.
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/pods", "/configz", "/sourcez", "/actorz", "/watchz", "/none"]
+)
+def test_documents_end_with_a_line_feed_and_name_no_version(agent: Served, path: str) -> None:
+    answer = agent.get(path)
+    assert answer.text.endswith("}\n")
+    assert answer.text.count("\n") == 1
+    assert answer.headers["Server"] == "actorlet"
+
+
+@pytest.mark.parametrize("path", ["/", "/pods", "/configz", "/sourcez", "/watchz"])
+@pytest.mark.parametrize("how", ["pretty", "pretty=true", "pretty=1"])
+def test_documents_are_indented_for_who_asks_for_that(agent: Served, path: str, how: str) -> None:
+    indented = agent.get(f"{path}?{how}")
+    assert indented.text == json.dumps(indented.json, indent=2) + "\n"
+    if path != "/sourcez":
+        assert indented.json == agent.get(f"{path}?pretty=false").json
+
+
+def test_even_an_answer_to_garbage_names_no_version(agent: Served) -> None:
+    with socket.create_connection(("127.0.0.1", agent.port), timeout=PATIENCE) as confused:
+        confused.sendall(b"GET\r\n\r\n")
+        said = b"".join(iter(lambda: confused.recv(65536), b""))
+    assert b"\r\nServer: actorlet\r\n" in said
 
 
 def test_pods_is_a_pod_list_as_a_kubelets(agent: Served) -> None:

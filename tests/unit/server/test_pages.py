@@ -14,7 +14,7 @@ from kernel import (
     RoleStatistics,
     TreeSummary,
 )
-from messages.pods import FILE, HTTP, LOCAL_FILES, PodUid
+from messages.pods import API, FILE, HTTP, LOCAL_FILES, PodUid
 from messages.sources import (
     Epoch,
     ManifestVerdict,
@@ -263,6 +263,19 @@ def test_a_source_is_ready_once_it_has_listed(
     source: SourceDescribed | Unanswered, check: HealthCheck
 ) -> None:
     assert health.readiness([source], Timestamp(NOON + 5)) == [check]
+
+
+def test_a_source_whose_watch_fails_is_shown_as_failed_and_stays_ready() -> None:
+    source = described(name=API, error="cannot watch pods: unreachable")
+    checks = health.readiness([source], Timestamp(NOON + 5))
+    assert health.is_ready(checks)
+    assert health.report(checks, "readyz", ok=True).splitlines() == [
+        "[-]source/api failed: seen 5.0 s ago, cannot watch pods: unreachable",
+        "readyz check passed",
+    ]
+    assert "[+]source/api ok" in health.report(
+        health.readiness([described(name=API)], NOON), "readyz", ok=True
+    )
 
 
 @pytest.mark.parametrize(
