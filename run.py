@@ -17,7 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from settings.settings import Settings
+    from settings.agent import Settings
 
 
 def main(arguments: Sequence[str]) -> int:

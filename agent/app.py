@@ -26,8 +26,8 @@ from kernel import (
 from messages.pod_manager import DescribePod, PodDescribed
 from messages.sources import Rescan
 from messages.units import Seconds
-from server.http_server import Listeners
-from settings.settings import Settings
+from server.actor import Listeners
+from settings.agent import Settings
 
 if TYPE_CHECKING:
     pass

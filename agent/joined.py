@@ -44,8 +44,8 @@ from messages.pod_manager import PodManagerMessage
 from messages.pods import SourceName
 from messages.sources import SourceMessage
 from server.cluster_state import ClusterPorts
-from settings.cluster_settings import ClusterSettings
-from settings.settings import Settings
+from settings.agent import Settings
+from settings.cluster import ClusterSettings
 from settings.version import version
 from sources.apiserver.source import (
     API_SOURCE,

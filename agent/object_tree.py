@@ -57,8 +57,8 @@ from messages.node import FollowNode
 from messages.objects import ObjectId, ObjectKind, ObjectManagerMessage
 from messages.sources import DescribeSource, Rescan
 from messages.watches import ListTarget, Unwatch, Watch
-from settings.cluster_settings import ChangeDetection
-from settings.settings import Settings
+from settings.agent import Settings
+from settings.cluster import ChangeDetection
 
 MANAGERS: Mapping[ObjectKind, Key[ObjectManagerOwnMessage]] = {
     ObjectKind.SECRET: SECRET_MANAGER,

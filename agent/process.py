@@ -79,7 +79,7 @@ class Process:
         """Start the agent. Return the exit code of the process once the agent has stopped."""
         system = self._agent.system
         with Signals() as signals:
-            system.on_milestone = signals.nudge
+            system.on_milestone = signals.wake_up
             system.start()
             try:
                 while (code := self._turn(signals)) is None:

@@ -17,8 +17,8 @@ from typing import Final, Self
 from messages.units import Seconds
 
 HANDLED: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
-NUDGE: Final = 0
-_EXPECTED: Final = frozenset({NUDGE, *HANDLED})
+WAKE_UP: Final = 0
+_EXPECTED: Final = frozenset({WAKE_UP, *HANDLED})
 
 
 class Signals:
@@ -56,13 +56,13 @@ class Signals:
         self._reader.close()
         self._writer.close()
 
-    def nudge(self) -> None:
+    def wake_up(self) -> None:
         """Make ``wait`` return. Callable from any thread. Does nothing after the ``with`` block."""
         with suppress(OSError):
-            self._writer.send(bytes([NUDGE]))
+            self._writer.send(bytes([WAKE_UP]))
 
     def wait(self, at_most: Seconds | None) -> int | None:
-        """Return the number of the next signal, or ``NUDGE`` after a nudge.
+        """Return the number of the next signal, or ``WAKE_UP`` after ``wake_up``.
 
         Returns None if neither came within ``at_most`` seconds; waits for ever if that is None.
         """

@@ -18,10 +18,10 @@ from manifests.pod_manifest import ManifestRules
 from messages.pod_manager import PodManagerMessage
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName
 from messages.sources import DescribeSource, Rescan, SourceMessage
+from server.actor import HTTP_SERVER, HttpServer, Listeners
 from server.backend import EndpointBackend
-from server.http_server import HTTP_SERVER, HttpServer, Listeners
-from settings.cluster_settings import ClusterSettings
-from settings.settings import Settings, effective_configuration
+from settings.agent import Settings, effective_configuration
+from settings.cluster import ClusterSettings
 from sources.apiserver.source import API_SOURCE
 from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules

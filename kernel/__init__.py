@@ -1,4 +1,4 @@
-"""How any actor runs. Knows Pykka, and is the only one to; knows nothing of Kubernetes.
+"""How any actor runs. Only this package imports Pykka. It knows nothing of Kubernetes.
 
 The modules, from the bottom:
 

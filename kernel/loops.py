@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 FailedLoopsObserver: TypeAlias = Callable[[frozenset[str]], None]
 
 FEWEST_FAILING: Final = 5
-"""Fewer failing dynamic children are taken for their own trouble, not for trouble that all of them have in
-common. A guess."""
+"""Fewer failing dynamic children count as failing each for a reason of its own, and not for one that all of
+them share. A guess."""
 
 
 def are_most_failing(failed: int, members: int) -> bool:

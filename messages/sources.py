@@ -35,7 +35,7 @@ class Verdict(StrEnum):
     SHADOWED = "shadowed"
     """A good manifest, but another one has its name or its UID: the pod of that one is served."""
     IGNORED = "ignored"
-    """By its name no manifest: a dotfile, or what an editor left behind."""
+    """Its name is not that of a manifest: a dotfile, or what an editor left behind."""
 
 
 class RejectReason(StrEnum):

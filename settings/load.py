@@ -13,6 +13,7 @@ from typing import Any
 
 from messages.pods import JsonObject
 from settings import defaults
+from settings.agent import Settings
 from settings.checks import (
     check_apart,
     check_contradictions,
@@ -20,7 +21,7 @@ from settings.checks import (
     checked_node_name,
     checked_url,
 )
-from settings.cluster_settings import ClusterSettings
+from settings.cluster import ClusterSettings
 from settings.configuration.file import (
     ConfigurationFile,
     merged,
@@ -36,7 +37,6 @@ from settings.load_cluster import (
     SERVED_IN_A_CLUSTER,
     cluster_settings_of,
 )
-from settings.settings import Settings
 from settings.values.addresses import is_loopback
 
 _SERVED = frozenset({

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from messages.pods import JsonObject
 from messages.units import Seconds
-from settings.cluster_settings import ChangeDetection, ClusterSettings
+from settings.cluster import ChangeDetection, ClusterSettings
 from settings.configuration.schema import KubeletConfiguration
 from settings.errors import UsageError
 from settings.flags.command_line import CommandLine

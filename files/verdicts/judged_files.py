@@ -1,4 +1,4 @@
-"""Files that are looked at and judged, for every actor that lives by files and tells their owner of them.
+"""Looks at files and judges them, for any actor that serves what files hold.
 
 ``files.watching`` says what is at the path, ``judging`` decides what becomes of it, and the actor passes on
 what is served.
@@ -80,7 +80,7 @@ class JudgedFiles(Generic[T]):
         self._memory.report.log(self._memory.state.verdicts, "Could not process manifest file")
 
     def described(self, epoch: Epoch) -> SourceDescribed:
-        """Return how the source is that lives by these files. ``epoch`` is that of its last listing."""
+        """Return the state of the source that reads these files. ``epoch`` is that of its last listing."""
         memory = self._memory
         return memory.report.described(
             memory.state.verdicts,

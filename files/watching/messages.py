@@ -1,4 +1,4 @@
-"""The messages of an actor that lives by files, and what such an actor offers to the watch on them."""
+"""The messages of an actor that reads files, and what such an actor offers to the watch on them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A path that is looked at: at once, when something changes there, and at every scan.
 
-For every actor that lives by files, whatever is in them. The actor hands its ``FilesMessage`` on to this,
+For any actor that reads files, whatever is in them. The actor hands its ``FilesMessage`` on to this,
 and gets back what is at the path. So everything goes through one mailbox, and no look can overtake a
 newer one (K7).
 """

@@ -1,7 +1,7 @@
 """Every flag of the command line: its name, what it takes, the field it sets, its line of help.
 
-A flag is called as in a kubelet if that has it. This imports little, so that ``--help`` and mistakes are
-answered at once.
+A flag that a kubelet has too has the same name here. This module imports little, so that ``--help`` and
+mistakes are answered at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Asking the manifest URL on a helper thread, one request after the other. What it comes to is a message.
+"""Asks the manifest URL on a helper thread, one request after the other. Each result is told as a message.
 
 Asking blocks for up to ten seconds. Meanwhile the source answers questions, and can stop at once.
 """
@@ -24,7 +24,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchFailed:
-    """The URL gave no answer that can be used. Ends the request likewise."""
+    """The URL gave no answer that can be used. Ends the one request that is under way."""
 
     reason: str
     code: RejectReason | None = None
@@ -48,7 +48,7 @@ def one_thread() -> Executor:
 
 
 class Asking:
-    """The request that is under way. At most one is, and at most one more is remembered to be made."""
+    """The request that is under way: one at most. One more, at most, is remembered and made after it."""
 
     def __init__(self, source: Port[FetchMessage], fetcher: Fetcher, executor: Executor) -> None:
         self._source = source
@@ -71,7 +71,7 @@ class Asking:
         return True
 
     def finish(self) -> bool:
-        """Take it that the request is over; return whether another was asked for meanwhile."""
+        """Note that the request is over. Return whether another one was asked for meanwhile."""
         self._is_under_way = False
         return self._ask_again
 

@@ -120,8 +120,8 @@ def test_an_api_server_that_was_away_is_watched_as_before_and_nothing_is_lost_or
             made = [make_anew(onlooker, secret(name)) for name in remade]
             (back,) = eventually(lambda: [crowd.agent.streams()])
             took = crowd.is_current_within(RESYNCED_WITHIN)
-        sight = f"{back} streams back after the changes, all {took:.1f} s later; "
-        print(f"{sight}{meter.peak():.0f} requests/s at the peak")  # noqa: T201  # for people
+        report = f"{back} streams back after the changes, all {took:.1f} s later; "
+        print(f"{report}{meter.peak():.0f} requests/s at the peak")  # noqa: T201  # for people
         assert meter.peak() <= MOST_REQUESTS
         eventually(lambda: told_of(told) == {*edited, *removed, *remade})
         eventually(lambda: stories(told, edited) == {("modified",)})

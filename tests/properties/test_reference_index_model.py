@@ -108,7 +108,7 @@ def used(pod: Pod) -> list[tuple[ObjectId, str]]:
     ]
 
 
-class BookModel(RuleBasedStateMachine):
+class ReferenceIndexModel(RuleBasedStateMachine):
     """Beside the index a model of it, and what somebody knows who is only told what was touched."""
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ class BookModel(RuleBasedStateMachine):
     def crashes(self) -> None:
         self.index = ReferenceIndex(ObjectKind.SECRET, self.memory)
 
-    def note(self, booked: ReferenceChange) -> None:
+    def note(self, changed: ReferenceChange) -> None:
         uses = self.model.uses()
         old = {pair: mark for pair, mark in self.model.marks.items() if pair in uses}
         new = {pair: self.index.mark(*pair) for pair in uses if pair not in old}
@@ -158,11 +158,11 @@ class BookModel(RuleBasedStateMachine):
         assert len({*new.values()}) == len(new)
         self.model.marks = old | {pair: mark for pair, mark in new.items() if mark is not None}
         self.model.mark = max([self.model.mark, *self.model.marks.values()])
-        for wanted in booked.touched:
+        for wanted in changed.touched:
             self.known[wanted] = self.index.references(wanted)
 
     @invariant()
-    def every_reference_is_in_the_book_and_no_other(self) -> None:
+    def every_reference_is_in_the_index_and_no_other(self) -> None:
         uses = self.model.uses()
         assert {*self.index.objects()} == {wanted for _, wanted in uses}
         assert self.index.pods() == len({uid for uid, _ in uses})
@@ -182,5 +182,5 @@ class BookModel(RuleBasedStateMachine):
         assert all(self.memory.objects.values())
 
 
-TestBookModel = BookModel.TestCase
-TestBookModel.settings = settings(stateful_step_count=25)
+TestReferenceIndexModel = ReferenceIndexModel.TestCase
+TestReferenceIndexModel.settings = settings(stateful_step_count=25)

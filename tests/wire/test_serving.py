@@ -10,7 +10,7 @@ from http.client import RemoteDisconnected
 import pytest
 from aiohttp import web
 
-from server.http_server import HTTP_SERVER, ServingEnded
+from server.actor import HTTP_SERVER, ServingEnded
 from server.limits import MOST_CONNECTIONS
 from server.serving import Serving
 from tests.support.agent.process import eventually

@@ -14,7 +14,7 @@ import pytest
 from manifests.change_hooks import ON_OBJECT_CHANGE
 from messages.objects import ObjectKind
 from messages.pods import Pod
-from settings.cluster_settings import ChangeDetection
+from settings.cluster import ChangeDetection
 from tests.support.builders import make_pod
 from tests.support.canary import hidden
 from tests.support.crash_matrix import Matrix

@@ -12,7 +12,7 @@ from actors.pod_manager import POD_MANAGER
 from agent.app import Agent
 from kernel import ActorSystem, Steps
 from messages.units import Seconds
-from server.http_server import Listeners
+from server.actor import Listeners
 from sources.file.source import FILE_SOURCE
 from tests.support.agent.process import manifest
 from tests.support.agent.served import settings_for

@@ -25,7 +25,7 @@ from messages.objects import (
     RegisterPod,
     UnregisterPod,
 )
-from settings.cluster_settings import ChangeDetection
+from settings.cluster import ChangeDetection
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.kernel.probe import Probe
 from tests.support.objects.manager_players import needing

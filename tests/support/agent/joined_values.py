@@ -14,7 +14,7 @@ from messages.pods import JsonObject, Pod, PodUid
 from messages.port import Port
 from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed
-from server.http_server import Listeners
+from server.actor import Listeners
 from settings.configuration.file import ConfigurationFile
 from settings.flags.command_line import parse
 from settings.load import settings_of

@@ -37,12 +37,12 @@ from messages.pod_manager import (
 from messages.pods import JsonObject, SourceName
 from messages.units import Seconds
 from messages.watches import DescribeWatches, WatchesDescribed
+from server.actor import HTTP_SERVER, HttpServer, Listeners
 from server.backend import EndpointBackend, EventStreamTimeouts
 from server.cluster_state import ClusterPorts
-from server.http_server import HTTP_SERVER, HttpServer, Listeners
+from settings.agent import Settings
 from settings.flags.command_line import parse
 from settings.load import settings_of
-from settings.settings import Settings
 from tests.support.wire.client import PATIENCE, Answer, NotYet, fetch
 
 AMPLE = Seconds(5.0)

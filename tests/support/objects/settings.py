@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from settings.cluster_settings import ChangeDetection
+from settings.agent import Settings
+from settings.cluster import ChangeDetection
 from settings.configuration.file import ConfigurationFile
 from settings.flags.command_line import parse
 from settings.load import settings_of
-from settings.settings import Settings
 
 
 @cache

@@ -32,7 +32,7 @@ from messages.objects import (
 )
 from messages.pods import API, FILE, Pod, SourceName
 from messages.sources import Epoch, SourceListed
-from settings.cluster_settings import ChangeDetection
+from settings.cluster import ChangeDetection
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.builders import PodFields, make_pod
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches

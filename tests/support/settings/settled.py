@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from settings.agent import Settings
 from settings.configuration.file import ConfigurationFile
 from settings.configuration.schema import KubeletConfiguration
 from settings.errors import UsageError
 from settings.flags.command_line import parse
 from settings.load import settings_of
-from settings.settings import Settings
 
 NO_SOURCE = (
     "No source of pods is configured: set staticPodPath or --pod-manifest-path, staticPodURL "

@@ -30,8 +30,8 @@ from messages.objects import (
     UnregisterPod,
 )
 from messages.pods import API, JsonObject, Pod, PodUid
-from settings.cluster_settings import ChangeDetection
-from settings.settings import Settings
+from settings.agent import Settings
+from settings.cluster import ChangeDetection
 from sources.apiserver.source import API_SOURCE, ApiMemory, ApiSource, ApiSourcePorts
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.apiserver.history import Change as Step

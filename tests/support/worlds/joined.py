@@ -30,7 +30,7 @@ from messages.pod_manager import Subscribe
 from messages.pods import CONFIG_SEEN, FILE, JsonObject, Pod
 from messages.sources import MirrorsJudged, SourceDescribed
 from messages.watches import Watch
-from server.http_server import Listeners
+from server.actor import Listeners
 from settings.flags.command_line import parse
 from settings.load import settings_of
 from sources.apiserver.source import API_SOURCE

@@ -15,10 +15,10 @@ from agent.tree import AgentTree
 from kernel import SupervisorSpec
 from messages.objects import ObjectKind
 from messages.pods import JsonObject, PodUid
-from server.http_server import Listeners
+from server.actor import Listeners
+from settings.agent import Settings
 from settings.flags.command_line import parse
 from settings.load import settings_of
-from settings.settings import Settings
 from tests.support.crash_matrix import StoryRun
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.kernel.clock import EPOCH

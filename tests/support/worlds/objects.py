@@ -41,7 +41,7 @@ from messages.objects import (
 from messages.pod_manager import Subscribe
 from messages.pods import PodUid
 from messages.watches import Unwatch, Watch
-from settings.settings import Settings
+from settings.agent import Settings
 from tests.support.crash_matrix import Observations, Outcome, StoryRun, World
 from tests.support.kernel.probe import Probe
 

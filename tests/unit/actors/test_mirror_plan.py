@@ -174,8 +174,8 @@ def test_a_wait_doubles_up_to_its_cap_and_is_longer_where_the_server_wishes_so()
 
 
 def test_an_answer_is_believed_longer_each_time_it_is_confirmed() -> None:
-    patience = [lag_limit(confirmations) for confirmations in (0, 1, 2, 6, 100)]
-    assert patience == [5.0, 10.0, 20.0, 300.0, 300.0]
+    limits = [lag_limit(confirmations) for confirmations in (0, 1, 2, 6, 100)]
+    assert limits == [5.0, 10.0, 20.0, 300.0, 300.0]
 
 
 @pytest.mark.parametrize(

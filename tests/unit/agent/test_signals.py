@@ -12,7 +12,7 @@ from types import FrameType
 
 import pytest
 
-from agent.signals import HANDLED, NUDGE, Signals
+from agent.signals import HANDLED, WAKE_UP, Signals
 from messages.units import Seconds
 
 SOON = Seconds(5.0)
@@ -71,11 +71,11 @@ def test_signals_are_told_one_by_one() -> None:
         ]
 
 
-def test_a_nudge_of_another_thread_ends_the_wait() -> None:
+def test_a_wake_up_of_another_thread_ends_the_wait() -> None:
     with Signals() as signals:
-        thread = threading.Thread(target=signals.nudge)
+        thread = threading.Thread(target=signals.wake_up)
         thread.start()
-        assert signals.wait(None) == NUDGE
+        assert signals.wait(None) == WAKE_UP
         thread.join()
 
 
@@ -86,11 +86,11 @@ def test_signals_of_others_are_none_of_its_business() -> None:
         assert signals.wait(SOON) is None
 
 
-def test_any_number_of_nudges_blocks_nobody_and_none_is_too_late() -> None:
+def test_any_number_of_wake_ups_blocks_nobody_and_none_is_too_late() -> None:
     with Signals() as signals:
-        [signals.nudge() for _ in range(100_000)]  # type: ignore[func-returns-value]
-        assert signals.wait(SOON) == NUDGE
-    signals.nudge()
+        [signals.wake_up() for _ in range(100_000)]  # type: ignore[func-returns-value]
+        assert signals.wait(SOON) == WAKE_UP
+    signals.wake_up()
 
 
 def test_afterwards_signals_are_ignored_and_the_descriptor_is_given_back() -> None:

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from settings.agent import effective_configuration
 from settings.configuration.schema import KubeletConfiguration
-from settings.settings import effective_configuration
 from tests.support.settings.settled import settled
 
 

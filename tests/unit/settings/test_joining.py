@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from messages.units import Seconds
-from settings.cluster_settings import ChangeDetection, ClusterSettings
+from settings.agent import effective_configuration
+from settings.cluster import ChangeDetection, ClusterSettings
 from settings.flags.command_line import parse
 from settings.load import load_settings
-from settings.settings import effective_configuration
 from tests.support.settings.settled import refusal, settled
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from settings.agent import Settings
 from settings.errors import UsageError
 from settings.flags.command_line import parse
 from settings.load import load_settings
-from settings.settings import Settings
 
 
 def settled(*arguments: str | Path) -> Settings:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from settings.agent import Settings
 from settings.configuration.file import ConfigurationFile
 from settings.flags.command_line import CommandLine, parse
 from settings.load import load_settings, settings_of
-from settings.settings import Settings
 from tests.support.settings.settled import NO_SOURCE, refusal, settled
 
 

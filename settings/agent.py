@@ -14,7 +14,7 @@ from typing import Any
 from messages.pods import JsonObject
 from messages.units import Seconds
 from settings import defaults
-from settings.cluster_settings import ClusterSettings
+from settings.cluster import ClusterSettings
 from settings.values.durations import format_duration
 from settings.values.urls import MASKED, masked_url
 
