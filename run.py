@@ -36,11 +36,21 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def settings_of(arguments: Sequence[str]) -> Settings:
-    """Return the settings that ``arguments`` give. Raises ``StartError``; after help, ``SystemExit``."""
+    """Return the settings that ``arguments`` give. Raises ``StartError``.
+
+    Raises ``SystemExit`` when they only ask for something: help, or the verdicts on manifests.
+    """
     from settings.flags.command_line import parse  # noqa: PLC0415
     from settings.load import load_settings  # noqa: PLC0415
 
-    return load_settings(parse(arguments))
+    line = parse(arguments)
+    settings = load_settings(line)
+    if line.validate is not None:
+        from agent.validation import manifest_rules, validate  # noqa: PLC0415
+        from messages.pods import FILE  # noqa: PLC0415
+
+        raise SystemExit(validate(line.validate, manifest_rules(settings, FILE), line.output))
+    return settings
 
 
 def end_at_once(_number: int, _frame: FrameType | None) -> None:

@@ -13,8 +13,8 @@ from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.edges import Edges
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
+from agent.validation import manifest_rules
 from kernel import ActorSystem, AnySpec, ChildSpec, Key, Port, SupervisorSpec, isolated
-from manifests.pod_manifest import ManifestRules
 from messages.pod_manager import PodManagerMessage
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName
 from messages.sources import DescribeSource, Rescan, SourceMessage
@@ -131,7 +131,7 @@ class AgentTree:
             path=settings.static_pod_path,
             check_frequency=settings.file_check_frequency,
             clear_on_missing=settings.clear_on_missing_path,
-            manifests=self._manifest_rules(FILE),
+            manifests=manifest_rules(settings, FILE),
         )
         return FileSource(rules, self.pod_manager, self._file_memory, self._edges.keep_watch)
 
@@ -144,18 +144,9 @@ class AgentTree:
             headers=settings.static_pod_url_header,
             check_frequency=settings.http_check_frequency,
             ca_file=settings.static_pod_url_ca_file,
-            manifests=self._manifest_rules(HTTP),
+            manifests=manifest_rules(settings, HTTP),
         )
         return HttpSource(rules, self.pod_manager, self._http_memory, HttpFetcher)
-
-    def _manifest_rules(self, source: SourceName) -> ManifestRules:
-        settings = self._settings
-        return ManifestRules(
-            node_name=settings.node_name,
-            source=source,
-            strict=settings.strict_manifests,
-            allow_references=settings.local_objects_dir is not None,
-        )
 
     def _make_event_feed(self) -> EventFeed:
         feed = self._address(EVENT_FEED)

@@ -44,11 +44,12 @@ def _source(source: SourceDescribed | Unanswered) -> dict[str, Any]:
         "epoch": list(source.epoch),
         "lastListed": None if source.last_listed is None else rfc3339_milli(source.last_listed),
         "error": source.error,
-        "manifests": [_manifest(verdict, source.name) for verdict in source.manifests],
+        "manifests": [manifest(verdict, source.name) for verdict in source.manifests],
     }
 
 
-def _manifest(verdict: ManifestVerdict, source: SourceName) -> dict[str, Any]:
+def manifest(verdict: ManifestVerdict, source: SourceName) -> dict[str, Any]:
+    """Return the verdict on one manifest of ``source``, as ``/sourcez`` and ``--validate`` show it."""
     return {
         "path": verdict.path,
         "verdict": verdict.verdict.value,

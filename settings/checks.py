@@ -44,7 +44,7 @@ def checked_node_name(name: str) -> str:
 
 
 def check_contradictions(line: CommandLine) -> None:
-    """Raise ``UsageError`` when flags choose more than one way to be in a cluster, or in none."""
+    """Raise ``UsageError`` when flags do not go together."""
     chosen = {
         "--standalone": line.standalone,
         "--kubeconfig": bool(line.kubeconfig),
@@ -53,6 +53,8 @@ def check_contradictions(line: CommandLine) -> None:
     names = [name for name, is_chosen in chosen.items() if is_chosen]
     if len(names) > 1:
         raise UsageError(f"{' and '.join(names)} contradict each other")
+    if line.output and line.validate is None:
+        raise UsageError("--output has an effect only with --validate")
 
 
 def check_path(what: str, path: Path) -> None:

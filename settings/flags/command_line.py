@@ -36,6 +36,8 @@ class CommandLine:
     local_objects_dir: Path | None = None
     strict_manifests: bool = False
     clear_on_missing_path: bool = False
+    validate: Path | None = None
+    output: str = ""
     allow_non_loopback: bool = False
     allow_host: tuple[str, ...] = ()
     enable_chaos: bool = False

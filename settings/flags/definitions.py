@@ -23,6 +23,7 @@ from settings.flags.kinds import (
     LABELS,
     NUMBER,
     PATH,
+    PLACE,
     PORT,
     SWITCH,
     TAINTS,
@@ -170,6 +171,14 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
             "syncFrequency",
             default_is=defaults.SYNC_FREQUENCY,
         ),
+    ],
+    "Looking at manifests only": [
+        Flag(
+            "--validate",
+            PLACE,
+            "Tell the verdict on each manifest of a directory, or on one file, and end with 0 or 1.",
+        ),
+        Flag("-o, --output", FORMAT, "How verdicts are told.", default_is="text"),
     ],
     "Endpoints": [
         Flag(

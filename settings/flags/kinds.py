@@ -36,6 +36,12 @@ def _path(text: str) -> Path | None:
     return Path(text) if text else None  # an empty flag is no flag, to a kubelet as well
 
 
+def _place(text: str) -> Path:
+    if not text:
+        raise ValueError("should be a path")
+    return Path(text)
+
+
 def _frequency(text: str) -> str:
     return format_duration(checked_frequency(parse_duration(text)))
 
@@ -125,6 +131,7 @@ def _all_given(_: click.Context, __: click.Parameter, given: Sequence[Any]) -> A
 
 
 PATH = Kind("path", _path)
+PLACE = Kind("path", _place)
 TEXT = Kind("text", str)
 FREQUENCY = Kind("duration", _frequency)
 ADDRESS = Kind("ip", ip_address)

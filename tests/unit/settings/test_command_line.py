@@ -36,6 +36,8 @@ def test_every_own_flag_is_told_by_its_name() -> None:
                 "--in-cluster",
                 "--node-ip=10.0.0.4,::1",
                 "--manifest-url-ca-file=ca",
+                "--validate=m",
+                "--output=json",
             ),
         ]
     )
@@ -56,6 +58,8 @@ def test_every_own_flag_is_told_by_its_name() -> None:
         in_cluster=True,
         node_ip=("10.0.0.4", "::1"),
         manifest_url_ca_file=Path("ca"),
+        validate=Path("m"),
+        output="json",
     )
 
 

@@ -1,0 +1,88 @@
+"""Tells the verdicts on manifests once, for people and pipelines that want to know them beforehand.
+
+Manifests are looked at, decoded and compared as in the file source. Nothing is started or written: no actor,
+no port, no root directory.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from files.looking.directory import look
+from files.looking.found import Listed, Unlistable
+from files.looking.settling import PATIENCE
+from files.verdicts.judging import judge
+from files.verdicts.state import FileState
+from manifests.pod_manifest import ManifestRules, decode_manifest
+from manifests.texts import printable
+from messages.pods import FILE, Pod, SourceName
+from messages.sources import ManifestVerdict, Verdict
+from messages.units import Timestamp
+from server import documents
+from settings.agent import Settings
+from settings.errors import StartError
+
+UNSERVED: Final = frozenset({Verdict.REJECTED, Verdict.SHADOWED})
+"""What the exit code is about."""
+
+
+def validate(path: Path, rules: ManifestRules, output: str) -> int:
+    """Write the verdicts on the manifests at ``path``, a directory or a file, as ``text`` or ``json``.
+
+    Return the exit code: 0 if each manifest would be served, else 1. Raises ``StartError`` if the path cannot
+    be listed.
+    """
+    verdicts = verdicts_at(path, rules, Timestamp(time.time()))
+    is_valid = UNSERVED.isdisjoint(verdict.verdict for verdict in verdicts)
+    if output == "json":
+        manifests = [documents.manifest(verdict, FILE) for verdict in verdicts]
+        print(json.dumps({"valid": is_valid, "manifests": manifests}, indent=2))  # noqa: T201 - the answer
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in _lines(verdicts))
+    return 0 if is_valid else 1
+
+
+def manifest_rules(settings: Settings, source: SourceName) -> ManifestRules:
+    """Return the rules by which ``source`` decodes manifests in an agent with ``settings``."""
+    return ManifestRules(
+        node_name=settings.node_name,
+        source=source,
+        strict=settings.strict_manifests,
+        allow_references=settings.local_objects_dir is not None,
+    )
+
+
+def verdicts_at(path: Path, rules: ManifestRules, now: Timestamp) -> tuple[ManifestVerdict, ...]:
+    """Return the verdict on each manifest at ``path``, in the order of names. Raises ``StartError``."""
+    listing = look(path, now=now)
+    if isinstance(listing, Unlistable):
+        raise StartError(f"{printable(path)} {listing.reason}")
+    decode = partial(decode_manifest, rules=rules)
+    return judge(_impatient(listing, now), listing, decode, now=now).verdicts
+
+
+def _impatient(listing: Listed, now: Timestamp) -> FileState[Pod]:
+    """Return a state in which each file has been waited for: whoever asks wants an answer now."""
+    since = Timestamp(now - PATIENCE)
+    return FileState(moving={entry.name: since for entry in listing.entries})
+
+
+def _lines(verdicts: Iterable[ManifestVerdict]) -> Iterator[str]:
+    """Yield lines as compilers write them, and at last how many manifests have which verdict."""
+    counts: Counter[str] = Counter()
+    for verdict in verdicts:
+        word = verdict.verdict.value
+        counts[word] += 1
+        pod = f" ({verdict.pod})" if verdict.pod else ""
+        yield f"{verdict.path}: {word}{pod}{verdict.reason and f': {verdict.reason}'}"
+        yield from (f"{verdict.path}: warning: {warning}" for warning in verdict.warnings)
+    told = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+    total = counts.total()
+    yield f"{total} manifest{'' if total == 1 else 's'}{told and f': {told}'}"

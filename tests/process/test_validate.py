@@ -1,0 +1,58 @@
+"""The verdicts on manifests as pipelines get them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the agent with ``arguments`` until it ends."""
+    command = [sys.executable, str(ROOT / "run.py"), "--hostname-override=n", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=30, check=False, cwd=ROOT
+    )
+
+
+def test_the_examples_are_served(tmp_path: Path) -> None:
+    root_dir = tmp_path / "root"
+    ended = run("--validate", "examples/manifests", "--root-dir", root_dir)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (
+        ended.stdout.splitlines()[0]
+        == "examples/manifests/batch.yaml: accepted (default/nightly-checksum-n)"
+    )
+    assert ended.stdout.splitlines()[-1] == "7 manifests: 7 accepted"
+    assert not root_dir.exists()
+
+
+def test_pods_that_use_objects_are_served_with_a_directory_of_them() -> None:
+    pods = EXAMPLES / "pods-with-objects"
+    alone = run("--validate", pods)
+    assert alone.returncode == 1
+    assert "--local-objects-dir" in alone.stdout
+    beside = run(
+        "--validate", pods, "--local-objects-dir", EXAMPLES / "local-objects", "-o", "json"
+    )
+    assert (beside.returncode, beside.stderr) == (0, "")
+    assert json.loads(beside.stdout)["valid"] is True
+
+
+def test_what_cannot_be_listed_is_one_sentence_and_code_1() -> None:
+    ended = run("--validate=/nowhere")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == "actorlet: /nowhere does not exist\n"
+
+
+def test_wrong_usage_is_code_2() -> None:
+    assert run("--validate").returncode == 2
+    assert run("--validate=examples/manifests", "--output=xml").returncode == 2
