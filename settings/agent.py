@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from messages.pods import JsonObject
 from messages.units import Seconds
@@ -83,7 +82,8 @@ class Settings:
     """How long an orderly stop may take in all, before the process ends anyway."""
 
     configuration: JsonObject = field(repr=False)
-    """The KubeletConfiguration as it was given, in its own JSON: files and flags, no defaults."""
+    """The KubeletConfiguration in its own JSON, as files and flags give it. Fields of a cluster are there
+    anyway, as they are in effect."""
     warnings: tuple[str, ...] = ()
     """What the agent's owner should read once at start: sentences without a full stop."""
 
@@ -91,48 +91,30 @@ class Settings:
 def effective_configuration(settings: Settings) -> JsonObject:
     """Return what ``/configz`` answers: the KubeletConfiguration with masked secrets.
 
-    Fields that the agent obeys are shown as they are in effect, others as they were given.
+    Every field that is obeyed is there as it is in effect, whether anybody set it or not. So are those that
+    only a node of a cluster obeys, for an agent without one. Other fields are shown as they were given.
     """
-    shown: dict[str, Any] = {**settings.configuration, **_in_effect(settings)}
-    if settings.static_pod_url:
-        shown["staticPodURL"] = masked_url(settings.static_pod_url)
-    if settings.static_pod_url_header:
-        names = settings.static_pod_url_header
-        shown["staticPodURLHeader"] = {name: [MASKED] * len(names[name]) for name in names}
-    return {"kubeletconfig": shown}
+    return {"kubeletconfig": {**settings.configuration, **_in_effect(settings)}}
 
 
-def _in_effect(settings: Settings) -> dict[str, Any]:
+def _in_effect(settings: Settings) -> JsonObject:
+    """Return the fields that any agent obeys."""
     logging = settings.configuration.get("logging", {})
-    cluster = _cluster_in_effect(settings.cluster) if settings.cluster else {}
+    headers = settings.static_pod_url_header
     return {
-        **cluster,
         "enableServer": settings.enable_server,
         "staticPodPath": str(settings.static_pod_path or ""),
-        "syncFrequency": format_duration(settings.sync_frequency),
+        "staticPodURL": settings.static_pod_url and masked_url(settings.static_pod_url),
+        "staticPodURLHeader": {name: [MASKED] * len(headers[name]) for name in headers},
         "fileCheckFrequency": format_duration(settings.file_check_frequency),
         "httpCheckFrequency": format_duration(settings.http_check_frequency),
         "address": settings.address,
         "readOnlyPort": settings.read_only_port,
         "healthzPort": settings.healthz_port,
         "healthzBindAddress": settings.healthz_bind_address,
-        "maxPods": settings.max_pods,
         "logging": {
             **logging,
             "format": settings.logging_format,
             "verbosity": settings.verbosity,
         },
-    }
-
-
-def _cluster_in_effect(cluster: ClusterSettings) -> dict[str, Any]:
-    return {
-        "registerNode": cluster.register_node,
-        "registerWithTaints": [dict(taint) for taint in cluster.taints],
-        "kubeAPIQPS": cluster.qps,
-        "kubeAPIBurst": cluster.burst,
-        "nodeStatusUpdateFrequency": format_duration(cluster.status_update_frequency),
-        "nodeStatusReportFrequency": format_duration(cluster.status_report_frequency),
-        "nodeLeaseDurationSeconds": int(cluster.lease_duration),
-        "configMapAndSecretChangeDetectionStrategy": cluster.change_detection.value,
     }

@@ -36,10 +36,11 @@ from settings.load_cluster import (
     FLAGS_OF_A_CLUSTER,
     SERVED_IN_A_CLUSTER,
     cluster_settings_of,
+    fields_of_a_cluster,
 )
 from settings.values.addresses import is_loopback
 
-_SERVED = frozenset({
+SERVED = frozenset({
     "staticPodPath",
     "fileCheckFrequency",
     "staticPodURL",
@@ -113,7 +114,7 @@ def settings_of(
         enable_chaos=line.enable_chaos,
         logging_format=configuration.logging.value_of("format"),
         verbosity=configuration.logging.verbosity,
-        configuration=configuration.given(),
+        configuration={**configuration.given(), **fields_of_a_cluster(configuration)},
         warnings=(
             *notes,
             *_warnings(configuration, address, unserved),
@@ -145,7 +146,7 @@ def _with_flags(given: JsonObject, flags: Mapping[str, Any]) -> JsonObject:
 
 
 def _unserved(configuration: KubeletConfiguration) -> tuple[str, ...]:
-    served = _SERVED | SERVED_IN_A_CLUSTER
+    served = SERVED | SERVED_IN_A_CLUSTER
     return tuple(sorted(path for path in configuration.changed() if path not in served))
 
 

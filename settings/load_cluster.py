@@ -32,6 +32,29 @@ FLAGS_OF_A_CLUSTER = ("--node-labels", "--node-ip")
 T = TypeVar("T")
 
 
+def fields_of_a_cluster(configuration: KubeletConfiguration) -> JsonObject:
+    """Return the fields of ``SERVED_IN_A_CLUSTER`` in JSON, as a node of a cluster obeys them."""
+    obeyed = {
+        name: configuration.value_of(name)
+        for name in SERVED_IN_A_CLUSTER
+        if not isinstance(getattr(configuration, name), bool)  # false is no request for the default
+    }
+    obeyed["nodeStatusReportFrequency"] = _report_frequency(configuration)
+    shown = configuration.model_copy(update=obeyed).model_dump(
+        mode="json", by_alias=True, include=set(SERVED_IN_A_CLUSTER)
+    )
+    return {**shown, "registerWithTaints": list(_taints(configuration))}
+
+
+def _report_frequency(configuration: KubeletConfiguration) -> float:
+    given = configuration.model_fields_set
+    follows = "nodeStatusReportFrequency" not in given and "nodeStatusUpdateFrequency" in given
+    # Rule N2.
+    name = "nodeStatusUpdateFrequency" if follows else "nodeStatusReportFrequency"
+    frequency: float = configuration.value_of(name)
+    return frequency
+
+
 def cluster_settings_of(
     line: CommandLine, configuration: KubeletConfiguration
 ) -> ClusterSettings | None:
@@ -39,10 +62,6 @@ def cluster_settings_of(
     if not line.kubeconfig and not line.in_cluster:
         return None
     value = configuration.value_of
-    looks, reports = value("nodeStatusUpdateFrequency"), value("nodeStatusReportFrequency")
-    given = configuration.model_fields_set
-    if "nodeStatusUpdateFrequency" in given and "nodeStatusReportFrequency" not in given:
-        reports = looks  # rule N2
     return ClusterSettings(
         kubeconfig=line.kubeconfig,
         register_node=configuration.registerNode,
@@ -51,8 +70,8 @@ def cluster_settings_of(
         node_ips=line.node_ip,
         qps=value("kubeAPIQPS"),
         burst=value("kubeAPIBurst"),
-        status_update_frequency=Seconds(looks),
-        status_report_frequency=Seconds(reports),
+        status_update_frequency=Seconds(value("nodeStatusUpdateFrequency")),
+        status_report_frequency=Seconds(_report_frequency(configuration)),
         lease_duration=Seconds(float(value("nodeLeaseDurationSeconds"))),
         change_detection=ChangeDetection(value("configMapAndSecretChangeDetectionStrategy")),
     )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 from settings.agent import effective_configuration
 from settings.configuration.schema import KubeletConfiguration
+from settings.load import SERVED
+from settings.load_cluster import SERVED_IN_A_CLUSTER
 from tests.support.settings.settled import settled
 
 
@@ -31,11 +34,53 @@ def test_configz_shows_what_is_in_effect_and_otherwise_what_was_given() -> None:
             "readOnlyPort": 10255,
             "healthzPort": 10248,
             "healthzBindAddress": "127.0.0.1",
-            "maxPods": 110,
+            "staticPodURL": "",
+            "staticPodURLHeader": {},
             "cgroupDriver": "systemd",
+            "registerNode": True,
+            "registerWithTaints": [],
+            "maxPods": 110,
+            "configMapAndSecretChangeDetectionStrategy": "Watch",
+            "kubeAPIQPS": 50,
+            "kubeAPIBurst": 100,
+            "nodeStatusUpdateFrequency": "10s",
+            "nodeStatusReportFrequency": "5m0s",
+            "nodeLeaseDurationSeconds": 40,
             "logging": {"verbosity": 3, "flushFrequency": "5s", "format": "text"},
         }
     }
+
+
+NOTHING: dict[str, Any] = {}
+ZEROS = {"maxPods": 0, "kubeAPIQPS": 0, "syncFrequency": "0s", "nodeStatusUpdateFrequency": "0s"}
+
+
+@pytest.mark.parametrize("fields", [NOTHING, ZEROS, {"cgroupDriver": "systemd"}])
+@pytest.mark.parametrize("flags", [(), ("--kubeconfig=k",)])
+def test_every_field_that_is_obeyed_is_shown_set_or_not(
+    flags: tuple[str, ...], fields: dict[str, Any]
+) -> None:
+    shown = effective_configuration(settled(*flags, **fields))["kubeletconfig"]
+    paths = set(shown) | {f"logging.{name}" for name in shown["logging"]}
+    assert (SERVED | SERVED_IN_A_CLUSTER) - paths == set()
+    unasked = set(shown) - {path.partition(".")[0] for path in SERVED | SERVED_IN_A_CLUSTER}
+    assert unasked == {"apiVersion", "kind", *fields.keys() - SERVED_IN_A_CLUSTER}
+
+
+@pytest.mark.parametrize("fields", [NOTHING, ZEROS])
+def test_an_agent_without_a_cluster_shows_what_it_would_obey_in_one(fields: dict[str, Any]) -> None:
+    def shown(*flags: str) -> Any:
+        return effective_configuration(settled(*flags, **fields))
+
+    assert shown() == shown("--kubeconfig=k")
+    assert shown()["kubeletconfig"]["maxPods"] == 110
+    assert shown()["kubeletconfig"]["nodeStatusUpdateFrequency"] == "10s"
+
+
+def test_the_report_of_the_node_is_shown_as_often_as_it_is_made() -> None:
+    shown = effective_configuration(settled(nodeStatusUpdateFrequency="3s"))["kubeletconfig"]
+    assert shown["nodeStatusReportFrequency"] == "3s"
+    assert not effective_configuration(settled(registerNode=False))["kubeletconfig"]["registerNode"]
 
 
 def test_what_configz_shows_is_a_configuration_again() -> None:
