@@ -34,6 +34,8 @@ class ActorDescription:
     handled: int
     """How many messages all its lives have handled."""
     last_error: str
+    on_exhausted: str
+    """What happens when it fails more often than its supervisor tolerates: ``escalate`` or ``isolate``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,4 +126,5 @@ def _described(child: Child) -> ActorDescription:
         mailbox=cell.depth if cell else 0,
         handled=cell.handled if cell else 0,
         last_error=child.last_error,
+        on_exhausted=child.on_exhausted.value,
     )

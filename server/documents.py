@@ -73,6 +73,7 @@ def actors(tree: Iterable[ActorDescription]) -> dict[str, Any]:
                 "mailbox": actor.mailbox,
                 "handled": actor.handled,
                 "lastError": actor.last_error,
+                "onExhausted": actor.on_exhausted,
             }
             for actor in tree
         ]

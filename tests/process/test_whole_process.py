@@ -149,6 +149,15 @@ def test_a_root_that_gives_up_ends_the_process_with_code_70(agent: AgentProcess)
     assert "stopped              [process] exit_code=70" in agent.log()
 
 
+def test_a_root_that_somebody_crashes_ends_the_process_with_code_70(agent: AgentProcess) -> None:
+    agent.write("web.yaml", manifest("web"))
+    agent.start_on_manifests("--enable-chaos")
+    shown = agent.actors()
+    assert (shown["actorlet"]["parent"], shown["actorlet"]["onExhausted"]) == ("", "escalate")
+    assert agent.get("/debug/actors/actorlet/crash", method="POST")[0] == 202
+    assert agent.ends() == 70
+
+
 def test_a_killed_agent_starts_again_with_the_same_pods(agent: AgentProcess) -> None:
     agent.write("web.yaml", manifest("web"))
     agent.write("db.yaml", manifest("db"))

@@ -173,9 +173,11 @@ def test_actorz_is_the_tree_parents_first(agent: Served) -> None:
         ("actorlet", "http-server", "HttpServer"),
     ]
     assert {tuple(actor)[3:] for actor in tree} == {
-        ("state", "restarts", "mailbox", "handled", "lastError")
+        ("state", "restarts", "mailbox", "handled", "lastError", "onExhausted")
     }
     assert {actor["state"] for actor in tree} == {"running"}
+    alone = {actor["name"] for actor in tree if actor["onExhausted"] == "isolate"}
+    assert alone == {"secret-manager", "configmap-manager", "source/file", "event-feed"}
 
 
 def test_configz_shows_what_is_in_effect_and_no_secret(manifests: Path) -> None:

@@ -9,6 +9,7 @@ from kernel import (
     SECONDS_BUCKETS,
     DynamicSpec,
     Key,
+    OnExhausted,
     Runtime,
     StartChild,
     SupervisorSpec,
@@ -73,6 +74,19 @@ def test_the_tree_is_described_from_the_root_down(troupe: Troupe, runtime: Runti
         ]
         node = tree[2]
         assert (node.handled, node.mailbox, node.last_error) == (1, 2, "ValueError: a bug")
+
+
+def test_the_tree_says_what_happens_when_somebody_fails_too_often(
+    troupe: Troupe, runtime: Runtime
+) -> None:
+    alone = troupe.child(B, on_exhausted=OnExhausted.ISOLATE)
+    with stage(SupervisorSpec(name="root", children=(troupe.child(A), alone)), runtime) as play:
+        tree = play.system.describe()
+    assert [(node.name, node.on_exhausted) for node in tree] == [
+        ("root", "escalate"),
+        ("web/a", "escalate"),
+        ("web/b", "isolate"),
+    ]
 
 
 def test_a_dead_letter_is_logged_by_its_type_and_never_by_its_content(

@@ -59,6 +59,7 @@ def actor(name: str, state: str = "running", **more: object) -> ActorDescription
         mailbox=0,
         handled=0,
         last_error="",
+        on_exhausted="escalate",
     )
     return dataclasses.replace(well, **more)  # type: ignore[arg-type]  # fields by name
 
@@ -96,7 +97,9 @@ def test_a_pod_list_has_the_pods_and_no_mirrors() -> None:
 
 
 def test_actors_are_shown_in_the_words_of_the_outside_contract() -> None:
-    shown = documents.actors([actor("web", "failed", restarts=3, last_error="Oops")])
+    shown = documents.actors(
+        [actor("web", "failed", restarts=3, last_error="Oops", on_exhausted="isolate")]
+    )
     assert shown == {
         "actors": [
             {
@@ -108,6 +111,7 @@ def test_actors_are_shown_in_the_words_of_the_outside_contract() -> None:
                 "mailbox": 0,
                 "handled": 0,
                 "lastError": "Oops",
+                "onExhausted": "isolate",
             }
         ]
     }
