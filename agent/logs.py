@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 DEBUG_VERBOSITY: Final = 4
 """The lowest ``--v`` that shows debug lines, as in a kubelet."""
 
+_TRACES: Final = ("exception", "stack")
+"""Fields that text shows as lines of their own."""
+
 _SHOWN_EMPTY: Final = frozenset({"pods"})
 """A listing without pods is no listing that says nothing of them."""
 
@@ -97,6 +100,8 @@ def _rendering(logging_format: str, *, colors: bool) -> list[Processor]:
     return [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S.%f", utc=False),
+        structlog.processors.format_exc_info,
+        _printable_traces,
         _without_empty_fields,
         _text(colors=colors),
     ]
@@ -150,8 +155,17 @@ def _shown(value: Any) -> str:
     is_plain = text.isprintable() and not any(letter in ' "=' for letter in text)
     if is_plain and not isinstance(value, list | tuple | dict):
         return text
-    quoted = json.dumps(value, default=str, ensure_ascii=False)
-    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in quoted)
+    return _printable(json.dumps(value, default=str, ensure_ascii=False))
+
+
+def _printable_traces(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Return the event with traces that a terminal does not obey: errors may quote a manifest."""
+    traces = {key: _printable(str(event[key])) for key in _TRACES if event.get(key)}
+    return {**event, **traces}
+
+
+def _printable(text: str) -> str:
+    return "".join(each if each.isprintable() or each == "\n" else _escaped(each) for each in text)
 
 
 def _escaped(letter: str) -> str:

@@ -112,6 +112,19 @@ def test_a_traceback_in_text_is_lines_of_its_own(key: str) -> None:
     assert fields_of(log.read()) == "actor=web\nTraceback:\n  File x\n"
 
 
+@pytest.mark.parametrize("key", ["exception", "stack"])
+def test_a_traceback_holds_nothing_that_a_terminal_obeys(key: str) -> None:
+    log = Log("text")
+    log.say.error("failed", **{key: "Traceback:\n  \x1b[31m\x9b\r"})
+    with pytest.raises(ValueError, match="red") as caught:
+        raise ValueError("\x1b[31mred")
+    log.say.error("failed", exc_info=caught.value)
+    said = log.read()
+    assert r"  \u001b[31m\u009b\u000d" in said
+    assert r"ValueError: \u001b[31mred" in said
+    assert said.replace("\n", "").isprintable()
+
+
 def fail() -> None:
     raise ValueError("a bug")
 
