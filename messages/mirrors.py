@@ -25,6 +25,6 @@ class MirrorsDescribed:
     present: int
     """How many of these have the right one."""
     troubles: Mapping[FullName, str]
-    """Why there is no right mirror, by name of the pod, for those that were refused."""
+    """Why there is no right mirror, by name of the pod, for those that were refused or wait."""
     create_errors: Mapping[str, int]
     """Refusals since the process began, by reason."""

@@ -18,7 +18,7 @@ from actors.mirrors.pod import can_be_shown, is_mirror_of_node
 from kernel import Timer
 from messages.changes import Op, PodChange
 from messages.pods import FullName, Pod, PodUid, SourceName
-from messages.units import Seconds
+from messages.units import Seconds, Timestamp
 
 _GONE_LEN = 8
 """How many gone UIDs of one name are remembered: more than a watch is ever behind."""
@@ -62,6 +62,13 @@ class MirrorRecord:
     trouble: str = ""
     """Why there is no right mirror, as a sentence."""
     creations: deque[Seconds] = field(default_factory=lambda: deque(maxlen=CREATION_LIMIT))
+    """When the mirror was created first, and when again though its manifest was not edited."""
+    version_made: tuple[str, str | None] | None = None
+    """The version that was created last; None once it was deleted to show another one."""
+    edit_shown: Seconds | None = None
+    """When an edited manifest was shown last."""
+    said_until: Timestamp | None = None
+    """The end of the wait that the log was told of last."""
 
     @property
     def is_empty(self) -> bool:

@@ -25,6 +25,7 @@ from actors.mirrors.deadlines import (
     SourcesLate,
 )
 from actors.mirrors.index import MirrorIndex, MirrorRecord, Touched
+from actors.mirrors.pacing import pace
 from actors.mirrors.plan import (
     OUTAGE_BACKOFF,
     SOURCES_WITHIN,
@@ -34,7 +35,6 @@ from actors.mirrors.plan import (
     MirrorSituation,
     NoCall,
     StaticSources,
-    creation_delay,
     has_right_mirror,
     is_outage,
     lag_limit,
@@ -53,7 +53,7 @@ from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone, NodeUid
 from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
 from messages.pods import API, FullName, SourceName
 from messages.sources import MirrorsJudged
-from messages.units import Seconds
+from messages.units import Seconds, Timestamp
 
 MirrorKeeperMessage: TypeAlias = PodFact | NodeFact | ApiAnswered | DescribeMirrors | MirrorDeadline
 
@@ -210,23 +210,23 @@ class MirrorKeeper(PooledActor[MirrorKeeperMessage]):
                 pass  # when it comes, every name is examined
             case _ if record.retry_timer is not None:
                 pass
-            case CreateMirror():
-                self._create(record, step)
-            case DeleteMirror(uid=uid):
-                self._calls.send(record, step, deletion(record.full_name, uid), self.me)
+            case CreateMirror() | DeleteMirror():
+                self._make_or_delete(record, step)
             case Ask.LOOK:
                 self._calls.send(record, step, look(record.full_name), self.me)
             case _:
                 assert_never(step)
 
-    def _create(self, record: MirrorRecord, step: CreateMirror) -> None:
-        now = self.clock.monotonic()
-        delay = creation_delay(record.creations, now)
-        if delay > 0:
-            self._wait(record, delay)
-            return
-        record.creations.append(now)
-        self._calls.send(record, step, creation(step.static, step.node), self.me)
+    def _make_or_delete(self, record: MirrorRecord, step: CreateMirror | DeleteMirror) -> None:
+        paused = pace(record, step, self.clock.monotonic())
+        if paused is not None:
+            self._wait(record, paused.delay)
+            until = Timestamp(self.clock.wall() + paused.delay)
+            self._verdicts.note_wait(record, paused.sentence, until)
+        elif isinstance(step, CreateMirror):
+            self._calls.send(record, step, creation(step.static, step.node), self.me)
+        else:
+            self._calls.send(record, step, deletion(record.full_name, step.uid), self.me)
 
     def _situation(self, record: MirrorRecord) -> MirrorSituation:
         return MirrorSituation(

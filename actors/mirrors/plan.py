@@ -27,8 +27,12 @@ STATIC_SOURCES = frozenset({FILE, HTTP})
 
 CREATION_WINDOW = Seconds(10.0)
 CREATION_LIMIT = 6
-"""How often one mirror is created within the window, the first time included. So somebody who deletes it
-again and again costs less than a request a second, and otherwise nothing waits."""
+"""How often one version of a mirror is created within the window, the first time included. So somebody who
+deletes it again and again costs less than a request a second, and otherwise nothing waits."""
+
+EDIT_PAUSE = Seconds(1.0)
+"""How long an edit of a manifest is shown before the next one. Edits within that time are shown as one, when
+it is over, and the mirror of the earlier version stays until then."""
 
 SOURCES_WITHIN = Seconds(5.0)
 """How long a start waits for all static sources before it asks which source each orphan came from."""
@@ -180,6 +184,21 @@ def creation_delay(creations: Sequence[Seconds], now: Seconds) -> Seconds:
     if len(creations) < CREATION_LIMIT:
         return Seconds(0.0)
     return Seconds(max(0.0, creations[-CREATION_LIMIT] + CREATION_WINDOW - now))
+
+
+def edit_delay(shown: Seconds | None, now: Seconds) -> Seconds:
+    """Return how long the next edit has to wait; the last one was ``shown`` then, or none was."""
+    return Seconds(0.0) if shown is None else Seconds(max(0.0, shown + EDIT_PAUSE - now))
+
+
+def is_replacement(mirrors: Collection[Pod], static: Pod) -> bool:
+    """Return whether deleting ``mirrors`` only makes room for this version of ``static``.
+
+    So they may stay a little longer: nobody else deletes them, and what they show was right before.
+    """
+    return can_be_shown(static) and not any(
+        mirror.is_deleting or shows(mirror, static) for mirror in mirrors
+    )
 
 
 _UNCERTAIN = frozenset(

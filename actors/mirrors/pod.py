@@ -86,9 +86,13 @@ def shows(mirror: Pod, static: Pod) -> bool:
 
     A manifest that fixes its UID also fixes the hash. The digest tells its versions apart (fixes K9).
     """
-    return mirror.annotations.get(CONFIG_MIRROR) == _config_hash(static) and mirror.annotations.get(
-        CONTENT_DIGEST
-    ) == static.annotations.get(CONTENT_DIGEST)
+    shown = mirror.annotations.get(CONFIG_MIRROR), mirror.annotations.get(CONTENT_DIGEST)
+    return shown == version_of(static)
+
+
+def version_of(static: Pod) -> tuple[str, str | None]:
+    """Return what tells versions of a static pod apart: its hash, and the digest of its content."""
+    return _config_hash(static), static.annotations.get(CONTENT_DIGEST)
 
 
 def is_owned_by(mirror: Pod, node_uid: NodeUid) -> bool:

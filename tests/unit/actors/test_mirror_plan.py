@@ -16,8 +16,10 @@ from actors.mirrors.plan import (
     StaticSources,
     Step,
     creation_delay,
+    edit_delay,
     has_right_mirror,
     is_outage,
+    is_replacement,
     lag_limit,
     may_have_happened,
     next_step,
@@ -158,6 +160,33 @@ def test_the_seventh_creation_within_ten_seconds_waits(
     creations: list[float], now: float, delay: float
 ) -> None:
     assert creation_delay([Seconds(at) for at in creations], Seconds(now)) == delay
+
+
+@pytest.mark.parametrize(
+    ("shown", "now", "delay"),
+    [(None, 5.0, 0.0), (5.0, 5.0, 1.0), (5.0, 5.75, 0.25), (5.0, 6.0, 0.0)],
+)
+def test_an_edit_within_a_second_of_the_last_one_waits(
+    shown: float | None, now: float, delay: float
+) -> None:
+    last = None if shown is None else Seconds(shown)
+    assert edit_delay(last, Seconds(now)) == delay
+
+
+@pytest.mark.parametrize(
+    ("there", "static", "expected"),
+    [
+        ([OUTDATED], WEB, True),
+        ([FORMER], WEB, False),
+        ([DELETING], WEB, False),
+        ([RIGHT], SECRETIVE, False),
+    ],
+    ids=["outdated", "of another owner", "being deleted", "not to be shown"],
+)
+def test_a_mirror_may_stay_for_a_while_if_only_its_content_is_outdated(
+    there: list[Pod], static: Pod, *, expected: bool
+) -> None:
+    assert is_replacement(there, static) is expected
 
 
 def failure(kind: FailureKind, retry_after: float | None = None) -> ApiFailure:
