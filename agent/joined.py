@@ -167,7 +167,7 @@ class Joined:
     def object_ports(self) -> ApiPorts:
         """Return the ports that the managers and holders of Secrets and ConfigMaps talk to."""
         to = self._ports
-        return ApiPorts(calls=to.calls, watches=to.watches, node=to.registrar)
+        return ApiPorts(calls=to.calls, watches=to.watches, node=to.registrar, events=to.events)
 
     def note_failed_loops(self, names: frozenset[str]) -> None:
         """Tell the Node's registrar which loops of the agent fail."""

@@ -52,6 +52,7 @@ from kernel import (
     isolated,
 )
 from messages.api import CallApi
+from messages.events import PostEvent
 from messages.holders import LocalHolderFact
 from messages.node import FollowNode
 from messages.objects import ObjectId, ObjectKind, ObjectManagerMessage
@@ -73,6 +74,7 @@ class ApiPorts:
     calls: Port[CallApi]
     watches: Port[Watch | Unwatch | ListTarget]
     node: Port[FollowNode]
+    events: Port[PostEvent]
 
 
 @dataclass(slots=True)
@@ -154,6 +156,7 @@ class ObjectTree:
             holders=self._address(OBJECT_HOLDERS),
             local=self._local if self._settings.local_objects_dir else None,
             node=api.node if api and self._detection is ChangeDetection.CACHE else None,
+            events=api.events if api else None,
             me=self._manager_port(kind),
         )
         holders = self._holders(api) if api else None

@@ -18,6 +18,7 @@ from kube.streams.actor import WATCHES, Watches
 from kube.streams.memory import WatchMemory
 from kube.streams.rules import WatchRules
 from messages.api import CallApi
+from messages.events import PostEvent
 from messages.node import FollowNode
 from messages.objects import (
     DescribeObjects,
@@ -34,11 +35,11 @@ from settings.load import settings_of
 _DEADLINE = Seconds(GIVE_UP_AFTER)
 
 
-class _Nobody(Port[Subscribe | CallApi | FollowNode]):
+class _Nobody(Port[Subscribe | CallApi | FollowNode | PostEvent]):
     """Stands for those who have nothing to tell: PodManager lists no pods, nobody calls or has a Node."""
 
     @override
-    def tell(self, message: Subscribe | CallApi | FollowNode, /) -> None:
+    def tell(self, message: Subscribe | CallApi | FollowNode | PostEvent, /) -> None:
         """Do nothing."""
 
 
@@ -89,7 +90,7 @@ class Watchers:
         return _Nobody() if key == POD_MANAGER else self._system.address(key)
 
     def _api_ports(self) -> ApiPorts:
-        return ApiPorts(calls=_Nobody(), watches=self._watches, node=_Nobody())
+        return ApiPorts(calls=_Nobody(), watches=self._watches, node=_Nobody(), events=_Nobody())
 
 
 def _objects(reply_to: Port[ObjectsDescribed]) -> DescribeObjects:

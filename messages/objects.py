@@ -238,6 +238,21 @@ class ObjectState(StrEnum):
     """Pods reference it and, as far as is known, it does not exist, whether it is watched or not."""
 
 
+class ObjectAvailability(StrEnum):
+    """What a pod gets that reads an object now, as far as it is known."""
+
+    UNKNOWN = "unknown"
+    """Nothing certain is known, or nothing at all: what was known last stands."""
+    AVAILABLE = "available"
+    """A value, even if it is stale."""
+    MISSING = "missing"
+    """There is no such object."""
+    FORBIDDEN = "forbidden"
+    """The API server does not let this node read it, and no value was ever seen."""
+    UNUSABLE = "unusable"
+    """It exists but is broken, and no good version was ever seen."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectDescribed:
     """How one object is held."""
@@ -256,6 +271,7 @@ class ObjectDescribed:
     """Whether it was ever learned what the object is, or that it does not exist."""
     error: str = ""
     """What is wrong at present; empty if nothing is."""
+    availability: ObjectAvailability = ObjectAvailability.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,7 @@ from stores.objects.cached_object import (
     FailedFetch,
     FetchResult,
     ObjectFetch,
+    availability,
     found,
     is_passing,
     request_for,
@@ -231,6 +232,7 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
             return
         memory.asked_at = fetch.begun.at
         cached, failed = memory.cached, result if isinstance(result, FailedFetch) else None
+        memory.availability = availability(cached.known, result)
         if self._mode is FetchMode.GET:
             memory.cached = CachedObject(trouble=cached.error)
         self._report()

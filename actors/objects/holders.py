@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from typing_extensions import override
 
@@ -22,8 +23,11 @@ from messages.holders import (
     ReadObject,
     ReferencesAre,
 )
-from messages.objects import ObjectDescribed, ObjectId, ObjectState, ReadVerdict
+from messages.objects import ObjectAvailability, ObjectDescribed, ObjectId, ObjectState, ReadVerdict
 from stores.objects.answers import answer_of
+
+UNDESCRIBED: Final = "no file describes it"
+"""Why a local object does not exist."""
 
 
 class ObjectHolders(ABC):
@@ -140,6 +144,15 @@ class NoHolders(ObjectHolders):
     def __init__(self, trouble: str, verdict: ReadVerdict) -> None:
         self.trouble = trouble
         self._verdict = verdict
+        is_missing = verdict is ReadVerdict.NOT_FOUND
+        self._availability = (
+            ObjectAvailability.MISSING if is_missing else ObjectAvailability.UNKNOWN
+        )
+
+    @override
+    def described(self, wanted: ObjectId, references: int) -> ObjectDescribed:
+        described = super().described(wanted, references)
+        return replace(described, availability=self._availability)
 
     @override
     def adopt(self) -> None:
@@ -166,13 +179,20 @@ def unheld(wanted: ObjectId, listed: LocalObjectsListed) -> ObjectDescribed:
     """Return the description of a local object that no file holds: absent, or its file is refused."""
     refusal = listed.refused.get(wanted.display_name)
     if refusal is not None:
-        return ObjectDescribed(object=wanted, state=ObjectState.LOCAL, error=refusal)
+        return ObjectDescribed(
+            object=wanted,
+            state=ObjectState.LOCAL,
+            error=refusal,
+            availability=ObjectAvailability.UNUSABLE,
+        )
+    is_certain = listed.current_until is None
     return ObjectDescribed(
         object=wanted,
         state=ObjectState.ABSENT,
         current_until=listed.current_until,
         is_known=True,
-        error=listed.error,
+        error=listed.error or UNDESCRIBED,
+        availability=ObjectAvailability.MISSING if is_certain else ObjectAvailability.UNKNOWN,
     )
 
 

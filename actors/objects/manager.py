@@ -26,8 +26,10 @@ from actors.objects.api_holders import (
     StoppedHoldersEnded,
 )
 from actors.objects.holders import LocalHolder, LocalHolderMemory, NoHolders, ObjectHolders
+from actors.objects.notices import NoticeMemory, ObjectNotices, SayDue
 from kernel import DynamicMessage, Key, PooledActor, Port
 from manifests.change_hooks import ON_OBJECT_CHANGE
+from messages.events import PostEvent
 from messages.holders import (
     HolderBegan,
     HolderDone,
@@ -45,6 +47,7 @@ from messages.objects import (
     DescribeObjects,
     FollowObjects,
     GetObject,
+    ObjectDescribed,
     ObjectFact,
     ObjectId,
     ObjectKind,
@@ -71,7 +74,7 @@ from stores.objects.reference_index import (
 )
 
 ObjectManagerOwnMessage: TypeAlias = (
-    ObjectManagerMessage | HolderFact | LocalHolderFact | NodeFact | HoldersTimer
+    ObjectManagerMessage | HolderFact | LocalHolderFact | NodeFact | HoldersTimer | SayDue
 )
 
 SECRET_MANAGER = Key[ObjectManagerOwnMessage]("secret-manager")
@@ -102,6 +105,8 @@ class ObjectManagerPorts:
     """The holder of all local objects; None if no directory is configured."""
     node: Port[FollowNode] | None
     """Who knows how long fetched objects count as current; None if nobody needs that."""
+    events: Port[PostEvent] | None
+    """Who posts events; None if the agent belongs to no cluster."""
     me: Port[PodFact | NodeFact]
     """Its own address, which outlives it. It subscribes with it."""
 
@@ -116,6 +121,7 @@ class ObjectManagerMemory:
     followers: FollowerMemory = field(default_factory=dict)
     outbox: list[HolderIs] = field(default_factory=list)
     """The news whose change is being told."""
+    notices: NoticeMemory = field(default_factory=NoticeMemory)
     changes: Counter[Change] = field(default_factory=Counter)
     decisions: Counter[ChangeAction] = field(default_factory=Counter)
     reads: int = 0
@@ -129,10 +135,11 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     Owns: who references what, who follows what, the lives of the holders. It has no values.
     Hears: ``PodFact``, ``RegisterPod``, ``UnregisterPod``, ``GetObject``, ``FollowObjects``,
     ``UnfollowObjects``, ``DescribeObjects``; ``HolderFact`` of holders, ``LocalHolderFact``; ``NodeFact``;
-    its own timer.
+    its own timers.
     Tells: PodManager ``Subscribe``, the Node's registrar ``FollowNode`` and the holder of local objects
     ``ListLocalObjects`` when it starts, and ``LocalReferencesAre``; the holders' supervisor ``StartChild``
-    and ``StopChild``; holders ``ReferencesAre`` and ``ReadObject``; subscribers ``ObjectFact``.
+    and ``StopChild``; holders ``ReferencesAre`` and ``ReadObject``; subscribers ``ObjectFact``; who posts
+    events ``PostEvent``.
     Fails when: it has a bug. The next life keeps the references, holders and subscribers of the last, asks
     for the pods anew, and repeats what it may not have finished telling.
 
@@ -141,7 +148,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     otherwise those of the API server. A batch of changes is one step: an object that is dropped and taken
     up in it stays held. ``ReferencesAre`` is told if it differs from the last one. Reads are passed on to
     holders, and answered here only if there is no holder. The log has one warning of each annotation about
-    changes that will do nothing.
+    changes that will do nothing, and a line of each change, decision and trouble (``notices``).
 
     Subscribers hear a change of an object, then what each pod wants done about it. Those who follow all
     objects hear of referenced ones only; those who follow one object always hear of it. A change that a
@@ -163,6 +170,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         self._chance = chance
         self._references = ReferenceIndex(kind, memory.references)
         self._followers = ObjectFollowers(memory.followers)
+        self._notices = ObjectNotices(self._references, ports.events, self.after, memory.notices)
         self._tells_changes = holders is None or holders.tells_changes
         self._api: ApiHolders | None = None
         if holders is not None:
@@ -180,6 +188,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         for news in interrupted:
             self._holders(news.described.object.origin).note(news)
             self._tell_change(news)
+        self._notices.begin()
         self._ports.pod_manager.tell(Subscribe(subscriber=self._ports.me))
         if self._ports.node is not None:
             self._ports.node.tell(FollowNode(subscriber=self._ports.me))
@@ -198,6 +207,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 reply_to.tell(self._described(in_detail=in_detail))
             case NodeIs() | NodeIsGone():
                 self._note_node(message)
+            case SayDue():
+                self._notices.say(self._describe, self._now())
             case _:
                 self._note_holder(message)
 
@@ -240,6 +251,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         """Tell the holders of ``objects`` who needs them."""
         for wanted in objects:
             self._holders(wanted.origin).needed(wanted, self._needs(wanted))
+            self._note_state(wanted)
 
     def _needs(self, wanted: ObjectId) -> ReferencesAre:
         references = self._references.references(wanted)
@@ -272,13 +284,17 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         match message:
             case HolderIs(described=described, changed=changed):
                 self._memory.outbox.append(message)
+                was_known = self._describe(described.object).is_known
                 before = self._holders(described.object.origin).note(message)
                 if before is None or changed != before.changed:
-                    self._tell_change(message)
+                    self._tell_change(message, was_known=was_known)
                 self._memory.outbox.clear()
+                self._note_state(described.object)
             case LocalObjectsListed():
                 if self._local is not None:
                     self._local.note_listed(message)
+                    for wanted in self._references.objects():
+                        self._note_state(wanted)
             case _:
                 if self._api is not None:
                     self._note_api_holder(self._api, message)
@@ -296,7 +312,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
             case _:
                 assert_never(message)
 
-    def _tell_change(self, news: HolderIs) -> None:
+    def _tell_change(self, news: HolderIs, *, was_known: bool = True) -> None:
         changed = news.changed
         if changed is None:
             return
@@ -308,12 +324,21 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         decided = tuple(decisions(changed, pods, self._chance))
         self._memory.changes[changed.change] += 1
         self._memory.decisions.update(decision.action for decision in decided)
+        if is_referenced and (was_known or changed.change is not Change.ADDED):
+            self._notices.note_change(changed, decided)
         facts: tuple[ObjectFact, ...] = (changed, *decided)
         for fact in facts:
             for follower in followers:
                 follower.tell(fact)
 
+    def _note_state(self, wanted: ObjectId) -> None:
+        self._notices.note_state(self._describe(wanted), self._now())
+
     # --- how it all is ---------------------------------------------------------------------------------
+
+    def _describe(self, wanted: ObjectId) -> ObjectDescribed:
+        references = self._references.count_of(wanted)
+        return self._holders(wanted.origin).described(wanted, references)
 
     def _described(self, *, in_detail: bool) -> ObjectsDescribed:
         references, memory = self._references, self._memory

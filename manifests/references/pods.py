@@ -39,6 +39,8 @@ class PodReference(NamedTuple):
     name: str
     use: Use
     path: Path
+    is_optional: bool = False
+    """Whether the pod starts without the object, too."""
 
 
 _CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
@@ -91,7 +93,8 @@ class _Place(NamedTuple):
         """Yield the reference in ``field``; none for an empty name."""
         name = self.value.get(field)
         if name and isinstance(name, str):
-            yield PodReference(kind, name, use, (*self.path, field))
+            is_optional = self.value.get("optional") is True
+            yield PodReference(kind, name, use, (*self.path, field), is_optional)
 
     def refer(self, fields: Mapping[str, ObjectKind], use: Use) -> Iterator[PodReference]:
         """Yield the references in those of the ``fields`` that are there."""

@@ -21,6 +21,7 @@ from manifests.versions import is_older
 from messages.api import ApiFailure, ApiRequest, FailureKind, Verb
 from messages.holders import NO_MARK, Mark, ReadObject
 from messages.objects import (
+    ObjectAvailability,
     ObjectChanged,
     ObjectId,
     ObjectRead,
@@ -157,6 +158,21 @@ def found(outcome: JsonObject | ApiFailure, wanted: ObjectId) -> FetchResult:
         return object_value(outcome, wanted)
     except UnusableObjectError as error:
         return FailedFetch(ReadVerdict.UNUSABLE, str(error))
+
+
+def availability(known: LastKnown, result: FetchResult) -> ObjectAvailability:
+    """Return what a pod gets that reads the object after a fetch. ``known`` is what is kept by then."""
+    if known.value is not None or isinstance(result, ObjectValue):
+        return ObjectAvailability.AVAILABLE
+    if result is None:
+        return ObjectAvailability.MISSING
+    match result.verdict:
+        case ReadVerdict.FORBIDDEN:
+            return ObjectAvailability.FORBIDDEN
+        case ReadVerdict.UNUSABLE:
+            return ObjectAvailability.UNUSABLE
+        case _:
+            return ObjectAvailability.UNKNOWN
 
 
 def is_passing(outcome: JsonObject | ApiFailure, since_reference: Seconds) -> bool:

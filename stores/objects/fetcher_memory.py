@@ -8,12 +8,12 @@ fetched one after another.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import random
 from typing import Final
 
 from messages.holders import NO_MARK, HolderIs, Mark, ReadObject, ReferencesAre
-from messages.objects import ObjectId, ObjectState, ObjectValue
+from messages.objects import ObjectAvailability, ObjectId, ObjectState, ObjectValue
 from messages.units import Seconds
 from stores.objects.cached_object import CachedObject, change_between
 from stores.objects.usage import Usage
@@ -48,6 +48,8 @@ class FetcherMemory:
     asked_at: Seconds | None = None
     """When the request began that was answered last."""
     cached: CachedObject = field(default_factory=CachedObject)
+    availability: ObjectAvailability = ObjectAvailability.UNKNOWN
+    """By the last fetch that said anything of the object."""
     told: ObjectValue | None = None
     """The version that the manager was told of last; None if it was told that there is no object."""
     is_told: bool = False
@@ -103,6 +105,7 @@ class FetcherMemory:
     def forget(self) -> None:
         """Forget the object, and what was told of it, since nobody needs it any more."""
         self.cached, self.told, self.is_told = CachedObject(), None, False
+        self.availability = ObjectAvailability.UNKNOWN
         self.followed_every = self.asked_at = None
         self.usage = Usage()
 
@@ -141,7 +144,9 @@ class FetcherMemory:
             changed = change_between(wanted, self.told, known.value)
         if changed is not None and self.is_told:
             concerns = self.usage.concerned(self.told, known.value)
-        described = known.described(wanted, state, self.cached.error)
+        described = replace(
+            known.described(wanted, state, self.cached.error), availability=self.availability
+        )
         return HolderIs(described=described, changed=changed, concerns=concerns)
 
     def note_told(self) -> None:

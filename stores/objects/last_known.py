@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from messages.holders import ReadObject
 from messages.objects import (
+    ObjectAvailability,
     ObjectDescribed,
     ObjectId,
     ObjectRead,
@@ -69,6 +70,16 @@ class LastKnown:
         """Whether the newest version says that it will not change."""
         return self.value is not None and self.value.immutable and not self.flaw
 
+    @property
+    def availability(self) -> ObjectAvailability:
+        """What a pod gets that reads the object; UNKNOWN also if it was absent when that was last known."""
+        if self.value is not None:
+            return ObjectAvailability.AVAILABLE
+        if self.flaw:
+            return ObjectAvailability.UNUSABLE
+        is_missing = self.is_absent and self.current_until is None
+        return ObjectAvailability.MISSING if is_missing else ObjectAvailability.UNKNOWN
+
     def described(self, wanted: ObjectId, state: ObjectState, error: str) -> ObjectDescribed:
         """Return the description of ``wanted``, held in ``state``: ABSENT instead if there is no object."""
         value, since = self.value, self.current_until
@@ -80,6 +91,7 @@ class LastKnown:
             current_until=since.wall if since else None,
             is_known=self.is_known,
             error=error,
+            availability=self.availability,
         )
 
     def answer(

@@ -21,6 +21,7 @@ from messages.objects import ObjectId, ObjectKind, Origin
 from messages.pods import Pod, PodUid, SourceName
 
 _NO_USE: Final = frozenset[Use]()
+_NONE: Final = frozenset[ObjectId]()
 
 
 class PodNeeds(NamedTuple):
@@ -39,6 +40,12 @@ class PodNeeds(NamedTuple):
     """Why its annotation cannot be read, for people; empty if it can."""
     is_ending: bool
     """Whether it ran to its end, or its graceful deletion has begun."""
+    optional: frozenset[ObjectId] = _NONE
+    """The objects that it starts without, too: each of its references to them says so."""
+
+    def requires(self, wanted: ObjectId) -> bool:
+        """Return whether the pod cannot start without an object."""
+        return wanted in self.references and wanted not in self.optional
 
     def object(self, kind: ObjectKind, name: str) -> ObjectId:
         """Return the object that the pod means by ``name``."""
@@ -90,7 +97,13 @@ class _HeldPod:
         references = dict(self.listed.references)
         for wanted, uses in self.registered.references.items():
             references[wanted] = _both(references.get(wanted, _NO_USE), uses)
-        return self.listed._replace(references=references)
+        both = self.listed, self.registered
+        optional = frozenset(
+            wanted
+            for wanted in self.listed.optional | self.registered.optional
+            if not any(each.requires(wanted) for each in both)
+        )
+        return self.listed._replace(references=references, optional=optional)
 
 
 @dataclass(slots=True)
@@ -181,6 +194,17 @@ class ReferenceIndex:
             if mark <= up_to and needs is not None and needs.has_hook_for(wanted):
                 yield needs
 
+    def pods_of(self, wanted: ObjectId) -> Iterator[PodNeeds]:
+        """Yield the pods that reference an object, by ascending marks."""
+        for uid in self._memory.objects.get(wanted, {}):
+            needs = self._memory.pods[uid].needs()
+            if needs is not None:
+                yield needs
+
+    def count_of(self, wanted: ObjectId) -> int:
+        """Return how many pods reference an object."""
+        return len(self._memory.objects.get(wanted, {}))
+
     def counts(self) -> Iterator[tuple[ObjectId, int]]:
         """Yield each object with the number of pods that reference it, the longest referenced first."""
         for wanted, marks in self._memory.objects.items():
@@ -252,11 +276,15 @@ def _needs(pod: Pod, kind: ObjectKind) -> PodNeeds:
     if pod.is_mirror or pod.is_terminal:
         return needs
     references: dict[ObjectId, frozenset[Use]] = {}
+    required: set[ObjectId] = set()
     for reference in pod_references(pod.document):
         if reference.kind is kind:
             wanted = needs.object(kind, reference.name)
             references[wanted] = _both(references.get(wanted, _NO_USE), _only(reference.use))
-    return needs._replace(references=references)
+            if not reference.is_optional:
+                required.add(wanted)
+    optional = frozenset(references.keys() - required) or _NONE
+    return needs._replace(references=references, optional=optional)
 
 
 @cache

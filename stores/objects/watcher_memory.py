@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from messages.api import ApiFailure, FailureKind
 from messages.holders import NO_MARK, HolderFact, Mark
-from messages.objects import ObjectDescribed, ObjectId, ObjectRead, ObjectState
+from messages.objects import ObjectAvailability, ObjectDescribed, ObjectId, ObjectRead, ObjectState
 from messages.port import Port
 from messages.units import Seconds
 from stores.objects.forbidden import FORBIDDEN_GRACE
@@ -177,7 +177,10 @@ class WatcherMemory:
         # Nobody watches an immutable object: nobody would hear if it were deleted, or made anew.
         is_unwatched = self.state is ObjectState.IMMUTABLE
         known = knowledge.known_before() if is_unwatched else knowledge.known
-        return known.described(self.object, self.state, self.error)
+        described = known.described(self.object, self.state, self.error)
+        if self.is_forbidden and described.availability is ObjectAvailability.UNKNOWN:
+            return replace(described, availability=ObjectAvailability.FORBIDDEN)
+        return described
 
     @property
     def error(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -28,7 +28,11 @@ from tests.support.canary import CANARY, hidden
 from tests.support.kernel.probe import Probe
 from tests.support.objects.stores import ObjectWorld, Store, object_world
 
+Logs: TypeAlias = list[MutableMapping[str, Any]]
+
 STORES = list(Store)
+ABSENT = {**dict.fromkeys(Store, ""), Store.LOCAL: "no file describes it"}
+"""The last error of an object that does not exist."""
 
 
 @pytest.fixture(params=list(ObjectKind), ids=str)
@@ -64,6 +68,21 @@ def in_use(world: ObjectWorld) -> tuple[Probe[ObjectFact], Pod]:
 def told(world: ObjectWorld, *changes: str) -> list[str]:
     """Return what a follower is told of ``changes``: nothing by a store that keeps nothing."""
     return list(changes) if world.keeps else []
+
+
+def troubles(world: ObjectWorld, line: str, reason: str) -> list[str]:
+    """Return what people are told of a trouble: no event of a static pod, which has no mirror."""
+    return [line] if world.store is Store.LOCAL else [line, reason]
+
+
+def notices(world: ObjectWorld, pod: Pod, logs: Logs) -> list[str]:
+    """Let a store learn what has happened; return the lines, then the reasons of events, since then."""
+    logs.clear()
+    world.waits()
+    world.read(pod)
+    world.play.advance(3.0)
+    lines = [line["event"] for line in logs if line.get("object") == "shop/db"]
+    return [*lines, *(post.reason for post in world.events.drain())]
 
 
 # --- reading --------------------------------------------------------------------------------------------
@@ -256,6 +275,27 @@ def test_while_nobody_can_be_asked_what_was_not_there_is_told_with_its_age(
     assert (answer.age is not None) is world.keeps
 
 
+# --- what people are told -------------------------------------------------------------------------------
+
+
+def test_a_required_object_that_pods_cannot_have_is_told_and_when_that_is_over(
+    world: ObjectWorld, logs: Logs
+) -> None:
+    """In the log and, of pods that the API server knows, by events."""
+    missing = "a pod requires an object that does not exist"
+    web = world.pod("web", "db")
+    world.serves(web)
+    assert notices(world, web, logs) == troubles(world, missing, "FailedMount")
+    world.admin.breaks("db", CANARY)
+    unusable = "a pod requires an object that cannot be used"
+    assert notices(world, web, logs) == troubles(world, unusable, "FailedMount")
+    world.admin.put("db", a="1")
+    over = troubles(world, "an object that a pod requires can be used now", "ReferenceResolved")
+    assert notices(world, web, logs)[-len(over) :] == over
+    assert notices(world, web, logs) == []
+    assert CANARY not in str(logs)
+
+
 # --- what an administrator sees -------------------------------------------------------------------------
 
 
@@ -266,7 +306,7 @@ def test_an_object_that_there_never_was_is_absent(world: ObjectWorld) -> None:
     world.read(web)
     (described,) = world.described()
     assert (described.state is ObjectState.ABSENT) is world.keeps
-    assert (described.references, described.uid, described.error) == (1, "", "")
+    assert (described.references, described.uid, described.error) == (1, "", ABSENT[world.store])
     world.admin.put("db", a="1")
     world.waits()
     world.read(web)
@@ -290,7 +330,7 @@ def test_an_object_that_is_broken_is_not_absent_and_says_why(world: ObjectWorld)
     (broken_anew,) = world.described()
     assert never_good.state is not ObjectState.ABSENT
     assert "base64" in never_good.error
-    assert ((gone.state is ObjectState.ABSENT), gone.error) == (world.keeps, "")
+    assert ((gone.state is ObjectState.ABSENT), gone.error) == (world.keeps, ABSENT[world.store])
     assert broken_anew.state is not ObjectState.ABSENT
     assert "base64" in broken_anew.error
 

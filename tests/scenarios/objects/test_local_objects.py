@@ -11,6 +11,7 @@ from kernel import Runtime
 from messages.holders import NO_MARK, HolderIs
 from messages.objects import (
     Change,
+    ObjectAvailability,
     ObjectChanged,
     ObjectDescribed,
     ObjectId,
@@ -53,6 +54,7 @@ def test_a_written_file_is_an_object_that_was_added(files: LocalObjectsStage) ->
             uid=changed.uid,
             resource_version=changed.resource_version,
             is_known=True,
+            availability=ObjectAvailability.AVAILABLE,
         ),
         changed=ObjectChanged(
             object=secret_id("db"),
@@ -176,7 +178,12 @@ def test_asked_for_all_it_tells_what_is_and_what_was(files: LocalObjectsStage) -
     described = files.descriptions()[0]
 
     files.lists()
-    gone = ObjectDescribed(object=secret_id("old"), state=ObjectState.ABSENT, is_known=True)
+    gone = ObjectDescribed(
+        object=secret_id("old"),
+        state=ObjectState.ABSENT,
+        is_known=True,
+        availability=ObjectAvailability.MISSING,
+    )
     assert files.facts() == [HolderIs(described=described), HolderIs(described=gone)]
 
 

@@ -55,7 +55,9 @@ class RealHolders(ManagerStage):
         self._objects = ObjectTree(settings, self.play.port, ObjectEdges(api=self._api_ports))
 
     def _api_ports(self) -> ApiPorts:
-        return ApiPorts(calls=self.api.calls, watches=self.api.watches, node=self.node)
+        return ApiPorts(
+            calls=self.api.calls, watches=self.api.watches, node=self.node, events=self.events
+        )
 
     @override
     def make_spec(self, wanted: ObjectId) -> ChildSpec[Any]:

@@ -203,7 +203,7 @@ def test_a_local_object_whose_file_is_refused_says_why_until_it_is_not(
     assert (described.state, described.error) == (ObjectState.LOCAL, "db.yaml: not so")
     manager.tell(LocalObjectsListed(refused={"default/tls": "tls.yaml: not so"}))
     (described,) = manager.described().objects
-    assert (described.state, described.error) == (ObjectState.ABSENT, "")
+    assert (described.state, described.error) == (ObjectState.ABSENT, "no file describes it")
 
 
 def states(manager: ManagerStage) -> dict[ObjectState, int]:

@@ -35,6 +35,7 @@ from kernel import (
     SupervisorSpec,
     isolated,
 )
+from messages.events import PostEvent
 from messages.holders import (
     HolderDone,
     HolderIs,
@@ -106,6 +107,7 @@ class ManagerStage:
         self.memory = ObjectManagerMemory()
         self.files = FakeFiles()
         self.node = NodeKeeper()
+        self.events: Probe[PostEvent] = Probe()
         self.records: dict[ObjectId, Record] = {}
         """Of the latest holder of each object."""
         self.history: list[Record] = []
@@ -238,6 +240,7 @@ class ManagerStage:
             holders=self.play.port(OBJECT_HOLDERS),
             local=self.files if self._with_files else None,
             node=self.node,
+            events=self.events if self._joined else None,
             me=me,
         )
         holders = HolderFactory(

@@ -20,6 +20,7 @@ from actors.objects.manager import OBJECT_HOLDERS
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.object_tree import MANAGERS, ApiPorts, ObjectEdges, ObjectTree
 from kernel import ChildSpec, Key, Port, Steps, SupervisorSpec
+from messages.events import PostEvent
 from messages.objects import (
     DescribeObjects,
     FollowObjects,
@@ -85,6 +86,7 @@ class ObjectWorld:
         settings = cluster_settings(_STRATEGIES[store], *flags)
         self._objects = ObjectTree(settings, self._address, edges)
         self._node = NodeKeeper()
+        self.events: Probe[PostEvent] = Probe()
         self._pod_memory = PodMemory()
         self._epochs = dict.fromkeys((FILE, API), 0)
         self.play = Stage(self._tree(), Steps())
@@ -218,7 +220,9 @@ class ObjectWorld:
         return self.play.port(key)
 
     def _api_ports(self) -> ApiPorts:
-        return ApiPorts(calls=self.api.calls, watches=self.api.watches, node=self._node)
+        return ApiPorts(
+            calls=self.api.calls, watches=self.api.watches, node=self._node, events=self.events
+        )
 
 
 def _describe_objects(reply_to: Port[ObjectsDescribed]) -> DescribeObjects:

@@ -21,6 +21,7 @@ from kernel import ChildSpec, Key, Port, SupervisorSpec, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
 from kube.streams.actor import WATCHES
 from kube.streams.memory import WatchMemory
+from messages.events import PostEvent
 from messages.node import FollowNode, NodeIs, NodeUid
 from messages.objects import (
     ObjectKind,
@@ -38,6 +39,7 @@ from tests.support.apiserver.history import Change as Step
 from tests.support.apiserver.store import ApiStore
 from tests.support.apiserver.store_edges import StoreSender, StoreWatches
 from tests.support.crash_matrix import Observations, StoryRun
+from tests.support.kernel.probe import Probe
 from tests.support.kube.calls_stage import HandWorked
 from tests.support.objects.settings import cluster_settings
 from tests.support.worlds.objects import GONE, NODE, ObjectsWorld, Wanted
@@ -69,6 +71,7 @@ class ClusterObjectsWorld(ObjectsWorld):
 
     def __init__(self, run: StoryRun, detection: ChangeDetection = ChangeDetection.WATCH) -> None:
         self._node = _NodeKeeper()
+        self.events = Probe[PostEvent]()
         self.past: dict[tuple[str, str], list[State]] = {}
         self.registered: dict[str, Pod] = {}
         self._hidden: list[tuple[float, float]] = []
@@ -185,7 +188,7 @@ class ClusterObjectsWorld(ObjectsWorld):
 
     def _api_ports(self) -> ApiPorts:
         calls, watches = self._address(API_CALLS), self._address(WATCHES)
-        return ApiPorts(calls=calls, watches=watches, node=self._node)
+        return ApiPorts(calls=calls, watches=watches, node=self._node, events=self.events)
 
     def _address(self, key: Key[Any], /) -> Port[Any]:
         # Whoever is told to start holders starts victims.

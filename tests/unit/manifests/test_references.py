@@ -191,9 +191,38 @@ def test_an_object_that_is_named_twice_comes_twice() -> None:
     assert len(list(pod_references({"spec": {"containers": [container, container]}}))) == 4
 
 
-def test_an_optional_object_is_referenced() -> None:
-    volume = {"secret": {"secretName": "a", "optional": True}}
-    assert [found.name for found in pod_references({"spec": {"volumes": [volume]}})] == ["a"]
+@pytest.mark.parametrize(
+    ("spec", "is_optional"),
+    [
+        ({"volumes": [{"secret": {"secretName": "a", "optional": True}}]}, True),
+        ({"volumes": [{"secret": {"secretName": "a", "optional": False}}]}, False),
+        ({"volumes": [{"secret": {"secretName": "a", "optional": "true"}}]}, False),
+        (
+            {
+                "volumes": [
+                    {"projected": {"sources": [{"secret": {"name": "a", "optional": True}}]}}
+                ]
+            },
+            True,
+        ),
+        ({"containers": [{"envFrom": [{"secretRef": {"name": "a", "optional": True}}]}]}, True),
+        (
+            {
+                "containers": [
+                    {"env": [{"valueFrom": {"secretKeyRef": {"name": "a", "optional": True}}}]}
+                ]
+            },
+            True,
+        ),
+        ({"imagePullSecrets": [{"name": "a"}]}, False),
+    ],
+    ids=str,
+)
+def test_an_optional_object_is_referenced_and_said_to_be_so(
+    spec: JsonObject, *, is_optional: bool
+) -> None:
+    (found,) = pod_references({"spec": spec})
+    assert (found.name, found.is_optional) == ("a", is_optional)
 
 
 @pytest.mark.parametrize(

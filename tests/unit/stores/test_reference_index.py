@@ -13,7 +13,7 @@ from messages.objects import Change, ObjectChanged, ObjectId, ObjectKind, Origin
 from messages.pods import API, FILE, HTTP, Pod, PodUid
 from stores.objects.change_decisions import decisions
 from stores.objects.reference_index import PodReferences, ReferenceIndex, ReferenceMemory
-from tests.support.builders import make_mirror
+from tests.support.builders import edited, make_mirror
 from tests.support.objects.manager_players import changed, needing, secret
 
 DB, TLS = secret("db"), secret("tls")
@@ -289,3 +289,26 @@ def test_a_name_means_the_object_of_the_pod_s_namespace(index: ReferenceIndex) -
     assert needs.object(ObjectKind.SECRET, "db") == ObjectId(
         kind=ObjectKind.SECRET, namespace="shop", name="db", origin=Origin.LOCAL
     )
+
+
+def test_a_pod_requires_what_any_of_its_references_and_versions_requires(
+    index: ReferenceIndex,
+) -> None:
+    optional = [{"name": "db", "secret": {"secretName": "db", "optional": True}}]
+    required = [{"name": "db", "secret": {"secretName": "db"}}]
+    for listed, registered, expected in (
+        (optional, None, False),
+        (required, None, True),
+        ([*optional, *required], None, True),
+        (optional, optional, False),
+        (optional, required, True),
+        (required, optional, True),
+        ([], optional, False),
+    ):
+        index.replace(API, (edited(WEB, spec={"volumes": listed}),))
+        if registered is not None:
+            index.register(edited(WEB, spec={"volumes": registered}))
+        (pod,) = index.pods_of(DB)
+        assert pod.requires(DB) is expected
+        assert index.count_of(DB) == 1
+        index.unregister(WEB.uid)
