@@ -10,6 +10,7 @@ told by the next life that the target is followed again.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
@@ -101,6 +102,10 @@ class WatchFailures:
         """Return what subscribers of ``target`` were told of its failure; None when it does not fail."""
         failure = self._failures.get(target)
         return failure.fact if failure is not None else None
+
+    def targets(self) -> Collection[WatchTarget]:
+        """Return a view of the targets that fail."""
+        return self._failures.keys()
 
     def note(self, fact: WatchFailed, server: str) -> bool:
         """Note a failed attempt. Return whether it is news: the first, or another reason than before.
