@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.edges import Edges
+from agent.manifest_rules import manifest_rules
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
-from agent.validation import manifest_rules
 from kernel import ActorSystem, AnySpec, ChildSpec, Key, Port, SupervisorSpec, isolated
 from messages.pod_manager import PodManagerMessage
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName

@@ -7,6 +7,7 @@ no port, no root directory.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -22,11 +23,10 @@ from files.verdicts.judging import judge
 from files.verdicts.state import FileState
 from manifests.pod_manifest import ManifestRules, decode_manifest
 from manifests.texts import printable
-from messages.pods import FILE, Pod, SourceName
+from messages.pods import FILE, Pod
 from messages.sources import ManifestVerdict, Verdict
 from messages.units import Timestamp
 from server import documents
-from settings.agent import Settings
 from settings.errors import StartError
 
 UNSERVED: Final = frozenset({Verdict.REJECTED, Verdict.SHADOWED})
@@ -43,20 +43,19 @@ def validate(path: Path, rules: ManifestRules, output: str) -> int:
     is_valid = UNSERVED.isdisjoint(verdict.verdict for verdict in verdicts)
     if output == "json":
         manifests = [documents.manifest(verdict, FILE) for verdict in verdicts]
-        print(json.dumps({"valid": is_valid, "manifests": manifests}, indent=2))  # noqa: T201 - the answer
+        _write([json.dumps({"valid": is_valid, "manifests": manifests}, indent=2)])
     else:
-        sys.stdout.writelines(f"{line}\n" for line in _lines(verdicts))
+        _write(_lines(verdicts))
     return 0 if is_valid else 1
 
 
-def manifest_rules(settings: Settings, source: SourceName) -> ManifestRules:
-    """Return the rules by which ``source`` decodes manifests in an agent with ``settings``."""
-    return ManifestRules(
-        node_name=settings.node_name,
-        source=source,
-        strict=settings.strict_manifests,
-        allow_references=settings.local_objects_dir is not None,
-    )
+def _write(lines: Iterable[str]) -> None:
+    try:
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Its reader has read enough. The interpreter flushes once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def verdicts_at(path: Path, rules: ManifestRules, now: Timestamp) -> tuple[ManifestVerdict, ...]:

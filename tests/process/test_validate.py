@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,30 @@ def test_what_cannot_be_listed_is_one_sentence_and_code_1() -> None:
     ended = run("--validate=/nowhere")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == "actorlet: /nowhere does not exist\n"
+
+
+def test_the_flags_of_a_kubelet_s_unit_are_in_nobody_s_way() -> None:
+    # Those of a kubelet 1.20 that kubeadm has set up beside Docker, and of one with a runtime of its own.
+    unit = """
+        --bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --cgroup-driver=systemd
+        --network-plugin=cni --pod-infra-container-image=registry/pause:3.2 --fail-swap-on=false
+        --cni-conf-dir /etc/cni/net.d --logtostderr --alsologtostderr=false --add_dir_header
+        --container-runtime remote --container-runtime-endpoint unix:///run/containerd/containerd.sock
+        --feature-gates A=true,B=false --rotate-certificates --cert-dir=/var/lib/kubelet/pki --v=2
+        """
+    ended = run(*unit.split(), "--validate", "examples/manifests")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_reader_who_has_read_enough_changes_nothing_of_the_code() -> None:
+    command = [sys.executable, "run.py", "--validate", "examples/manifests"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as output:
+        ended = subprocess.run(
+            command, stdout=output, stderr=subprocess.PIPE, timeout=30, check=False, cwd=ROOT
+        )
+    assert (ended.returncode, ended.stderr) == (0, b"")
 
 
 def test_wrong_usage_is_code_2() -> None:
