@@ -18,6 +18,7 @@ from benchmarks.agent import ROOT
 from benchmarks.footprint import idle_rows, memory_rows
 from benchmarks.joining import bound_rows, many_bound_rows
 from benchmarks.machine import load, machine
+from benchmarks.many_files import many_files_rows
 from benchmarks.merging import merge_rows
 from benchmarks.messaging import actors_rows
 from benchmarks.noticing import notify_rows, scan_rows
@@ -62,6 +63,7 @@ SUBJECTS: dict[str, Subject] = {
     "notify": notify_rows,
     "scan": scan_rows,
     "thousand": thousand_rows,
+    "many-files": many_files_rows,
     "merge": merge_rows,
     "actors": actors_rows,
     "waiting": waiting_rows,

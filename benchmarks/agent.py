@@ -132,12 +132,15 @@ class Agent:
 
     def metrics(self, *names: str) -> list[float]:
         """Return the same for several, of the same moment."""
+        return self.samples(*(rf"{name}(?:{{.*}})? (\S+)" for name in names))
+
+    def samples(self, *patterns: str) -> list[float]:
+        """Return the sum of the samples whose lines match, for each pattern; its group is the figure."""
         try:
             text = self._ask("/metrics", "GET")[1].decode()
         except (OSError, HTTPException):
             text = ""
-        patterns = (rf"^{name}(?:{{.*}})? (\S+)$" for name in names)
-        return [sum(map(float, re.findall(each, text, re.MULTILINE))) for each in patterns]
+        return [sum(map(float, re.findall(f"^{each}$", text, re.MULTILINE))) for each in patterns]
 
     def pod_names(self) -> set[str]:
         """Return the names of the pods in ``/pods``, without the node's name."""

@@ -174,7 +174,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
             case FilesNoticed() | LookDue() | Rescan() | WatchDue():
                 self._look(message)
             case WatchLost():
-                self._files.hear(message)
+                self._files.hear(message)  # no look is due
             case LocalReferencesAre(kind=kind, newest=mark):
                 self._look_for(kind, mark)
             case ReadObject():
@@ -201,6 +201,7 @@ class LocalObjects(Actor[LocalObjectsMessage]):
 
     def _look(self, message: FilesNoticed | LookDue | Rescan | WatchDue) -> None:
         self._files.hear(message)
+        self._files.work()
         if self._memory.state.served is not None:
             self._tell_news()
         self._answer_waiting()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from fnmatch import translate
 from pathlib import Path
 from re import compile as compiled
@@ -44,6 +45,9 @@ _LEFTOVER: Final = compiled("|".join(translate(pattern) for pattern in LEFTOVERS
 
 MAX_LOOKS: Final = 3
 """A look is repeated this often at most while other directories come to the path."""
+
+UNCHANGED_IN_A_STEP: Final = 32
+"""Files that did not change are looked at in one step: together they take 0.1 ms. Another takes a step."""
 
 
 def look(path: Path, *, now: Timestamp, previous: Listed | None = None) -> Listing:
@@ -118,11 +122,14 @@ def _files(path: Path, now: Timestamp, previous: Listed | None) -> Steps[Listing
     entries: list[Entry] = []
     with OpenDirectory(path) as directory:
         yield
-        for name in _names(directory):
-            entry = _entry(name, directory, now, known.get(name))
+        for number, item in enumerate(_items(directory)):
+            before = known.get(item.name)
+            is_same = before is not None and _is_unchanged(item, before)
+            entry = before if is_same else _entry(item.name, directory, now, before)
             if entry is not None:
                 entries.append(entry)
-            yield
+            if not is_same or not number % UNCHANGED_IN_A_STEP:
+                yield
         if not directory.is_in_its_place():
             return None
         device = os.fstat(directory.descriptor).st_dev
@@ -141,16 +148,35 @@ def is_ignored(name: str) -> bool:
     return name.startswith(".") or _LEFTOVER.match(name) is not None
 
 
-def _names(directory: OpenDirectory) -> list[str]:
-    return sorted(os.listdir(directory.descriptor), key=os.fsencode)  # noqa: PTH208 - names, not paths
+def _items(directory: OpenDirectory) -> list[os.DirEntry[str]]:
+    with os.scandir(directory.descriptor) as found:
+        items = {item.name: item for item in found}
+    return [items[name] for name in in_byte_order(items)]
+
+
+def _is_unchanged(item: os.DirEntry[str], known: Entry) -> bool:
+    """Return whether ``known`` is sure to be true of ``item`` without another look."""
+    if isinstance(known.found, Ignored):
+        return True
+    if not known.final or known.signature is None:
+        return False
+    try:
+        return known.signature.is_of(item.stat())
+    except OSError:
+        return False
+
+
+def in_byte_order(names: Iterable[str]) -> list[str]:
+    """Return ``names`` by the bytes of which they are made."""
+    # Only characters that stand for single bytes, in names that are not UTF-8, are in another order.
+    listed = [*names]
+    return sorted(listed, key=None if "".join(listed).isascii() else os.fsencode)
 
 
 def _entry(
     name: str, directory: OpenDirectory, now: Timestamp, known: Entry | None
 ) -> Entry | None:
-    if known is not None:
-        return known if isinstance(known.found, Ignored) else read(name, directory, now, known)
     if not is_ignored(name):
-        return read(name, directory, now)
+        return read(name, directory, now, known)
     reason = "a dotfile" if name.startswith(".") else "what an editor or a patch leaves behind"
     return Entry(name=name, path=directory.path / name, found=Ignored(reason=reason))

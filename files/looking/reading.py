@@ -28,7 +28,8 @@ def read(
     """
     found: Found
     try:
-        signature = Signature.of(status := os.stat(name, dir_fd=directory.descriptor))
+        status = os.stat(name, dir_fd=directory.descriptor)
+        signature = Signature.of(status)
         if known is not None and known.final and known.signature == signature:
             return known
         if not stat.S_ISREG(status.st_mode):

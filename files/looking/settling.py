@@ -6,7 +6,7 @@ writes elsewhere and renames the file does not have to wait, since that keeps th
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from files.looking.found import Content, Entry
 from messages.units import Seconds, Timestamp
@@ -32,8 +32,18 @@ ROUNDING: Final = Seconds(0.001)
 that much too early would have to be repeated."""
 
 
-def unrest(entry: Entry, quiet: Seconds, now: Timestamp) -> Seconds:
+class LookTime(NamedTuple):
+    """When a look was made that took its time."""
+
+    began: Timestamp
+    ended: Timestamp
+
+
+def unrest(entry: Entry, quiet: Seconds, now: Timestamp, ended: Timestamp | None = None) -> Seconds:
     """Return in how many seconds ``entry`` will have been unchanged for ``quiet``; 0 if it has been.
+
+    A look that began ``now`` and has ``ended`` found it; in an instant if that is not said. What was written
+    meanwhile may have been read before its writer was done.
 
     If the clock of a file server is a little ahead, this is a little longer. A modification time that is
     farther in the future than ``quiet`` says nothing, and counts as settled.
@@ -42,5 +52,8 @@ def unrest(entry: Entry, quiet: Seconds, now: Timestamp) -> Seconds:
         return Seconds(0.0)
     if isinstance(entry.found, Content) and entry.found.torn:
         return quiet
-    age = now - entry.signature.modified
-    return Seconds(quiet - age if -quiet < age < quiet else 0.0)
+    ended = now if ended is None else ended
+    modified = entry.signature.modified
+    if not now - quiet < modified < ended + quiet:
+        return Seconds(0.0)
+    return Seconds(max(ROUNDING, modified + quiet - ended))

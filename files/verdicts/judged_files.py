@@ -6,21 +6,24 @@ what is served.
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic
+from typing import Final, Generic, NamedTuple
 
 import structlog
 
 from files.looking.found import Listed
-from files.verdicts.judging import judge
+from files.looking.steps import Steps
+from files.verdicts.judging import judging
 from files.verdicts.state import Admit, Decode, FileState, T, admit_all
 from files.watching.inotify import KeepWatch
 from files.watching.messages import FilesHost, FilesMessage
-from files.watching.scanned_path import Look, ScannedPath
+from files.watching.scanned_path import ScannedPath
 from manifests.texts import printable
 from manifests.verdicts.report import VerdictReport
-from messages.sources import Epoch, Rescan, SourceDescribed
+from messages.sources import Epoch, MirrorsJudged, PodsJudged, Rescan, SourceDescribed
 from messages.units import Seconds, Timestamp
 
 
@@ -56,28 +59,76 @@ class FilesMemory(Generic[T]):
     """When the path could be listed last; None while it can be listed, and if it never could."""
 
 
+class Portion(NamedTuple):
+    """How much is done for one message, so that other messages do not wait long."""
+
+    seconds: Seconds
+    """After this long it is enough. What comes after the last step that was begun in time adds to it."""
+    steps: int
+    """Files, or what takes as long."""
+
+
+PORTION: Final = Portion(seconds=Seconds(0.02), steps=1_000)
+ALL_AT_ONCE: Final = Portion(seconds=Seconds(math.inf), steps=sys.maxsize)
+
+
 class JudgedFiles(Generic[T]):
-    """Looks at the files and judges them, for one life of ``host``."""
+    """Looks at the files and judges them, for one life of ``host``.
+
+    The work is done in portions. What is known, and served, is that of the last look whose judgement is
+    complete. Whatever asks for a look while one is under way gets one more after it.
+    """
 
     def __init__(
         self, host: FilesHost, rules: FilesRules[T], memory: FilesMemory[T], keep_watch: KeepWatch
     ) -> None:
         self._rules = rules
         self._memory = memory
+        self._clock = host.clock
         self._log = structlog.get_logger(f"source/{memory.report.source}")
         self._path = ScannedPath(rules.path, rules.check_frequency, host, keep_watch, self._log)
+        self._work: Steps[None] | None = None
+        self._look_is_due = False
+        self._log_is_due = False
+        host.resources.callback(self._give_up)
 
     def hear(self, message: FilesMessage | Rescan) -> None:
-        """Do what ``message`` asks for; afterwards the memory says what is served."""
-        listed = self._memory.listed
-        if isinstance(message, Rescan):
-            self._judge(self._path.look(listed))
-        elif (seen := self._path.hear(message, listed)) is not None:
-            self._judge(seen)
+        """Note what ``message`` asks for; ``work`` does it."""
+        if isinstance(message, Rescan) or self._path.hear(message):
+            self._look_is_due = True
 
-    def log_verdicts(self) -> None:
-        """Log the verdicts that are not in the log yet."""
-        self._memory.report.log(self._memory.state.verdicts, "Could not process manifest file")
+    def hear_verdicts(self, word: PodsJudged | MirrorsJudged) -> None:
+        """Remember the verdicts of another actor; ``work`` logs what they change."""
+        self._memory.report.hear(word)
+        self._log_is_due = True
+
+    def work(self, portion: Portion = ALL_AT_ONCE) -> bool:
+        """Do a ``portion`` of what there is to do; return whether more is left.
+
+        The memory says what is served: that may be new although more is left to do.
+        """
+        until = self._clock.monotonic() + portion.seconds
+        steps_left = portion.steps
+        while (work := self._work or self._next_work()) is not None:
+            self._work = work
+            for _ in work:
+                steps_left -= 1
+                if steps_left <= 0 or self._clock.monotonic() >= until:
+                    return True
+            self._work = None
+        return False
+
+    def _next_work(self) -> Steps[None] | None:
+        if self._look_is_due:
+            self._look_is_due = False
+            return self._looking()
+        if self._log_is_due:
+            return self._logging()
+        return None
+
+    def _give_up(self) -> None:
+        if self._work is not None:
+            self._work.close()
 
     def described(self, epoch: Epoch) -> SourceDescribed:
         """Return the state of the source that reads these files. ``epoch`` is that of its last listing."""
@@ -95,25 +146,36 @@ class JudgedFiles(Generic[T]):
         """Why the path cannot be listed at present, as a sentence; empty when it can."""
         return self._memory.error and f"{printable(self._rules.path)} {self._memory.error}"
 
-    def _judge(self, seen: Look) -> None:
+    def _looking(self) -> Steps[None]:
         rules, memory = self._rules, self._memory
-        judgement = judge(
+        seen = yield from self._path.looking(memory.listed)
+        judgement = yield from judging(
             memory.state,
             seen.listing,
             rules.decode,
-            now=seen.at,
+            now=seen.time,
             admit=rules.admit,
             clear_on_missing=rules.clear_on_missing,
         )
         memory.state = judgement.state
         if isinstance(seen.listing, Listed):
-            memory.listed, memory.last_listed, memory.lost_since = seen.listing, seen.at, None
+            memory.listed, memory.last_listed, memory.lost_since = (
+                seen.listing,
+                seen.time.began,
+                None,
+            )
         elif memory.lost_since is None:
             memory.lost_since = memory.last_listed
         self._note_error(judgement.error)
-        self.log_verdicts()
         if judgement.look_again_in is not None:
             self._path.look_again_in(judgement.look_again_in)
+        self._log_is_due = True
+
+    def _logging(self) -> Steps[None]:
+        """Log the verdicts that are not in the log yet."""
+        self._log_is_due = False
+        verdicts = self._memory.state.verdicts
+        return self._memory.report.logging(verdicts, "Could not process manifest file")
 
     def _note_error(self, error: str) -> None:
         if error == self._memory.error:

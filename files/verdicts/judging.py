@@ -10,13 +10,14 @@ half its containers is worse than one that comes 50 ms later (``files.looking.se
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Generic
 
+from files.looking.directory import in_byte_order
 from files.looking.found import Entry, Ignored, Listed, Listing, Problem, Unlistable
-from files.looking.settling import GRACE, PATIENCE, QUIET, ROUNDING, unrest
+from files.looking.settling import GRACE, PATIENCE, QUIET, ROUNDING, LookTime, unrest
+from files.looking.steps import Steps, result_of
 from files.verdicts.state import Admit, Decode, FileRecord, FileState, T, Usable, admit_all
 from manifests.refusals import Refused
 from manifests.texts import printable
@@ -56,11 +57,25 @@ def judge(
     listing: Listing,
     decode: Decode[T],
     *,
-    now: Timestamp,
+    now: Timestamp | LookTime,
     admit: Admit[T] = admit_all,
     clear_on_missing: bool = False,
 ) -> Judgement[T]:
-    """Return what becomes of ``state`` when a look at ``now`` has found ``listing``.
+    """Return what becomes of ``state``: see ``judging``."""
+    steps = judging(state, listing, decode, now=now, admit=admit, clear_on_missing=clear_on_missing)
+    return result_of(steps)
+
+
+def judging(
+    state: FileState[T],
+    listing: Listing,
+    decode: Decode[T],
+    *,
+    now: Timestamp | LookTime,
+    admit: Admit[T] = admit_all,
+    clear_on_missing: bool = False,
+) -> Steps[Judgement[T]]:
+    """Find in steps what becomes of ``state`` when a look at ``now`` has found ``listing``.
 
     A path that cannot be listed changes nothing. A missing one is taken as empty in two cases: if it was
     never listed (scenario 1: a directory that is not there yet holds up no source), which is provisional;
@@ -82,8 +97,9 @@ def judge(
     same = listing.entries is state.entries and is_provisional == state.is_provisional
     if settled and same:
         return Judgement(state=state, error=error)
-    look = _Look(state, decode, admit, now, is_provisional=is_provisional)
-    return look.judgement(listing, error)
+    time = now if isinstance(now, LookTime) else LookTime(now, now)
+    look = _Look(state, decode, admit, time, is_provisional=is_provisional)
+    return (yield from look.judgement(listing, error))
 
 
 class _Look(Generic[T]):
@@ -94,14 +110,14 @@ class _Look(Generic[T]):
         state: FileState[T],
         decode: Decode[T],
         admit: Admit[T],
-        now: Timestamp,
+        time: LookTime,
         *,
         is_provisional: bool,
     ) -> None:
         self._state = state
         self._decode = decode
         self._admit = admit
-        self._now = now
+        self._now, self._ended = time
         self._is_provisional = is_provisional
         self._records: dict[str, FileRecord[T]] = {}
         self._moving: dict[str, Timestamp] = {}
@@ -110,7 +126,7 @@ class _Look(Generic[T]):
         goods = (record.good for record in state.records.values())
         self._known = {good: good for good in goods if good is not None}
 
-    def judgement(self, listing: Listed, error: str) -> Judgement[T]:
+    def judgement(self, listing: Listed, error: str) -> Steps[Judgement[T]]:
         present = {entry.name for entry in listing.entries}
         vanished = {
             name: record for name, record in self._state.records.items() if name not in present
@@ -124,17 +140,22 @@ class _Look(Generic[T]):
                 old = moved.get(_inode(entry))
                 old = old if old is not None and old.entry.found == entry.found else None
             self._consider(entry, old)
+            if old is None or old.entry is not entry:
+                yield
         self._part_with(vanished)
+        yield
         return Judgement(
-            state=self._next_state(listing),
+            state=(yield from self._next_state(listing)),
             error=error,
             look_again_in=Seconds(min(self._waits) + ROUNDING) if self._waits else None,
         )
 
     def _consider(self, entry: Entry, old: FileRecord[T] | None) -> None:
+        if old is not None and old.entry is entry:
+            self._records[entry.name] = old
+            return
         if old is not None and old.entry.says_the_same_as(entry):
-            unchanged = old.entry is entry
-            self._records[entry.name] = old if unchanged else replace(old, entry=entry)
+            self._records[entry.name] = replace(old, entry=entry)
             return
         wait = self._unrest(entry, QUIET)
         if not wait:
@@ -165,7 +186,7 @@ class _Look(Generic[T]):
         """Return for how many seconds ``entry`` counts as before; 0 if it is settled, or never will be."""
         since = self._state.moving.get(entry.name, self._now)
         impatient = not 0 <= self._now - since < PATIENCE
-        return Seconds(0.0) if impatient else unrest(entry, quiet, self._now)
+        return Seconds(0.0) if impatient else unrest(entry, quiet, self._now, self._ended)
 
     def _record(self, entry: Entry, old: FileRecord[T] | None) -> FileRecord[T]:
         """Return the record of ``entry``; ``old`` is what was known of this file."""
@@ -218,23 +239,46 @@ class _Look(Generic[T]):
             self._gone[name] = since
             self._waits.append(Seconds(QUIET - missing_for))
 
-    def _next_state(self, listing: Listed) -> FileState[T]:
-        records = {name: self._records[name] for name in sorted(self._records, key=os.fsencode)}
+    def _next_state(self, listing: Listed) -> Steps[FileState[T]]:
+        before = self._state
+        records = {name: self._records[name] for name in in_byte_order(self._records)}
+        yield
         claims = {name: record.good for name, record in records.items() if record.good is not None}
         # The last in name order wins, as in a kubelet (F12).
         lost = conflicts((name, claims[name]) for name in reversed(claims))
+        yield
         # An object that is missing in the first listing would be taken for removed.
-        is_complete = not self._waits or not self._state.never_listed
+        is_complete = not self._waits or not before.never_listed
         things = (thing for name, thing in claims.items() if name not in lost)
+        present = served(things, before.served) if is_complete else before.served
+        yield
+        verdicts = yield from self._verdicts(records, lost)
         return FileState(
             records=records,
             moving=self._moving,
             gone=self._gone,
             entries=listing.entries,
-            served=served(things, self._state.served) if is_complete else self._state.served,
-            is_provisional=self._is_provisional if is_complete else self._state.is_provisional,
-            verdicts=tuple(_verdict(record, lost.get(name)) for name, record in records.items()),
+            served=present,
+            is_provisional=self._is_provisional if is_complete else before.is_provisional,
+            lost=lost,
+            verdicts=verdicts,
         )
+
+    def _verdicts(
+        self, records: Mapping[str, FileRecord[T]], lost: Mapping[str, Conflict]
+    ) -> Steps[tuple[ManifestVerdict, ...]]:
+        """Return a verdict on each record: the identical one as before if nothing about it changed."""
+        before = self._state
+        known = dict(zip(before.records, before.verdicts, strict=True))
+        verdicts = []
+        for name, record in records.items():
+            verdict, conflict = known.get(name), lost.get(name)
+            same = before.records.get(name) is record and before.lost.get(name) == conflict
+            if verdict is None or not same:
+                verdict = _verdict(record, conflict)
+                yield
+            verdicts.append(verdict)
+        return tuple(verdicts)
 
 
 def _inode(entry: Entry) -> tuple[int, int] | None:

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from files.looking.found import Entry, Ignored
 from manifests.refusals import Refused
-from manifests.verdicts.conflicts import NamedObject
+from manifests.verdicts.conflicts import Conflict, NamedObject
 from messages.sources import ManifestVerdict
 from messages.units import Timestamp
 
@@ -73,7 +73,10 @@ class FileState(Generic[T]):
     """The objects that are served; None until the first listing is complete."""
     is_provisional: bool = False
     """Nothing is served because the path has not been there in this process. It may have been earlier."""
+    lost: Mapping[str, Conflict] = field(default_factory=dict)
+    """The conflicts of the files that lose their objects to others, by file name."""
     verdicts: tuple[ManifestVerdict, ...] = ()
+    """One for each record, in the same order."""
 
     @property
     def never_listed(self) -> bool:

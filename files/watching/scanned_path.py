@@ -8,12 +8,14 @@ newer one (K7).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from structlog.typing import FilteringBoundLogger
 
-from files.looking.directory import look
+from files.looking.directory import looking
 from files.looking.found import Listed, Listing
+from files.looking.settling import LookTime
+from files.looking.steps import Steps
 from files.watching.inotify import KeepWatch
 from files.watching.messages import (
     FilesHost,
@@ -25,14 +27,25 @@ from files.watching.messages import (
 )
 from files.watching.path_watch import PathWatch
 from kernel import Timer
-from messages.units import Seconds, Timestamp
+from messages.units import Seconds
+
+SHARE: Final = 0.05
+"""How much of the time scans may take. More would be a waste where notifications work."""
+
+LONGEST_PAUSE: Final = Seconds(20.0)
+"""The default of a kubelet between two scans: a path that is slow is scanned as often as that at least."""
+
+
+def until_next_scan(check_frequency: Seconds, took: Seconds) -> Seconds:
+    """Return how long to wait after a look that ``took`` so long."""
+    return Seconds(max(check_frequency, min(took / SHARE - took, LONGEST_PAUSE)))
 
 
 class Look(NamedTuple):
-    """What one look found, and when."""
+    """What one look found, and when it was made."""
 
     listing: Listing
-    at: Timestamp
+    time: LookTime
 
 
 class ScannedPath:
@@ -55,31 +68,33 @@ class ScannedPath:
         # As a message: ten thousand files take longer to read than a start may.
         host.me.tell(LookDue())
 
-    def hear(self, message: FilesMessage, previous: Listed | None) -> Look | None:
-        """Do what ``message`` asks for; return what is at the path if that was to look.
-
-        ``previous`` is what was listed last: see ``files.looking.directory.look``.
-        """
+    def hear(self, message: FilesMessage) -> bool:
+        """Do what ``message`` asks for; return whether it asks for a look."""
         match message:
             case FilesNoticed() | LookDue():
-                return self.look(previous)
+                return True
             case WatchLost(reason=reason):
                 self._watch.lose(reason)
-                return None
+                return False
             case WatchDue():
                 self._watch.forget()
-                return self.look(previous)
+                return True
             case _:
                 assert_never(message)
 
-    def look(self, previous: Listed | None) -> Look:
-        """Return what is at the path at this moment, and plan the next scan."""
+    def looking(self, previous: Listed | None) -> Steps[Look]:
+        """Find in steps what is at the path, and plan the next scan.
+
+        ``previous`` is what was listed last: see ``files.looking.directory.looking``.
+        """
         # The watch comes first, so that changes during the look are noticed, at worst for nothing.
         self._watch.renew()
-        now = self._host.clock.wall()
-        listing = look(self._path, now=now, previous=previous)
-        self._plan_look(self._check_frequency)
-        return Look(listing, now)
+        clock = self._host.clock
+        began, started = clock.wall(), clock.monotonic()
+        listing = yield from looking(self._path, now=began, previous=previous)
+        took = Seconds(clock.monotonic() - started)
+        self._plan_look(until_next_scan(self._check_frequency, took))
+        return Look(listing, LookTime(began, clock.wall()))
 
     def look_again_in(self, delay: Seconds) -> None:
         """Look in ``delay`` seconds, unless a scan is due before: something may have settled then."""

@@ -50,13 +50,15 @@ def conflicts(claims: Iterable[tuple[str, NamedObject]]) -> Mapping[str, Conflic
     ``claims`` holds each manifest with the object that it describes; earlier ones win. A manifest loses if an
     earlier one that did not lose itself describes an object of the same name, or of the same UID.
     """
-    owners: dict[str, str] = {}
+    by_name: dict[str, str] = {}
+    by_uid: dict[str, str] = {}
     lost: dict[str, Conflict] = {}
     for manifest, thing in claims:
-        wanted = [f"the name {thing.display_name}", f"the UID {thing.uid}"]
-        taken = next((claim for claim in wanted if claim in owners), None)
-        if taken is None:
-            owners.update(dict.fromkeys(wanted, manifest))
+        name, uid = thing.display_name, thing.uid
+        if name in by_name:
+            lost[manifest] = Conflict(winner=by_name[name], over=f"the name {name}")
+        elif uid in by_uid:
+            lost[manifest] = Conflict(winner=by_uid[uid], over=f"the UID {uid}")
         else:
-            lost[manifest] = Conflict(winner=owners[taken], over=taken)
+            by_name[name] = by_uid[uid] = manifest
     return lost

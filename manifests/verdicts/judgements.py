@@ -18,6 +18,8 @@ def with_pods_judged(
     verdicts: Iterable[ManifestVerdict], judged: PodsJudged
 ) -> tuple[ManifestVerdict, ...]:
     """Return ``verdicts``, in which pods that PodManager does not serve are shadowed or rejected."""
+    if not judged.rejected and not judged.shadowed:
+        return tuple(verdicts)
     return tuple(_judged(verdict, judged) for verdict in verdicts)
 
 
@@ -25,6 +27,8 @@ def with_mirrors_judged(
     verdicts: Iterable[ManifestVerdict], mirrors: MirrorsJudged
 ) -> tuple[ManifestVerdict, ...]:
     """Return ``verdicts`` with a warning for each served pod whose mirror is refused: the pod runs."""
+    if not mirrors.refused:
+        return tuple(verdicts)
     return tuple(_with_mirror(verdict, mirrors) for verdict in verdicts)
 
 

@@ -7,13 +7,14 @@ nothing must be counted or logged twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field, replace
 
 import structlog
 
 from manifests.verdicts.judgements import with_mirrors_judged, with_pods_judged
 from messages.pods import SourceName
+from messages.snapshots import same_objects
 from messages.sources import (
     Epoch,
     ManifestVerdict,
@@ -79,37 +80,52 @@ class VerdictReport:
         )
 
     def log(self, own: Iterable[ManifestVerdict], trouble: str) -> None:
+        """Log what is new at once: see ``logging``."""
+        for _ in self.logging(own, trouble):
+            pass
+
+    def logging(self, own: Iterable[ManifestVerdict], trouble: str) -> Generator[None, None, None]:
         """Log each verdict that is not in the log yet, and each manifest that is gone; count new refusals.
 
-        ``trouble`` is the log's text for a manifest that was refused.
+        Each step logs one. ``trouble`` is the log's text for a manifest that was refused.
         """
-        verdicts = self.shown(own)
-        if verdicts == self._logged:
+        verdicts, logged = self.shown(own), self._logged
+        if same_objects(verdicts, logged):
             return
         # A refusal with another warning is logged again, but not counted again.
-        for verdict in changes(_bare(self._logged), _bare(verdicts)):
+        fresh = changes(logged, verdicts)
+        for verdict in changes(_bare(logged, fresh), _bare(fresh, fresh)):
             if verdict.code is not None:
                 self.rejected[verdict.code] += 1
-        log = structlog.get_logger(f"source/{self.source}")
-        for verdict in changes(self._logged, verdicts):
-            _log_verdict(log, verdict, trouble, self.subject)
         there = {verdict.path for verdict in verdicts}
-        for verdict in self._logged:
-            if verdict.path not in there:
-                _log_end(log, verdict, self.subject)
+        gone = [verdict for verdict in logged if verdict.path not in there]
         self._logged = verdicts
+        log = structlog.get_logger(f"source/{self.source}")
+        for verdict in fresh:
+            yield
+            _log_verdict(log, verdict, trouble, self.subject)
+        for verdict in gone:
+            yield
+            _log_end(log, verdict, self.subject)
 
 
 def changes(
     before: Iterable[ManifestVerdict], after: Iterable[ManifestVerdict]
 ) -> tuple[ManifestVerdict, ...]:
     """Return the verdicts of ``after`` that are not in ``before``: those that are worth a line in the log."""
-    known = set(before)
-    return tuple(verdict for verdict in after if verdict not in known)
+    former = {id(verdict): verdict for verdict in before}
+    # Nearly all are the identical objects, which takes no look at what they say.
+    others = [verdict for verdict in after if former.pop(id(verdict), None) is None]
+    known = set(former.values()) if others else set()
+    return tuple(verdict for verdict in others if verdict not in known)
 
 
-def _bare(verdicts: Iterable[ManifestVerdict]) -> tuple[ManifestVerdict, ...]:
-    return tuple(replace(verdict, warnings=()) for verdict in verdicts)
+def _bare(
+    verdicts: Iterable[ManifestVerdict], of: Iterable[ManifestVerdict]
+) -> tuple[ManifestVerdict, ...]:
+    """Return ``verdicts`` on the manifests that the verdicts ``of`` are on, without their warnings."""
+    paths = {verdict.path for verdict in of if verdict.code is not None}
+    return tuple(replace(verdict, warnings=()) for verdict in verdicts if verdict.path in paths)
 
 
 def _log_verdict(

@@ -10,7 +10,7 @@ from typing import TypeAlias, assert_never
 
 from typing_extensions import override
 
-from files.verdicts.judged_files import FilesMemory, FilesRules, JudgedFiles
+from files.verdicts.judged_files import PORTION, FilesMemory, FilesRules, JudgedFiles, Portion
 from files.watching.inotify import InotifyWatch, KeepWatch
 from files.watching.messages import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
 from kernel import Actor, Key, Port
@@ -29,7 +29,13 @@ from messages.sources import (
 from messages.units import Seconds
 from sources.listings import Listings
 
-FileSourceMessage: TypeAlias = SourceMessage | FilesMessage
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoOn:
+    """To itself: there is more to do than was done for one message."""
+
+
+FileSourceMessage: TypeAlias = SourceMessage | FilesMessage | GoOn
 
 
 def _name_of(message: FileSourceMessage) -> Hashable | None:
@@ -51,6 +57,8 @@ class FileSourceRules:
     clear_on_missing: bool
     """A missing path has no pods, even if it had some, as in a kubelet."""
     manifests: ManifestRules
+    portion: Portion = PORTION
+    """How much is done for one message."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,10 +74,14 @@ class FileSource(Actor[FileSourceMessage]):
     Owns: the verdicts on its files, the watch, the time of the next look. Has its own thread, since reading
     files may block.
     Hears: ``FilesNoticed`` and ``WatchLost`` from its watch, ``LookDue`` and ``WatchDue`` from its
-    timers, ``Rescan``, ``ListPods``, ``PodsJudged``, ``MirrorsJudged``, ``DescribeSource``.
+    timers, ``GoOn`` from itself, ``Rescan``, ``ListPods``, ``PodsJudged``, ``MirrorsJudged``,
+    ``DescribeSource``.
     Tells: PodManager ``SourceListed`` when the pods differ from those told last, after the first look of
     each life, and for each ``ListPods``. The listing is provisional until the path has been there once.
     Fails when: there is a bug. Whatever is in the directory becomes a verdict.
+
+    Many files are looked at and judged in portions. Questions are answered in between, from the last listing
+    that is complete. A change in the meantime is found by one more look afterwards.
 
     Order: one look after the other, each listing complete, with a higher epoch than the one before.
     Repetition: a listing may repeat; unchanged pods are then the identical objects.
@@ -103,15 +115,23 @@ class FileSource(Actor[FileSourceMessage]):
         match message:
             case FilesNoticed() | LookDue() | Rescan() | WatchLost() | WatchDue():
                 self._files.hear(message)
-                state = self._memory.state
-                self._listings.tell_if_new(state.served, is_provisional=state.is_provisional)
+                self._go_on()
+            case GoOn():
+                self._go_on()
             case ListPods():
                 state = self._memory.state
                 self._listings.tell(state.served, is_provisional=state.is_provisional)
             case PodsJudged() | MirrorsJudged():
-                self._memory.report.hear(message)
-                self._files.log_verdicts()
+                self._files.hear_verdicts(message)
+                self._go_on()
             case DescribeSource(reply_to=reply_to):
                 reply_to.tell(self._files.described(self._listings.epoch))
             case _:
                 assert_never(message)
+
+    def _go_on(self) -> None:
+        """Work for a portion, tell what is new, and go on later if that was not all."""
+        if self._files.work(self._rules.portion):
+            self.me.tell(GoOn())
+        state = self._memory.state
+        self._listings.tell_if_new(state.served, is_provisional=state.is_provisional)

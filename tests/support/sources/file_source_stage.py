@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from files.verdicts.judged_files import PORTION, Portion
 from files.watching.inotify import KeepWatch
 from kernel import OnExhausted, Runtime
 from manifests.pod_manifest import ManifestRules
@@ -76,6 +77,7 @@ def file_source_stage(
     *,
     keep_watch: KeepWatch | None = None,
     clear_on_missing: bool = False,
+    portion: Portion = PORTION,
 ) -> Iterator[FileSourceStage]:
     """Start the source over ``path``."""
     rules = FileSourceRules(
@@ -83,6 +85,7 @@ def file_source_stage(
         check_frequency=SCAN,
         clear_on_missing=clear_on_missing,
         manifests=ManifestRules(node_name="node1", source=FILE),
+        portion=portion,
     )
     told: Probe[SourceListed] = Probe()
     watches = FakeDirectoryWatches()

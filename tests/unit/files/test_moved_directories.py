@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from files.looking.directory import look, looking
+from files.looking.directory import UNCHANGED_IN_A_STEP, look, looking
 from files.looking.found import Listed, Listing, Unlistable
 from files.looking.steps import Steps, result_of
 from tests.support.files.looks import LATER, listed, names
 
-FILES = [f"{number}.yaml" for number in range(6)]
+FILES = [f"{number:03}.yaml" for number in range(4 * UNCHANGED_IN_A_STEP)]
 
 
 @pytest.fixture
@@ -24,9 +24,9 @@ def manifests(tmp_path: Path) -> Path:
     return directory_of(tmp_path / "manifests", "old")
 
 
-def directory_of(path: Path, content: str) -> Path:
+def directory_of(path: Path, content: str, files: Sequence[str] = FILES) -> Path:
     path.mkdir()
-    for name in FILES:
+    for name in files:
         (path / name).write_text(content)
     return path
 
@@ -52,7 +52,6 @@ def test_a_directory_that_is_away_for_a_moment_has_all_its_files(
     for _ in range(after):
         next(steps)
     manifests.rename(away)
-    next(steps)
     next(steps)
     away.rename(manifests)
 
@@ -110,7 +109,8 @@ def test_a_file_that_vanishes_from_a_directory_that_stays_is_gone(manifests: Pat
     assert names(listing) == FILES[:-1]
 
 
-def test_a_directory_that_is_replaced_during_every_look_cannot_be_listed(manifests: Path) -> None:
+def test_a_directory_that_is_replaced_during_every_look_cannot_be_listed(tmp_path: Path) -> None:
+    manifests = directory_of(tmp_path / "manifests", "old", FILES[:3])
     olds = (manifests.with_name(f"old-{number}") for number in count())
 
     def replaced_at_every_step() -> Steps[Listing]:
@@ -122,7 +122,7 @@ def test_a_directory_that_is_replaced_during_every_look_cannot_be_listed(manifes
                 listing: Listing = end.value
                 return listing
             manifests.rename(next(olds))
-            directory_of(manifests, "new")
+            directory_of(manifests, "new", FILES[:3])
 
     assert result_of(replaced_at_every_step()) == Unlistable(
         reason="was moved or replaced while it was being read", missing=False
