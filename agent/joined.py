@@ -182,6 +182,7 @@ class Joined:
             taints=cluster.taints,
             register=cluster.register_node,
             max_pods=settings.max_pods,
+            has_volumes_attached=cluster.controller_attach_detach,
             status_update_frequency=cluster.status_update_frequency,
             status_report_frequency=cluster.status_report_frequency,
         )

@@ -37,6 +37,8 @@ class ClusterSettings:
     """Taints of the Node when this agent creates it. Later the cluster may change them."""
     node_ips: tuple[str, ...]
     """Addresses of the Node; empty for that of the default route."""
+    controller_attach_detach: bool
+    """``enableControllerAttachDetach``: a controller attaches the Node's volumes, and the Node says so."""
     qps: int
     """Requests a second to the API server, on average; negative for no limit."""
     burst: int

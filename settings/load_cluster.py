@@ -24,6 +24,7 @@ SERVED_IN_A_CLUSTER = frozenset({
     "nodeStatusUpdateFrequency",
     "nodeStatusReportFrequency",
     "nodeLeaseDurationSeconds",
+    "enableControllerAttachDetach",
 })  # fmt: skip
 """Fields of the configuration file that have an effect once there is a cluster."""
 FLAGS_OF_A_CLUSTER = ("--node-labels", "--node-ip")
@@ -68,6 +69,7 @@ def cluster_settings_of(
         node_labels=_checked("--node-labels", line.node_labels, check_labels),
         taints=_checked("registerWithTaints", _taints(configuration), check_taints),
         node_ips=line.node_ip,
+        controller_attach_detach=configuration.enableControllerAttachDetach,
         qps=value("kubeAPIQPS"),
         burst=value("kubeAPIBurst"),
         status_update_frequency=Seconds(value("nodeStatusUpdateFrequency")),

@@ -28,6 +28,10 @@ NODES = "/api/v1/nodes"
 INTERNAL_IP, HOSTNAME = "InternalIP", "Hostname"
 OUR_ADDRESSES = (INTERNAL_IP, HOSTNAME)
 """The agent's own types of addresses. Others belong to a cloud's controller."""
+ATTACH_DETACH = "volumes.kubernetes.io/controller-managed-attach-detach"
+"""Says that a controller attaches the Node's volumes. Without it the controller leaves them to the node."""
+OUR_ANNOTATIONS = (ATTACH_DETACH,)
+"""The agent's own annotations. All others are left alone."""
 HUGEPAGES = "hugepages-"
 """Prefix of resource names; the size of the pages follows."""
 
@@ -42,6 +46,11 @@ def node_labels(rules: NodeRules, facts: MachineFacts) -> dict[str, str]:
     return {**default_labels(rules.name, facts.architecture), **rules.labels}
 
 
+def node_annotations(rules: NodeRules) -> dict[str, str]:
+    """Return the annotations that the agent sets."""
+    return {ATTACH_DETACH: "true"} if rules.has_volumes_attached else {}
+
+
 def new_node(
     rules: NodeRules, facts: MachineFacts, found: Sequence[NodeCondition], now: Timestamp
 ) -> JsonObject:
@@ -49,7 +58,11 @@ def new_node(
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": rules.name, "labels": node_labels(rules, facts)},
+        "metadata": {
+            "name": rules.name,
+            "labels": node_labels(rules, facts),
+            "annotations": node_annotations(rules),
+        },
         "spec": {"taints": list(rules.taints)} if rules.taints else {},
         "status": {
             **_said(machine_status(rules, facts)),
@@ -64,15 +77,25 @@ def creation(node: JsonObject) -> ApiRequest:
 
 
 def reconciliation(rules: NodeRules, facts: MachineFacts, present: JsonObject) -> ApiRequest | None:
-    """Return the request that gives an existing Node the agent's labels; None if it has them all.
+    """Return the request that gives an existing Node the agent's labels and annotation; None if it has them.
 
     Taints are set at creation only, as by a kubelet: whoever removed one from a Node wanted that.
     """
-    labels = label_patch(present.get("metadata", {}).get("labels") or {}, node_labels(rules, facts))
-    if not labels:
+    metadata = present.get("metadata", {})
+    labels = label_patch(metadata.get("labels") or {}, node_labels(rules, facts))
+    annotations = _annotation_patch(metadata.get("annotations") or {}, node_annotations(rules))
+    patches = {"labels": labels, "annotations": annotations}
+    patch = {"metadata": {key: value for key, value in patches.items() if value}}
+    if not patch["metadata"]:
         return None
-    patch = {"metadata": {"labels": labels}}
     return ApiRequest(verb=Verb.PATCH, path=node_path(rules.name), body=patch, patch=Patch.MERGE)
+
+
+def _annotation_patch(
+    present: Mapping[str, str], wanted: Mapping[str, str]
+) -> dict[str, str | None]:
+    """Return the agent's annotations as they should become; None removes one."""
+    return {key: wanted.get(key) for key in OUR_ANNOTATIONS if present.get(key) != wanted.get(key)}
 
 
 def report(

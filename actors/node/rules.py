@@ -25,7 +25,10 @@ class NodeRules:
     taints: tuple[JsonObject, ...] = ()
     """``--register-with-taints``. They are set when the Node is created, and never again."""
     register: bool = True
-    """Create the Node if there is none, and set its labels. Its status is reported in any case."""
+    """Create the Node if there is none, and set its labels and its annotation. Its status is reported in any
+    case."""
+    has_volumes_attached: bool = True
+    """A controller of the cluster attaches the Node's volumes (``enableControllerAttachDetach``)."""
     max_pods: int = 110
     endpoint_port: int = 0
     """The port where the agent serves the API server's requests; 0 while it serves none."""

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from actors.node.document import ATTACH_DETACH
 from messages.pods import JsonObject
 from tests.support.agent.joined_agent import (
     LEASE_SECONDS,
@@ -46,6 +47,7 @@ def test_a_node_registers_itself_ready_with_all_that_the_machine_has(
         "beta.kubernetes.io/arch": architecture,
         "tier": "edge",
     }
+    assert node["metadata"]["annotations"][ATTACH_DETACH] == "true"
     status = node["status"]
     assert status["addresses"] == [
         {"type": "InternalIP", "address": "192.0.2.7"},
@@ -63,6 +65,30 @@ def test_a_node_registers_itself_ready_with_all_that_the_machine_has(
         "PIDPressure",
         "Ready",
     ]
+
+
+def test_an_existing_node_says_who_attaches_its_volumes_and_keeps_what_others_wrote(
+    agent: JoinedAgent, onlooker: Onlooker
+) -> None:
+    agent.joins()
+    eventually(lambda: is_ready(onlooker))
+    onlooker.admin.change(
+        "nodes", NODE_NAME, metadata={"annotations": {"example.org/note": "mine"}}
+    )
+    assert agent.stops() == 0
+
+    def annotations() -> JsonObject:
+        node = onlooker.node()
+        return node["metadata"]["annotations"] if node else {}
+
+    agent.joins("--enable-controller-attach-detach=false")
+    eventually(lambda: ATTACH_DETACH not in annotations())
+    assert annotations()["example.org/note"] == "mine"
+    assert agent.stops() == 0
+
+    agent.joins()
+    eventually(lambda: annotations().get(ATTACH_DETACH) == "true")
+    assert annotations()["example.org/note"] == "mine"
 
 
 def test_a_client_certificate_is_as_good_as_a_token(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from actors.node.document import ATTACH_DETACH
 from actors.node.registrar import NODE_REGISTRAR
 from messages.api import ApiFailure, FailureKind, Retry, Verb
 from messages.units import Seconds
@@ -148,13 +149,25 @@ def test_a_node_that_exists_gets_our_labels_and_keeps_what_others_wrote() -> Non
             "a",
             "blue",
         )
-        assert node.node["metadata"]["annotations"] == {"example.org/note": "mine"}
+        assert node.node["metadata"]["annotations"] == {
+            "example.org/note": "mine",
+            ATTACH_DETACH: "true",
+        }
         assert node.node["spec"]["unschedulable"] is True
         assert node.node["spec"]["podCIDR"] == "10.1.0.0/24"
         keys = [taint["key"] for taint in node.node["spec"]["taints"]]
         assert keys == ["example.org/broken", "node.kubernetes.io/not-ready"]
         assert node.node["status"]["capacity"]["attachable-volumes-example"] == "25"
         assert node.states()["NetworkUnavailable"] == "False"
+
+
+def test_a_node_whose_volumes_a_controller_attached_until_now_says_so_no_longer() -> None:
+    theirs = {**THEIRS, "metadata": {**THEIRS["metadata"]}}
+    theirs["metadata"]["annotations"] = {"example.org/note": "mine", ATTACH_DETACH: "true"}
+    rules = replace(RULES, has_volumes_attached=False)
+    with node_stage(rules, lease=False, prepare=lambda node: node.store.add(theirs)) as node:
+        assert node.asked() == [PATCHED, REPORTED]
+        assert node.node["metadata"]["annotations"] == {"example.org/note": "mine"}
 
 
 def test_a_node_is_labelled_once_and_then_left_to_its_users(node: NodeStage) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from actors.node.conditions import current_conditions, pressures
 from actors.node.document import (
+    ATTACH_DETACH,
     has_news,
     machine_status,
     new_node,
@@ -105,7 +106,7 @@ def test_an_endpoint_is_named_only_when_there_is_one() -> None:
 def test_labels_are_patched_alone_and_only_those_that_differ() -> None:
     rules = NodeRules(name="n1", version="0.1.0", labels={"zone": "b"})
     labels = {**NODE["metadata"]["labels"], "zone": "a", "foreign": "1"}
-    request = reconciliation(rules, FACTS, {"metadata": {"name": "n1", "labels": labels}})
+    request = reconciliation(rules, FACTS, {"metadata": {**NODE["metadata"], "labels": labels}})
     assert request is not None
     assert (request.verb, request.path, request.patch) == (
         Verb.PATCH,
@@ -120,9 +121,36 @@ def test_a_node_with_our_labels_is_not_patched() -> None:
 
 
 def test_a_node_without_any_labels_gets_ours() -> None:
-    request = reconciliation(RULES, FACTS, {"metadata": {"name": "n1", "labels": None}})
+    request = reconciliation(RULES, FACTS, {"metadata": {**NODE["metadata"], "labels": None}})
     assert request is not None
     assert request.body == {"metadata": {"labels": NODE["metadata"]["labels"]}}
+
+
+@pytest.mark.parametrize(
+    ("is_attached", "present", "sent"),
+    [
+        (True, None, "true"),
+        (True, {}, "true"),
+        (True, {ATTACH_DETACH: "false"}, "true"),
+        (False, {ATTACH_DETACH: "true"}, None),
+    ],
+)
+def test_a_node_that_says_otherwise_who_attaches_volumes_is_patched(
+    present: dict[str, str] | None, sent: str | None, *, is_attached: bool
+) -> None:
+    rules = replace(RULES, has_volumes_attached=is_attached)
+    annotations = None if present is None else {"mine": "1", **present}
+    metadata = {**NODE["metadata"], "annotations": annotations}
+    request = reconciliation(rules, FACTS, {"metadata": metadata})
+    assert request is not None
+    assert request.body == {"metadata": {"annotations": {ATTACH_DETACH: sent}}}
+
+
+def test_a_node_whose_volumes_nobody_attaches_says_nothing_of_it() -> None:
+    rules = replace(RULES, has_volumes_attached=False)
+    node = new_node(rules, FACTS, FOUND, NOW)
+    assert node["metadata"]["annotations"] == {}
+    assert reconciliation(rules, FACTS, node) is None
 
 
 # --- the status ----------------------------------------

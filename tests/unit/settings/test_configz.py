@@ -46,6 +46,7 @@ def test_configz_shows_what_is_in_effect_and_otherwise_what_was_given() -> None:
             "nodeStatusUpdateFrequency": "10s",
             "nodeStatusReportFrequency": "5m0s",
             "nodeLeaseDurationSeconds": 40,
+            "enableControllerAttachDetach": True,
             "logging": {"verbosity": 3, "flushFrequency": "5s", "format": "text"},
         }
     }

@@ -37,6 +37,7 @@ def test_the_defaults_are_a_kubelet_s() -> None:
         node_labels={},
         taints=(),
         node_ips=(),
+        controller_attach_detach=True,
         qps=50,
         burst=100,
         status_update_frequency=Seconds(10.0),
