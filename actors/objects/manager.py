@@ -284,8 +284,9 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         match message:
             case HolderIs(described=described, changed=changed):
                 self._memory.outbox.append(message)
-                was_known = self._describe(described.object).is_known
-                before = self._holders(described.object.origin).note(message)
+                holders = self._holders(described.object.origin)
+                was_known = holders.known(described.object).is_known
+                before = holders.note(message)
                 if before is None or changed != before.changed:
                     self._tell_change(message, was_known=was_known)
                 self._memory.outbox.clear()
@@ -332,7 +333,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 follower.tell(fact)
 
     def _note_state(self, wanted: ObjectId) -> None:
-        self._notices.note_state(self._describe(wanted), self._now())
+        self._notices.note_state(self._holders(wanted.origin).known(wanted), self._now())
 
     # --- how it all is ---------------------------------------------------------------------------------
 
