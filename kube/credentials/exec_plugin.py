@@ -11,27 +11,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
-import subprocess
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
+from kube.credentials.commands import CommandError, CommandFailedError, output_of
 from messages.pods import JsonObject
 from messages.units import Seconds, Timestamp
 
 DEADLINE: Final = Seconds(30.0)
 """Commands ask a service for a token, which takes seconds at most. A command that waits for somebody to
 type waits in vain here."""
-_LARGEST: Final = 1 << 20
-"""Bytes of the output: a token and a certificate are some 10 kB."""
-_CHECK_EVERY: Final = 0.1
-"""Seconds. The size of the output is checked this often: a command that prints without end fills the
-memory."""
-_TOO_MUCH: Final = "printed more than 1 MiB"
 _VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 _EXTENSION: Final = "client.authentication.k8s.io/exec"
 _FOR_COMMANDS: Final = (
@@ -120,57 +112,12 @@ def _cluster_info(cluster: JsonObject) -> JsonObject:
 
 
 def _output(command: list[str], environment: Mapping[str, str], deadline: Seconds) -> bytes:
-    # The output goes to memory and not to a pipe: a grandchild that keeps a pipe open would make us wait
-    # even after the deadline. The command gets its own process group, so that the deadline ends such
-    # grandchildren too.
-    with open(os.memfd_create("exec-credential"), "w+b") as written:  # noqa: PTH123  # has no path
-        try:
-            process = subprocess.Popen(  # noqa: S603  # what the kubeconfig says is to be run
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=written,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            why = (getattr(error, "strerror", "") or "it is no command").lower()
-            raise PluginError(f"cannot be run: {why}") from None
-        _wait(process, written, deadline)
-        return _head(written)
-
-
-def _wait(process: subprocess.Popen[bytes], written: IO[bytes], deadline: Seconds) -> None:
-    ends_at = time.monotonic() + deadline
     try:
-        while (code := _code(process)) is None:
-            if os.fstat(written.fileno()).st_size > _LARGEST:
-                raise PluginError(_TOO_MUCH)
-            if time.monotonic() >= ends_at:
-                raise PluginError(f"gave no answer within {deadline:g} s")
-    finally:
-        if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    if code != 0:
-        how = f"exited with {code}" if code > 0 else f"was ended by signal {-code}"
-        raise PluginError(f"{how}; run it by hand to see what it says")
-
-
-def _code(process: subprocess.Popen[bytes]) -> int | None:
-    """Return the exit code of ``process``, or None after a moment."""
-    try:
-        return process.wait(_CHECK_EVERY)
-    except subprocess.TimeoutExpired:
-        return None
-
-
-def _head(written: IO[bytes]) -> bytes:
-    written.seek(0)
-    output = written.read(_LARGEST + 1)
-    if len(output) > _LARGEST:
-        raise PluginError(_TOO_MUCH)
-    return output
+        return output_of(command, environment=environment, deadline=deadline)
+    except CommandFailedError as error:
+        raise PluginError(f"{error}; run it by hand to see what it says") from None
+    except CommandError as error:
+        raise PluginError(str(error)) from None
 
 
 def _issued(output: bytes, version: str) -> IssuedCredentials:

@@ -1,7 +1,7 @@
 """Finds the cluster and the user that a context of a kubeconfig names.
 
-Pure. An error is one sentence with field and line, never with a value. ``loading`` and the kubernetes
-client find out what the entries mean, with their files and defaults.
+Pure. An error is one sentence with field and line, never with a value. The kubernetes client says what the
+entries mean.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import yaml
 from kube.credentials.access import CredentialsError
 from messages.pods import JsonObject
 
+PEMS: Final = ("certificate-authority", "client-certificate", "client-key")
+"""Fields that name a file. With ``-data`` at the end they hold its content."""
 _CLUSTER_TEXTS: Final = (
     "server",
     "certificate-authority",
@@ -54,10 +56,16 @@ class ChosenContext:
     def files(self, folder: Path) -> dict[str, Path]:
         """Return the files that the entries name, by field. Relative paths start at ``folder``."""
         entries = {**self.cluster, **self.user}
-        fields = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
         # Data in the kubeconfig wins over a file, which need not exist then.
-        used = (key for key in fields if f"{key}-data" not in entries)
+        used = (key for key in (*PEMS, "tokenFile") if not entries.get(f"{key}-data"))
         return {key: folder / entries[key] for key in used if entries.get(key)}
+
+    @property
+    def data(self) -> dict[str, bytes]:
+        """Return the content that stands in the entries instead of in files, by field."""
+        entries = {**self.cluster, **self.user}
+        found = {key: entries.get(f"{key}-data") for key in PEMS}
+        return {key: base64.b64decode(text) for key, text in found.items() if text}
 
 
 def choose(text: bytes, context: str | None) -> ChosenContext:

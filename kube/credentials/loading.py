@@ -1,37 +1,31 @@
 """The agent's credentials: from a kubeconfig, or from inside the cluster.
 
-The kubernetes client says what the entries mean: its loader reads them into a new ``Configuration``. This
-module adds what a daemon needs: sentences instead of stack traces, no secrets in them, and keys in files
-only for as long as it takes to read them. Only this module imports the kubernetes client (0.4 s and 40 MB),
-so an agent without a cluster never does.
+The kubernetes client says what the entries mean. This module reads the files, and adds what a daemon needs:
+sentences instead of stack traces, no secrets in them, and no key on a disk.
 """
 
 from __future__ import annotations
 
-import base64
 import os
-import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from kubernetes.client import Configuration
-from kubernetes.config.config_exception import ConfigException
-from kubernetes.config.incluster_config import InClusterConfigLoader
-from kubernetes.config.kube_config import KubeConfigLoader
-
 from kernel import Clock, SystemClock
 from kube.credentials.access import Access, CredentialsError
 from kube.credentials.certificates import CertificateError, read_certificate
+from kube.credentials.client import Ask, Client, ClientAnswer, ClientRefusedError, ask_process
 from kube.credentials.exec_plugin import IssuedCredentials, PluginError, run_plugin
-from kube.credentials.kubeconfig import ChosenContext, choose
+from kube.credentials.kubeconfig import PEMS, ChosenContext, choose
 from kube.credentials.proxies import environment_proxy
 from kube.credentials.rereading import NEVER, LoadedAccess, NoteFile, RereadCredentials
 from messages.pods import JsonObject
 from messages.units import Timestamp
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_CLUSTER_FIELDS: Final = ("server", "insecure-skip-tls-verify", "tls-server-name")
+_USER_FIELDS: Final = ("token", "username", "password")
 _EARLY: Final = 60.0
 """Seconds before its end that an issued credential is replaced; at most a fifth of its lifetime."""
 
@@ -39,9 +33,15 @@ _EARLY: Final = 60.0
 class KubeconfigCredentials(RereadCredentials):
     """The credentials in one context of a kubeconfig, with all files that it names."""
 
-    def __init__(self, path: Path, context: str | None = None, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        context: str | None = None,
+        clock: Clock | None = None,
+        ask: Ask = ask_process,
+    ) -> None:
         clock = clock or SystemClock()
-        super().__init__(_KubeconfigReader(path, context, clock), clock)
+        super().__init__(_KubeconfigReader(path, context, clock, Client(ask)), clock)
 
 
 class InClusterCredentials(RereadCredentials):
@@ -52,15 +52,18 @@ class InClusterCredentials(RereadCredentials):
         folder: Path = SERVICE_ACCOUNT,
         environment: Mapping[str, str] = os.environ,
         clock: Clock | None = None,
+        ask: Ask = ask_process,
     ) -> None:
-        super().__init__(_InClusterReader(folder, environment), clock or SystemClock())
+        reader = _InClusterReader(folder, environment, Client(ask))
+        super().__init__(reader, clock or SystemClock())
 
 
 class _KubeconfigReader:
-    def __init__(self, path: Path, context: str | None, clock: Clock) -> None:
+    def __init__(self, path: Path, context: str | None, clock: Clock, client: Client) -> None:
         self._path = path
         self._context = context
         self._clock = clock
+        self._client = client
 
     def __call__(self, note: NoteFile) -> LoadedAccess:
         try:
@@ -75,11 +78,16 @@ class _KubeconfigReader:
         except OSError as error:
             raise CredentialsError(f"cannot be read: {_why(error)}") from None
         chosen = choose(text, self._context)
-        for path in chosen.files(self._path.parent).values():
+        files = chosen.files(self._path.parent)
+        for path in files.values():
             note(path)
         issued = self._issued(chosen)
-        access = _access(chosen, issued, self._path.parent)
-        return self._found(access, issued)
+        contents = {
+            **{field: _content(path, field) for field, path in files.items()},
+            **chosen.data,
+            **_contents(issued),
+        }
+        return self._found(self._access(chosen, contents, issued.token), issued)
 
     def _issued(self, chosen: ChosenContext) -> IssuedCredentials:
         """Return what the user's command issues; nothing if there is no command."""
@@ -95,6 +103,28 @@ class _KubeconfigReader:
             raise CredentialsError(f"{_whose(plugin, chosen)} gave what has expired already")
         return issued
 
+    def _access(
+        self, chosen: ChosenContext, contents: Mapping[str, bytes], issued_token: str
+    ) -> Access:
+        question = _question(chosen, contents, issued_token)
+        try:
+            told = self._client.ask(question)
+        except ClientRefusedError:
+            # Everything that can be explained was checked before.
+            raise CredentialsError(
+                "cannot be used: the kubernetes client does not take it"
+            ) from None
+        return Access(
+            server=told.server,
+            user=chosen.user_name,
+            authorization=_authorization(told),
+            ca=contents["certificate-authority"] if told.has_authority else None,
+            identity=_identity(contents) if told.has_identity else None,
+            verify=told.verify,
+            tls_server_name=told.tls_server_name,
+            proxy=chosen.cluster.get("proxy-url") or environment_proxy(told.server),
+        )
+
     def _found(self, access: Access, issued: IssuedCredentials) -> LoadedAccess:
         now = self._clock.wall()
         expires = refresh_at = NEVER
@@ -108,9 +138,10 @@ class _KubeconfigReader:
 
 
 class _InClusterReader:
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, environment: Mapping[str, str], client: Client) -> None:
         self._folder = folder
         self._environment = environment
+        self._client = client
 
     def __call__(self, note: NoteFile) -> LoadedAccess:
         token, ca = self._folder / "token", self._folder / "ca.crt"
@@ -120,91 +151,68 @@ class _InClusterReader:
             raise CredentialsError(
                 "this is no pod of a cluster: KUBERNETES_SERVICE_HOST is not set"
             )
-        configuration = Configuration()
         try:
-            InClusterConfigLoader(  # type: ignore[no-untyped-call]  # it has no types
-                str(token), str(ca), environ=self._environment
-            ).load_and_set(configuration)
-            authority = ca.read_bytes()
-        except ConfigException as error:
-            # The loader's texts are constant and say what is missing.
+            return self._found(_text(token), _text(ca))
+        except ClientRefusedError as error:
+            # The client's texts are constant here and say what is missing.
             what = str(error).rstrip(".").lower()
             raise CredentialsError(f"the service account in {self._folder}: {what}") from None
-        except (OSError, ValueError) as error:
-            raise CredentialsError(
-                f"the service account in {self._folder} cannot be read: {_why(error)}"
-            ) from None
+        except CredentialsError as error:
+            raise CredentialsError(f"the service account in {self._folder} {error}") from None
+
+    def _found(self, token: str | None, authority: str | None) -> LoadedAccess:
+        variables = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
+        told = self._client.ask(
+            {
+                "environment": {
+                    name: self._environment[name] for name in variables if name in self._environment
+                },
+                "token": token,
+                "authority": authority,
+            }
+        )
         access = Access(
-            server=configuration.host,
+            server=told.server,
             user=f"the service account in {self._folder}",
-            authorization=_authorization(configuration),
-            ca=authority,
-            proxy=environment_proxy(configuration.host),
+            authorization=_authorization(told),
+            ca=(authority or "").encode(),
+            proxy=environment_proxy(told.server),
         )
         return LoadedAccess(access=access)
 
 
-def _access(chosen: ChosenContext, issued: IssuedCredentials, folder: Path) -> Access:
-    for field, path in chosen.files(folder).items():
-        _check_file(path, field)
-    # The loader gets a command's token as if it were in the file.
-    user = {field: value for field, value in chosen.user.items() if field != "exec"}
-    if issued.token:
-        user["token"] = issued.token
-    if issued.certificate:
-        user["client-certificate-data"] = _encoded(issued.certificate)
-        user["client-key-data"] = _encoded(issued.key)
-    return _loaded(chosen, user, folder)
+def _contents(issued: IssuedCredentials) -> dict[str, bytes]:
+    """Return the content of the files that a command issued in their place."""
+    if not issued.certificate:
+        return {}
+    return {
+        "client-certificate": issued.certificate.encode(),
+        "client-key": issued.key.encode(),
+    }
 
 
-def _loaded(chosen: ChosenContext, user: JsonObject, folder: Path) -> Access:
-    """Return what the kubernetes client makes of the two entries."""
-    configuration = Configuration()
-    try:
-        # Keys are written to a private directory, for as long as it takes to read them.
-        with tempfile.TemporaryDirectory() as private:
-            document = {
-                "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
-                "clusters": [{"name": "it", "cluster": _in_files(chosen.cluster, Path(private))}],
-                "users": [{"name": "it", "user": _in_files(user, Path(private))}],
-            }
-            KubeConfigLoader(  # type: ignore[no-untyped-call]  # it has no types
-                document, "it", config_base_path=str(folder)
-            ).load_and_set(configuration)
-            ca, identity = _content(configuration.ssl_ca_cert), _identity(configuration)
-    except OSError as error:
-        why = f"no directory for temporary files: {_why(error)}"
-        raise CredentialsError(f"cannot be read: {why}") from None
-    except (ConfigException, ValueError, TypeError):
-        # Everything that can be explained was checked before. The loader's texts may contain anything.
-        raise CredentialsError("cannot be used: the kubernetes client does not take it") from None
-    return Access(
-        server=configuration.host,
-        user=chosen.user_name,
-        authorization=_authorization(configuration),
-        ca=ca,
-        identity=identity,
-        verify=configuration.verify_ssl,
-        tls_server_name=configuration.tls_server_name or "",
-        proxy=chosen.cluster.get("proxy-url") or environment_proxy(configuration.host),
-    )
+def _question(
+    chosen: ChosenContext, contents: Mapping[str, bytes], issued_token: str
+) -> JsonObject:
+    """Return what the client is asked: the entries, with no certificate, no key and no file in them."""
+    user = {field: chosen.user[field] for field in _USER_FIELDS if field in chosen.user}
+    # The client gets what a command issued, or a file holds, as if it stood in the kubeconfig.
+    if issued_token:
+        user["token"] = issued_token
+    if "tokenFile" in contents:
+        user["token"] = contents["tokenFile"].decode("ascii")
+    return {
+        "cluster": {
+            field: chosen.cluster[field] for field in _CLUSTER_FIELDS if field in chosen.cluster
+        },
+        "user": user,
+        "files": [field for field in PEMS if field in contents],
+    }
 
 
-def _in_files(entry: JsonObject, private: Path) -> JsonObject:
-    """Return ``entry`` with files instead of data, since the loader would keep data for ever."""
-    changed = dict(entry)
-    for field in ("certificate-authority", "client-certificate", "client-key"):
-        data = changed.pop(f"{field}-data", None)
-        if data:
-            path = private / field
-            path.write_bytes(base64.b64decode(data))
-            changed[field] = str(path)
-    return changed
-
-
-def _authorization(configuration: Configuration) -> str:
-    # Token files end with a line break, which the loader keeps.
-    value = configuration.api_key.get("BearerToken", "").strip()
+def _authorization(told: ClientAnswer) -> str:
+    # Token files end with a line break, which the client keeps.
+    value = told.authorization.strip()
     if not value.isprintable() or not value.isascii():
         raise CredentialsError("has a token with characters that no header can carry")
     scheme, _, token = value.partition(" ")
@@ -213,10 +221,8 @@ def _authorization(configuration: Configuration) -> str:
     return f"{scheme.capitalize()} {token.strip()}" if value else ""
 
 
-def _identity(configuration: Configuration) -> bytes | None:
-    certificate, key = _content(configuration.cert_file), _content(configuration.key_file)
-    if certificate is None or key is None:
-        return None
+def _identity(contents: Mapping[str, bytes]) -> bytes:
+    certificate, key = contents["client-certificate"], contents["client-key"]
     # A kubelet's rotated certificate and key are in one file, named twice.
     return certificate if certificate == key else certificate.rstrip() + b"\n" + key
 
@@ -240,7 +246,8 @@ def _end_of(identity: bytes, user: str, now: Timestamp) -> Timestamp:
     return certificate.not_after
 
 
-def _check_file(path: Path, field: str) -> None:
+def _content(path: Path, field: str) -> bytes:
+    """Return what is in the file that ``field`` names. Raises ``CredentialsError``."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -250,19 +257,22 @@ def _check_file(path: Path, field: str) -> None:
         raise CredentialsError(f"names a {field} {path} that is empty")
     if field == "tokenFile" and not content.isascii():
         raise CredentialsError(f"names a {field} {path} that holds no token")
+    return content
+
+
+def _text(path: Path) -> str | None:
+    """Return what is in a file; None if there is none. Raises ``CredentialsError``."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise CredentialsError(f"cannot be read: {_why(error)}") from None
 
 
 def _whose(plugin: JsonObject, chosen: ChosenContext) -> str:
     command = str(plugin.get("command"))[:64]
     return f'has a user "{chosen.user_name[:64]}" whose exec plugin "{command}"'
-
-
-def _content(path: str | None) -> bytes | None:
-    return Path(path).read_bytes() if path else None
-
-
-def _encoded(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
 
 
 def _why(error: Exception) -> str:

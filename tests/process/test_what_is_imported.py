@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.agent.imports import Imports
 from tests.support.agent.process import AgentProcess, manifest
+from tests.support.kube.kubeconfigs import Kubeconfig
+from tests.support.wire.ports import free_ports
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
 
@@ -43,3 +45,23 @@ def test_a_log_without_tracebacks_in_colours_does_not_import_what_draws_them(
         agent.write("web.yaml", manifest("web"))
         agent.start_on_manifests(environment=imports.environment)
         assert not imports.of(agent.process.pid) & {"pygments", "markdown_it"}
+
+
+def test_a_joined_agent_leaves_the_kubernetes_client_to_a_process_that_ends(
+    tmp_path: Path,
+) -> None:
+    imports = Imports(tmp_path)
+    kubeconfig = Kubeconfig(tmp_path)
+    # Credentials are read before somebody is called, and nobody has to answer.
+    (port,) = free_ports(1)
+    kubeconfig.is_for(cluster={"server": f"https://127.0.0.1:{port}"})
+    with AgentProcess(tmp_path) as agent:
+        agent.write("web.yaml", manifest("web"))
+        flags = (f"--kubeconfig={kubeconfig.path}",)
+        agent.start_on_manifests(*flags, environment=imports.environment)
+        agent.logs("calls to the API server fail")
+        pid = agent.process.pid
+        assert "connection refused" in agent.log()
+        assert "pyreqwest" in imports.of(pid)
+        assert not imports.of(pid) & (FOR_SETTINGS | {"kubernetes"})
+        assert "kubernetes" in imports.of_others(pid)

@@ -13,6 +13,8 @@ import trustme
 import yaml
 
 from kube.credentials.access import Access, Credentials, CredentialsError
+from kube.credentials.client import Ask
+from kube.credentials.client_process import answer
 from kube.credentials.loading import KubeconfigCredentials
 from messages.pods import JsonObject
 from messages.units import Seconds
@@ -46,7 +48,11 @@ class Kubeconfig:
         self.user: dict[str, Any] = {"token": TOKEN}
         self.write()
         self.clock = ManualClock()
-        self.credentials = KubeconfigCredentials(self.path, clock=self.clock)
+        self.credentials = self.read_by()
+
+    def read_by(self, context: str | None = None, ask: Ask = answer) -> KubeconfigCredentials:
+        """Return its credentials in a context, read with the kubernetes client in this process."""
+        return KubeconfigCredentials(self.path, context, self.clock, ask)
 
     def write(self, document: JsonObject | None = None) -> None:
         """Write it, or another document in its place."""

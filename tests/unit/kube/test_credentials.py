@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kube.credentials.access import Access
-from kube.credentials.loading import InClusterCredentials, KubeconfigCredentials
+from kube.credentials.client_process import answer
+from kube.credentials.loading import InClusterCredentials
 from tests.support.kube.kubeconfigs import (
     CA,
     CANARY,
@@ -117,7 +117,7 @@ def test_another_context_than_the_current_one(kubeconfig: Kubeconfig) -> None:
         "contexts": [{"name": "other", "context": {"cluster": "c1"}}],
     }
     kubeconfig.write(document)
-    access = KubeconfigCredentials(kubeconfig.path, "other").access()
+    access = kubeconfig.read_by("other").access()
     # Without a user it is the context that sentences speak of.
     assert access == Access(server=SERVER, user="other")
 
@@ -167,24 +167,6 @@ def test_ranges_of_addresses_and_this_machine_need_no_proxy(
     assert kubeconfig.access().proxy == proxy
 
 
-def test_keys_are_in_no_temporary_file_after_they_were_read(
-    kubeconfig: Kubeconfig,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    kubeconfig.is_for(
-        user={
-            "client-certificate-data": encoded(CERTIFICATE),
-            "client-key-data": encoded(KEY),
-        }
-    )
-    kubeconfig.access()
-    assert list(temporary.iterdir()) == []
-
-
 # --- inside the cluster ------------------------------------------------------------------------------
 
 POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
@@ -198,7 +180,7 @@ def account(tmp_path: Path) -> Path:
 
 
 def test_a_service_account(account: Path) -> None:
-    access = InClusterCredentials(account, POD).access()
+    access = InClusterCredentials(account, POD, ask=answer).access()
     assert access == Access(
         server="https://10.96.0.1:443",
         user=f"the service account in {account}",
@@ -208,7 +190,7 @@ def test_a_service_account(account: Path) -> None:
 
 
 def test_the_token_of_a_service_account_rotates(account: Path, kubeconfig: Kubeconfig) -> None:
-    credentials = InClusterCredentials(account, POD, kubeconfig.clock)
+    credentials = InClusterCredentials(account, POD, kubeconfig.clock, answer)
     credentials.access()
     (account / "token").write_text("second")
     kubeconfig.later(1.0)
@@ -216,7 +198,7 @@ def test_the_token_of_a_service_account_rotates(account: Path, kubeconfig: Kubec
 
 
 def test_outside_of_a_cluster_it_says_so(account: Path) -> None:
-    text = refusal(InClusterCredentials(account, {}))
+    text = refusal(InClusterCredentials(account, {}, ask=answer))
     assert text == "this is no pod of a cluster: KUBERNETES_SERVICE_HOST is not set"
 
 
@@ -233,5 +215,5 @@ def test_of_a_service_account_that_cannot_be_used_it_is_said_why(
     account: Path, spoil: Callable[[Path], object], why: str
 ) -> None:
     spoil(account)
-    text = refusal(InClusterCredentials(account, POD))
+    text = refusal(InClusterCredentials(account, POD, ask=answer))
     assert text == f"the service account in {account}{why}"

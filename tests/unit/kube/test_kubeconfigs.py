@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 import pytest
 
-from kube.credentials.loading import KubeconfigCredentials
 from tests.support.kube.kubeconfigs import (
     CA,
     CANARY,
@@ -163,7 +161,7 @@ def test_of_a_kubeconfig_that_cannot_be_used_it_is_said_why(
 
 
 def test_an_unknown_context_is_named(kubeconfig: Kubeconfig) -> None:
-    text = refusal(KubeconfigCredentials(kubeconfig.path, "other"))
+    text = refusal(kubeconfig.read_by("other"))
     assert text == f'kubeconfig {kubeconfig.path} has no context "other"'
 
 
@@ -191,12 +189,3 @@ def test_a_token_file_of_bytes_is_no_token(
 ) -> None:
     kubeconfig.is_for(user={"tokenFile": kubeconfig.file("token", b"\xff\xfe")})
     assert kubeconfig.refusal().endswith("that holds no token")
-
-
-def test_without_a_place_for_temporary_files_there_is_no_reading(
-    kubeconfig: Kubeconfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(kubeconfig.folder / "gone"))
-    assert kubeconfig.refusal() == (
-        "cannot be read: no directory for temporary files: no such file or directory"
-    )
