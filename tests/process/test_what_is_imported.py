@@ -65,3 +65,13 @@ def test_a_joined_agent_leaves_the_kubernetes_client_to_a_process_that_ends(
         assert "pyreqwest" in imports.of(pid)
         assert not imports.of(pid) & (FOR_SETTINGS | {"kubernetes"})
         assert "kubernetes" in imports.of_others(pid)
+
+
+def test_the_allocator_of_the_http_client_asks_for_no_huge_pages(tmp_path: Path) -> None:
+    kubeconfig = Kubeconfig(tmp_path)
+    with AgentProcess(tmp_path) as agent:
+        agent.write("web.yaml", manifest("web"))
+        agent.start_on_manifests(f"--kubeconfig={kubeconfig.path}")
+        status = Path(f"/proc/{agent.process.pid}/status").read_text()
+        # The allocator forbids them to the whole process. A kernel without them has no such line.
+        assert "THP_enabled:\t1" not in status
