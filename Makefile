@@ -8,7 +8,7 @@ PY := .venv/bin/python
 # tests/unit/project/test_coverage_gate.py looks for modules that are missing here.
 PURE := \
     kernel/* messages/* manifests/* stores/* settings/* \
-    files/looking/* files/watching/directories.py files/verdicts/judging.py files/verdicts/state.py \
+    files/keeping/pages.py files/looking/* files/watching/directories.py files/verdicts/judging.py files/verdicts/state.py \
     sources/listings.py sources/apiserver/pods.py sources/http/verdicts.py \
     actors/events/lines.py actors/events/series.py \
     actors/mirrors/plan.py actors/mirrors/pod.py actors/mirrors/verdicts.py \

@@ -7,13 +7,14 @@ exactly the reverse order.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.edges import Edges
 from agent.manifest_rules import manifest_rules
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
+from files.keeping.kept_contents import KeptContents
 from kernel import ActorSystem, AnySpec, ChildSpec, Key, Port, SupervisorSpec, isolated
 from messages.pod_manager import PodManagerMessage
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from agent.joined import Joined
 
 M = TypeVar("M")
+
+LAST_GOOD_MANIFESTS: Final = "last-good-manifests"
+"""The directory below ``--root-dir`` with the last good content of each manifest."""
 
 
 class AgentTree:
@@ -50,7 +54,7 @@ class AgentTree:
         self._system = system
         self._edges = edges or Edges()
         self._pod_memory = PodMemory()
-        self._file_memory = FileMemory()
+        self._file_memory = _file_memory(settings)
         self._http_memory = HttpMemory()
         self._feed_memory = FeedMemory()
         self.joined = self._join(settings.cluster) if settings.cluster else None
@@ -169,3 +173,9 @@ class AgentTree:
             hosts=self._settings.hosts,
         )
         return HttpServer(backend, self._listeners)
+
+
+def _file_memory(settings: Settings) -> FileMemory:
+    path = settings.static_pod_path
+    kept = settings.root_dir / LAST_GOOD_MANIFESTS
+    return FileMemory(kept=KeptContents(kept, path) if path else None)

@@ -2,5 +2,5 @@
 
 ``looking`` says what is there and whether it has settled, ``watching`` when it is worth looking. Neither
 knows what is in the files. ``verdicts`` judges them: the last good content of each file, and what its owner
-is told.
+is told. ``keeping`` has that content on disk, for the next process.
 """

@@ -201,7 +201,8 @@ class LocalObjects(Actor[LocalObjectsMessage]):
 
     def _look(self, message: FilesNoticed | LookDue | Rescan | WatchDue) -> None:
         self._files.hear(message)
-        self._files.work()
+        while self._files.work():
+            pass
         if self._memory.state.served is not None:
             self._tell_news()
         self._answer_waiting()

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Generic, NamedTuple
 
 import structlog
 
+from files.keeping.kept_contents import KeptContents
 from files.looking.found import Listed
 from files.looking.steps import Steps
 from files.verdicts.judging import judging
@@ -55,6 +56,8 @@ class FilesMemory(Generic[T]):
     last_listed: Timestamp | None = None
     error: str = ""
     """Why the path could not be listed; empty when it could."""
+    kept: KeptContents | None = None
+    """Where the next process finds the last good contents; None if it is to find none."""
     lost_since: Timestamp | None = None
     """When the path could be listed last; None while it can be listed, and if it never could."""
 
@@ -89,7 +92,9 @@ class JudgedFiles(Generic[T]):
         self._path = ScannedPath(rules.path, rules.check_frequency, host, keep_watch, self._log)
         self._work: Steps[None] | None = None
         self._look_is_due = False
-        self._log_is_due = False
+        self._log_is_due = True  # what the life before had no time for
+        self._keep_is_due = False
+        self._kept_state: FileState[T] | None = None
         host.resources.callback(self._give_up)
 
     def hear(self, message: FilesMessage | Rescan) -> None:
@@ -105,26 +110,34 @@ class JudgedFiles(Generic[T]):
     def work(self, portion: Portion = ALL_AT_ONCE) -> bool:
         """Do a ``portion`` of what there is to do; return whether more is left.
 
-        The memory says what is served: that may be new although more is left to do.
+        After a look nothing else is done in the same portion: what is new is told before it is logged.
         """
         until = self._clock.monotonic() + portion.seconds
         steps_left = portion.steps
-        while (work := self._work or self._next_work()) is not None:
-            self._work = work
-            for _ in work:
-                steps_left -= 1
-                if steps_left <= 0 or self._clock.monotonic() >= until:
-                    return True
-            self._work = None
-        return False
+        self._work = self._work or self._next_work()
+        if self._work is None:
+            return False
+        for _ in self._work:
+            steps_left -= 1
+            if steps_left <= 0 or self._clock.monotonic() >= until:
+                return True
+        self._work = None
+        return self._recall_is_due or self._look_is_due or self._log_is_due or self._keep_is_due
 
     def _next_work(self) -> Steps[None] | None:
+        if self._recall_is_due:
+            return self._recalling()
         if self._look_is_due:
-            self._look_is_due = False
             return self._looking()
         if self._log_is_due:
             return self._logging()
+        if self._keep_is_due:
+            return self._keeping()
         return None
+
+    @property
+    def _recall_is_due(self) -> bool:
+        return self._memory.kept is not None and not self._memory.kept.is_read
 
     def _give_up(self) -> None:
         if self._work is not None:
@@ -146,7 +159,25 @@ class JudgedFiles(Generic[T]):
         """Why the path cannot be listed at present, as a sentence; empty when it can."""
         return self._memory.error and f"{printable(self._rules.path)} {self._memory.error}"
 
+    def _recalling(self) -> Steps[None]:
+        """Learn what the process before has kept, once in a process."""
+        if self._memory.kept is not None:
+            recalled = yield from self._memory.kept.reading()
+            self._memory.state = replace(self._memory.state, recalled=recalled)
+
+    def _is_news_for(self, kept: KeptContents | None) -> bool:
+        return kept is not None and (kept.is_behind or self._memory.state is not self._kept_state)
+
+    def _keeping(self) -> Steps[None]:
+        """Keep the last good contents for the next process, unless it is not known yet which those are."""
+        self._keep_is_due = False
+        memory = self._memory
+        if memory.kept is not None and not memory.state.never_listed:
+            self._kept_state = memory.state
+            yield from memory.kept.writing(memory.state.good_contents)
+
     def _looking(self) -> Steps[None]:
+        self._look_is_due = False
         rules, memory = self._rules, self._memory
         seen = yield from self._path.looking(memory.listed)
         judgement = yield from judging(
@@ -157,6 +188,7 @@ class JudgedFiles(Generic[T]):
             admit=rules.admit,
             clear_on_missing=rules.clear_on_missing,
         )
+        is_new = judgement.state is not memory.state
         memory.state = judgement.state
         if isinstance(seen.listing, Listed):
             memory.listed, memory.last_listed, memory.lost_since = (
@@ -169,7 +201,8 @@ class JudgedFiles(Generic[T]):
         self._note_error(judgement.error)
         if judgement.look_again_in is not None:
             self._path.look_again_in(judgement.look_again_in)
-        self._log_is_due = True
+        self._log_is_due = self._log_is_due or is_new
+        self._keep_is_due = self._keep_is_due or self._is_news_for(memory.kept)
 
     def _logging(self) -> Steps[None]:
         """Log the verdicts that are not in the log yet."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Generic
 
 from files.looking.directory import in_byte_order
-from files.looking.found import Entry, Ignored, Listed, Listing, Problem, Unlistable
+from files.looking.found import Content, Entry, Ignored, Listed, Listing, Problem, Unlistable
 from files.looking.settling import GRACE, PATIENCE, QUIET, ROUNDING, LookTime, unrest
 from files.looking.steps import Steps, result_of
 from files.verdicts.state import Admit, Decode, FileRecord, FileState, T, Usable, admit_all
@@ -190,17 +190,26 @@ class _Look(Generic[T]):
 
     def _record(self, entry: Entry, old: FileRecord[T] | None) -> FileRecord[T]:
         """Return the record of ``entry``; ``old`` is what was known of this file."""
-        before = old.good if old is not None else None
+        data = old.good_data if old is not None else self._state.recalled.get(entry.name)
+        before = old.good if old is not None else self._recalled(data)
         outcome, good = self._outcome(entry, before)
         if good is not None:
-            return FileRecord(entry=entry, outcome=outcome, good=good)
+            found = entry.found
+            data = found.data if isinstance(found, Content) else None
+            return FileRecord(entry=entry, outcome=outcome, good=good, good_data=data)
         since = old.broken_since if old is not None else None
         return FileRecord(
             entry=entry,
             outcome=outcome,
             good=before,
+            good_data=data if before is not None else None,
             broken_since=self._now if since is None else since,
         )
+
+    def _recalled(self, data: bytes | None) -> T | None:
+        """Return what a content of the process before describes; None if it cannot be used any more."""
+        outcome = self._decode(data) if data is not None else None
+        return None if outcome is None or isinstance(outcome, Refused) else outcome.described
 
     def _outcome(
         self, entry: Entry, before: T | None
@@ -259,6 +268,7 @@ class _Look(Generic[T]):
             gone=self._gone,
             entries=listing.entries,
             served=present,
+            recalled={} if is_complete and not self._is_provisional else before.recalled,
             is_provisional=self._is_provisional if is_complete else before.is_provisional,
             lost=lost,
             verdicts=verdicts,

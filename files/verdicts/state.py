@@ -53,13 +53,15 @@ class FileRecord(Generic[T]):
     outcome: Usable[T] | Refused | Ignored
     good: T | None
     """What its last usable content described."""
+    good_data: bytes | None = field(default=None, repr=False)
+    """The content that described ``good``."""
     broken_since: Timestamp | None = None
     """When the content was first seen to be another than the one which described ``good``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileState(Generic[T]):
-    """Everything that is known of the files. Kept in memory only: a new process begins with an empty one."""
+    """Everything that is known of the files. A new process begins with an empty one, and what it recalls."""
 
     records: Mapping[str, FileRecord[T]] = field(default_factory=dict)
     """By file name."""
@@ -71,6 +73,9 @@ class FileState(Generic[T]):
     """What the last listing held."""
     served: tuple[T, ...] | None = None
     """The objects that are served; None until the first listing is complete."""
+    recalled: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """The last good contents that the process before has kept, by file name. They count until the first
+    listing is complete, for files that cannot be used then."""
     is_provisional: bool = False
     """Nothing is served because the path has not been there in this process. It may have been earlier."""
     lost: Mapping[str, Conflict] = field(default_factory=dict)
@@ -82,3 +87,9 @@ class FileState(Generic[T]):
     def never_listed(self) -> bool:
         """Whether the content of the path has never been seen as a whole."""
         return self.served is None or self.is_provisional
+
+    @property
+    def good_contents(self) -> Mapping[str, bytes]:
+        """The last good content of each file, by its name."""
+        records = self.records.items()
+        return {name: each.good_data for name, each in records if each.good_data is not None}

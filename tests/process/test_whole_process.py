@@ -158,6 +158,28 @@ def test_a_root_that_somebody_crashes_ends_the_process_with_code_70(agent: Agent
     assert agent.ends() == 70
 
 
+def test_a_manifest_that_breaks_while_no_agent_runs_keeps_its_pod(agent: AgentProcess) -> None:
+    agent.write("web.yaml", manifest("web"))
+    agent.start_on_manifests()
+    pods = agent.pods()
+    kept = agent.root_dir / "last-good-manifests"
+    eventually(lambda: any(kept.glob("*.page")))
+    agent.send(signal.SIGKILL)
+    assert agent.ends() == -signal.SIGKILL
+
+    agent.write("web.yaml", "apiVersion: v1\nkind: [\n")
+    agent.start_on_manifests()
+
+    assert agent.pods() == pods
+    (found,) = agent.json("/sourcez")["sources"][0]["manifests"]
+    assert (found["verdict"], found["pod"]) == ("kept", "default/web-node1")
+    assert "line 3" in found["reason"]
+
+    agent.write("web.yaml", manifest("web"))
+    eventually(lambda: agent.verdicts() == {"web.yaml": "accepted"})
+    assert agent.pods() == pods
+
+
 def test_a_killed_agent_starts_again_with_the_same_pods(agent: AgentProcess) -> None:
     agent.write("web.yaml", manifest("web"))
     agent.write("db.yaml", manifest("db"))

@@ -22,7 +22,7 @@ from tests.support.sources.file_source_stage import (
 )
 
 PODS = [f"pod-{number:02}" for number in range(40)]
-FEW = Portion(seconds=Seconds(60.0), steps=3)
+ONE_STEP = Portion(seconds=Seconds(60.0), steps=1)
 
 
 @pytest.fixture
@@ -32,21 +32,27 @@ def runtime() -> Runtime:
 
 @pytest.fixture
 def files(path: Path, runtime: Runtime) -> Iterator[FileSourceStage]:
-    """Return the source over an empty directory, which looks at three files for one message."""
-    with file_source_stage(path, runtime, portion=FEW) as files:
+    """Return the source over an empty directory, which takes one step for one message."""
+    with file_source_stage(path, runtime, portion=ONE_STEP) as files:
         files.told.drain()
         yield files
 
 
-class AfterQuestions(Port[SourceDescribed]):
-    """Does something at the moment of an answer, which is in the middle of a look."""
+class InTheMiddle(Port[SourceDescribed]):
+    """Has something happen when a look has gone on for a few steps. Asks a question at each step."""
 
-    def __init__(self, happens: Callable[[], object]) -> None:
+    def __init__(self, files: FileSourceStage, happens: Callable[[], object]) -> None:
+        self._files = files
         self._happens = happens
+        self._steps_left = 3
 
     @override
     def tell(self, _message: SourceDescribed, /) -> None:
-        self._happens()
+        self._steps_left -= 1
+        if self._steps_left:
+            self._files.play.port(self._files.key).tell(DescribeSource(reply_to=self))
+        else:
+            self._happens()
 
 
 def write_all(files: FileSourceStage) -> None:
@@ -69,8 +75,8 @@ def test_no_message_is_worked_at_for_more_than_a_portion(files: FileSourceStage)
 
     files.notices()
 
-    # Each file is read, judged and logged: three steps, which are a portion.
-    assert files.play.describe()["source/file"].handled - before > len(PODS)
+    # Each file is read, judged and logged.
+    assert files.play.describe()["source/file"].handled - before > 3 * len(PODS)
 
 
 def test_questions_are_answered_while_a_look_goes_on(files: FileSourceStage) -> None:
@@ -91,10 +97,14 @@ def test_a_change_behind_the_look_is_found_by_one_more_look(files: FileSourceSta
     write_all(files)
     files.notices()
     files.told.drain()
-    behind = AfterQuestions(lambda: files.write("pod-00.yaml", pod_text("late")))
 
-    files.play.tell_all(files.key, FilesNoticed(), DescribeSource(reply_to=behind), FilesNoticed())
-    files.play.advance(0.3)
+    def edits_a_file_that_was_read() -> None:
+        files.write("pod-00.yaml", pod_text("late"))
+        files.play.port(files.key).tell(FilesNoticed())
+
+    middle = InTheMiddle(files, edits_a_file_that_was_read)
+
+    files.play.tell_all(files.key, FilesNoticed(), DescribeSource(reply_to=middle))
 
     assert files.listings() == [["late", *PODS[1:]]]
 
@@ -103,9 +113,9 @@ def test_a_crash_in_the_middle_of_a_look_costs_nothing(files: FileSourceStage) -
     write_all(files)
     files.notices()
     files.told.drain()
-    crash = AfterQuestions(lambda: files.play.system.crash(files.key.path))
+    middle = InTheMiddle(files, lambda: files.play.system.crash(files.key.path))
 
-    files.play.tell_all(files.key, FilesNoticed(), DescribeSource(reply_to=crash))
+    files.play.tell_all(files.key, FilesNoticed(), DescribeSource(reply_to=middle))
     files.recovers()
 
     assert [sorted(pods) for pods in files.listings()] == [PODS]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from files.keeping.kept_contents import KeptContents
 from files.verdicts.judged_files import PORTION, Portion
 from files.watching.inotify import KeepWatch
 from kernel import OnExhausted, Runtime
@@ -78,8 +79,9 @@ def file_source_stage(
     keep_watch: KeepWatch | None = None,
     clear_on_missing: bool = False,
     portion: Portion = PORTION,
+    kept: Path | None = None,
 ) -> Iterator[FileSourceStage]:
-    """Start the source over ``path``."""
+    """Start the source over ``path``. It keeps last good contents in the directory ``kept``."""
     rules = FileSourceRules(
         path=path,
         check_frequency=SCAN,
@@ -89,7 +91,7 @@ def file_source_stage(
     )
     told: Probe[SourceListed] = Probe()
     watches = FakeDirectoryWatches()
-    memory = FileMemory()
+    memory = FileMemory(kept=KeptContents(kept, path) if kept is not None else None)
     source = (FILE_SOURCE, lambda _play: FileSource(rules, told, memory, keep_watch or watches))
     with stage_of(source, runtime=runtime, on_exhausted=OnExhausted.ISOLATE) as play:
         yield FileSourceStage(play, path, told, watches)

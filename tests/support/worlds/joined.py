@@ -117,7 +117,8 @@ class JoinedWorld(World):
             watches=lambda memory: StoreWatches(self.api.watches, memory),
             machine=MadeUpMachine(),
         )
-        settings = replace(SETTINGS, static_pod_path=run.folder)
+        nowhere = run.folder.parent / "no-root"
+        settings = replace(SETTINGS, static_pod_path=run.folder, root_dir=nowhere)
         edges = Edges(keep_watch=watches, cluster=cluster)
         return AgentTree(settings, Listeners(), lambda: self.play.system, edges).root()
 

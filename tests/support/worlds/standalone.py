@@ -93,7 +93,8 @@ class StandaloneWorld(World):
         self.play.port(POD_MANAGER).tell(Subscribe(subscriber=self.late[-1]))
 
     def _tree(self, run: StoryRun, watches: FakeDirectoryWatches) -> SupervisorSpec:
-        settings = replace(SETTINGS, static_pod_path=run.folder)
+        nowhere = run.folder.parent / "no-root"
+        settings = replace(SETTINGS, static_pod_path=run.folder, root_dir=nowhere)
         edges = Edges(keep_watch=watches)
         tree = AgentTree(settings, Listeners(), lambda: self.play.system, edges)
         root = _with_child(tree.root(), isolated(FAKE_SOURCE, self._make_fake_source))
