@@ -21,7 +21,7 @@ def many_files_rows(*, quick: bool) -> list[Row]:
         wait_until(lambda: agent.status("/readyz") == 200, 0.05, _GIVE_UP_AFTER)
         wait_until(lambda: agent.pod_names() == names, 0.05, _GIVE_UP_AFTER)
         started = perf_counter() - began
-        pause(2.5)  # past the time in which young files are read again
+        pause(2.5 if quick else 10.0)  # the log has a line for each, and their contents are kept
         shares = [_cpu_percent(agent, 2.0 if quick else 20.0) for _ in range(1 if quick else 3)]
         handled, quick_ones = agent.samples(
             _SECONDS_OF.format(kind="count", more=""),
