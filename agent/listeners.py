@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import socket
 
+from server.limits import BACKLOG
 from settings.errors import StartError
-
-BACKLOG = 128
-"""Most connections that wait while the server is restarted. Linux's former default limit."""
 
 
 def listen(address: str, port: int, what: str) -> tuple[socket.socket, ...]:

@@ -13,6 +13,9 @@ MOST_READERS: Final = 32
 """Readers of events. Each has a connection of its own, which does not count among the others."""
 RESERVE: Final = 40
 """Descriptors that are never given to clients: logs, files, watches and calls take about 25 of them."""
+BACKLOG: Final = 128
+"""Most connections that wait until they are accepted, also while the server is restarted. Linux's former
+default limit."""
 _FEWEST: Final = 12
 """Connections that clients get at least, all kinds together."""
 

@@ -15,6 +15,7 @@ import structlog
 from aiohttp import web, web_response
 
 from messages.units import Seconds
+from server.limits import BACKLOG
 
 SETUP_TIMEOUT: Final = Seconds(5.0)
 """How long ``open`` and ``close`` may take. They usually take milliseconds."""
@@ -22,8 +23,6 @@ GRACE: Final = Seconds(0.5)
 """How long ``close`` waits for requests that are being answered."""
 IDLE: Final = Seconds(75.0)
 """How long an idle connection is kept for its next request. nginx's default."""
-BACKLOG: Final = 128
-"""Most connections that wait until they are accepted. Linux's former default limit."""
 ACCEPTED_AT_ONCE: Final = 1
 """Connections that are accepted before the loop does something else, such as cutting the oldest. asyncio
 also tries so often in a row when descriptors have run out, and says so each time."""
