@@ -34,7 +34,7 @@ from messages.units import Seconds
 
 ANSWER_WITHIN: Final = Seconds(60.0)
 """How long an answer is waited for. The request itself may take 10 s; the rest is the rate limit."""
-LIFELINE_WITHIN: Final = Seconds(20.0)
+HEARTBEAT_WITHIN: Final = Seconds(20.0)
 """The same for calls about the Node and its Lease, which are sent before all others."""
 
 P = TypeVar("P")

@@ -96,7 +96,7 @@ def pressures(signals: PressureSignals) -> Pressures:
 def lasting_pressures(
     measured: Pressures, last_seen: Mapping[ConditionType, Seconds], now: Seconds, period: Seconds
 ) -> Pressures:
-    """Return ``measured``, with each pressure kept until it was absent for ``period`` (rule E4)."""
+    """Return ``measured``, with each pressure kept until it was absent for ``period`` (rule N4)."""
 
     def lasts(condition: ConditionType) -> bool:
         return condition in last_seen and now - last_seen[condition] < period

@@ -18,7 +18,7 @@ from typing_extensions import override
 from actors.node import lease
 from actors.node.retries import OperationRetries
 from actors.node.rules import jittered
-from actors.pending_calls import LIFELINE_WITHIN, PendingCalls
+from actors.pending_calls import HEARTBEAT_WITHIN, PendingCalls
 from kernel import Key, PooledActor, Port, Timer
 from messages.api import (
     ApiAnswered,
@@ -119,7 +119,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._reported_others: set[str] = set()
         self._is_absent = False
         self._is_due = True
-        self._calls = PendingCalls[Verb](ports.calls, self.after, LIFELINE_WITHIN)
+        self._calls = PendingCalls[Verb](ports.calls, self.after, HEARTBEAT_WITHIN)
         self._immediate_steps = 0
         self._next: Timer | None = None
         self._heard_at = Seconds(0.0)

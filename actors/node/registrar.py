@@ -22,7 +22,7 @@ from actors.node.observed import uid_of
 from actors.node.operations import NodeOperation, NodeOperations, NodeTakeover
 from actors.node.retries import OperationRetries
 from actors.node.rules import RETRIES, NodeRules, jittered
-from actors.pending_calls import LIFELINE_WITHIN, PendingCalls
+from actors.pending_calls import HEARTBEAT_WITHIN, PendingCalls
 from kernel import Actor, Key, Port, Timer
 from messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind, Retry
 from messages.node import (
@@ -127,7 +127,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         self._operations = NodeOperations(rules, memory.takeover)
         self._followers = Followers(rules.status_update_frequency, memory.followers)
         self._next_look: Timer | None = None
-        self._calls = PendingCalls[NodeOperation](ports.calls, self.after, LIFELINE_WITHIN)
+        self._calls = PendingCalls[NodeOperation](ports.calls, self.after, HEARTBEAT_WITHIN)
         self._began = Seconds(0.0)
         self._registered_at: Seconds | None = None
         self._short_lives = 0

@@ -37,7 +37,7 @@ class NodeRules:
     status_report_frequency: Seconds = Seconds(300.0)
     """How often an unchanged status is reported."""
     pressure_transition_period: Seconds = Seconds(300.0)
-    """How long a pressure must be absent before its condition says so (rule E4). So a pressure that comes
+    """How long a pressure must be absent before its condition says so (rule N4). So a pressure that comes
     and goes does not change the condition each time."""
 
 

@@ -37,7 +37,7 @@ SERVER: Final = "https://api.example:6443"
 
 
 class StoreSender(Sender):
-    """Has requests carried out at once, and keeps the books on what was done."""
+    """Has requests carried out at once, and records what was done."""
 
     def __init__(self, store: ApiStore, node: str, is_right: Callable[[Pod], bool]) -> None:
         self._store = store
