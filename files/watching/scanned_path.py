@@ -29,7 +29,7 @@ from files.watching.path_watch import PathWatch
 from kernel import Timer
 from messages.units import Seconds
 
-SHARE: Final = 0.04
+SHARE: Final = 0.03
 """How much of the time scans may take. More would be a waste where notifications work. With all else that an
 idle agent does it is less than 5% of a core."""
 
