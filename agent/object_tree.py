@@ -185,10 +185,16 @@ class ObjectTree:
                 return self._fetcher_spec(wanted, api, FetchMode.GET)
 
     def _watcher_spec(self, wanted: ObjectId, api: ApiPorts) -> ChildSpec[Any]:
-        key, memory = watcher_key(wanted), WatcherMemory(wanted)
-        me = self._address(key)
+        memory = WatcherMemory(wanted)
+        return isolated(watcher_key(wanted), lambda: self._make_watcher(wanted, api, memory))
+
+    def _make_watcher(
+        self, wanted: ObjectId, api: ApiPorts, memory: WatcherMemory
+    ) -> ObjectWatcher:
+        # Its address is looked up for each life: while there is none, nobody keeps its mailbox.
+        me = self._address(watcher_key(wanted))
         ports = WatcherPorts(watches=api.watches, manager=self._manager_port(wanted.kind), me=me)
-        return isolated(key, lambda: ObjectWatcher(ports, self._rules, memory))
+        return ObjectWatcher(ports, self._rules, memory)
 
     def _fetcher_spec(self, wanted: ObjectId, api: ApiPorts, mode: FetchMode) -> ChildSpec[Any]:
         memory = FetcherMemory(phase=self._edges.chance.random())

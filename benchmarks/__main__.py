@@ -30,6 +30,7 @@ from benchmarks.soaking import soak_rows
 from benchmarks.starting import start_rows, thousand_rows
 from benchmarks.storms import cut_rows
 from benchmarks.table import table
+from benchmarks.unread import unread_rows
 from benchmarks.waiting import waiting_rows
 from benchmarks.watching import watched_rows
 
@@ -73,6 +74,7 @@ SUBJECTS: dict[str, Subject] = {
     "bound": bound_rows,
     "bound-many": many_bound_rows,
     "watched": watched_rows,
+    "unread": unread_rows,
     "cut": cut_rows,
     "refused": refused_rows,
     "soak": soak_rows,

@@ -68,7 +68,15 @@ class ReadObject:
     """For strategy Cache: how old a value may be. 0 means that no value is young enough."""
 
 
-HolderMessage: TypeAlias = ReferencesAre | ReadObject
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopIfIdle:
+    """Asks a holder whether it is still idle, so that it may be stopped. Answered by ``HolderIdle`` if so."""
+
+    number: int
+    """Returned with the answer. From 1 on."""
+
+
+HolderMessage: TypeAlias = ReferencesAre | ReadObject | StopIfIdle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +148,22 @@ class LocalObjectsListed:
 
 LocalHolderMessage: TypeAlias = ReadObject | ListLocalObjects | LocalReferencesAre
 
-HolderFact: TypeAlias = HolderIs | HolderDone | HolderBegan
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HolderIdle:
+    """Tells that nobody has read ``object`` for long, and that its holder does nothing but wait.
+
+    The manager may stop the holder if it has told it nothing after the ``StopIfIdle`` that this answers.
+    Whatever was told before has then been handled. Told by itself, too, once when the object becomes idle,
+    and after each ``ReferencesAre`` that leaves it so.
+    """
+
+    object: ObjectId
+    number: int = 0
+    """As in the ``StopIfIdle`` that it answers; 0 if it answers none."""
+
+
+HolderFact: TypeAlias = HolderIs | HolderDone | HolderBegan | HolderIdle
 """What the manager hears from the holders of the API server's objects."""
 
 LocalHolderFact: TypeAlias = HolderIs | LocalObjectsListed

@@ -4,6 +4,10 @@ Starts holders for their manager, tells them who needs their object, passes read
 that was told that nobody needs its object hears nothing more until it has answered ``HolderDone``; what comes
 meanwhile waits. The mark in ``HolderDone`` tells which release it answers, so that no holder is stopped whose
 object is needed again.
+
+A holder whose object nobody reads is stopped as well, once it has answered that it is idle and was told
+nothing after that question. What it knows is in the memory that all lives of its spec share, so the next life
+goes on where it was.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from typing_extensions import override
 
 from actors.objects.holders import ObjectHolders, answer
 from kernel import ChildSpec, DynamicMessage, Key, Port, StartChild, StopChild, Timer
-from messages.holders import HolderIs, HolderMessage, Mark, ReadObject, ReferencesAre
+from messages.holders import HolderIs, HolderMessage, Mark, ReadObject, ReferencesAre, StopIfIdle
 from messages.objects import ObjectId, ReadVerdict
 from messages.units import Seconds
 from stores.objects.waiting_reads import WaitingReads
@@ -54,14 +58,25 @@ class ApiHolder:
     """One holder, and the latest that it was told and told itself."""
 
     spec: ChildSpec[Any]
-    port: Port[HolderMessage]
+    port: Port[HolderMessage] | None
+    """None while it is stopped, since nobody reads its object. Nothing else is kept of the actor."""
     told: ReferencesAre
     news: HolderIs | None = None
+    questions: int = 0
+    """How often it was asked whether it is idle."""
+    is_asked: bool = False
+    """Whether the last of these questions is the last that it was told."""
 
     @property
     def is_letting_go(self) -> bool:
         """Whether it was told that nobody needs its object, and has not answered yet."""
         return self.told.references == 0
+
+    def is_needed_as_before(self, references: ReferencesAre) -> bool:
+        """Return whether a holder that is stopped may stay so when its ``references`` are these."""
+        told = self.told
+        is_same = (told.newest, told.is_followed) == (references.newest, references.is_followed)
+        return is_same and references.references > 0
 
 
 @dataclass(slots=True)
@@ -100,8 +115,11 @@ class ApiHolders(ObjectHolders):
     def adopt(self) -> None:
         self._set_alarm()
         for holder in self._memory.holders.values():
-            self._supervisor.tell(StartChild(spec=holder.spec))
-            holder.port.tell(holder.told)
+            if holder.port is None:
+                self._supervisor.tell(StopChild(path=holder.spec.name))
+            else:
+                self._supervisor.tell(StartChild(spec=holder.spec))
+                self._tell(holder, holder.told)
         self._forget_later()
 
     @override
@@ -114,8 +132,12 @@ class ApiHolders(ObjectHolders):
             if not references.references:
                 # Coalesced with what still waits there, this may be the first thing that it hears.
                 references = replace(references, newest=holder.told.newest)
+            if holder.port is None and holder.is_needed_as_before(references):
+                holder.told = references
+                return
+            self._wake(holder)
             holder.told = references
-            holder.port.tell(references)
+            self._tell(holder, references)
 
     def note_done(self, wanted: ObjectId, newest: Mark, references: ReferencesAre) -> None:
         """Stop a holder that has let go, unless there are ``references`` to its object again.
@@ -128,10 +150,10 @@ class ApiHolders(ObjectHolders):
         waiting = self._memory.waiting.take(lambda kept: kept.read.object == wanted)
         if references.references:
             holder.told = references
-            holder.port.tell(references)
+            self._tell(holder, references)
             for kept in waiting:
                 left = Seconds(max(0.0, kept.until - self._now()))
-                holder.port.tell(replace(kept.read, within=left))
+                self._tell(holder, replace(kept.read, within=left))
         else:
             for kept in waiting:
                 answer(kept.read, ReadVerdict.NOT_REGISTERED, "no pod references it any more")
@@ -145,7 +167,24 @@ class ApiHolders(ObjectHolders):
         """Tell a holder again what it was told last."""
         holder = self._memory.holders.get(wanted)
         if holder is not None:
-            holder.port.tell(holder.told)
+            self._tell(holder, holder.told)
+
+    def note_idle(self, wanted: ObjectId, number: int) -> None:
+        """Ask a holder that says that it is idle; stop it if that answers the last thing that it was told.
+
+        Any other answer is outdated: whatever was told after the question makes the holder say anew when
+        it is idle.
+        """
+        holder = self._memory.holders.get(wanted)
+        if holder is None or holder.port is None or holder.is_letting_go:
+            return
+        if number == 0:
+            holder.questions += 1
+            self._tell(holder, StopIfIdle(number=holder.questions))
+        elif holder.is_asked and number == holder.questions:
+            # Noted first: if the manager crashes before it tells, its next life does.
+            holder.port, holder.is_asked = None, False
+            self._supervisor.tell(StopChild(path=holder.spec.name))
 
     @override
     def read(self, request: ReadObject) -> None:
@@ -154,7 +193,9 @@ class ApiHolders(ObjectHolders):
             self._memory.waiting.add(request, self._now())
             self._set_alarm()
         else:
-            holder.port.tell(request)
+            if self._wake(holder):
+                self._tell(holder, holder.told)
+            self._tell(holder, request)
 
     def note_timer(self, timer: HoldersTimer) -> None:
         """Answer the reads that have waited long enough, or forget the holders that ended."""
@@ -178,6 +219,20 @@ class ApiHolders(ObjectHolders):
     def news(self, wanted: ObjectId) -> HolderIs | None:
         holder = self._memory.holders.get(wanted)
         return holder.news if holder else None
+
+    def _wake(self, holder: ApiHolder) -> bool:
+        """Start a holder that is stopped; return whether it was."""
+        if holder.port is not None:
+            return False
+        holder.port = self._factory.address(holder.spec.key)
+        self._supervisor.tell(StartChild(spec=holder.spec))
+        return True
+
+    def _tell(self, holder: ApiHolder, message: HolderMessage) -> None:
+        """Tell a holder something, unless it is stopped."""
+        holder.is_asked = isinstance(message, StopIfIdle)
+        if holder.port is not None:
+            holder.port.tell(message)
 
     def _begin(self, wanted: ObjectId, references: ReferencesAre) -> None:
         # A predecessor that has not ended yet may hear what this holder is told. Both have one spec, and so

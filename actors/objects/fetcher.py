@@ -26,6 +26,7 @@ from messages.holders import (
     Mark,
     ReadObject,
     ReferencesAre,
+    StopIfIdle,
 )
 from messages.objects import ObjectId, ObjectState, ReadVerdict
 from messages.units import Seconds
@@ -148,6 +149,8 @@ class ObjectFetcher(PooledActor[ObjectFetcherMessage]):
                 self._note_references(message)
             case ReadObject():
                 self._take_read(message)
+            case StopIfIdle():
+                pass  # asked of those that say that they are idle, and a fetcher never does
             case ApiAnswered():
                 self._take_answer(message)
             case AlarmDue():

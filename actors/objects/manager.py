@@ -34,6 +34,7 @@ from messages.holders import (
     HolderBegan,
     HolderDone,
     HolderFact,
+    HolderIdle,
     HolderIs,
     LocalHolderFact,
     LocalHolderMessage,
@@ -301,13 +302,15 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                     self._note_api_holder(self._api, message)
 
     def _note_api_holder(
-        self, holders: ApiHolders, message: HolderDone | HolderBegan | HoldersTimer
+        self, holders: ApiHolders, message: HolderDone | HolderBegan | HolderIdle | HoldersTimer
     ) -> None:
         match message:
             case HolderDone(object=wanted, newest=newest):
                 holders.note_done(wanted, newest, self._needs(wanted))
             case HolderBegan(object=wanted):
                 holders.repeat(wanted)
+            case HolderIdle(object=wanted, number=number):
+                holders.note_idle(wanted, number)
             case StoppedHoldersEnded() | ReadsOverdue():
                 holders.note_timer(message)
             case _:

@@ -21,6 +21,7 @@ from messages.holders import (
     HolderMessage,
     ReadObject,
     ReferencesAre,
+    StopIfIdle,
 )
 from messages.objects import ObjectId
 from messages.units import Seconds
@@ -106,10 +107,12 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
     """Keeps one object of the API server current as long as pods reference it, and answers its reads.
 
     Owns: what is known of the object, the reads that wait, and whether it is watched.
-    Hears: ``ReferencesAre`` (coalesced), ``ReadObject``; ``WatchFact``, ``TargetListed``; its own timer.
+    Hears: ``ReferencesAre`` (coalesced), ``ReadObject``, ``StopIfIdle``; ``WatchFact``,
+    ``TargetListed``; its own timer.
     Tells: ``Watches`` the messages ``Watch``, ``Unwatch`` and ``ListTarget``; who reads ``ObjectRead``; its
     manager ``HolderIs`` whenever it is held in another way or has changed and in answer to each
-    ``ReferencesAre``, and ``HolderDone`` in answer to each that says that nobody references it.
+    ``ReferencesAre``, ``HolderDone`` in answer to each that says that nobody references it, and
+    ``HolderIdle`` when nobody has read it for long and in answer to ``StopIfIdle``.
     Fails when: there is a bug. If the API server tells something that cannot be used, the error is shown
     and the last good version kept.
 
@@ -123,7 +126,7 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
     the idle limit is stopped; it starts again when the object is read, newly referenced or followed. A
     followed object is never idle. An immutable object is not watched; it is listed once for each new mark,
     as a watched one is. When the actor is stopped, it answers every read with what is known, and stops the
-    watch.
+    watch. The next life goes on with the record: an object that was idle is so until it is needed.
     Order: changes are told in the order of versions, and may skip versions; a list of the watch counts
     whatever its version is.
     Repetition: a crash loses only the message that caused it, which a new list makes up for; whatever was
@@ -156,6 +159,8 @@ class ObjectWatcher(PooledActor[ObjectWatcherMessage]):
                 watched.take_references(message, now)
             case ReadObject():
                 watched.take_read(message, now)
+            case StopIfIdle():
+                watched.take_stop(message)
             case ObjectsAre() | WatchEvent() | WatchFailed() | WatchRecovered():
                 watched.take_watched(message, now)
             case TargetListed():

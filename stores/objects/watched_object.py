@@ -13,7 +13,16 @@ from typing import assert_never
 
 from manifests.versions import is_older
 from messages.api import ApiFailure
-from messages.holders import NO_MARK, HolderDone, HolderIs, Mark, ReadObject, ReferencesAre
+from messages.holders import (
+    NO_MARK,
+    HolderDone,
+    HolderIdle,
+    HolderIs,
+    Mark,
+    ReadObject,
+    ReferencesAre,
+    StopIfIdle,
+)
 from messages.objects import ObjectState
 from messages.units import Seconds
 from messages.watches import (
@@ -78,7 +87,11 @@ class WatchedObject:
             memory.newest, memory.newest_at = wanted.newest, now.at
         memory.references, memory.is_followed = wanted.references, wanted.is_followed
         memory.letting_go = None if wanted.references else wanted.newest
-        memory.told = None
+        memory.told, memory.is_told_idle = None, False
+
+    def take_stop(self, question: StopIfIdle) -> None:
+        """Note that the manager asks whether the holder is still idle."""
+        self._memory.stop_asked = question.number
 
     def take_read(self, read: ReadObject, now: Moment) -> None:
         """Note a read. It keeps the object from becoming idle, whatever it is answered."""
@@ -176,6 +189,7 @@ class WatchedObject:
         if self._knowledge.known.is_known:
             self._knowledge.usage.note(memory.proven)
         self._inform()
+        self._tell_idle(now)
 
     def give_up(self, now: Moment) -> None:
         """Answer every read with what is known, and stop the watch, since the actor is being stopped.
@@ -194,7 +208,7 @@ class WatchedObject:
         moments = [due for due in (memory.reads.next_due(), memory.late_at) if due is not None]
         if memory.reads and memory.is_forbidden and not is_refused(memory, self._rules, now):
             moments.append(grace_ends(memory, self._rules))
-        if memory.state is ObjectState.SYNCED and not memory.is_followed and not memory.reads:
+        if self._may_become_idle:
             moments.append(Seconds(memory.last_used + self._rules.idle_limit))
         if memory.newest > memory.proven:
             if memory.asked is not None:
@@ -287,6 +301,33 @@ class WatchedObject:
         delay = max(rules.retry(memory.lists_failed), wish)
         memory.retry_at = Seconds(now.at + delay)
 
+    @property
+    def _may_become_idle(self) -> bool:
+        """Whether something changes when the object is not read until it is idle."""
+        memory = self._memory
+        if memory.is_followed or memory.reads:
+            return False
+        is_resting = memory.state is ObjectState.IMMUTABLE and self._has_no_question
+        return memory.state is ObjectState.SYNCED or (is_resting and not memory.is_told_idle)
+
+    @property
+    def _has_no_question(self) -> bool:
+        memory = self._memory
+        return memory.asked is None and memory.newest <= memory.proven
+
+    def _may_be_stopped(self, now: Moment) -> bool:
+        """Return whether the holder does nothing but wait for somebody who needs the object."""
+        memory = self._memory
+        if not memory.references or memory.reads:
+            return False
+        match memory.state:
+            case ObjectState.IDLE:
+                return memory.asked is None
+            case ObjectState.IMMUTABLE:
+                return self._has_no_question and self._is_idle(now)
+            case _:
+                return False
+
     def _is_idle(self, now: Moment) -> bool:
         limit = self._memory.last_used + self._rules.idle_limit
         return not self._memory.is_followed and is_reached(limit, now)
@@ -297,6 +338,13 @@ class WatchedObject:
             answer = answer_to(read, memory, self._rules, now)
             self._knowledge.usage.note_answer(read.mark, answer.verdict)
             memory.outgoing.append(AnswerRead(read.reply_to, answer))
+
+    def _tell_idle(self, now: Moment) -> None:
+        memory = self._memory
+        number, memory.stop_asked = memory.stop_asked, 0
+        is_told, memory.is_told_idle = memory.is_told_idle, self._may_be_stopped(now)
+        if memory.is_told_idle and (number or not is_told):
+            memory.outgoing.append(Inform(HolderIdle(object=memory.object, number=number)))
 
     def _inform(self) -> None:
         memory, untold = self._memory, self._knowledge.untold

@@ -130,6 +130,10 @@ class WatcherMemory:
     retry_at: Seconds = Seconds(0.0)
     told: ObjectDescribed | None = None
     """What the manager was told last."""
+    is_told_idle: bool = False
+    """Whether the manager was told that the object is idle, and nothing has happened since."""
+    stop_asked: int = 0
+    """The number of the manager's question whether it may stop the holder; 0 if there is none."""
     outgoing: list[Effect] = field(default_factory=list)
     """What the actor has to do, in order. It removes each effect once that is done."""
 

@@ -7,9 +7,11 @@ and watches what follows from the references alone, and no read is older than th
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -69,6 +71,7 @@ class ObjectsModel(RuleBasedStateMachine):
         """What each Secret was, one after the other; None while there was none."""
         self.is_away = False
         self.is_lagging = False
+        self.crashes = 0
         self.write(FIXED, immutable=True)
 
     @override
@@ -191,18 +194,23 @@ class ObjectsModel(RuleBasedStateMachine):
 
     @rule()
     def the_manager_crashes(self) -> None:
-        self.world.crashes(self.world.manager)
+        self.crash(self.world.manager)
 
-    @precondition(lambda self: self.since)
+    @precondition(lambda self: self.world.holders())
     @rule(data=st.data())
     def a_watcher_crashes(self, data: st.DataObject) -> None:
-        self.world.crashes(Key(data.draw(st.sampled_from(self.wanted_holders()))))
+        self.crash(Key(data.draw(st.sampled_from(self.world.holders()))))
 
     # --- what holds always -----------------------------------------------------------------------------
 
     @invariant()
-    def what_is_referenced_has_a_watcher(self) -> None:
-        assert self.world.holders() == self.wanted_holders()
+    def what_is_referenced_and_read_has_a_watcher(self) -> None:
+        holders = self.world.holders()
+        assert set(holders) <= set(_holders_of(self.referenced()))
+        used = {name for name in self.referenced() if not self.rests(name)}
+        assert set(holders) >= set(_holders_of(used))
+        if self.is_at_rest:
+            assert holders == _holders_of(used)
 
     @invariant()
     def what_is_referenced_and_read_is_watched(self) -> None:
@@ -223,8 +231,12 @@ class ObjectsModel(RuleBasedStateMachine):
     def referenced(self) -> set[str]:
         return {secret for _, secret in self.since}
 
-    def wanted_holders(self) -> list[str]:
-        return sorted(f"objects/secrets/{NAMESPACE}/{name}" for name in self.referenced())
+    def crash(self, key: Key[Any]) -> None:
+        """Crash somebody, but not so often that who crashes is down for longer than a read waits."""
+        self.crashes += 1
+        if self.crashes % 3 == 0:
+            self.world.play.advance(TO_REST)
+        self.world.crashes(key)
 
     def new_uid(self) -> str:
         return f"uid-{len(self.known) + 1}"
@@ -294,6 +306,10 @@ class ObjectsModel(RuleBasedStateMachine):
             assert self.is_lagging or not self.is_away or answer.name == FIXED
         else:
             assert may_rest or not self.is_at_rest
+
+
+def _holders_of(names: Iterable[str]) -> list[str]:
+    return sorted(f"objects/secrets/{NAMESPACE}/{name}" for name in names)
 
 
 def _references(pod: Pod) -> set[str]:

@@ -16,9 +16,11 @@ from messages.holders import (
     HolderBegan,
     HolderDone,
     HolderFact,
+    HolderIdle,
     Mark,
     ReadObject,
     ReferencesAre,
+    StopIfIdle,
 )
 from messages.objects import (
     Change,
@@ -72,6 +74,9 @@ class WatchedObjectModel(RuleBasedStateMachine):
         self.reads = 0
         self.told: ObjectChanged | None = None
         """The last change, which says what the manager takes the object for."""
+        self.questions = 0
+        self.idle = 0
+        """The number of the last question that was answered."""
 
     # --- the server ------------------------------------------------------------------------------------
 
@@ -237,6 +242,16 @@ class WatchedObjectModel(RuleBasedStateMachine):
         self.watched.revive(self.now)
         self.carry_out()
 
+    @rule()
+    def its_manager_stops_it_if_it_is_idle_and_it_lives_again_when_it_is_needed(self) -> None:
+        self.questions += 1
+        self.watched.take_stop(StopIfIdle(number=self.questions))
+        self.settle()
+        if self.idle == self.questions:
+            self.keeper.wire.clear()
+            self.keeper.lists.clear()
+            self.it_is_stopped_and_lives_again()
+
     @precondition(lambda self: self.pods)
     @rule()
     def everything_comes_to_rest(self) -> None:
@@ -364,6 +379,13 @@ class WatchedObjectModel(RuleBasedStateMachine):
             assert fact.newest == self.newest
             assert not self.pods
             assert not self.keeper.is_watching
+            return
+        if isinstance(fact, HolderIdle):
+            assert self.memory.state in {ObjectState.IDLE, ObjectState.IMMUTABLE}
+            assert self.pods
+            assert (self.is_followed, self.waiting) == (False, {})
+            assert not self.keeper.is_watching
+            self.idle = fact.number
             return
         changed = fact.changed
         if fact.described.state is ObjectState.STOPPED:

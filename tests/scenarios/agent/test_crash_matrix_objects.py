@@ -287,6 +287,16 @@ STORIES: dict[str, tuple[Action, ...]] = {
         wait(IDLE),
         read("web", "db"),
     ),
+    "nobody reads in the end": (
+        together(put("db", "1"), put("tls", "1")),
+        bind("web", "db", "tls"),
+        wait(IDLE),
+        bind("shop", "db"),
+        together(edit("db", "2"), remove("tls")),
+        wait(IDLE),
+        together(read("web", "tls"), delete("web")),
+        wait(IDLE),
+    ),
     "references change": (
         follow,
         together(put("db", "1"), put("tls", "1")),

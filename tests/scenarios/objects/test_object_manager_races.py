@@ -17,14 +17,20 @@ from typing_extensions import override
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
 from kernel import ChildSpec
 from messages.objects import (
+    DescribeObjects,
+    FollowObjects,
     GetObject,
+    ObjectFact,
     ObjectId,
     ObjectManagerMessage,
     ObjectRead,
+    ObjectsDescribed,
     ReadVerdict,
     RegisterPod,
+    UnfollowObjects,
     UnregisterPod,
 )
+from messages.units import Seconds
 from settings.cluster import ChangeDetection
 from tests.support.apiserver.fake_api import FakeApi
 from tests.support.kernel.probe import Probe
@@ -33,6 +39,11 @@ from tests.support.objects.manager_stage import ManagerStage
 from tests.support.objects.settings import cluster_settings
 
 WEB = needing("web", "db")
+SHOP = needing("shop", "db")
+HOLDER = "objects/secrets/default/db"
+TARGET = "/api/v1/namespaces/default/secrets"
+IDLE_LIMIT = 300.0
+"""Seconds: five times the sync frequency of the settings."""
 REGISTER = RegisterPod(pod=WEB)
 UNREGISTER = UnregisterPod(pod=WEB.uid)
 COMES_AND_GOES: list[RegisterPod | UnregisterPod] = [REGISTER, UNREGISTER] * 3
@@ -121,3 +132,37 @@ def test_every_pod_that_comes_reads_goes_and_comes_again_is_answered(
         assert [len(reader.drain()) for reader in readers] == [1, 1, 1, 1]
         assert manager.holders() == []
         assert manager.api.watches.targets == []
+
+
+@pytest.mark.parametrize("crashing", [0.0, 0.3], ids=["healthy", "crashing"])
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("comes", ["a read", "a pod", "a follower"])
+def test_whoever_comes_while_the_holder_of_an_idle_object_is_stopped_finds_one(
+    comes: str, seed: int, crashing: float
+) -> None:
+    with on(ChangeDetection.WATCH, seed) as manager:
+        manager.tell(REGISTER)
+        manager.play.advance(IDLE_LIMIT - 1.0)
+        assert manager.holders() == [HOLDER]
+        manager.play.clock.move(Seconds(manager.play.clock.monotonic() + 1.5))
+        reader, follower = Probe[ObjectRead](), Probe[ObjectFact]()
+        described = DescribeObjects(reply_to=Probe[ObjectsDescribed]())
+        news: dict[str, list[ObjectManagerMessage]] = {
+            "a read": [GetObject(pod=WEB.uid, name="db", reply_to=reader)],
+            "a pod": [
+                RegisterPod(pod=SHOP),
+                GetObject(pod=SHOP.uid, name="db", reply_to=reader),
+            ],
+            "a follower": [FollowObjects(subscriber=follower)],
+        }
+        manager.tells_at_random(described, described, *news[comes], crashing=crashing)
+        manager.play.advance(2.0)
+        assert manager.holders() == [HOLDER]
+        assert [target.path for target in manager.api.watches.targets] == [TARGET]
+        answers = reader.drain()
+        assert len(answers) == (comes != "a follower")
+        assert all(answer.value is not None for answer in answers)
+
+        manager.tell(UnfollowObjects(subscriber=follower))
+        manager.play.advance(IDLE_LIMIT + 1.0)
+        assert (manager.holders(), manager.api.watches.targets) == ([], [])

@@ -19,7 +19,6 @@ from actors.objects.fetcher import (
 from kernel import Port, Steps
 from messages.api import ApiAnswered, ApiFailure, CallApi
 from messages.holders import (
-    HolderBegan,
     HolderDone,
     HolderFact,
     HolderIs,
@@ -209,7 +208,9 @@ class FetcherStage:
     def news(self) -> list[str]:
         """Return what the manager was told since the last look, apart from repeats."""
         told = [
-            _in_words(fact) for fact in self.manager.drain() if not isinstance(fact, HolderBegan)
+            _in_words(fact)
+            for fact in self.manager.drain()
+            if isinstance(fact, HolderIs | HolderDone)
         ]
         return [word for word, before in zip(told, ["", *told], strict=False) if word != before]
 

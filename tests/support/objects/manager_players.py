@@ -22,6 +22,7 @@ from messages.holders import (
     EVERY_MARK,
     HolderDone,
     HolderFact,
+    HolderIdle,
     HolderIs,
     HolderMessage,
     ListLocalObjects,
@@ -30,6 +31,7 @@ from messages.holders import (
     Mark,
     ReadObject,
     ReferencesAre,
+    StopIfIdle,
 )
 from messages.node import FollowNode, NodeFact
 from messages.objects import (
@@ -122,6 +124,10 @@ class Record:
     heard: list[ReferencesAre] = field(default_factory=list)
     reads: list[ReadObject] = field(default_factory=list)
     lives: int = 0
+    asked: list[int] = field(default_factory=list)
+    """The questions whether it is idle."""
+    is_idle: bool = True
+    """It answers them."""
     takes_its_time: bool = False
     """It lets go when the test says so."""
 
@@ -173,6 +179,10 @@ class FakeHolder(PooledActor[FakeHolderMessage]):
                 record.reads.append(message)
                 is_known = record.references.references > 0
                 message.reply_to.tell(answer(message, is_known=is_known))
+            case StopIfIdle(number=number):
+                record.asked.append(number)
+                if record.is_idle:
+                    self._manager.tell(HolderIdle(object=record.object, number=number))
             case Say(fact=fact):
                 self._manager.tell(fact)
 

@@ -37,7 +37,7 @@ from kernel import (
 )
 from messages.events import PostEvent
 from messages.holders import (
-    HolderDone,
+    HolderFact,
     HolderIs,
 )
 from messages.objects import (
@@ -200,10 +200,10 @@ class ManagerStage:
             if record.references.references
         }
 
-    def says(self, news: HolderIs | HolderDone) -> None:
+    def says(self, news: HolderFact) -> None:
         """Have a holder tell the manager something."""
-        wanted = news.object if isinstance(news, HolderDone) else news.described.object
-        if wanted.origin is Origin.LOCAL:
+        wanted = news.described.object if isinstance(news, HolderIs) else news.object
+        if isinstance(news, HolderIs) and wanted.origin is Origin.LOCAL:
             self.tell(news)
         else:
             self.play.tell(holder_key(wanted), Say(news))

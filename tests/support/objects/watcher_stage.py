@@ -18,7 +18,6 @@ from actors.objects.watcher import (
 )
 from kernel import Backoff, Runtime
 from messages.holders import (
-    HolderBegan,
     HolderDone,
     HolderFact,
     HolderIs,
@@ -184,7 +183,7 @@ class WatcherStage:
     def news(self) -> list[str]:
         """Return what the manager was told since the last look."""
         self.play.settle()
-        facts = [fact for fact in self.manager.drain() if not isinstance(fact, HolderBegan)]
+        facts = [fact for fact in self.manager.drain() if isinstance(fact, HolderIs | HolderDone)]
         for fact in facts:
             if isinstance(fact, HolderIs):
                 self.described = fact.described
