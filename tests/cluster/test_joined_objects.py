@@ -238,3 +238,24 @@ def test_a_container_that_comes_later_may_reference_more(
     add_ephemeral_container(onlooker, "web", container)
     eventually(lambda: told.story("Secret", "debug") == [("added", ("password",))])
     eventually(lambda: is_synced(shared, "debug"))
+
+
+@pytest.mark.usefixtures("told")
+def test_a_pod_whose_secret_is_missing_has_an_event_and_one_when_that_is_over(
+    onlooker: Onlooker,
+) -> None:
+    onlooker.admin.add(using("web", secrets=["db"]))
+    missing = ("Warning", "FailedMount", 'Secret "db" not found')
+    eventually(lambda: _events_of(onlooker, "web") == [missing])
+
+    onlooker.admin.add(secret("db"))
+    over = ("Normal", "ReferenceResolved", 'Secret "db" can be used now')
+    eventually(lambda: _events_of(onlooker, "web") == [missing, over])
+
+
+def _events_of(onlooker: Onlooker, pod: str) -> list[tuple[str, str, str]]:
+    """Return the events about a pod, the first one first: type, reason and message."""
+    events = onlooker.admin.events()
+    about = [each for each in events if each["involvedObject"].get("name") == pod]
+    about.sort(key=lambda each: each["metadata"]["name"])
+    return [(each["type"], each["reason"], each["message"]) for each in about]
