@@ -122,7 +122,8 @@ class ServedPods:
             self._holders = self._claims.holders()
         self._seen.retain(source, merged.memory.kept.keys())
         served = tuple(self._changes(ops))
-        self._taken[source] = merged.memory.pods
+        if merged.memory is not memory:
+            self._taken[source] = merged.memory.pods  # 1 ms for 10,000 pods
         return Taken(first=merged.first, listed=merged.changes, served=served)
 
     def waiting(self, source: SourceName) -> dict[PodUid, str]:
