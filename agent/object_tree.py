@@ -15,7 +15,7 @@ from actors.objects.fetcher import (
     ObjectFetcher,
     fetcher_key,
 )
-from actors.objects.local_objects import (
+from actors.objects.local_files import (
     LOCAL_OBJECTS,
     LocalMemory,
     LocalObjects,

@@ -1,6 +1,6 @@
 """ObjectFetcher: asks the API server for one Secret or ConfigMap when somebody reads or follows it.
 
-It is the holder of an object under the strategies Cache and Get. ``stores.objects.cached_object`` decides
+It is the holder of an object under the strategies Cache and Get. ``stores.objects.cached`` decides
 what counts as fresh and what a read is answered, ``fetcher_memory`` beside it when to fetch although nobody
 reads. The actor fetches, answers, and sets the timers. It knows nothing of pods, and fetches nothing that
 nobody reads or follows.
@@ -30,7 +30,7 @@ from messages.holders import (
 )
 from messages.objects import ObjectId, ObjectState, ReadVerdict
 from messages.units import Seconds
-from stores.objects.cached_object import (
+from stores.objects.cached import (
     CachedObject,
     FailedFetch,
     FetchResult,

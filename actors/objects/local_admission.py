@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from files.looking.found import Entry
-from manifests.objects.local_object import LocalObject
+from manifests.objects.local import LocalObject
 from manifests.objects.values import changed_keys
 from manifests.refusals import Refused
 from manifests.texts import quoted

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from files.verdicts.state import FileRecord, FileState
-from manifests.objects.local_object import LocalObject, display_name
+from manifests.objects.local import LocalObject, display_name
 from manifests.objects.values import fingerprint
 from manifests.refusals import Refused
 from manifests.texts import printable

@@ -1,7 +1,7 @@
 """ObjectWatcher: watches one Secret or ConfigMap of the API server, and answers its readers.
 
 It is the holder of an object under the strategy Watch; there may be thousands.
-``stores.objects.watched_object`` decides what to do. The actor tells others, and sets the one timer that it
+``stores.objects.watched`` decides what to do. The actor tells others, and sets the one timer that it
 has.
 """
 
@@ -38,7 +38,7 @@ from messages.watches import (
 )
 from stores.objects.last_known import Moment
 from stores.objects.paths import holder_path, object_target
-from stores.objects.watched_object import WatchedObject
+from stores.objects.watched import WatchedObject
 from stores.objects.watcher_memory import (
     AnswerRead,
     AskList,

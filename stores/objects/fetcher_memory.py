@@ -15,7 +15,7 @@ from typing import Final
 from messages.holders import NO_MARK, HolderIs, Mark, ReadObject, ReferencesAre
 from messages.objects import ObjectAvailability, ObjectId, ObjectState, ObjectValue
 from messages.units import Seconds
-from stores.objects.cached_object import CachedObject, change_between
+from stores.objects.cached import CachedObject, change_between
 from stores.objects.usage import Usage
 from stores.objects.waiting_reads import WaitingRead, WaitingReads
 

@@ -33,7 +33,7 @@ from messages.objects import (
 from messages.pods import PodUid
 from messages.units import Seconds, Timestamp
 from stores.objects.last_known import Moment
-from stores.objects.watched_object import WatchedObject
+from stores.objects.watched import WatchedObject
 from stores.objects.watcher_memory import (
     AnswerRead,
     AskList,

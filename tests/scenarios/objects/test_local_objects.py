@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.objects.local_objects import LOCAL_OBJECTS
+from actors.objects.local_files import LOCAL_OBJECTS
 from kernel import Runtime
 from messages.holders import NO_MARK, HolderIs
 from messages.objects import (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from actors.objects.local_objects import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
+from actors.objects.local_files import LOCAL_OBJECTS, LocalMemory, LocalObjects, LocalObjectsRules
 from files.watching.inotify import InotifyWatch
 from kernel import Backoff, SupervisorSpec, Threads, isolated
 from messages.holders import HolderIs, ReadObject

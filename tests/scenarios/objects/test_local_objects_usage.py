@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.objects.local_objects import LOCAL_OBJECTS
+from actors.objects.local_files import LOCAL_OBJECTS
 from messages.holders import NO_MARK, LocalReferencesAre, Mark
 from messages.objects import ObjectKind, ReadVerdict
 from tests.support.objects.local_objects_stage import (

@@ -153,7 +153,7 @@ def test_a_follower_who_comes_again_or_was_never_there_costs_no_look_at_any_obje
 
 
 class LookedAt(dict[ObjectId, dict[PodUid, Mark]]):
-    """The references of a book, which count how often somebody asks for those of an object."""
+    """The references of an index, which count how often somebody asks for those of an object."""
 
     count = 0
 

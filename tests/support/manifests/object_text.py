@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from manifests.objects.local_object import DecodedObject, LocalObject, decode_object
+from manifests.objects.local import DecodedObject, LocalObject, decode_object
 from manifests.refusals import Refused
 
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}}

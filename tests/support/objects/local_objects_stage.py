@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from actors.objects.local_objects import (
+from actors.objects.local_files import (
     LOCAL_OBJECTS,
     LocalMemory,
     LocalObjects,

@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from actors.objects.local_objects import LOCAL_OBJECTS
+from actors.objects.local_files import LOCAL_OBJECTS
 from actors.objects.manager import OBJECT_HOLDERS
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.object_tree import MANAGERS, ApiPorts, ObjectEdges, ObjectTree

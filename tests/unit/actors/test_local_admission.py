@@ -10,7 +10,7 @@ import pytest
 from actors.objects.local_admission import admit
 from files.looking.found import Content, Entry
 from files.looking.signature import Signature
-from manifests.objects.local_object import LocalObject
+from manifests.objects.local import LocalObject
 from manifests.refusals import Refused
 from tests.support.canary import CANARY
 from tests.support.manifests.object_text import CONFIG_MAP, SECRET, described

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from actors.objects.local_files import MAX_GONE, LocalMemory
 from actors.objects.local_knowledge import KnownLocalObject
-from actors.objects.local_objects import MAX_GONE, LocalMemory
-from manifests.objects.local_object import LocalObject
+from manifests.objects.local import LocalObject
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from stores.objects.last_known import LastKnown
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manifests.objects.local_object import DecodedObject, decode_object
+from manifests.objects.local import DecodedObject, decode_object
 from manifests.refusals import Refused
 from messages.objects import ObjectKind, ObjectValue, Origin
 from messages.sources import RejectReason

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from kubernetes.client.models import V1ConfigMap, V1Pod, V1Secret
 
-from manifests.objects.local_object import DecodedObject, decode_object
+from manifests.objects.local import DecodedObject, decode_object
 from manifests.pod_manifest import Decoded, ManifestRules, decode_manifest
 from manifests.references.pods import pod_references
 from manifests.refusals import Refused

@@ -21,7 +21,7 @@ from messages.objects import (
 )
 from messages.pods import JsonObject, PodUid
 from messages.units import Seconds, Timestamp
-from stores.objects.cached_object import (
+from stores.objects.cached import (
     CachedObject,
     FailedFetch,
     ObjectFetch,

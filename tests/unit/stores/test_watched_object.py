@@ -13,7 +13,7 @@ from messages.units import Seconds, Timestamp
 from messages.watches import ObjectOp, TargetListed, WatchFailed, WatchRecovered, WatchTarget
 from stores.objects.last_known import Moment
 from stores.objects.paths import object_target
-from stores.objects.watched_object import WatchedObject
+from stores.objects.watched import WatchedObject
 from stores.objects.watcher_memory import (
     AnswerRead,
     AskList,

@@ -31,7 +31,7 @@ from files.verdicts.judged_files import FilesMemory, FilesRules, JudgedFiles
 from files.watching.inotify import InotifyWatch, KeepWatch
 from files.watching.messages import FilesMessage, FilesNoticed, LookDue, WatchDue, WatchLost
 from kernel import Actor, Key, Port
-from manifests.objects.local_object import LocalObject, decode_object
+from manifests.objects.local import LocalObject, decode_object
 from manifests.objects.values import fingerprint
 from manifests.verdicts.report import VerdictReport
 from messages.holders import (
