@@ -1,9 +1,10 @@
-"""How many descriptors the process may have open: as many as the system lets it."""
+"""How many descriptors the process may have open: as many as the system lets it, and enough is enough."""
 
 from __future__ import annotations
 
 import resource
 from contextlib import suppress
+from typing import Final
 
 import structlog
 
@@ -11,18 +12,22 @@ from server.limits import ConnectionLimits, connection_limits
 
 _log = structlog.get_logger("process")
 
+ENOUGH: Final = 65_536
+"""The soft limit is not raised above this. Commands that give credentials inherit it, and some close every
+descriptor below it when they start. In a container the hard limit may be 1,073,741,816."""
+
 
 def raise_descriptor_limit() -> int:
-    """Raise the soft limit of open descriptors to the hard one; return the limit in effect.
+    """Raise the soft limit of open descriptors to the hard one, or ``ENOUGH``; return the limit in effect.
 
     The soft limit is 1,024 nearly everywhere, for programs that use ``select``; this one does not.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        with suppress(
-            OSError, ValueError
-        ):  # the hard limit may be above what the system gives today
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    wanted = ENOUGH if hard == resource.RLIM_INFINITY else min(hard, ENOUGH)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        # The hard limit may be above what the system gives today.
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return limit
 

@@ -26,7 +26,7 @@ _NEVER_HANDLED = frozenset({"SIGKILL", "SIGSTOP"})
 
 _CARRIERS: Final = {
     ChangeAction.SIGNAL: frozenset({Use.VOLUME}),
-    ChangeAction.RESTART: frozenset({Use.VOLUME, Use.START}),
+    ChangeAction.RESTART: frozenset({Use.VOLUME, Use.PART, Use.START}),
 }
 """How a change can reach a program: one that runs sees it in files of a volume only; one that is started
 again also in what it starts with."""

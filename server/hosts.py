@@ -67,7 +67,9 @@ def only_for(hosts: Collection[str]) -> Middleware:
 
 def _arrived_at(request: web.Request) -> str:
     name = request.transport.get_extra_info("sockname") if request.transport else None
-    return str(name[0]) if name else ""
+    return (
+        str(name[0]).partition("%")[0] if name else ""
+    )  # a link-local one ends with its interface
 
 
 def _plain(host: str) -> str:

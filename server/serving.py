@@ -57,7 +57,7 @@ class Serving:
         self._servers: list[asyncio.Server] = []
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(self._note_failure)
-        self._silent_until = Seconds(0.0)
+        self._silent_until: dict[str, Seconds] = {}
         self._thread = threading.Thread(target=self._run, name="http-loop", daemon=True)
         self._thread.start()
 
@@ -158,10 +158,10 @@ class Serving:
             loop.default_exception_handler(context)
 
     def _say(self, event: str, **fields: object) -> None:
-        """Log a warning, unless there was one less than ``SAID_AGAIN_AFTER`` ago."""
+        """Log a warning, unless the same was logged less than ``SAID_AGAIN_AFTER`` ago."""
         now = Seconds(self._loop.time())
-        if now >= self._silent_until:
-            self._silent_until = Seconds(now + SAID_AGAIN_AFTER)
+        if now >= self._silent_until.get(event, 0.0):
+            self._silent_until[event] = Seconds(now + SAID_AGAIN_AFTER)
             _log.warning(event, **fields)
 
     def _connections(self) -> list[web.RequestHandler]:

@@ -125,6 +125,8 @@ class ObjectNotices:
         if left_out > 0:
             _log.warning("lines about objects were left out", lines=left_out)
         for news in self._troubles.due(now):
+            if self._lines >= MAX_LINES:
+                break  # the others are told after the next look
             self._tell(news, describe(news.object).error)
         self._look_later()
 
@@ -186,7 +188,7 @@ def trouble_reason(uses: Collection[Use]) -> str:
     A kubelet mounts volumes first, then pulls images, then sets variables: the first of these that fails
     counts.
     """
-    if Use.VOLUME in uses or Use.MOUNT in uses:
+    if not {Use.VOLUME, Use.PART, Use.MOUNT}.isdisjoint(uses):
         return "FailedMount"
     if Use.PULL in uses:
         return "FailedToRetrieveImagePullSecret"

@@ -13,7 +13,8 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from kubernetes.client import Configuration
@@ -79,4 +80,7 @@ def _file(files: ExitStack, content: str = "") -> str:
 
 
 if __name__ == "__main__":
+    # Where memory is short, the kernel ends this process, and not the agent that asks.
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     json.dump(answer(json.load(sys.stdin)), sys.stdout)

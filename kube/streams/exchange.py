@@ -53,12 +53,6 @@ class Exchange:
         """The headers, their names in lower case."""
         return {name.lower(): value for name, value in self._response.headers.items()}
 
-    @property
-    def length(self) -> int | None:
-        """How many bytes the body has; None if the server does not say."""
-        told = self._response.get_header("content-length")
-        return int(told) if told is not None and told.isdecimal() else None
-
     def count(self) -> None:
         """Count this answer among the open ones of its connection, until it is closed."""
         self._is_counted = True

@@ -142,13 +142,13 @@ class TargetRequests:
 
     async def _read(self, exchange: Exchange, limit: int) -> bytes:
         """Return the body, or a little more than ``limit`` bytes of it. Closes the exchange."""
-        within, length = self._context.rules.answer_within, exchange.length
+        within = self._context.rules.answer_within
         body = bytearray()
         try:
             async with asyncio.timeout(within):
-                # Nothing is read behind a body that is known to be whole: a list of one object then takes
-                # the loop one step less.
-                while len(body) <= limit and len(body) != length:
+                # To its end, even where the length is known: a stream that is left before its end is reset,
+                # and a proxy may close a connection with many of those.
+                while len(body) <= limit:
                     chunk = await exchange.read()
                     if chunk is None:
                         break

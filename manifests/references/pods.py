@@ -22,8 +22,9 @@ class Use(StrEnum):
     """What a pod needs an object for."""
 
     START = "start"
-    """Variables of a container, and files that it mounts by a path in their volume. They stay as they were
-    when it was started."""
+    """Variables of a container. They stay as they were when it was started."""
+    PART = "part"
+    """Files that a container mounts by a path in their volume. They stay as they were when it was started."""
     VOLUME = "volume"
     """Files of a volume, which change while the pod runs."""
     MOUNT = "mount"
@@ -117,7 +118,7 @@ def pod_references(document: JsonObject) -> Iterator[PodReference]:
             yield from _in_container(container)
     parts = _mounted_in_parts(spec)
     for volume in spec.each("volumes"):
-        files = Use.START if _name(volume) in parts else Use.VOLUME
+        files = Use.PART if _name(volume) in parts else Use.VOLUME
         yield from _in_volume(volume, files)
 
 

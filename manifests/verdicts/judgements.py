@@ -38,7 +38,7 @@ def _with_mirror(verdict: ManifestVerdict, mirrors: MirrorsJudged) -> ManifestVe
     refused = mirrors.refused.get(verdict.uid)
     if refused is None:
         return verdict
-    warning = f"the cluster does not show it: {refused}"
+    warning = f"the cluster does not show this version: {refused}"
     return replace(verdict, warnings=(*verdict.warnings, warning))
 
 

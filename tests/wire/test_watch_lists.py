@@ -184,19 +184,3 @@ def test_a_list_that_takes_too_long_is_a_failure_of_its_own() -> None:
         assert watches.next_list().resource_version == "10"
         # At the server nothing is left of it either.
         server.wait_until(lambda: server.begun_streams == 1)
-
-
-def test_a_list_whose_length_is_known_is_told_without_waiting_for_its_end() -> None:
-    async def without_end(exchange: Exchange) -> None:
-        body = json.dumps(secret_list("10", secret("web", "9"))).encode()
-        await exchange.start(200, {"content-length": str(len(body))})
-        await exchange.send(body[:20])
-        await exchange.send(body[20:])
-        await exchange.closed()
-
-    with watched_server(Script([without_end], [stream()])) as (server, watches):
-        watches.watch(WEB)
-        assert watches.next_list().resource_version == "10"
-        watches.wait_until_open(1)
-        # The list's own stream was given up: the watch's is the only one.
-        server.wait_until(lambda: server.open_streams == 1)

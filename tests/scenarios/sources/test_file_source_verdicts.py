@@ -189,7 +189,9 @@ def test_a_pod_whose_mirror_is_refused_is_served_with_a_warning_also_after_a_cra
     files.crashes()
     verdict = files.verdict("web.yaml")
     assert verdict.verdict is Verdict.ACCEPTED
-    assert verdict.warnings == ("the cluster does not show it: its priority is forbidden",)
+    assert verdict.warnings == (
+        "the cluster does not show this version: its priority is forbidden",
+    )
     assert lines(logs) == [("warning", "web.yaml", "accepted")]
 
     files.tell(MirrorsJudged(source=FILE, refused={}))

@@ -356,7 +356,7 @@ def test_what_pod_manager_and_mirror_keeper_say_is_shown_also_after_a_crash(
     a, b = source.described().manifests
     assert (a.verdict, a.reason, a.warnings) == (Verdict.SHADOWED, "another was there first", ())
     assert b.verdict is Verdict.ACCEPTED
-    assert b.warnings == ("the cluster does not show it: no priority",)
+    assert b.warnings == ("the cluster does not show this version: no priority",)
     assert [event["verdict"] for event in logs if "verdict" in event] == ["shadowed", "accepted"]
 
     source.tell(MirrorsJudged(source=HTTP, refused={}))

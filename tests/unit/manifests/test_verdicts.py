@@ -59,7 +59,10 @@ def test_a_served_pod_whose_mirror_is_refused_gets_one_more_warning(word: Verdic
     assert with_mirrors_judged([before], mirrors) == (
         replace(
             before,
-            warnings=("an unknown field", "the cluster does not show it: no priority class"),
+            warnings=(
+                "an unknown field",
+                "the cluster does not show this version: no priority class",
+            ),
         ),
     )
 
