@@ -39,6 +39,7 @@ def agent(manifests: Path) -> Iterator[Served]:
 def chaotic(manifests: Path) -> Iterator[Served]:
     """Return an agent that may be crashed."""
     with served_agent(manifests, "--enable-chaos") as agent:
+        eventually(lambda: len(agent.get("/pods").document["items"]) == 2)
         yield agent
 
 
