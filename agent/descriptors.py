@@ -1,4 +1,4 @@
-"""How many descriptors the process may have open: as many as the system lets it, and enough is enough."""
+"""How many descriptors the process may have open: as many as the system lets it, up to ``ENOUGH``."""
 
 from __future__ import annotations
 
@@ -17,17 +17,22 @@ ENOUGH: Final = 65_536
 descriptor below it when they start. In a container the hard limit may be 1,073,741,816."""
 
 
+def raised(soft: int, hard: int) -> int:
+    """Return the soft limit to have instead of ``soft``. It is never lower."""
+    if soft == resource.RLIM_INFINITY:
+        return soft
+    return max(soft, ENOUGH if hard == resource.RLIM_INFINITY else min(hard, ENOUGH))
+
+
 def raise_descriptor_limit() -> int:
     """Raise the soft limit of open descriptors to the hard one, or ``ENOUGH``; return the limit in effect.
 
     The soft limit is 1,024 nearly everywhere, for programs that use ``select``; this one does not.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = ENOUGH if hard == resource.RLIM_INFINITY else min(hard, ENOUGH)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        # The hard limit may be above what the system gives today.
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    # The hard limit may be above what the system gives today.
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (raised(soft, hard), hard))
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return limit
 

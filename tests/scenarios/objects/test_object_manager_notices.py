@@ -322,3 +322,16 @@ def test_a_flood_of_changes_is_a_hundred_lines_a_second_and_a_count(
     logs.clear()
     manager.says(news_of(changed(DB, "999")))
     assert len(lines(logs)) == 1
+
+
+def test_no_trouble_is_left_out_those_beyond_a_hundred_are_told_later(
+    manager: ManagerStage, logs: Logs
+) -> None:
+    names = [f"db-{number}" for number in range(250)]
+    manager.serves(API, needing("many", *names))
+    for name in names:
+        manager.says(is_so(ObjectAvailability.MISSING, secret(name), state=ObjectState.ABSENT))
+    manager.play.advance(10.0)
+    told = [line["object"] for line in said(logs)]
+    assert sorted(told) == sorted(secret(name).display_name for name in names)
+    assert len(events(manager)) == 250
