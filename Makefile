@@ -9,6 +9,7 @@ PY := .venv/bin/python
 PURE := \
     kernel/* messages/* manifests/* stores/* settings/* \
     files/keeping/pages.py files/looking/* files/watching/directories.py files/verdicts/judging.py files/verdicts/state.py \
+    runtimes/api.py runtimes/container_runtime.py \
     sources/listings.py sources/apiserver/pods.py sources/http/verdicts.py \
     actors/events/lines.py actors/events/series.py \
     actors/mirrors/plan.py actors/mirrors/pod.py actors/mirrors/verdicts.py \

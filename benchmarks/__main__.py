@@ -42,6 +42,7 @@ PRODUCT = (
     "kube",
     "manifests",
     "messages",
+    "runtimes",
     "server",
     "settings",
     "sources",

@@ -1,0 +1,280 @@
+"""What a runtime of pods hears and tells: the seam between deciding what runs and running it.
+
+``runtimes/api.py`` is the page for somebody who builds a runtime. It says what may repeat, what a crash of
+either side means, and what the deadlines are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from messages.objects import ObjectId, ObjectValue
+from messages.pods import Pod, PodPhase, PodUid
+from messages.port import Port
+from messages.units import Seconds, Timestamp
+
+
+class Mark(NamedTuple):
+    """Orders the commands about one pod, also across crashes of who gives them. The greater is the newer.
+
+    An observation names the greatest mark whose effect it includes. So an observation with a smaller mark
+    says nothing about what a command changed.
+    """
+
+    incarnation: int
+    """Which life of the pod's worker gave the command."""
+    number: int
+    """Counts the commands of that life."""
+
+
+NO_MARK = Mark(-1, 0)
+"""Smaller than the mark of every command: what is observed of a pod that nobody commanded yet."""
+
+
+# What is observed.
+
+
+class ContainerState(StrEnum):
+    """The state of one container, as the CRI names them."""
+
+    CREATED = "created"
+    """It is there, and was never started."""
+    RUNNING = "running"
+    EXITED = "exited"
+    UNKNOWN = "unknown"
+    """The runtime has lost track of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerObserved:
+    """One instance of a container."""
+
+    id: str
+    """With the name of the runtime: ``containerd://3f2a...``."""
+    name: str
+    """The name in the pod's specification. Unique among all containers of a pod, of whatever kind."""
+    attempt: int
+    """How many instances of this container there were before: the restart count."""
+    state: ContainerState
+    image: str = ""
+    """The image as the specification names it."""
+    image_id: str = ""
+    """The image as the runtime identifies it, with its digest."""
+    spec_hash: str = ""
+    """Hash of the part of the specification that it was created from. Another one demands another
+    instance."""
+    created_at: Timestamp | None = None
+    started_at: Timestamp | None = None
+    finished_at: Timestamp | None = None
+    exit_code: int | None = None
+    """Set once it exited. 128 + n if signal n ended it."""
+    reason: str = ""
+    """Why it is as it is, in one word: ``Completed``, ``Error``, ``OOMKilled``, ``StartError``, ..."""
+    message: str = ""
+    """For people, of at most 4 kB: the termination message."""
+    is_ready: bool = True
+    """False while the runtime itself knows that it cannot serve yet. Probes decide in addition."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerWait:
+    """Why a container does not run, or not yet."""
+
+    reason: str
+    """One word of the kubelet's: ``ContainerCreating``, ``PodInitializing``, ``CrashLoopBackOff``,
+    ``ErrImagePull``, ``ImagePullBackOff``, ``CreateContainerConfigError``, ..."""
+    message: str = ""
+    """For people. Never contains values of Secrets."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerHistory:
+    """All that matters of one container of the specification."""
+
+    name: str
+    current: ContainerObserved | None = None
+    """The newest instance; None before the first one."""
+    last: ContainerObserved | None = None
+    """The newest instance before ``current`` that exited: ``lastState``."""
+    wait: ContainerWait | None = None
+    """Why no instance runs; None while one does, and after the last one has exited for good."""
+
+
+class SandboxState(StrEnum):
+    """The state of a pod's sandbox."""
+
+    READY = "ready"
+    NOT_READY = "not_ready"
+    """It was stopped, or it died. Nothing can be started in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxObserved:
+    """The newest sandbox of a pod: what its containers share, above all the network."""
+
+    id: str
+    attempt: int
+    state: SandboxState
+    created_at: Timestamp
+    ips: tuple[str, ...] = ()
+    """The pod's addresses, the first one of the primary family. Empty for the node's own network."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodTrouble:
+    """What keeps a pod as a whole from being as it was commanded. A level: it is told while it lasts."""
+
+    reason: str
+    """One word in CamelCase: ``FailedCreatePodSandBox``, ``RuntimeIsAway``, ``ResizeRefused``, ..."""
+    message: str
+    is_for_good: bool = False
+    """The pod can never run here, whoever tries again. It fails with this reason and this message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodObserved:
+    """All that the runtime knows of one pod. Complete, pushed, repeatable.
+
+    Told to the port of the last command about the pod, whenever what it says has changed, and once for
+    each command. Never told on a guess: while the runtime cannot be asked, nothing is told but a
+    ``trouble`` beside the last knowledge.
+    """
+
+    uid: PodUid
+    mark: Mark
+    """The greatest mark of a command whose effect it includes. A ``RunPod`` has its effect once it is
+    obeyed from here on, a ``StopPod`` once no container runs any more and the sandbox is stopped."""
+    sandbox: SandboxObserved | None = None
+    containers: Mapping[str, ContainerHistory] = field(default_factory=dict)
+    """By name, for each container of the specification that the runtime knows something of."""
+    troubles: tuple[PodTrouble, ...] = ()
+    phase: PodPhase | None = None
+    """Set by runtimes that know a phase and no containers. Otherwise the phase follows from containers."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether anything of it lives: a container, or a ready sandbox."""
+        return (self.sandbox is not None and self.sandbox.state is SandboxState.READY) or any(
+            history.current is not None and history.current.state is ContainerState.RUNNING
+            for history in self.containers.values()
+        )
+
+
+# Commands.
+
+
+class ProbeVerdict(NamedTuple):
+    """What the probes of one container say. Probes that there are none of say what pods without them get."""
+
+    is_alive: bool = True
+    """False demands that the container is killed and, by its restart policy, started again."""
+    is_started: bool = True
+    is_ready: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPod:
+    """Make this pod run as its specification says, from now on, until ``StopPod``.
+
+    Level-triggered: it may repeat, with the same mark or with a greater one, and then replaces the earlier
+    command as a whole. A command with a smaller mark than the last one about this pod is ignored. So is
+    every ``RunPod`` after a ``StopPod``, until ``ForgetPod`` was carried out: what is being stopped never
+    starts again under this UID.
+    """
+
+    pod: Pod
+    mark: Mark
+    reply_to: Port[PodObserved]
+    """Who is told what becomes of it. An address that outlives crashes."""
+    objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
+    """The Secrets and ConfigMaps that its containers' environments need, as far as they exist."""
+    verdicts: Mapping[str, ProbeVerdict] = field(default_factory=dict)
+    """By name of the container. A container that is missing has no probes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopPod:
+    """Stop all containers of a pod, within ``grace``, and then its sandbox. Nothing of it starts any more.
+
+    May repeat; a later one with a shorter grace shortens what is under way, and a longer one changes
+    nothing. Also for a pod that the runtime alone knows. A pod that it does not know is stopped already.
+    """
+
+    uid: PodUid
+    mark: Mark
+    reply_to: Port[PodObserved]
+    grace: Seconds
+    """From now on. Containers that still run then are killed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetPod:
+    """Remove all that is left of a stopped pod: containers, sandboxes, logs.
+
+    Its ``PodObserved`` has neither sandbox nor containers. A pod that still runs is stopped first, as by
+    ``StopPod`` with the shortest grace. May repeat. After it the UID may be run again.
+    """
+
+    uid: PodUid
+    mark: Mark
+    reply_to: Port[PodObserved]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimePod:
+    """A pod that the runtime has something of."""
+
+    uid: PodUid
+    namespace: str
+    name: str
+    source: str
+    """Value of ``kubernetes.io/config.source`` when it was started; empty if that is not known."""
+    is_running: bool
+    started_at: Timestamp | None = None
+    """When its first sandbox was made."""
+    running_containers: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListRuntimePods:
+    """Asks what pods the runtime has. Answered by one ``PodsObserved``, as soon as that is known.
+
+    While the runtime is away there is no answer: an empty one would say that nothing runs.
+    """
+
+    reply_to: Port[PodsObserved]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodsObserved:
+    """All pods that the runtime has something of, commanded or not."""
+
+    pods: tuple[RuntimePod, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeRuntime:
+    """Asks how the runtime is. Answered by one ``RuntimeDescribed``."""
+
+    reply_to: Port[RuntimeDescribed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeDescribed:
+    """How the runtime is, for health, metrics and the Node."""
+
+    name: str
+    """``hollow``, ``containerd``, ... or the class that was named."""
+    version: str = ""
+    trouble: str = ""
+    """Why it cannot be used at present, for people; empty if it can."""
+    pods: tuple[RuntimePod, ...] = ()
+    containers: Mapping[ContainerState, int] = field(default_factory=dict)
+    """How many there are in each state."""
+
+
+PodRuntimeMessage: TypeAlias = RunPod | StopPod | ForgetPod | ListRuntimePods | DescribeRuntime
+"""What a runtime of pods hears from others."""

@@ -1,0 +1,115 @@
+"""The status of pods: what is told of it, and to whom. ``stores/statuses`` says how it comes about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from messages.pod_runtime import PodObserved, ProbeVerdict
+from messages.pods import Pod, PodPhase, PodUid
+from messages.port import Port
+from messages.units import Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodFailure:
+    """Why the node itself failed a pod, or refused it: ``status.reason`` and ``status.message``."""
+
+    reason: str
+    """``OutOfcpu``, ``NodeAffinity``, ``DeadlineExceeded``, ``Evicted``, ``Preempting``, ..."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodCondition:
+    """One condition of a pod that the node owns."""
+
+    type: str
+    status: str
+    """``True``, ``False`` or ``Unknown``."""
+    since: Timestamp
+    """When ``status`` became what it is (rule V4)."""
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodStatus:
+    """The status of one pod, in few bytes. ``stores.statuses.rendering`` makes the API's form of it.
+
+    Two statuses are equal if people see the same.
+    """
+
+    phase: PodPhase
+    conditions: tuple[PodCondition, ...]
+    observed: PodObserved | None
+    """What the statuses of its containers are rendered from; None for a pod that never reached a runtime."""
+    verdicts: Mapping[str, ProbeVerdict] | None = None
+    """What the probes said, by name of the container; None if there are none."""
+    start_time: Timestamp | None = None
+    """When the node took it on. Fixed once set (rule V4)."""
+    host_ips: tuple[str, ...] = ()
+    reason: str = ""
+    message: str = ""
+    is_ended: bool = False
+    """Nothing of it runs or will run: containers without an end are shown as ended (rule V12)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodStatusIs:
+    """The status of a pod is this, from now on. Coalesced per pod: the newest counts. May repeat."""
+
+    pod: Pod
+    status: PodStatus
+    is_finished: bool = False
+    """Nothing of the pod is left on this node, so that its API object may go if it is being deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetPodStatus:
+    """The pod is not this node's any more, and nothing of it is left. May repeat."""
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodStatusChanged:
+    """Told to followers: the status of a pod is another one than before."""
+
+    pod: Pod
+    status: PodStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowStatuses:
+    """Subscribes to every ``PodStatusChanged`` from now on. Outlives crashes on both sides. May repeat."""
+
+    subscriber: Port[PodStatusChanged]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeStatuses:
+    """Asks for the statuses of all pods. Answered by one ``StatusesDescribed``."""
+
+    reply_to: Port[StatusesDescribed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusesDescribed:
+    """The statuses of all pods, and what became of writing them. Counts are since the process began."""
+
+    statuses: Mapping[PodUid, PodStatus]
+    """Read-only: made anew by the owner for each answer."""
+    written: int = 0
+    """Statuses that the API server took."""
+    waiting: int = 0
+    """Statuses that the API server does not have yet."""
+    refused: Mapping[str, int] | None = None
+    """Failed writes by the kind of failure."""
+    deleted: int = 0
+    """API objects of deleted pods that were removed."""
+
+
+StatusKeeperMessage: TypeAlias = PodStatusIs | ForgetPodStatus | FollowStatuses | DescribeStatuses
+"""What the keeper of statuses hears from others."""

@@ -1,0 +1,248 @@
+"""The seam below pods: what a runtime of containers hears and tells. Shaped as the CRI, and internal.
+
+A runtime of containers is an actor that hears ``ContainerRuntimeMessage``. It knows sandboxes, containers and
+images, and nothing of restart policies, back-offs or orders: ``runtimes.containers`` decides those.
+
+- ``CallRuntime`` is answered exactly once, by a ``RuntimeAnswered`` with the same ``ref``, within its
+  deadline or a little later. No request is sent while another one changes the same thing.
+- ``FollowContainers`` subscribes to what changes. First comes a complete ``ContainersAre``; so it does each
+  time that changes may have been missed (a new connection, say). After it ``PodContainersAre`` for each pod
+  of which anything changed, complete for this pod.
+- What a request changed is in its answer already, and need not be told again to a follower.
+- ``RuntimeIsAway`` says that nothing can be seen. It ends with the next ``ContainersAre``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from messages.objects import ObjectId, ObjectValue
+from messages.pod_runtime import ContainerObserved, DescribeRuntime, SandboxObserved
+from messages.pods import JsonObject, Pod, PodUid
+from messages.port import Port
+from messages.units import Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodIdentity:
+    """Whose a sandbox is, as its labels say."""
+
+    uid: PodUid
+    namespace: str
+    name: str
+    source: str
+    """Value of ``kubernetes.io/config.source``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxContents:
+    """One sandbox, with all its containers that were not removed."""
+
+    pod: PodIdentity
+    sandbox: SandboxObserved
+    containers: tuple[ContainerObserved, ...]
+
+
+# Requests.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSandbox:
+    """Make and start a sandbox. Answered by the ``SandboxObserved``."""
+
+    pod: Pod
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopSandbox:
+    """Stop a sandbox; what still runs in it is killed. May repeat; an unknown one is stopped."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveSandbox:
+    """Remove a sandbox and all its containers. May repeat; an unknown one is removed."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindImage:
+    """Asks whether an image is there. Answered by its ``ImageFound``."""
+
+    image: str
+    pod: Pod
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullImage:
+    """Pull an image. Answered by its ``ImageFound``."""
+
+    image: str
+    pod: Pod
+    objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
+    """Where its pull secrets are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateContainer:
+    """Create a container in a sandbox. Answered by the ``ContainerObserved``."""
+
+    pod: Pod
+    container: JsonObject
+    """The container of the pod's specification."""
+    sandbox: SandboxObserved
+    attempt: int
+    spec_hash: str
+    image_id: str
+    objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartContainer:
+    """Start a container that was created. Answered by the ``ContainerObserved``, which may have exited."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopContainer:
+    """Stop a container: SIGTERM, and SIGKILL after ``grace``.
+
+    Answered by the ``ContainerObserved``, or by None if there is no such container. A second one with a
+    shorter grace shortens the first one's.
+    """
+
+    id: str
+    grace: Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveContainer:
+    """Remove a container; a running one is killed. May repeat; an unknown one is removed."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResizeContainer:
+    """Give a running container other limits. Answered by the ``ContainerObserved``, or refused."""
+
+    id: str
+    resources: JsonObject
+
+
+RuntimeRequest: TypeAlias = (
+    RunSandbox
+    | StopSandbox
+    | RemoveSandbox
+    | FindImage
+    | PullImage
+    | CreateContainer
+    | StartContainer
+    | StopContainer
+    | RemoveContainer
+    | ResizeContainer
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageFound:
+    """An image, or that it is not there."""
+
+    image_id: str
+    """Empty if it is not there."""
+    size: int = 0
+    """In bytes."""
+
+
+class RuntimeFailureKind(StrEnum):
+    """What went wrong with a request, as far as it changes what to do next."""
+
+    REFUSED = "refused"
+    """The runtime said no. It may say yes another time."""
+    UNSUPPORTED = "unsupported"
+    """The runtime cannot do that, whoever asks again."""
+    NOT_FOUND = "not_found"
+    IMAGE_PULL = "image_pull"
+    """The image could not be pulled."""
+    CONFIG = "config"
+    """The container's configuration cannot be used: ``CreateContainerConfigError``."""
+    UNCERTAIN = "uncertain"
+    """No answer in time, or the connection broke: the request may have had its effect."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeFailure:
+    """Why a request was not carried out."""
+
+    kind: RuntimeFailureKind
+    message: str
+    """For people, one line. Never contains values of Secrets."""
+    reason: str = ""
+    """A word of the kubelet's, if the runtime has one: ``InvalidImageName``, ``RegistryUnavailable``, ..."""
+
+
+RuntimeOutcome: TypeAlias = SandboxObserved | ContainerObserved | ImageFound | RuntimeFailure | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeAnswered:
+    """Answers one ``CallRuntime``."""
+
+    ref: Hashable
+    outcome: RuntimeOutcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRuntime:
+    """Carries one request to the runtime."""
+
+    request: RuntimeRequest
+    reply_to: Port[RuntimeAnswered]
+    ref: Hashable
+    deadline: Seconds = Seconds(240.0)
+    """Minutes for what changes something: a start that is cut off can never be completed."""
+
+
+# What is told.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainersAre:
+    """Everything that the runtime has."""
+
+    sandboxes: tuple[SandboxContents, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodContainersAre:
+    """Everything that the runtime has of one pod; its sandboxes with the newest first."""
+
+    uid: PodUid
+    sandboxes: tuple[SandboxContents, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeIsAway:
+    """The runtime cannot be asked. What was told last stands, and nothing is known to have changed."""
+
+    message: str
+
+
+RuntimeFact: TypeAlias = ContainersAre | PodContainersAre | RuntimeIsAway
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowContainers:
+    """Subscribes to every ``RuntimeFact``. Outlives crashes on both sides; may repeat."""
+
+    subscriber: Port[RuntimeFact]
+
+
+ContainerRuntimeMessage: TypeAlias = CallRuntime | FollowContainers | DescribeRuntime

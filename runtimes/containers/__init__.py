@@ -1,0 +1,1 @@
+"""The runtime of pods that drives a runtime of containers by ``plan``."""
