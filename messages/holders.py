@@ -44,7 +44,8 @@ class ReferencesAre:
     newest: Mark
     """The mark of the latest reference."""
     is_followed: bool
-    """Whether somebody wants to hear of its changes: the object then counts as read all the time."""
+    """Whether somebody wants to hear of its changes, or a pod cannot have the object although it requires it.
+    The object then counts as read all the time."""
     time_to_live: Seconds = Seconds(60.0)
     """For strategy Cache: a followed object is fetched once in this time even if nobody reads it. 0 means a
     minute."""

@@ -152,7 +152,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     changes that will do nothing, and a line of each change, decision and trouble (``notices``).
 
     Subscribers hear a change of an object, then what each pod wants done about it. Those who follow all
-    objects hear of referenced ones only; those who follow one object always hear of it. A change that a
+    objects hear of referenced ones only; those who follow one object always hear of it. The holder of an
+    object in trouble is told that it is followed until people were told that this is over. A change that a
     holder repeats is told once. A change whose telling is interrupted by a crash of the manager may be told
     twice.
     """
@@ -209,7 +210,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
             case NodeIs() | NodeIsGone():
                 self._note_node(message)
             case SayDue():
-                self._notices.say(self._describe, self._now())
+                self._say()
             case _:
                 self._note_holder(message)
 
@@ -251,12 +252,20 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     def _inform(self, objects: Collection[ObjectId]) -> None:
         """Tell the holders of ``objects`` who needs them."""
         for wanted in objects:
-            self._holders(wanted.origin).needed(wanted, self._needs(wanted))
-            self._note_state(wanted)
+            self._note_trouble(wanted)
+            self._tell_needs(wanted)
+
+    def _tell_needs(self, wanted: ObjectId) -> None:
+        self._holders(wanted.origin).needed(wanted, self._needs(wanted))
 
     def _needs(self, wanted: ObjectId) -> ReferencesAre:
+        """Return who needs an object. One in trouble is followed, so that the end of it is noticed."""
         references = self._references.references(wanted)
-        is_followed = self._followers.are_there(wanted) or references.wants_changes
+        is_followed = (
+            self._followers.are_there(wanted)
+            or references.wants_changes
+            or self._notices.is_in_trouble(wanted)
+        )
         return ReferencesAre(
             references=references.pods,
             newest=references.newest,
@@ -336,7 +345,20 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 follower.tell(fact)
 
     def _note_state(self, wanted: ObjectId) -> None:
+        """Note how an object is held; follow it from when it is in trouble until that is over."""
+        if self._note_trouble(wanted):
+            self._tell_needs(wanted)
+
+    def _say(self) -> None:
+        """Tell people what is due. What is in trouble no more need not be followed for that."""
+        for wanted in self._notices.say(self._describe, self._now()):
+            self._tell_needs(wanted)
+
+    def _note_trouble(self, wanted: ObjectId) -> bool:
+        """Note how an object is held; return whether a trouble began or ended."""
+        before = self._notices.is_in_trouble(wanted)
         self._notices.note_state(self._holders(wanted.origin).known(wanted), self._now())
+        return self._notices.is_in_trouble(wanted) is not before
 
     # --- how it all is ---------------------------------------------------------------------------------
 

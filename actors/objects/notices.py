@@ -116,19 +116,28 @@ class ObjectNotices:
         self._troubles.note(described, self._references.pods_of(described.object), now)
         self._look_later()
 
+    def is_in_trouble(self, wanted: ObjectId) -> bool:
+        """Return whether an object has to be followed, so that people are told when its trouble is over."""
+        return self._troubles.has(wanted)
+
     # --- what is told ----------------------------------------------------------------------------------
 
-    def say(self, describe: Callable[[ObjectId], ObjectDescribed], now: Seconds) -> None:
-        """Tell what has lasted long enough to be told."""
+    def say(
+        self, describe: Callable[[ObjectId], ObjectDescribed], now: Seconds
+    ) -> Sequence[ObjectId]:
+        """Tell what has lasted long enough to be told; return the objects whose trouble is over now."""
         self._timer = None
         left_out, self._lines = self._lines - MAX_LINES, 0
         if left_out > 0:
             _log.warning("lines about objects were left out", lines=left_out)
+        told: list[ObjectId] = []
         for news in self._troubles.due(now):
             if self._lines >= MAX_LINES:
                 break  # the others are told after the next look
             self._tell(news, describe(news.object).error)
+            told.append(news.object)
         self._look_later()
+        return [wanted for wanted in told if not self._troubles.has(wanted)]
 
     def _tell(self, news: TroubleNews, reason: str) -> None:
         found = (self._references.get(uid) for uid in news.pods)

@@ -75,6 +75,10 @@ class ObjectTroubles:
         """Whether something is still to be told."""
         return bool(self._memory.untold)
 
+    def has(self, wanted: ObjectId) -> bool:
+        """Return whether a pod cannot have the object, or people have yet to be told that it can again."""
+        return wanted in self._memory.objects
+
     def note(self, described: ObjectDescribed, pods: Iterable[PodNeeds], now: Seconds) -> None:
         """Note how an object is held and which pods reference it. May repeat."""
         wanted, state = described.object, described.availability

@@ -80,6 +80,11 @@ def notices(world: ObjectWorld, pod: Pod, logs: Logs) -> list[str]:
     logs.clear()
     world.waits()
     world.read(pod)
+    return told_by_now(world, logs)
+
+
+def told_by_now(world: ObjectWorld, logs: Logs) -> list[str]:
+    """Return the lines about the object, then the reasons of events, since the last look."""
     world.play.advance(3.0)
     lines = [line["event"] for line in logs if line.get("object") == "shop/db"]
     return [*lines, *(post.reason for post in world.events.drain())]
@@ -294,6 +299,25 @@ def test_a_required_object_that_pods_cannot_have_is_told_and_when_that_is_over(
     assert notices(world, web, logs)[-len(over) :] == over
     assert notices(world, web, logs) == []
     assert CANARY not in str(logs)
+
+
+def test_the_end_of_a_trouble_is_told_even_if_nobody_has_read_for_long(
+    world: ObjectWorld, logs: Logs
+) -> None:
+    """Strategy Get asks nothing by itself, so there it is told after the next read."""
+    web = world.pod("web", "db")
+    world.serves(web)
+    world.read(web)
+    world.play.advance(3600.0)
+    assert told_by_now(world, logs)
+    world.admin.put("db", a="1")
+    logs.clear()
+    world.waits()
+    over = troubles(world, "an object that a pod requires can be used now", "ReferenceResolved")
+    assert told_by_now(world, logs)[-len(over) :] == (over if world.keeps else [])
+    logs.clear()
+    world.read(web)
+    assert told_by_now(world, logs) == ([] if world.keeps else over)
 
 
 # --- what an administrator sees -------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """The whole strategy Watch against a plain model: pods come and go, Secrets change, and everything breaks.
 
 Real managers, supervisor and watchers stand before an API server in memory. Whatever happens: who holds
-and watches what follows from the references alone, and no read is older than the reference it is for.
+and watches what follows from the references, from who reads and from what pods cannot have, and no read is
+older than the reference it is for.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ IDLE_LIMIT = 300.0
 """Seconds: five times the sync frequency of the stage."""
 TO_REST = 40.0
 """Seconds: longer than anything is waited for before it is tried again."""
+TROUBLE_ENDS = TO_REST + 5.0
+"""Seconds: longer than it takes to notice and to tell that a Secret is there again."""
 
 names = st.sampled_from(["web", "shop", "job"])
 references = st.sets(st.sampled_from(SECRETS))
@@ -67,6 +70,10 @@ class ObjectsModel(RuleBasedStateMachine):
         """By UID and Secret: the state of the Secret when the reference came."""
         self.used: dict[str, float] = {}
         """When a Secret was read, or newly referenced."""
+        self.missed: set[str] = set()
+        """Secrets that are referenced, and certainly known to be missing: they never rest."""
+        self.may_be_missed_until: dict[str, float] = {}
+        """By Secret that was missing: when it rests for certain, if nobody has used it since."""
         self.past: dict[str, list[str | None]] = {name: [None] for name in SECRETS}
         """What each Secret was, one after the other; None while there was none."""
         self.is_away = False
@@ -205,12 +212,13 @@ class ObjectsModel(RuleBasedStateMachine):
 
     @invariant()
     def what_is_referenced_and_read_has_a_watcher(self) -> None:
-        holders = self.world.holders()
-        assert set(holders) <= set(_holders_of(self.referenced()))
-        used = {name for name in self.referenced() if not self.rests(name)}
-        assert set(holders) >= set(_holders_of(used))
+        self.note_missed()
+        holders = set(self.world.holders())
+        assert holders <= set(_holders_of(self.referenced()))
+        used = self.used_for_certain()
+        assert holders >= set(_holders_of(used))
         if self.is_at_rest:
-            assert holders == _holders_of(used)
+            assert holders <= set(_holders_of(used | self.may_be_followed()))
 
     @invariant()
     def what_is_referenced_and_read_is_watched(self) -> None:
@@ -219,8 +227,8 @@ class ObjectsModel(RuleBasedStateMachine):
         assert set(watched) <= self.referenced()
         assert len(watched) == len(set(watched))
         if self.is_at_rest:
-            used = {name for name in self.referenced() if not self.rests(name)}
-            assert watched == sorted(used - {FIXED})
+            used = self.used_for_certain() - {FIXED}
+            assert used <= set(watched) <= used | self.may_be_followed()
 
     # --- how -------------------------------------------------------------------------------------------
 
@@ -230,6 +238,37 @@ class ObjectsModel(RuleBasedStateMachine):
 
     def referenced(self) -> set[str]:
         return {secret for _, secret in self.since}
+
+    def used_for_certain(self) -> set[str]:
+        return {name for name in self.referenced() if not self.rests(name)} | self.missed
+
+    def may_be_followed(self) -> set[str]:
+        """Return what may be held since it is, or was a while ago, a trouble of a pod."""
+        now = self.world.play.clock.monotonic()
+        return {
+            name
+            for name, until in self.may_be_missed_until.items()
+            if name in self.referenced() and until > now
+        }
+
+    def note_missed(self) -> None:
+        """Note which Secrets pods cannot have. What is idle while it is deleted is not missed by anybody."""
+        self.missed &= self.referenced()
+        for name in CHANGING:
+            if self.past[name][-1] is None:
+                self.note_may_be_missed(name)
+                if self.is_at_rest and name in self.referenced() and not self.rests(name):
+                    self.missed.add(name)
+        if not self.is_at_rest:
+            for name in self.may_be_followed():
+                self.note_may_be_missed(name)
+
+    def note_may_be_missed(self, secret: str) -> None:
+        """Note that pods may be known not to have a Secret, unless nobody looks at it any more."""
+        if self.is_at_rest and self.rests(secret) and secret not in self.may_be_followed():
+            return
+        now = self.world.play.clock.monotonic()
+        self.may_be_missed_until[secret] = now + TROUBLE_ENDS + IDLE_LIMIT
 
     def crash(self, key: Key[Any]) -> None:
         """Crash somebody, but not so often that who crashes is down for longer than a read waits."""
@@ -264,6 +303,7 @@ class ObjectsModel(RuleBasedStateMachine):
 
     def write(self, secret: str, *, immutable: bool = False) -> None:
         version = str(len(self.past[secret]))
+        self.missed.discard(secret)
         self.past[secret].append(version)
         document = {"apiVersion": "v1", "kind": "Secret", "immutable": immutable}
         metadata = {"namespace": NAMESPACE, "name": secret}
@@ -274,6 +314,7 @@ class ObjectsModel(RuleBasedStateMachine):
     def remove(self, secret: str) -> None:
         if self.past[secret][-1] is not None:
             self.past[secret].append(None)
+            self.note_may_be_missed(secret)
             self.world.cluster.remove(secret)
             self.world.play.settle()
 

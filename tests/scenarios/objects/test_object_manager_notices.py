@@ -223,6 +223,42 @@ def test_a_crash_of_the_manager_neither_loses_nor_repeats_it(
     assert events(manager) == ['Normal web ReferenceResolved: Secret "db" can be used now']
 
 
+def test_an_object_in_trouble_is_followed_until_people_were_told_that_it_is_over(
+    manager: ManagerStage,
+) -> None:
+    """Otherwise its holder would be idle by then, and the end would go unheard."""
+    assert manager.heard(DB) == ["1 at 1"]
+    manager.says(MISSING)
+    assert manager.heard(DB) == ["1 at 1, followed"]
+    manager.play.advance(3.0)
+    manager.says(UNUSABLE)
+    manager.says(THERE)
+    assert manager.heard(DB) == []
+    manager.play.advance(3.0)
+    assert manager.heard(DB) == ["1 at 1"]
+    manager.says(UNKNOWN)
+    assert manager.heard(DB) == []
+
+
+def test_so_it_is_after_a_crash_of_the_manager(manager: ManagerStage) -> None:
+    manager.says(MISSING)
+    manager.crashes()
+    assert manager.heard(DB)[-1] == "1 at 1, followed"
+    manager.says(THERE)
+    manager.crashes()
+    manager.play.advance(3.0)
+    assert manager.heard(DB)[-1] == "1 at 1"
+
+
+def test_one_that_no_pod_requires_any_more_is_not(manager: ManagerStage) -> None:
+    manager.says(MISSING)
+    manager.heard(DB)
+    manager.serves(API, edited(WEB, spec=OPTIONAL))
+    assert manager.heard(DB) == ["1 at 1"]
+    manager.serves(API, WEB)
+    assert manager.heard(DB) == ["1 at 1, followed"]
+
+
 def test_static_pods_have_lines_and_no_events(logs: Logs) -> None:
     with manager_stage() as manager:
         manager.serves(FILE, STATIC)
