@@ -27,7 +27,8 @@ from files.keeping.pages import (
 from files.looking.steps import Steps
 
 UNUSABLE: Final = ".unusable"
-"""Added to the name of a page that is set aside: one that this agent cannot have written."""
+"""Added to the name of a page that is set aside: one that this agent cannot have written. People may look at
+it until the next start removes it: it may hold a password."""
 
 _NEW: Final = ".new"
 _log = structlog.get_logger("files")
@@ -55,10 +56,14 @@ class KeptContents:
         return bool(self._trouble)
 
     def reading(self) -> Steps[Contents]:
-        """Read in steps what the process before has kept for this path. Pages of other paths are removed."""
+        """Read in steps what the process before has kept for this path.
+
+        Pages of other paths are removed, and so is what earlier processes set aside or had half written.
+        """
         found: dict[str, bytes] = {}
         unusable = 0
         for number in range(PAGES):
+            self._remove_leftovers(number)
             try:
                 page = self._page(number)
             except OSError as error:
@@ -70,7 +75,7 @@ class KeptContents:
                 self._kept[number] = page.contents
                 found.update(page.contents)
             elif page.contents:
-                self._remove(number)
+                _remove(self._file(number))
             yield
         if unusable:
             _log.warning(
@@ -116,13 +121,12 @@ class KeptContents:
             page.unlink(missing_ok=True)
             return
         new = page.with_suffix(_NEW)
-        new.unlink(missing_ok=True)  # of a process that was killed while it wrote
+        new.unlink(missing_ok=True)
         try:
             _write_new(new, encoded(Page(path=self._path, contents=contents)))
             new.replace(page)
         except OSError:
-            with suppress(OSError):
-                new.unlink()
+            _remove(new)
             raise
 
     def _make_directory(self) -> None:
@@ -141,9 +145,9 @@ class KeptContents:
             file.replace(file.with_suffix(UNUSABLE))
         return page
 
-    def _remove(self, number: int) -> None:
-        with suppress(OSError):
-            self._file(number).unlink()
+    def _remove_leftovers(self, number: int) -> None:
+        for suffix in (_NEW, UNUSABLE):
+            _remove(self._file(number).with_suffix(suffix))
 
     def _file(self, number: int) -> Path:
         return self._directory / f"{number:02x}.page"
@@ -168,6 +172,11 @@ class KeptContents:
                 "too large: some last good manifests are not kept for a restart", manifests=left_out
             )
         self._left_out = left_out
+
+
+def _remove(file: Path) -> None:
+    with suppress(OSError):
+        file.unlink()
 
 
 def _read(file: Path) -> bytes:

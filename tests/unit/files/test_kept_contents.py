@@ -95,10 +95,10 @@ def test_an_unusable_page_is_set_aside_said_once_and_done_without(
 
     with capture_logs() as logs:
         assert found(directory) == {"db.yaml": CONTENTS["db.yaml"]}
+        assert page_file(directory).with_suffix(UNUSABLE).read_bytes() == data
         assert found(directory) == {"db.yaml": CONTENTS["db.yaml"]}
 
     assert [line["event"] for line in logs] == ["last good manifests are set aside"]
-    assert page_file(directory).with_suffix(UNUSABLE).read_bytes() == data
 
 
 def test_something_else_in_the_place_of_a_page_hurts_no_other(directory: Path) -> None:
@@ -106,6 +106,29 @@ def test_something_else_in_the_place_of_a_page_hurts_no_other(directory: Path) -
     page_file(directory).unlink()
     page_file(directory).mkdir()
     assert found(directory) == {"db.yaml": CONTENTS["db.yaml"]}
+
+
+def test_what_was_set_aside_or_half_written_is_gone_after_the_next_start(directory: Path) -> None:
+    """Whatever becomes of its page: it may hold a password."""
+    kept(directory)
+    page_file(directory).write_bytes(b"torn")
+    found(directory)
+    unused = next(number for number in range(256) if number not in {*map(page_of, CONTENTS)})
+    (directory / f"{unused:02x}.new").write_bytes(b"half a pa")
+    page_file(directory, "db.yaml").with_suffix(".new").write_bytes(b"half a pa")
+    (directory / "notes.txt").write_text("somebody else's")
+
+    assert found(directory) == {"db.yaml": CONTENTS["db.yaml"]}
+    page = page_file(directory, "db.yaml")
+    assert {*directory.iterdir()} == {page, directory / "notes.txt"}
+
+
+def test_a_page_that_is_torn_again_replaces_what_was_set_aside(directory: Path) -> None:
+    for data in (b"torn", b"torn again"):
+        kept(directory)
+        page_file(directory).write_bytes(data)
+        found(directory)
+        assert page_file(directory).with_suffix(UNUSABLE).read_bytes() == data
 
 
 def test_what_a_killed_process_left_behind_is_no_obstacle(directory: Path) -> None:
