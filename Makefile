@@ -8,7 +8,7 @@ PY := .venv/bin/python
 # tests/unit/project/test_coverage_gate.py looks for modules that are missing here.
 PURE := \
     kernel/* messages/* manifests/* stores/* settings/* \
-    files/keeping/pages.py files/looking/* files/watching/directories.py files/verdicts/judging.py files/verdicts/state.py \
+    files/keeping/pages.py files/looking/* files/watching/directories.py files/watching/pace.py files/verdicts/judging.py files/verdicts/state.py \
     runtimes/api.py runtimes/container_runtime.py \
     sources/listings.py sources/apiserver/pods.py sources/http/verdicts.py \
     actors/events/lines.py actors/events/series.py \

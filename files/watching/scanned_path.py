@@ -8,7 +8,7 @@ newer one (K7).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, NamedTuple, assert_never
+from typing import NamedTuple, assert_never
 
 from structlog.typing import FilteringBoundLogger
 
@@ -25,21 +25,10 @@ from files.watching.messages import (
     WatchDue,
     WatchLost,
 )
+from files.watching.pace import ScanPace, until_next_scan
 from files.watching.path_watch import PathWatch
 from kernel import Timer
 from messages.units import Seconds
-
-SHARE: Final = 0.03
-"""How much of the time scans may take. More would be a waste where notifications work. With all else that an
-idle agent does it is less than 5% of a core."""
-
-LONGEST_PAUSE: Final = Seconds(20.0)
-"""The default of a kubelet between two scans: a path that is slow is scanned as often as that at least."""
-
-
-def until_next_scan(check_frequency: Seconds, took: Seconds) -> Seconds:
-    """Return how long to wait after a look that ``took`` so long."""
-    return Seconds(max(check_frequency, min(took / SHARE - took, LONGEST_PAUSE)))
 
 
 class Look(NamedTuple):
@@ -50,7 +39,7 @@ class Look(NamedTuple):
 
 
 class ScannedPath:
-    """Looks at ``path`` for one life of ``host``, every ``check_frequency`` seconds at least."""
+    """Looks at ``path`` for one life of ``host``, every ``check_frequency`` seconds or less often."""
 
     def __init__(
         self,
@@ -64,6 +53,8 @@ class ScannedPath:
         self._path = path
         self._check_frequency = check_frequency
         self._host = host
+        self._log = log
+        self._pace = ScanPace(check_frequency)
         self._watch = PathWatch(path, host, keep_watch, log)
         self._next_look: Timer | None = None
         # As a message: ten thousand files take longer to read than a start may.
@@ -96,11 +87,28 @@ class ScannedPath:
         listing = yield from looking(self._path, now=began, previous=previous)
         took = Seconds(clock.monotonic() - started)
         self._plan_look(until_next_scan(self._check_frequency, took))
+        self._say_pace(self._pace.note(took))
         return Look(listing, LookTime(began, clock.wall()))
 
     def look_again_in(self, delay: Seconds) -> None:
         """Look in ``delay`` seconds, unless a scan is due before: something may have settled then."""
         self._plan_look(min(self._check_frequency, delay))
+
+    def _say_pace(self, every: Seconds | None) -> None:
+        if every is None:
+            return
+        asked = self._check_frequency
+        if every > asked:
+            self._log.info(
+                "scans come less often than asked for, since they take long",
+                path=str(self._path),
+                asked_seconds=asked,
+                seconds=round(every, 1),
+            )
+        else:
+            self._log.info(
+                "scans come as often as asked for again", path=str(self._path), seconds=asked
+            )
 
     def _plan_look(self, delay: Seconds) -> None:
         if self._next_look is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typing_extensions import override
@@ -119,3 +120,44 @@ def test_a_crash_in_the_middle_of_a_look_costs_nothing(files: FileSourceStage) -
     files.recovers()
 
     assert [sorted(pods) for pods in files.listings()] == [PODS]
+
+
+def looks(files: FileSourceStage, seconds: float) -> None:
+    """Have the source look, for so long, then let time pass until it has told what is new."""
+    clock = files.play.clock
+
+    def time_passes() -> None:
+        clock.move(Seconds(clock.monotonic() + seconds))
+
+    question = DescribeSource(reply_to=InTheMiddle(files, time_passes))
+    files.play.tell_all(files.key, FilesNoticed(), question)
+    files.play.settle()
+
+
+def test_that_scans_come_less_often_than_asked_for_is_one_line_until_it_changes(
+    files: FileSourceStage, logs: list[MutableMapping[str, Any]]
+) -> None:
+    write_all(files)
+    files.notices()
+    logs.clear()
+
+    for _ in range(4):
+        looks(files, 0.6)
+    for _ in range(3):
+        looks(files, 0.0)
+
+    assert [line for line in logs if "scans" in line["event"]] == [
+        {
+            "event": "scans come less often than asked for, since they take long",
+            "log_level": "info",
+            "path": str(files.path),
+            "asked_seconds": 2.0,
+            "seconds": 20.0,
+        },
+        {
+            "event": "scans come as often as asked for again",
+            "log_level": "info",
+            "path": str(files.path),
+            "seconds": 2.0,
+        },
+    ]
