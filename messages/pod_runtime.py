@@ -100,7 +100,8 @@ class ContainerHistory:
     last: ContainerObserved | None = None
     """The newest instance before ``current`` that exited: ``lastState``."""
     wait: ContainerWait | None = None
-    """Why no instance runs; None while one does, and after the last one has exited for good."""
+    """Why no instance runs. None while one does, after the last one has exited for good, and while the next
+    one is made at once for one that exited."""
 
 
 class SandboxState(StrEnum):
@@ -173,6 +174,8 @@ class ProbeVerdict(NamedTuple):
     """False demands that the container is killed and, by its restart policy, started again."""
     is_started: bool = True
     is_ready: bool = True
+    container_id: str = ""
+    """The instance that it is about; empty for whichever there is. It says nothing of another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

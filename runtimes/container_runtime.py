@@ -4,11 +4,16 @@ A runtime of containers is an actor that hears ``ContainerRuntimeMessage``. It k
 images, and nothing of restart policies, back-offs or orders: ``runtimes.containers`` decides those.
 
 - ``CallRuntime`` is answered exactly once, by a ``RuntimeAnswered`` with the same ``ref``, within its
-  deadline or a little later. No request is sent while another one changes the same thing.
+  deadline or a little later. No request is sent while another one changes the same thing. A runtime that
+  crashed answers UNCERTAIN to each call that it had begun and cannot go on with. Only the message that was
+  lost in the crash itself has no answer: who made the call gives it up a while after its deadline.
+- ``LookAtPod`` is how certainty comes back: it is answered when no other request about the pod is in
+  progress any more. So what it shows includes whatever became of every call that was made before it.
 - ``FollowContainers`` subscribes to what changes. First comes a complete ``ContainersAre``; so it does each
   time that changes may have been missed (a new connection, say). After it ``PodContainersAre`` for each pod
   of which anything changed, complete for this pod.
-- What a request changed is in its answer already, and need not be told again to a follower.
+- What a request changed is in its answer already, and need not be told again to a follower. A fact that is
+  told after an answer includes what that answer says.
 - ``RuntimeIsAway`` says that nothing can be seen. It ends with the next ``ContainersAre``.
 """
 
@@ -72,6 +77,16 @@ class RemoveSandbox:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LookAtPod:
+    """Asks what there is of a pod, as soon as no other request about it is in progress.
+
+    Answered by its ``PodContainersAre``.
+    """
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FindImage:
     """Asks whether an image is there. Answered by its ``ImageFound``."""
 
@@ -100,6 +115,7 @@ class CreateContainer:
     attempt: int
     spec_hash: str
     image_id: str
+    """As it was found. Empty where nobody asked: see ``ContainersAre.assumes_images``."""
     objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
 
 
@@ -141,6 +157,7 @@ RuntimeRequest: TypeAlias = (
     RunSandbox
     | StopSandbox
     | RemoveSandbox
+    | LookAtPod
     | FindImage
     | PullImage
     | CreateContainer
@@ -169,6 +186,8 @@ class RuntimeFailureKind(StrEnum):
     UNSUPPORTED = "unsupported"
     """The runtime cannot do that, whoever asks again."""
     NOT_FOUND = "not_found"
+    IMAGE_MISSING = "image_missing"
+    """A container cannot be created, since its image is not there. It is to be pulled first."""
     IMAGE_PULL = "image_pull"
     """The image could not be pulled."""
     CONFIG = "config"
@@ -188,7 +207,40 @@ class RuntimeFailure:
     """A word of the kubelet's, if the runtime has one: ``InvalidImageName``, ``RegistryUnavailable``, ..."""
 
 
-RuntimeOutcome: TypeAlias = SandboxObserved | ContainerObserved | ImageFound | RuntimeFailure | None
+# What is told.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainersAre:
+    """Everything that the runtime has."""
+
+    sandboxes: tuple[SandboxContents, ...]
+    name: str = ""
+    """Of the runtime: ``containerd``, ``hollow``, ..."""
+    version: str = ""
+    assumes_images: bool = False
+    """Images need not be asked for nor pulled before a container is created, whatever the pull policy says,
+    as long as its creation does not fail with IMAGE_MISSING. After that they are found and pulled as usual."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodContainersAre:
+    """Everything that the runtime has of one pod; its sandboxes with the newest first."""
+
+    uid: PodUid
+    sandboxes: tuple[SandboxContents, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeIsAway:
+    """The runtime cannot be asked. What was told last stands, and nothing is known to have changed."""
+
+    message: str
+
+
+RuntimeOutcome: TypeAlias = (
+    SandboxObserved | ContainerObserved | ImageFound | PodContainersAre | RuntimeFailure | None
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,31 +260,6 @@ class CallRuntime:
     ref: Hashable
     deadline: Seconds = Seconds(240.0)
     """Minutes for what changes something: a start that is cut off can never be completed."""
-
-
-# What is told.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainersAre:
-    """Everything that the runtime has."""
-
-    sandboxes: tuple[SandboxContents, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodContainersAre:
-    """Everything that the runtime has of one pod; its sandboxes with the newest first."""
-
-    uid: PodUid
-    sandboxes: tuple[SandboxContents, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeIsAway:
-    """The runtime cannot be asked. What was told last stands, and nothing is known to have changed."""
-
-    message: str
 
 
 RuntimeFact: TypeAlias = ContainersAre | PodContainersAre | RuntimeIsAway
