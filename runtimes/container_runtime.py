@@ -220,7 +220,7 @@ class ContainersAre:
     version: str = ""
     assumes_images: bool = False
     """Images need not be asked for nor pulled before a container is created, whatever the pull policy says,
-    as long as its creation does not fail with IMAGE_MISSING. After that they are found and pulled as usual."""
+    as long as its creation does not fail with IMAGE_MISSING. After that they are found and pulled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
