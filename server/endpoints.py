@@ -15,7 +15,7 @@ from server import documents, health, metrics
 from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.event_streams import EventStreams
-from server.hosts import only_for
+from server.hosts import gets_details, only_for, wants_details
 from server.json_answers import joined, json_answer, json_text_answer
 from server.object_pages import watchz
 from server.serving import EXEMPT
@@ -34,8 +34,8 @@ class Endpoints:
         self._streams = EventStreams(backend)
 
     def health_application(self) -> web.Application:
-        """Return what the healthz port serves."""
-        return self._application(self._health_routes())
+        """Return what the healthz port serves, verdicts for whatever host is asked for."""
+        return self._application(self._health_routes(), others_get_verdicts=True)
 
     def application(self) -> web.Application:
         """Return what the read-only port serves."""
@@ -56,8 +56,11 @@ class Endpoints:
             application.router.add_post("/debug/actors/{name:.+}/crash", self.crash)
         return application
 
-    def _application(self, routes: Mapping[str, Handler]) -> web.Application:
-        application = web.Application(middlewares=[_errors_as_json, only_for(self._backend.hosts)])
+    def _application(
+        self, routes: Mapping[str, Handler], *, others_get_verdicts: bool = False
+    ) -> web.Application:
+        known_hosts = only_for(self._backend.hosts, others_get_verdicts=others_get_verdicts)
+        application = web.Application(middlewares=[_errors_as_json, known_hosts])
         for path, handler in routes.items():
             application.router.add_get(path, handler)
         return application
@@ -197,12 +200,13 @@ def _report(
 ) -> web.Response:
     if _is_one_word(request, ok=ok):
         return web.Response(text="ok")
-    return web.Response(text=health.report(checks, name, ok=ok), status=200 if ok else 500)
+    shown = checks if gets_details(request) else ()
+    return web.Response(text=health.report(shown, name, ok=ok), status=200 if ok else 500)
 
 
 def _is_one_word(request: web.Request, *, ok: bool) -> bool:
     """Return whether the answer is just ``ok``: all is well, and no details are asked for."""
-    return ok and "verbose" not in request.query
+    return ok and not wants_details(request)
 
 
 @web.middleware

@@ -3,6 +3,9 @@
 A web page can give its own name the address 127.0.0.1 (DNS rebinding). The browser of somebody on this
 machine then lets the page read what this agent answers. The browser says in ``Host`` for which name it asks.
 So only names that are this machine's are answered.
+
+Whoever balances load or watches nodes names a node as it knows it, and asks for health alone. Where nothing
+but health is served, it gets the verdict for any name, and nothing that a page could use.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _HOST: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\[\]:/@?#\s]+)(:[0-9]*)?")
 _MOST_SHOWN: Final = 80
+_GETS_DETAILS: Final = web.RequestKey("gets_details", bool)
 
 
 def host_of(header: str) -> str | None:
@@ -41,10 +45,12 @@ def is_ours(host: str, hosts: Collection[str], arrived_at: str) -> bool:
         return False
 
 
-def only_for(hosts: Collection[str]) -> Middleware:
+def only_for(hosts: Collection[str], *, others_get_verdicts: bool = False) -> Middleware:
     """Return what refuses requests for hosts that are neither in ``hosts`` nor this machine otherwise.
 
-    A request of HTTP/1.0 may name no host: load balancers ask like that, and no browser does.
+    With ``others_get_verdicts`` these are passed on as well, unless they ask for details; ``gets_details``
+    tells them from the others. A request of HTTP/1.0 may name no host: load balancers ask like that, and no
+    browser does.
     """
     known = frozenset(_plain(host.lower()) for host in hosts)
 
@@ -52,17 +58,30 @@ def only_for(hosts: Collection[str]) -> Middleware:
     async def refuse_others(request: web.Request, handler: Handler) -> web.StreamResponse:
         headers = request.headers.getall("Host", [])
         if not headers and request.version < HttpVersion11:
+            request[_GETS_DETAILS] = True
             return await handler(request)
         host = host_of(headers[0]) if len(headers) == 1 else None
         if host is None:
             raise web.HTTPBadRequest(text="a request names one host")
-        if not is_ours(host, known, _arrived_at(request)):
+        request[_GETS_DETAILS] = is_ours(host, known, _arrived_at(request))
+        is_modest = others_get_verdicts and not wants_details(request)
+        if not gets_details(request) and not is_modest:
             raise web.HTTPMisdirectedRequest(
                 text=f"{host[:_MOST_SHOWN]} is no name of this node: --allow-host allows another one"
             )
         return await handler(request)
 
     return refuse_others
+
+
+def wants_details(request: web.Request) -> bool:
+    """Return whether a request asks for more than a verdict."""
+    return "verbose" in request.query
+
+
+def gets_details(request: web.Request) -> bool:
+    """Return whether a request that was passed on may be answered with more than a verdict."""
+    return request[_GETS_DETAILS]
 
 
 def _arrived_at(request: web.Request) -> str:

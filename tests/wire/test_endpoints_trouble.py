@@ -35,6 +35,7 @@ from messages.watches import DescribeWatches, WatchesDescribed
 from tests.support.agent.process import eventually
 from tests.support.agent.served import IMPATIENT, SOON, Served, StandIns, served_tree
 from tests.support.kernel.players import Gate, Say
+from tests.support.wire.client import fetch
 
 
 class Source(PooledActor[SourceMessage]):
@@ -302,6 +303,9 @@ def test_nothing_is_ready_before_any_source_has_listed() -> None:
             "[-]source/file failed: not seen yet, is away\nreadyz check failed\n"
         )
         assert agent.get("/readyz/file").status == 500
+        # Whoever asks for another host hears that, and not why.
+        elsewhere = fetch(agent.health_port, "/readyz", Host="balancer.example")
+        assert (elsewhere.status, elsewhere.text) == (500, "readyz check failed\n")
         # Which is no reason to restart the agent.
         assert agent.get("/healthz").status == 200
 
