@@ -7,14 +7,13 @@ and zero count as absent where they do in Kubernetes.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 from manifests.defaults.images import image_pull_policy
 from manifests.defaults.volumes import default_field_ref, default_volume
-from manifests.quantities import amount
+from manifests.requests import container_requests
 
 Json = dict[str, Any]
 
@@ -114,33 +113,10 @@ def _default_pod_requests(spec: Json) -> None:
         return
     together = {
         name: _as_quantity(total)
-        for name, total in _container_requests(spec).items()
+        for name, total in container_requests(spec).items()
         if name in _SHARED_RESOURCES
     }
     resources["requests"] = {**resources["limits"], **together, **resources.get("requests", {})}
-
-
-def _container_requests(spec: Json) -> dict[str, Fraction]:
-    """Return how much of each resource the containers request together.
-
-    Init containers run one after another, before the rest; sidecars among them run beside it all.
-    """
-    beside: dict[str, Fraction] = defaultdict(Fraction)
-    highest: dict[str, Fraction] = {}
-    for container in spec.get("initContainers", ()):
-        sidecar = container.get("restartPolicy") == "Always"
-        for name, value in _requests(container).items():
-            highest[name] = max(highest.get(name, Fraction(0)), beside[name] + value)
-            beside[name] += value if sidecar else 0
-    for container in spec.get("containers", ()):
-        for name, value in _requests(container).items():
-            beside[name] += value
-    return {name: max(total, highest.get(name, total)) for name, total in beside.items()}
-
-
-def _requests(container: Json) -> dict[str, Fraction]:
-    given = container["resources"].get("requests", {})
-    return {name: amount(text) for name, text in given.items()}
 
 
 def _as_quantity(total: Fraction) -> str:

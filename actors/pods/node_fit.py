@@ -1,0 +1,142 @@
+"""Whether a node is one that a pod may run on, whatever else runs there. Pure (rule L14).
+
+Reasons and messages are a kubelet's, word for word: people and programs look for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from actors.pods.node_view import NodeView
+from messages.pods import JsonObject, Pod
+from messages.statuses import PodFailure
+
+OS_LABEL: Final = "kubernetes.io/os"
+_NO_EXECUTE: Final = "NoExecute"
+_MAX_DIGITS: Final = 19
+"""Of a number of 64 bits."""
+
+
+def predicate_failure(predicate: str, description: str) -> PodFailure:
+    """Return the failure of one of the scheduler's predicates that the node checks again."""
+    return PodFailure(reason=predicate, message=f"Predicate {predicate} failed: {description}")
+
+
+WRONG_OS_LABEL: Final = PodFailure(
+    reason="PodOSSelectorNodeLabelDoesNotMatch",
+    message="Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+)
+WRONG_OS: Final = PodFailure(
+    reason="PodOSNotSupported",
+    message="Failed to admit pod as the OS field doesn't match node OS",
+)
+NODE_AFFINITY: Final = predicate_failure(
+    "NodeAffinity", "node(s) didn't match Pod's node affinity/selector"
+)
+NODE_NAME: Final = predicate_failure("NodeName", "node(s) didn't match the requested node name")
+TAINTS: Final = predicate_failure(
+    "TaintToleration", "node(s) had taints that the pod didn't tolerate"
+)
+
+
+def os_misfit(pod: Pod, node: NodeView) -> PodFailure | None:
+    """Return why the node's operating system is not the pod's; None if it is."""
+    labels = pod.document["metadata"].get("labels") or {}
+    # The pod's own label, not its selector: a kubelet's rule.
+    if labels.get(OS_LABEL, node.os) != node.os:
+        return WRONG_OS_LABEL
+    wanted = (pod.document["spec"].get("os") or {}).get("name", node.os)
+    return WRONG_OS if wanted != node.os else None
+
+
+def affinity_misfit(pod: Pod, node: NodeView) -> PodFailure | None:
+    """Return why selector, required affinity or name rule out the node; None if they do not."""
+    spec = pod.document["spec"]
+    selector = spec.get("nodeSelector")
+    if selector and any(node.labels.get(key) != value for key, value in selector.items()):
+        return NODE_AFFINITY
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    if required is not None:
+        terms = required.get("nodeSelectorTerms") or ()
+        if not any(_matches(term, node) for term in terms):
+            return NODE_AFFINITY
+    named = spec.get("nodeName")
+    return NODE_NAME if named and named != node.name else None
+
+
+def taint_misfit(pod: Pod, node: NodeView) -> PodFailure | None:
+    """Return why a NoExecute taint rules out the pod; None if it does not. Static pods tolerate all."""
+    if not node.taints or pod.is_static:
+        return None
+    tolerations = pod.document["spec"].get("tolerations") or ()
+    for taint in node.taints:
+        if taint.get("effect") != _NO_EXECUTE:
+            continue
+        if not any(_tolerates(toleration, taint) for toleration in tolerations):
+            return TAINTS
+    return None
+
+
+def _matches(term: JsonObject, node: NodeView) -> bool:
+    """Return whether one term selects the node. A term without a condition selects none."""
+    expressions = term.get("matchExpressions") or ()
+    fields = term.get("matchFields") or ()
+    if not expressions and not fields:
+        return False
+    named = {"metadata.name": node.name}
+    return all(_holds(each, node.labels) for each in expressions) and all(
+        _holds(each, named) for each in fields
+    )
+
+
+def _holds(requirement: JsonObject, labels: Mapping[str, str]) -> bool:
+    present = labels.get(requirement.get("key", ""))
+    values = requirement.get("values") or ()
+    match requirement.get("operator"):
+        case "In":
+            return present is not None and present in values
+        case "NotIn":
+            return present is None or present not in values
+        case "Exists":
+            return present is not None
+        case "DoesNotExist":
+            return present is None
+        case "Gt" | "Lt" as operator:
+            return _is_beyond(present, values, operator)
+        case _:
+            return False
+
+
+def _is_beyond(present: str | None, values: tuple[str, ...] | list[str], operator: str) -> bool:
+    if present is None or len(values) != 1:
+        return False
+    number, bound = _integer(present), _integer(values[0])
+    if number is None or bound is None:
+        return False
+    return number > bound if operator == "Gt" else number < bound
+
+
+def _tolerates(toleration: JsonObject, taint: JsonObject) -> bool:
+    effect, key = toleration.get("effect"), toleration.get("key")
+    if effect and effect != taint.get("effect"):
+        return False
+    if key and key != taint.get("key"):
+        return False
+    value = taint.get("value") or ""
+    match toleration.get("operator") or "Equal":
+        case "Exists":
+            return True
+        case "Equal":
+            return (toleration.get("value") or "") == value
+        case "Gt" | "Lt" as operator:
+            return _is_beyond(value, [toleration.get("value") or ""], operator)
+        case _:
+            return False
+
+
+def _integer(text: str) -> int | None:
+    digits = text[1:] if text[:1] in {"-", "+"} else text
+    is_number = digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_DIGITS
+    return int(text) if is_number else None
