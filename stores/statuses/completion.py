@@ -1,0 +1,159 @@
+"""What is known of a pod's containers: an observation, completed by what was shown before. Pure.
+
+Runtimes forget: containers that ended are removed, and addresses go with a sandbox. People do not: what
+was shown stays until something newer is known (rules V3 and G5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from manifests.restart_rules import is_restarted, is_sidecar
+from messages.pod_runtime import (
+    ContainerHistory,
+    ContainerObserved,
+    ContainerState,
+    ContainerWait,
+    PodObserved,
+    SandboxObserved,
+    SandboxState,
+)
+from messages.pods import Pod, PodPhase
+from stores.statuses.shown import (
+    LOST_EXIT_CODE,
+    LOST_REASON,
+    containers,
+    ephemeral_containers,
+    exit_code,
+    has_exited,
+    init_containers,
+    restart_policy,
+)
+
+_LOST_MESSAGE = (
+    "The container could not be located when the pod was deleted.  The container used to be Running"
+)
+
+
+def completed(
+    pod: Pod, observed: PodObserved | None, before: PodObserved | None
+) -> PodObserved | None:
+    """Return ``observed`` with what only ``before`` knew. If that is nothing, it is the identical object."""
+    if observed is None:
+        return before
+    seen = observed
+    if observed.phase is not None:
+        seen = _with_phase_shown(pod, seen, observed.phase)
+    if before is None:
+        return seen
+    sandbox = _sandbox(seen.sandbox, before.sandbox)
+    kept = _kept(pod, seen, before)
+    if sandbox is seen.sandbox and not kept:
+        return seen
+    return replace(seen, sandbox=sandbox, containers={**seen.containers, **kept})
+
+
+def _kept(pod: Pod, seen: PodObserved, before: PodObserved) -> Mapping[str, ContainerHistory]:
+    """Return the histories that are shown instead of those in ``seen``."""
+    kept: dict[str, ContainerHistory] = {}
+    for name, old in before.containers.items():
+        new = seen.containers.get(name)
+        if new is old:
+            continue
+        if new is None:
+            kept[name] = old if has_exited(old.current) or old.current is None else _lost(old)
+        elif _goes_back(pod, name, old, new) and not _is_new_sandbox(pod, name, seen, before):
+            kept[name] = old
+        elif new.current is None and new.last is None and has_exited(old.current or old.last):
+            kept[name] = replace(new, last=old.current if has_exited(old.current) else old.last)
+    return kept
+
+
+def _goes_back(pod: Pod, name: str, old: ContainerHistory, new: ContainerHistory) -> bool:
+    """Return whether a container that ended for good, or under this id, is told not to have ended (V3)."""
+    if not has_exited(old.current) or has_exited(new.current):
+        return False
+    if new.current is not None and old.current is not None and new.current.id == old.current.id:
+        return new.current.state is not ContainerState.UNKNOWN
+    if old.wait is not None:
+        return False
+    spec = _specification(pod, name)
+    if spec is None:
+        return False
+    if spec in init_containers(pod):
+        code = exit_code(old)
+        return not is_sidecar(spec) and (code == 0 or not _is_again(spec, pod, code))
+    return not _is_again(spec, pod, exit_code(old))
+
+
+def _is_again(spec: Mapping[str, Any], pod: Pod, code: int) -> bool:
+    return is_restarted(spec, restart_policy(pod), code)
+
+
+def _is_new_sandbox(pod: Pod, name: str, seen: PodObserved, before: PodObserved) -> bool:
+    """Return whether an init container runs again because the pod has another sandbox (rule Y10)."""
+    if all(each["name"] != name for each in init_containers(pod)) or seen.sandbox is None:
+        return False
+    return before.sandbox is None or before.sandbox.id != seen.sandbox.id
+
+
+def _specification(pod: Pod, name: str) -> Mapping[str, Any] | None:
+    everything = (*containers(pod), *init_containers(pod), *ephemeral_containers(pod))
+    return next((each for each in everything if each["name"] == name), None)
+
+
+def _lost(old: ContainerHistory) -> ContainerHistory:
+    """Return the history of a container that the runtime does not know any more."""
+    if old.current is None:
+        return old
+    last = replace(
+        old.current,
+        state=ContainerState.EXITED,
+        exit_code=LOST_EXIT_CODE,
+        reason=LOST_REASON,
+        message=_LOST_MESSAGE,
+    )
+    wait = ContainerWait(reason="ContainerCreating")
+    return ContainerHistory(name=old.name, current=None, last=last, wait=wait)
+
+
+def _sandbox(new: SandboxObserved | None, old: SandboxObserved | None) -> SandboxObserved | None:
+    """Return the sandbox with the addresses that the pod had until it has others."""
+    if old is None or not old.ips:
+        return new
+    if new is None:
+        return replace(old, state=SandboxState.NOT_READY)
+    if not new.ips and new.state is SandboxState.NOT_READY:
+        return replace(new, ips=old.ips)
+    return new
+
+
+def _with_phase_shown(pod: Pod, observed: PodObserved, phase: PodPhase) -> PodObserved:
+    """Return ``observed`` with containers that are as its phase says, where it tells none."""
+    missing = [each for each in containers(pod) if each["name"] not in observed.containers]
+    shown = {each["name"]: _as_phase_says(each, phase) for each in missing}
+    known = {name: history for name, history in shown.items() if history is not None}
+    return replace(observed, containers={**observed.containers, **known}) if known else observed
+
+
+def _as_phase_says(container: Mapping[str, Any], phase: PodPhase) -> ContainerHistory | None:
+    states = {
+        PodPhase.RUNNING: (ContainerState.RUNNING, None, ""),
+        PodPhase.SUCCEEDED: (ContainerState.EXITED, 0, "Completed"),
+        PodPhase.FAILED: (ContainerState.EXITED, 1, "Error"),
+    }
+    if phase not in states:
+        return None
+    state, code, reason = states[phase]
+    current = ContainerObserved(
+        id="",
+        name=container["name"],
+        attempt=0,
+        state=state,
+        image=container.get("image") or "",
+        exit_code=code,
+        reason=reason,
+    )
+    return ContainerHistory(name=container["name"], current=current)

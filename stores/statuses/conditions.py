@@ -1,0 +1,269 @@
+"""The conditions of a pod that its node owns: their status, reason, message and time. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from manifests.restart_rules import is_sidecar
+from messages.pod_runtime import (
+    ContainerHistory,
+    PodObserved,
+    PodTrouble,
+    ProbeVerdict,
+    SandboxState,
+)
+from messages.pods import Pod, PodPhase
+from messages.statuses import PodCondition, PodFailure
+from messages.units import Timestamp
+from stores.statuses.shown import (
+    containers,
+    has_started,
+    histories,
+    init_containers,
+    is_done,
+    is_on_host_network,
+    is_ready,
+    is_started,
+    verdict_on,
+)
+
+SANDBOX: Final = "PodReadyToStartContainers"
+INITIALIZED: Final = "Initialized"
+READY: Final = "Ready"
+CONTAINERS_READY: Final = "ContainersReady"
+SCHEDULED: Final = "PodScheduled"
+RESIZE_PENDING: Final = "PodResizePending"
+RESIZE_IN_PROGRESS: Final = "PodResizeInProgress"
+DISRUPTION: Final = "DisruptionTarget"
+SUPPORTED: Final = "actorlet/Supported"
+"""False while the runtime cannot do something that the pod asks for. Only pods have it that ever did."""
+
+OWNED: Final = frozenset(
+    {
+        SANDBOX,
+        INITIALIZED,
+        READY,
+        CONTAINERS_READY,
+        SCHEDULED,
+        RESIZE_PENDING,
+        RESIZE_IN_PROGRESS,
+        DISRUPTION,
+        SUPPORTED,
+    }
+)
+"""The types that the node writes. All others are somebody else's, and are left alone (rule V8)."""
+
+_DISRUPTIONS: Final = frozenset({"Evicted", "Preempting", "Terminated"})
+"""Failures by which the node disrupts a pod that could have gone on."""
+_RESIZES: Final[Mapping[str, tuple[str, str]]] = {
+    "ResizeRefused": (RESIZE_PENDING, "Infeasible"),
+    "ResizeDeferred": (RESIZE_PENDING, "Deferred"),
+    "ResizeInProgress": (RESIZE_IN_PROGRESS, ""),
+    "ResizeFailed": (RESIZE_IN_PROGRESS, "Error"),
+}
+"""Troubles of a resize, and the type and reason of the condition that shows them."""
+UNSUPPORTED_PREFIX: Final = "Unsupported"
+"""How the reasons of troubles begin that say what the runtime cannot do."""
+
+
+class _Now(NamedTuple):
+    """A condition without its time."""
+
+    type: str
+    is_true: bool
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionInput:
+    """What the conditions follow from."""
+
+    pod: Pod
+    observed: PodObserved | None
+    verdicts: Mapping[str, ProbeVerdict] | None
+    phase: PodPhase
+    failure: PodFailure | None
+    """Only once it has failed the pod."""
+    is_ended: bool
+    previous: tuple[PodCondition, ...]
+    now: Timestamp
+
+
+def conditions_of(given: ConditionInput) -> tuple[PodCondition, ...]:
+    """Return all conditions. A time changes only with the condition's status (rule V4)."""
+    if _was_refused(given):
+        return _timed(given, _of_refused(given))
+    return _timed(given, (*_resizes(given), *_usual(given), *_special(given)))
+
+
+def _usual(given: ConditionInput) -> Iterable[_Now]:
+    containers_ready = _containers_ready(given)
+    yield _Now(SANDBOX, _has_sandbox(given))
+    yield _initialized(given)
+    yield _ready(given.pod, containers_ready)
+    yield containers_ready
+    yield _Now(SCHEDULED, is_true=True)
+
+
+def _was_refused(given: ConditionInput) -> bool:
+    """Return whether the pod was never taken on: it has a reason and nothing else (rule Y12)."""
+    return given.failure is not None and given.observed is None
+
+
+def _of_refused(given: ConditionInput) -> Iterable[_Now]:
+    for known in given.previous:
+        if known.type in {READY, CONTAINERS_READY} and known.status == "True":
+            yield _Now(known.type, is_true=False, reason="PodFailed")
+        else:
+            yield _Now(known.type, known.status == "True", known.reason, known.message)
+    if not any(known.type == DISRUPTION for known in given.previous):
+        yield from _disruption(given)
+
+
+def _has_sandbox(given: ConditionInput) -> bool:
+    sandbox = None if given.observed is None else given.observed.sandbox
+    if given.is_ended or sandbox is None:
+        return not given.is_ended and _is_told_by_phase(given)
+    return sandbox.state is SandboxState.READY and (
+        bool(sandbox.ips) or is_on_host_network(given.pod)
+    )
+
+
+def _is_told_by_phase(given: ConditionInput) -> bool:
+    """Return whether a runtime without sandboxes says that the pod runs."""
+    return given.observed is not None and given.observed.phase is PodPhase.RUNNING
+
+
+def _initialized(given: ConditionInput) -> _Now:
+    inits = init_containers(given.pod)
+    if given.phase is PodPhase.SUCCEEDED:
+        return _Now(INITIALIZED, is_true=True, reason="PodCompleted")
+    seen = histories(given.observed)
+    if not inits or any(has_started(seen.get(each["name"])) for each in containers(given.pod)):
+        return _Now(INITIALIZED, is_true=True)
+    incomplete = [
+        name
+        for name, is_side in ((each["name"], is_sidecar(each)) for each in inits)
+        if not _is_initialized(seen.get(name), verdict_on(name, given.verdicts), is_side=is_side)
+    ]
+    if not incomplete:
+        return _Now(INITIALIZED, is_true=True)
+    message = f"containers with incomplete status: {_listed(incomplete)}"
+    return _Now(INITIALIZED, is_true=False, reason="ContainersNotInitialized", message=message)
+
+
+def _is_initialized(
+    history: ContainerHistory | None, verdict: ProbeVerdict, *, is_side: bool
+) -> bool:
+    return is_started(history, verdict) if is_side else is_done(history)
+
+
+def _containers_ready(given: ConditionInput) -> _Now:
+    if given.phase is PodPhase.SUCCEEDED:
+        return _Now(CONTAINERS_READY, is_true=False, reason="PodCompleted")
+    if given.phase is PodPhase.FAILED:
+        return _Now(CONTAINERS_READY, is_true=False, reason="PodFailed")
+    seen = histories(given.observed)
+    unready = [
+        name
+        for name in _staying(given.pod)
+        if given.is_ended or not is_ready(seen.get(name), verdict_on(name, given.verdicts))
+    ]
+    if not unready:
+        return _Now(CONTAINERS_READY, is_true=True)
+    message = f"containers with unready status: {_listed(unready)}"
+    return _Now(CONTAINERS_READY, is_true=False, reason="ContainersNotReady", message=message)
+
+
+def _staying(pod: Pod) -> Iterable[str]:
+    """Yield the names of the containers that are to stay: sidecars, then the regular ones."""
+    for each in init_containers(pod):
+        if is_sidecar(each):
+            yield each["name"]
+    for each in containers(pod):
+        yield each["name"]
+
+
+def _ready(pod: Pod, containers_ready: _Now) -> _Now:
+    if not containers_ready.is_true:
+        return containers_ready._replace(type=READY)
+    gates = pod.document["spec"].get("readinessGates") or ()
+    if not gates:
+        return _Now(READY, is_true=True)
+    states = {
+        each.get("type"): each.get("status")
+        for each in (pod.document.get("status") or {}).get("conditions") or ()
+    }
+    missing = [_gate_message(str(gate.get("conditionType")), states) for gate in gates]
+    message = ", ".join(each for each in missing if each)
+    if message:
+        return _Now(READY, is_true=False, reason="ReadinessGatesNotReady", message=message)
+    return _Now(READY, is_true=True)
+
+
+def _gate_message(gate: str, states: Mapping[str, str]) -> str:
+    state = states.get(gate)
+    if state is None:
+        return f'corresponding condition of pod readiness gate "{gate}" does not exist.'
+    if state != "True":
+        return f'the status of pod readiness gate "{gate}" is not "True", but {state}'
+    return ""
+
+
+def _resizes(given: ConditionInput) -> Iterable[_Now]:
+    for trouble in _troubles(given):
+        if trouble.reason in _RESIZES:
+            type_, reason = _RESIZES[trouble.reason]
+            yield _Now(type_, is_true=True, reason=reason, message=trouble.message)
+
+
+def _special(given: ConditionInput) -> Iterable[_Now]:
+    yield from _disruption(given)
+    unsupported = [each for each in _troubles(given) if each.reason.startswith(UNSUPPORTED_PREFIX)]
+    if unsupported:
+        message = "; ".join(each.message for each in unsupported)
+        yield _Now(SUPPORTED, is_true=False, reason=unsupported[0].reason, message=message)
+    elif any(known.type == SUPPORTED for known in given.previous):
+        yield _Now(SUPPORTED, is_true=True)
+
+
+def _disruption(given: ConditionInput) -> Iterable[_Now]:
+    """Yield the condition that tells controllers that the node disrupted the pod, once it has failed."""
+    if given.failure is not None and given.failure.reason in _DISRUPTIONS:
+        message = given.failure.message
+        yield _Now(DISRUPTION, is_true=True, reason="TerminationByKubelet", message=message)
+        return
+    for known in given.previous:
+        if known.type == DISRUPTION:
+            yield _Now(DISRUPTION, known.status == "True", known.reason, known.message)
+
+
+def _troubles(given: ConditionInput) -> tuple[PodTrouble, ...]:
+    return () if given.observed is None or given.is_ended else given.observed.troubles
+
+
+def _listed(names: Iterable[str]) -> str:
+    return f"[{' '.join(names)}]"
+
+
+def _timed(given: ConditionInput, conditions: Iterable[_Now]) -> tuple[PodCondition, ...]:
+    before = {known.type: known for known in given.previous}
+    timed = []
+    for type_, is_true, reason, message in conditions:
+        status = "True" if is_true else "False"
+        known = before.get(type_)
+        since = given.now if known is None or known.status != status else known.since
+        timed.append(_condition(type_, status, since, reason, message))
+    return tuple(timed)
+
+
+@lru_cache(maxsize=2048)
+def _condition(
+    type_: str, status: str, since: Timestamp, reason: str, message: str
+) -> PodCondition:
+    # Thousands of pods become ready within one second: their conditions are the same objects.
+    return PodCondition(type=type_, status=status, since=since, reason=reason, message=message)

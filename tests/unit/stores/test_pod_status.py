@@ -1,0 +1,122 @@
+"""The status of a pod as it follows from what is observed, and from the status before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from messages.pod_runtime import PodObserved, PodTrouble
+from messages.pods import Pod, PodPhase
+from messages.statuses import PodFailure, PodStatus
+from messages.units import Timestamp
+from stores.statuses.status import StatusSituation, shows_same, status_after
+from tests.support.builders import make_pod
+from tests.support.pods.observations import (
+    exited,
+    observation,
+    running,
+    sandbox,
+    waiting,
+)
+
+NOW = Timestamp(1_700_000_100.7)
+FAILURE = PodFailure(reason="DeadlineExceeded", message="Pod was active too long")
+
+
+def after(
+    observed: PodObserved | None,
+    previous: PodStatus | None = None,
+    pod: Pod | None = None,
+    **fields: Any,
+) -> PodStatus:
+    situation = StatusSituation(
+        pod=pod or make_pod(), observed=observed, previous=previous, now=NOW
+    )
+    return status_after(replace(situation, **fields))
+
+
+def never(**fields: Any) -> Pod:
+    spec = {"containers": [{"name": "main", "image": "i"}], "restartPolicy": "Never", **fields}
+    return make_pod("web", spec=spec)
+
+
+def test_start_time_is_the_first_moment_and_stays() -> None:
+    first = after(None)
+    assert first.start_time == 1_700_000_100.0
+    assert after(observation(running()), first, now=Timestamp(NOW + 60)).start_time == (
+        first.start_time
+    )
+
+
+def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
+    first = after(observation(waiting()))
+    later = after(observation(running()), first, now=Timestamp(NOW + 60))
+    since = {each.type: each.since - int(NOW) for each in later.conditions}
+    assert since["Ready"] == 60
+    assert since["PodScheduled"] == 0
+
+
+def test_a_pod_fails_with_its_reason_once_no_container_may_run() -> None:
+    runs = after(observation(running()))
+    assert runs.phase is PodPhase.RUNNING
+    stopping = after(observation(running()), runs, failure=FAILURE)
+    assert (stopping.phase, stopping.reason) == (PodPhase.RUNNING, "")
+    ended = after(observation(exited(code=137)), stopping, failure=FAILURE)
+    assert (ended.phase, ended.reason, ended.message) == (
+        PodPhase.FAILED,
+        FAILURE.reason,
+        FAILURE.message,
+    )
+
+
+def test_a_terminal_status_stays_terminal_with_its_reason() -> None:
+    ended = after(observation(exited(code=1)), pod=never(), failure=FAILURE)
+    again = after(observation(running(attempt=1)), ended, pod=never())
+    assert (again.phase, again.reason) == (PodPhase.FAILED, FAILURE.reason)
+
+
+def test_a_container_that_ended_for_good_is_not_shown_running_again() -> None:
+    ended = after(observation(exited(code=1)), pod=never())
+    again = after(observation(running(attempt=1)), ended, pod=never())
+    assert again.observed is not None
+    assert again.observed.containers["main"] == exited(code=1)
+
+
+def test_a_container_that_ended_is_not_shown_running_under_the_same_id() -> None:
+    ended = after(observation(exited(code=1)))
+    assert after(observation(running()), ended).observed == ended.observed
+    restarted = after(observation(running(attempt=1)), ended).observed
+    assert restarted is not None
+    assert restarted.containers["main"] == running(attempt=1)
+
+
+def test_what_the_runtime_forgot_stays_in_the_status() -> None:
+    ended = after(observation(exited(code=3), sandbox=sandbox("10.0.0.9")), pod=never())
+    forgotten = after(observation(sandbox=None), ended, pod=never(), is_ended=True)
+    assert forgotten.observed is not None
+    assert forgotten.observed.containers["main"] == exited(code=3)
+    assert forgotten.observed.sandbox is not None
+    assert forgotten.observed.sandbox.ips == ("10.0.0.9",)
+
+
+def test_a_container_that_is_gone_though_it_ran_was_lost() -> None:
+    runs = after(observation(running()))
+    gone = after(observation(), runs).observed
+    assert gone is not None
+    last = gone.containers["main"].last
+    assert last is not None
+    assert (last.exit_code, last.reason) == (137, "ContainerStatusUnknown")
+
+
+def test_a_trouble_for_good_fails_the_pod_with_its_words() -> None:
+    trouble = PodTrouble(reason="UnsupportedVolume", message="no volumes here", is_for_good=True)
+    status = after(observation(troubles=(trouble,)))
+    assert (status.phase, status.reason) == (PodPhase.FAILED, "UnsupportedVolume")
+
+
+def test_statuses_that_differ_in_the_mark_alone_show_the_same() -> None:
+    one = after(observation(running()))
+    assert one.observed is not None
+    later = replace(one.observed, mark=one.observed.mark._replace(number=9))
+    assert shows_same(one, after(later, one))
+    assert not shows_same(one, after(observation(running(), sandbox=sandbox("10.0.0.8")), one))
