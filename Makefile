@@ -20,7 +20,7 @@ PURE := \
     kube/errors.py kube/calls/failures.py kube/calls/rate_limit.py kube/calls/request_info.py \
     kube/credentials/access.py kube/credentials/certificates.py kube/credentials/kubeconfig.py \
     kube/credentials/proxies.py kube/streams/failures.py kube/streams/listing.py \
-    kube/streams/next_round.py kube/streams/parsing.py kube/streams/queries.py kube/streams/rules.py \
+    kube/streams/next_round.py kube/streams/parsing.py kube/streams/queries.py kube/streams/room.py kube/streams/rules.py \
     server/cluster_metrics.py server/documents.py server/families.py server/health.py \
     server/hosts.py server/limits.py \
     server/metrics.py server/object_metrics.py server/object_pages.py

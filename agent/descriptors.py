@@ -1,4 +1,7 @@
-"""How many descriptors the process may have open: as many as the system lets it, up to ``ENOUGH``."""
+"""How many descriptors the process may have open: as many as the system lets it, up to ``ENOUGH``.
+
+``server.limits`` decides how clients and the agent share them.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,11 @@ def raise_descriptor_limit() -> int:
     # The hard limit may be above what the system gives today.
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (raised(soft, hard), hard))
+    return descriptor_limit()
+
+
+def descriptor_limit() -> int:
+    """Return the limit in effect."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return limit
 

@@ -30,6 +30,7 @@ from actors.node.registrar import (
 )
 from actors.node.rules import NodeRules
 from actors.pod_manager import POD_MANAGER
+from agent.descriptors import descriptor_limit
 from agent.object_tree import ApiPorts
 from kernel import Address, AnySpec, BaseActor, Port, SupervisorSpec, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules, CallsActorMessage
@@ -38,12 +39,14 @@ from kube.credentials.access import Credentials
 from kube.credentials.loading import InClusterCredentials, KubeconfigCredentials
 from kube.streams.actor import WATCHES, Watches, WatchesOwnMessage
 from kube.streams.memory import WatchMemory
+from kube.streams.room import ConnectionRoom
 from kube.streams.rules import WatchRules
 from messages.node import LoopsAre
 from messages.pod_manager import PodManagerMessage
 from messages.pods import SourceName
 from messages.sources import SourceMessage
 from server.cluster_state import ClusterPorts
+from server.limits import connections_for_watches, descriptors_for_watches
 from settings.agent import Settings
 from settings.cluster import ClusterSettings
 from settings.version import version
@@ -242,8 +245,17 @@ def _real_edges(settings: Settings, cluster: ClusterSettings) -> ClusterEdges:
 
     return ClusterEdges(
         calls=lambda memory: ApiCalls(sender, make_executor, memory, rules),
-        watches=lambda memory: Watches(credentials, memory, WatchRules(user_agent=user_agent)),
+        watches=lambda memory: Watches(
+            credentials, memory, WatchRules(user_agent=user_agent), room=_room_for_watches()
+        ),
         machine=LinuxMachine(root_dir=settings.root_dir, node_ips=cluster.node_ips),
+    )
+
+
+def _room_for_watches() -> ConnectionRoom:
+    return ConnectionRoom(
+        connections=connections_for_watches(descriptor_limit()),
+        descriptors_for=descriptors_for_watches,
     )
 
 

@@ -11,8 +11,10 @@ MOST_ON_HEALTHZ: Final = 100
 """The same of the port that answers for the agent's health only."""
 MOST_READERS: Final = 32
 """Readers of events. Each has a connection of its own, which does not count among the others."""
+OWN: Final = 25
+"""Descriptors that logs, files and calls take, about."""
 RESERVE: Final = 40
-"""Descriptors that are never given to clients: logs, files, watches and calls take about 25 of them."""
+"""Descriptors that are never given to clients: the agent's own, and those of connections for watches."""
 BACKLOG: Final = 128
 """Most connections that wait until they are accepted, also while the server is restarted. Linux's former
 default limit."""
@@ -27,6 +29,21 @@ class ConnectionLimits:
     read_only: int = MOST_CONNECTIONS
     healthz: int = MOST_ON_HEALTHZ
     readers: int = MOST_READERS
+
+
+def connections_for_watches(descriptors: int) -> int:
+    """Return how many connections to the API server such a process has room for, if every client comes."""
+    limits = connection_limits(descriptors)
+    clients = limits.read_only + limits.healthz + limits.readers
+    return max(0, descriptors - clients - OWN)
+
+
+def descriptors_for_watches(connections: int) -> int:
+    """Return how many descriptors a process needs to have room for so many connections to the API server."""
+    full = ConnectionLimits()
+    kept = max(RESERVE, connections + OWN)
+    # Clients have as many as the agent keeps, unless these are more than they ever get.
+    return kept + min(kept, full.read_only + full.healthz + full.readers)
 
 
 def connection_limits(descriptors: int) -> ConnectionLimits:

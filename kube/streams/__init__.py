@@ -9,6 +9,7 @@ From the bottom:
 - ``failures``: which watches fail at present, and why.
 - ``memory``: what outlives a crash of the actor.
 - ``shared_credentials``: reads the credentials once for all watches.
+- ``room``: whether there are descriptors for all connections.
 - ``circuit_breaker``: whether requests may be sent over one connection.
 - ``connections``: the pool of connections, with slots for streams.
 - ``exchange``: one request and its answer.

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
+import structlog
 from typing_extensions import override
 
 from kernel import Actor, Key
@@ -23,6 +24,7 @@ from kube.streams.keeper import WatchKeeper
 from kube.streams.loop import WatchLoop
 from kube.streams.memory import WatchMemory
 from kube.streams.one_off_list import lost_answer
+from kube.streams.room import ConnectionRoom, connections_for, descriptors_lacked
 from kube.streams.rules import WatchRules
 from messages.port import Port
 from messages.watches import (
@@ -46,6 +48,8 @@ class WatchLoopEnded:
 WatchesOwnMessage: TypeAlias = WatchesMessage | WatchLoopEnded
 
 WATCHES: Key[WatchesOwnMessage] = Key("watches")
+
+_log = structlog.get_logger("watches")
 
 
 class WatchError(Exception):
@@ -76,12 +80,15 @@ class Watches(Actor[WatchesOwnMessage]):
         rules: WatchRules,
         make_client: MakeClient = streaming_client,
         chance: random.Random | None = None,
+        room: ConnectionRoom | None = None,
     ) -> None:
+        """``room`` says how many connections there can be. More are tried, and the log is told."""
         self._credentials = credentials
         self._memory = memory
         self._rules = rules
         self._make_client = make_client
         self._chance = chance or random.Random()  # noqa: S311  # spreads load, guards nothing
+        self._room = room or ConnectionRoom()
         self._loop: WatchLoop | None = None
 
     @override
@@ -102,6 +109,7 @@ class Watches(Actor[WatchesOwnMessage]):
         match message:
             case Watch(target=target, subscriber=subscriber, mark=mark):
                 self._memory.want(target, subscriber, mark)
+                self._look_for_room()
                 self._loop.call(_watching(target, subscriber, mark))
             case Unwatch(target=target, subscriber=subscriber):
                 self._memory.forget(target, subscriber)
@@ -115,6 +123,21 @@ class Watches(Actor[WatchesOwnMessage]):
                 raise WatchError(f"{type(bug).__name__}: {bug}") from bug
             case _:
                 assert_never(message)
+
+    def _look_for_room(self) -> None:
+        """Say if there are too few descriptors for all watches: once, and again for twice as many."""
+        watches = len(self._memory.subscribers)
+        connections = connections_for(watches, self._rules.streams_per_connection)
+        lacked = descriptors_lacked(connections, self._room) or 0
+        if lacked > self._memory.descriptors_lacked:
+            self._memory.descriptors_lacked = lacked
+            _log.warning(
+                "few descriptors, so some watches may find no connection",
+                watches=watches,
+                connections=connections,
+                room_for=self._room.connections,
+                descriptors_needed=lacked,
+            )
 
     def _keeper(self) -> WatchKeeper:
         return WatchKeeper(

@@ -22,6 +22,8 @@ class WatchMemory:
     its list."""
     marks: dict[WatchTarget, int] = field(default_factory=dict)
     """Written by the actor: the highest mark of each wanted target, if it is not 0."""
+    descriptors_lacked: int = 0
+    """Written by the actor: how many descriptors the log asked for last."""
     reconnects: Counter[str] = field(default_factory=Counter)
     """Written by the loop's thread: how often watches were opened again, by reason."""
     requests: Counter[tuple[str, str, str]] = field(default_factory=Counter)

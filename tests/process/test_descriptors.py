@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent.process import AgentProcess, eventually, manifest
+from tests.support.kube.kubeconfigs import Kubeconfig
 from tests.support.wire.client import PATIENCE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
@@ -71,4 +73,18 @@ def test_a_soft_limit_that_may_be_raised_limits_nobody(agent: AgentProcess) -> N
         eventually(lambda: open_descriptors(agent) > 150)
         assert agent.get("/healthz") == (200, "ok")
     assert "connections" not in agent.log()
+    assert agent.stops() == 0
+
+
+def test_who_joins_with_too_few_descriptors_for_any_watch_is_told_how_many_it_needs(
+    agent: AgentProcess, tmp_path: Path
+) -> None:
+    kubeconfig = Kubeconfig(tmp_path)
+    kubeconfig.is_for(cluster={"server": "https://127.0.0.1:1"})
+    flags = (f"--kubeconfig={kubeconfig.path}", "--logging-format=json")
+    agent.start_on_manifests(*flags, launcher=limited("-n 40"))
+    event = "few descriptors, so some watches may find no connection"
+    agent.logs(event)
+    (line,) = [each for each in map(json.loads, agent.log().splitlines()) if event in str(each)]
+    assert (line["connections"], line["room_for"], line["descriptors_needed"]) == (4, 3, 128)
     assert agent.stops() == 0

@@ -6,6 +6,7 @@ from collections.abc import MutableMapping
 from typing import Any, TypeAlias
 
 from kube.streams.actor import WATCHES
+from kube.streams.room import ConnectionRoom
 from messages.watches import ObjectsAre, WatchFailed, WatchRecovered
 from tests.support.kube.watch_stage import (
     EMPTY,
@@ -94,3 +95,33 @@ def test_a_list_between_two_failures_is_no_recovery(logs: Logs) -> None:
         assert [type(fact) for fact in told] == [WatchFailed, ObjectsAre, WatchRecovered]
         assert len(server.requests) == 5
     assert len([line for line in logs if "watches" in line["event"]]) == 2
+
+
+def test_that_there_are_too_few_descriptors_for_all_connections_is_one_line(logs: Logs) -> None:
+    room = ConnectionRoom(connections=4, descriptors_for=lambda connections: connections + 100)
+    handler = Script([EMPTY], [stream()])
+    with watched_server(handler, room=room, most_streams=100) as (_server, watches):
+        first, *more = secret_targets(150)
+        watches.watch(first)
+        watches.wait_until_open(1)
+        assert short_of_descriptors(logs) == []
+        watches.watch(*more)
+        watches.wait_until_open(150)
+        watches.stage.system.crash(WATCHES.path)
+        watches.wait_until_open(150)
+        watches.watch(WEB)
+        watches.wait_until_open(151)
+    assert short_of_descriptors(logs) == [
+        {
+            "event": "few descriptors, so some watches may find no connection",
+            "log_level": "warning",
+            "watches": 96,
+            "connections": 5,
+            "room_for": 4,
+            "descriptors_needed": 128,
+        }
+    ]
+
+
+def short_of_descriptors(logs: Logs) -> Logs:
+    return [line for line in logs if "descriptors" in line["event"]]

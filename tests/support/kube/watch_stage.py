@@ -22,6 +22,7 @@ from kube.credentials.access import Access, Credentials
 from kube.streams.actor import WATCHES, Watches
 from kube.streams.connections import MakeClient
 from kube.streams.memory import WatchMemory
+from kube.streams.room import ConnectionRoom
 from kube.streams.rules import WatchRules
 from messages.api import FailureKind
 from messages.port import Port
@@ -333,13 +334,14 @@ def watch_stage(
     credentials: Credentials,
     rules: WatchRules | None = None,
     make_client: MakeClient = streaming_client,
+    room: ConnectionRoom | None = None,
 ) -> Iterator[WatchStage]:
     """Run a keeper of watches in a tree of its own."""
     memory = WatchMemory()
 
     def factory() -> Watches:
         chance = random.Random(7)
-        return Watches(credentials, memory, rules or quick_rules(), make_client, chance)
+        return Watches(credentials, memory, rules or quick_rules(), make_client, chance, room)
 
     root = SupervisorSpec(name="root", children=(ChildSpec(key=WATCHES, factory=factory),))
     with live_stage(root) as stage:
@@ -349,8 +351,15 @@ def watch_stage(
 
 @contextmanager
 def watched_server(
-    handler: Handler, *, rules: WatchRules | None = None, **server: Any
+    handler: Handler,
+    *,
+    rules: WatchRules | None = None,
+    room: ConnectionRoom | None = None,
+    **server: Any,
 ) -> Iterator[tuple[Http2Server, WatchStage]]:
     """Run a server that answers as ``handler`` does, and a keeper of watches that follows its objects."""
-    with Http2Server(handler, **server) as http, watch_stage(Tokens(http), rules) as watches:
+    with (
+        Http2Server(handler, **server) as http,
+        watch_stage(Tokens(http), rules, room=room) as watches,
+    ):
         yield http, watches
