@@ -15,6 +15,8 @@ from typing import Any, Protocol
 import click
 
 from benchmarks.agent import ROOT
+from benchmarks.editing import edit_rows
+from benchmarks.exhausting import exhaust_rows
 from benchmarks.footprint import idle_rows, memory_rows
 from benchmarks.joining import bound_rows, many_bound_rows
 from benchmarks.machine import load, machine
@@ -29,6 +31,7 @@ from benchmarks.row import Row
 from benchmarks.soaking import soak_rows
 from benchmarks.starting import start_rows, thousand_rows
 from benchmarks.storms import cut_rows
+from benchmarks.swapping import swap_rows
 from benchmarks.table import table
 from benchmarks.unread import unread_rows
 from benchmarks.waiting import waiting_rows
@@ -66,6 +69,8 @@ SUBJECTS: dict[str, Subject] = {
     "scan": scan_rows,
     "thousand": thousand_rows,
     "many-files": many_files_rows,
+    "swaps": swap_rows,
+    "descriptors": exhaust_rows,
     "merge": merge_rows,
     "actors": actors_rows,
     "waiting": waiting_rows,
@@ -74,6 +79,7 @@ SUBJECTS: dict[str, Subject] = {
     "idle": idle_rows,
     "bound": bound_rows,
     "bound-many": many_bound_rows,
+    "edits": edit_rows,
     "watched": watched_rows,
     "unread": unread_rows,
     "cut": cut_rows,

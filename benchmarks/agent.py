@@ -51,8 +51,12 @@ class Agent:
     A context: the process starts at entry and is gone at exit.
     """
 
-    def __init__(self, *flags: str, pods: Iterable[str] = ()) -> None:
+    def __init__(
+        self, *flags: str, pods: Iterable[str] = (), descriptors: int | None = None
+    ) -> None:
+        """``descriptors`` is how many the process may have open, if not as many as usual."""
         self._flags = flags
+        self._descriptors = descriptors
         self._directory = TemporaryDirectory(prefix="actorlet-bench-")
         self.manifests = Path(self._directory.name) / "manifests"
         self.manifests.mkdir()
@@ -65,7 +69,8 @@ class Agent:
 
     def __enter__(self) -> Self:
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(self._command(), stdout=log, stderr=log, cwd=ROOT)
+            command = _limited(self._command(), self._descriptors)
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=ROOT)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -106,9 +111,10 @@ class Agent:
         except (OSError, HTTPException):
             return 0
 
-    def is_healthy(self) -> bool:
-        """Return whether the healthz port says so, asked as kubelets ask: each time anew."""
-        connection = HTTPConnection("127.0.0.1", self._health_port, timeout=GIVE_UP_AFTER)
+    def is_healthy(self, *, on_read_only_port: bool = False) -> bool:
+        """Return whether the healthz port says so, or the other. Each time it is a new connection."""
+        port = self.port if on_read_only_port else self._health_port
+        connection = HTTPConnection("127.0.0.1", port, timeout=GIVE_UP_AFTER)
         try:
             connection.request("GET", "/healthz", headers={"Connection": "close"})
             return connection.getresponse().status == 200
@@ -156,6 +162,11 @@ class Agent:
             self._connection.close()  # the next request opens it again
             raise
 
+    def log_lines(self) -> int:
+        """Return how many lines the log has so far."""
+        with self._log.open("rb") as lines:
+            return sum(1 for _ in lines)
+
     def rescan(self) -> None:
         """Have every source look again."""
         assert self._process is not None
@@ -174,3 +185,9 @@ class Agent:
     def cpu_seconds(self) -> float:
         """Return how long the process has computed, in user and system mode."""
         return processes.cpu_seconds(self.pid)
+
+
+def _limited(command: list[str], descriptors: int | None) -> list[str]:
+    if descriptors is None:
+        return command
+    return ["/bin/sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh", *command]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+from collections import Counter
 from collections.abc import Collection, Iterator
 from http.client import HTTPConnection, HTTPException
 from time import perf_counter
@@ -24,6 +25,7 @@ class Follower:
     def __init__(self, port: int) -> None:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=GIVE_UP_AFTER)
         self._told: dict[str, float] = {}
+        self._of_pods: Counter[str] = Counter()
         self._remarks: list[str] = []
 
     def __enter__(self) -> Self:
@@ -42,6 +44,10 @@ class Follower:
         self._thread.join()
         self._response.close()
         self._connection.close()
+
+    def pods_told(self, op: str) -> int:
+        """Return how many pods were told of so far with this operation, such as ``REMOVE``."""
+        return self._of_pods[op]
 
     def told(self, version: str) -> float:
         """Return when a version was told of; waits for it."""
@@ -70,6 +76,8 @@ class Follower:
                 event, data = parsed(block)
                 if event == "object":
                     self._told[data["resourceVersion"]] = now
+                elif event == "pod":
+                    self._of_pods[data["op"]] += 1
                 elif event == "comment":
                     self._remarks.append(data)
 
