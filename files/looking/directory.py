@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import translate
 from pathlib import Path
 from re import compile as compiled
@@ -45,6 +45,9 @@ _LEFTOVER: Final = compiled("|".join(translate(pattern) for pattern in LEFTOVERS
 
 MAX_LOOKS: Final = 3
 """A look is repeated this often at most while other directories come to the path."""
+
+NAMES_IN_A_STEP: Final = 512
+"""Names of a directory that are listed in one step: together they take 0.5 ms."""
 
 UNCHANGED_IN_A_STEP: Final = 32
 """Files that did not change are looked at in one step: together they take 0.1 ms. Another takes a step."""
@@ -121,11 +124,13 @@ def _files(path: Path, now: Timestamp, previous: Listed | None) -> Steps[Listing
     known = {entry.name: entry for entry in previous.entries} if previous else {}
     entries: list[Entry] = []
     with OpenDirectory(path) as directory:
+        items = yield from _items(directory)
+        names = in_byte_order({*items, *_touched(known)})
         yield
-        for number, item in enumerate(_items(directory)):
-            before = known.get(item.name)
-            is_same = before is not None and _is_unchanged(item, before)
-            entry = before if is_same else _entry(item.name, directory, now, before)
+        for number, name in enumerate(names):
+            item, before = items.get(name), known.get(name)
+            is_same = item is not None and before is not None and _is_unchanged(item, before)
+            entry = before if is_same else _entry(name, directory, now, before)
             if entry is not None:
                 entries.append(entry)
             if not is_same or not number % UNCHANGED_IN_A_STEP:
@@ -148,10 +153,23 @@ def is_ignored(name: str) -> bool:
     return name.startswith(".") or _LEFTOVER.match(name) is not None
 
 
-def _items(directory: OpenDirectory) -> list[os.DirEntry[str]]:
+def _items(directory: OpenDirectory) -> Steps[Mapping[str, os.DirEntry[str]]]:
+    """Return in steps what is listed in ``directory``, by name.
+
+    A system may leave out a name that is changed, replaced or removed while the listing goes on.
+    """
+    items: dict[str, os.DirEntry[str]] = {}
     with os.scandir(directory.descriptor) as found:
-        items = {item.name: item for item in found}
-    return [items[name] for name in in_byte_order(items)]
+        for item in found:
+            items[item.name] = item
+            if not len(items) % NAMES_IN_A_STEP:
+                yield
+    return items
+
+
+def _touched(known: Mapping[str, Entry]) -> Iterator[str]:
+    """Yield the names of known files. One that is not listed only counts as gone when it was asked for."""
+    return (name for name, entry in known.items() if not isinstance(entry.found, Ignored))
 
 
 def _is_unchanged(item: os.DirEntry[str], known: Entry) -> bool:

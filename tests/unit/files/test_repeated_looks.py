@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from files.looking.directory import look
+from files.looking.directory import NAMES_IN_A_STEP, UNCHANGED_IN_A_STEP, look, looking
 from files.looking.found import Content, Listed
 from files.looking.signature import Signature
+from files.looking.steps import result_of
 from messages.units import Timestamp
-from tests.support.files.looks import LATER, listed, the_entry
+from tests.support.files.looks import LATER, listed, names, the_entry
 
 
 def test_a_look_at_what_did_not_change_gives_the_identical_listing(tmp_path: Path) -> None:
@@ -36,6 +37,43 @@ def test_a_change_leaves_the_entries_of_the_other_files_identical(tmp_path: Path
 
     assert second.entries[0] is first.entries[0]
     assert second.entries[1].found == Content(data=b"kind: Pod # edited")
+
+
+def test_a_known_file_that_the_system_leaves_out_of_its_listing_is_no_removal(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.yaml").write_text("kind: Pod")
+    (tmp_path / "b.yaml").write_text("kind: Pod")
+    before = listed(tmp_path)
+
+    (tmp_path / "a.yaml").unlink()
+    steps = looking(tmp_path, now=LATER, previous=before)
+    next(steps)  # the names are listed, and none was looked at
+    (tmp_path / "a.yaml").write_text("kind: Pod")
+    listing = result_of(steps)
+
+    assert isinstance(listing, Listed)
+    assert names(listing) == ["a.yaml", "b.yaml"]
+
+
+def test_an_ignored_name_that_is_gone_is_gone(tmp_path: Path) -> None:
+    (tmp_path / ".hidden").touch()
+    before = listed(tmp_path)
+
+    (tmp_path / ".hidden").unlink()
+
+    assert names(listed(tmp_path, before)) == []
+
+
+def test_many_names_are_listed_in_steps_before_any_is_looked_at(tmp_path: Path) -> None:
+    many = 2 * NAMES_IN_A_STEP + UNCHANGED_IN_A_STEP
+    for number in range(many):
+        (tmp_path / f"{number}.yaml").touch()
+    before = listed(tmp_path)
+
+    steps = sum(1 for _ in looking(tmp_path, now=LATER, previous=before))
+
+    assert steps == many // NAMES_IN_A_STEP + 1 + many // UNCHANGED_IN_A_STEP
 
 
 def test_a_touched_file_keeps_the_identical_content(tmp_path: Path) -> None:
