@@ -34,10 +34,11 @@ def host_of(header: str) -> str | None:
 def is_ours(host: str, hosts: Collection[str], arrived_at: str) -> bool:
     """Return whether ``host`` is this machine: on loopback, one of ``hosts``, or where the request came in.
 
-    ``arrived_at`` is the address of this side of the connection. A request for an address cannot come from a
-    page of another name.
+    ``arrived_at`` is the address of this side of the connection. If it is link-local, it ends with its
+    interface, which no client names. A request for an address cannot come from a page of another name.
     """
-    if host == "localhost" or host in hosts or host == _plain(arrived_at):
+    address, _, _ = arrived_at.partition("%")
+    if host == "localhost" or host in hosts or host == _plain(address):
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -86,9 +87,7 @@ def gets_details(request: web.Request) -> bool:
 
 def _arrived_at(request: web.Request) -> str:
     name = request.transport.get_extra_info("sockname") if request.transport else None
-    return (
-        str(name[0]).partition("%")[0] if name else ""
-    )  # a link-local one ends with its interface
+    return str(name[0]) if name else ""
 
 
 def _plain(host: str) -> str:

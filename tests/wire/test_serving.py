@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
+from contextlib import ExitStack, contextmanager
 from http.client import RemoteDisconnected
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -105,3 +109,38 @@ def test_a_server_whose_loop_ended_is_restarted() -> None:
         eventually(lambda: agent.actor("http-server").restarts == 1)
         assert agent.actor("http-server").last_error.endswith("ServingError: the loop ended")
         assert agent.get("/healthz").status == 200
+
+
+@contextmanager
+def no_descriptor_left() -> Iterator[None]:
+    """Have this process open nothing."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest_free = os.dup(0)
+    os.close(lowest_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_each_trouble_with_connections_is_said_once_whatever_else_was_said(
+    listener: socket.socket, logs: list[MutableMapping[str, Any]]
+) -> None:
+    cut, refused = "too many connections: the oldest are cut", "connections cannot be accepted"
+    serving = Serving(ended=lambda _error: None)
+    serving.open(application(), [listener], 2)
+    with ExitStack() as held:
+        address = listener.getsockname()
+        clients = [
+            held.enter_context(socket.create_connection(address, PATIENCE)) for _ in range(6)
+        ]
+        clients[-1].sendall(b"GET /hello HTTP/1.1\r\nHost: node\r\n\r\n")
+        assert clients[-1].recv(15) == b"HTTP/1.1 200 OK"
+        one_more = held.enter_context(socket.socket())
+        with no_descriptor_left():
+            one_more.connect(address)
+            eventually(lambda: any(line["event"] == refused for line in logs))
+        assert fetch(address[1], "/hello").text == "hello"
+    serving.close()
+    assert [line["event"] for line in logs] == [cut, refused]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from kube.credentials.client_process import answer
 from kube.credentials.loading import InClusterCredentials
 from messages.pods import JsonObject
 from messages.units import Seconds
+from tests.support.agent.process import eventually
 from tests.support.kube.kubeconfigs import (
     CA,
     CANARY,
@@ -26,6 +28,7 @@ from tests.support.kube.kubeconfigs import (
     encoded,
     refusal,
 )
+from tests.support.project.checkout import ROOT
 
 QUESTIONS: dict[str, JsonObject] = {
     "a token": {"cluster": {"server": f"{SERVER}/"}, "user": {"token": TOKEN}, "files": []},
@@ -62,6 +65,19 @@ QUESTIONS: dict[str, JsonObject] = {
 def test_the_client_answers_the_same_in_a_process_of_its_own(name: str) -> None:
     # Other tests ask it in this process, where it takes no time.
     assert ask_process(QUESTIONS[name]) == answer(QUESTIONS[name])
+
+
+def test_where_memory_is_short_it_is_ended_before_the_agent() -> None:
+    command = [sys.executable, "-P", "-m", "kube.credentials.client_process"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment) as process:
+        score = Path(f"/proc/{process.pid}/oom_score_adj")
+        eventually(lambda: int(score.read_text()) == 1000)
+        # It has not been asked yet: this holds for all of its work.
+        question = QUESTIONS["a token"]
+        output, _ = process.communicate(json.dumps(question))
+    assert json.loads(output) == answer(question)
 
 
 def test_certificates_count_for_a_server_with_tls_alone() -> None:

@@ -46,6 +46,15 @@ def test_names_and_addresses_of_this_machine_are_ours(host: str) -> None:
     assert is_ours(host, NAMES, arrived_at="::ffff:10.0.0.9")
 
 
+def test_a_link_local_address_is_ours_whatever_interface_a_request_came_in_by() -> None:
+    header = "[FE80::12:34]:10255"
+    host = host_of(header)
+    assert host is not None
+    assert is_ours(host, NAMES, arrived_at="fe80::12:34%eth0")
+    assert not is_ours(host, NAMES, arrived_at="fe80::12:35%eth0")
+    assert not is_ours("eth0", NAMES, arrived_at="fe80::12:34%eth0")
+
+
 @pytest.mark.parametrize(
     "host",
     ["evil.example", "localhost.evil.example", "node2", "0.0.0.0", "10.0.0.8", "127.0.0.1.nip.io"],
