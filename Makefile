@@ -10,6 +10,10 @@ PURE := \
     kernel/* messages/* manifests/* stores/* settings/* \
     files/keeping/pages.py files/looking/* files/watching/directories.py files/watching/pace.py files/verdicts/judging.py files/verdicts/state.py \
     runtimes/api.py runtimes/container_runtime.py \
+    runtimes/hollow/addresses.py runtimes/hollow/annotations.py runtimes/hollow/behaviour.py \
+    runtimes/hollow/behaviours.py runtimes/hollow/commands.py runtimes/hollow/core.py \
+    runtimes/hollow/images.py runtimes/hollow/inventory.py runtimes/hollow/machine.py \
+    runtimes/hollow/records.py runtimes/hollow/rules.py runtimes/hollow/schedule.py \
     sources/listings.py sources/apiserver/pods.py sources/http/verdicts.py \
     actors/events/lines.py actors/events/series.py \
     actors/mirrors/plan.py actors/mirrors/pod.py actors/mirrors/verdicts.py \

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from typing import NamedTuple
 
 from messages.units import Seconds
 
@@ -24,6 +25,13 @@ _NANOSECONDS = {
 _PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([a-z\u00b5\u03bc]+)")
 _LONGEST = 2**63 - 1
 """Nanoseconds; Go counts them in 64 bits, which ends after 292 years."""
+
+
+class Span(NamedTuple):
+    """A range of durations, to draw one from. Both ends belong to it."""
+
+    least: Seconds
+    most: Seconds
 
 
 def parse_duration(text: str) -> Seconds:
@@ -43,6 +51,18 @@ def parse_duration(text: str) -> Seconds:
     if end == 0 or end != len(unsigned) or nanoseconds > _LONGEST:
         raise ValueError("should be a duration such as 20s, 1m30s or 300ms")
     return Seconds(float(nanoseconds if not negative else -nanoseconds) / 10**9)
+
+
+def parse_span(text: str) -> Span:
+    """Return the range in ``text``: ``1s-5s``, or one duration. Raises ``ValueError`` for any other text."""
+    least, dash, most = text.partition("-")
+    try:
+        span = Span(parse_duration(least), parse_duration(most if dash else least))
+    except ValueError:
+        raise ValueError("should be a duration such as 300ms, or a range such as 1s-5s") from None
+    if span.least > span.most:
+        raise ValueError("should be a range from the shorter to the longer duration")
+    return span
 
 
 def format_duration(span: Seconds) -> str:

@@ -1,0 +1,245 @@
+"""What becomes of each request to a hollow runtime, and what happens by itself as time passes. Pure.
+
+A request takes effect at once, or once its time has passed: then it is a step in one heap, as the ends of
+containers are. A step has its effect at the moment at which it was due, however late it is looked at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final, NamedTuple, assert_never
+
+from messages.pods import PodUid
+from messages.units import Seconds
+from runtimes.container_runtime import (
+    CallRuntime,
+    CreateContainer,
+    FindImage,
+    LookAtPod,
+    PodContainersAre,
+    PullImage,
+    RemoveContainer,
+    RemoveSandbox,
+    ResizeContainer,
+    RunSandbox,
+    RuntimeOutcome,
+    StartContainer,
+    StopContainer,
+    StopSandbox,
+)
+from runtimes.hollow.annotations import UnreadableAnnotationError
+from runtimes.hollow.machine import NO_SECONDS, HollowMachine, Instant, not_found
+from runtimes.hollow.records import (
+    CarryOut,
+    ContainerEnds,
+    ContainerIsReady,
+    ContainerRecord,
+    HollowStep,
+    SandboxDies,
+)
+from runtimes.hollow.rules import HollowRules, drawn
+
+AT_ONCE: Final = Seconds(1e-6)
+"""Steps that are due so soon are gone now: no timer is that exact."""
+
+
+class HollowAnswer(NamedTuple):
+    """The outcome of one call."""
+
+    call: CallRuntime
+    outcome: RuntimeOutcome
+
+
+class HollowCore:
+    """A whole hollow runtime: it takes calls, goes its steps, and says what to answer."""
+
+    def __init__(self, rules: HollowRules) -> None:
+        self._rules = rules
+        self.machine = HollowMachine(rules)
+        self._answers: list[HollowAnswer] = []
+        self._stops: dict[str, list[CallRuntime]] = {}
+        """Calls that wait for the end of a container, by its id."""
+        self._in_progress: Counter[PodUid] = Counter()
+        """How many calls about each pod wait for something."""
+        self._looks: dict[PodUid, list[CallRuntime]] = {}
+
+    @property
+    def next_due(self) -> Seconds | None:
+        """When the next step is due; None if there is none."""
+        return self.machine.schedule.next_due()
+
+    def take(self, call: CallRuntime, now: Instant) -> list[HollowAnswer]:
+        """Take a call, and return what is to be answered by now."""
+        request = call.request
+        if isinstance(request, StopContainer):
+            self._stop(call, request, now)
+        elif isinstance(request, LookAtPod):
+            self._looks.setdefault(request.uid, []).append(call)
+            self._answer_looks(request.uid)
+        else:
+            delay, uid = self._delay(call)
+            if delay and uid is not None:
+                self._in_progress[uid] += 1
+                self.machine.schedule.add(CarryOut(Seconds(now.monotonic + delay), call, uid))
+            else:
+                self._answers.append(HollowAnswer(call, self._outcome(call, now)))
+        return self._taken()
+
+    def go_on(self, now: Instant, limit: int) -> list[HollowAnswer]:
+        """Go at most ``limit`` of the steps that are due, and return what is to be answered."""
+        for _ in range(limit):
+            step = self.machine.schedule.pop_due(Seconds(now.monotonic + AT_ONCE))
+            if step is None:
+                break
+            self._go(step, now.back_to(step.due))
+        return self._taken()
+
+    def take_changed(self) -> tuple[PodUid, ...]:
+        """Return the pods of which something changed without an answer that says so, once."""
+        changed = tuple(self.machine.changed)
+        self.machine.changed.clear()
+        return changed
+
+    # --- steps -----------------------------------------------------------------------------------------
+
+    def _go(self, step: HollowStep, at: Instant) -> None:
+        machine = self.machine
+        match step:
+            case CarryOut(call=call, uid=uid):
+                self._answers.append(HollowAnswer(call, self._outcome(call, at)))
+                self._settle(uid)
+            case ContainerEnds(container=container, ending=ending):
+                machine.end(container, ending, at)
+                if not self._answer_stops(container):
+                    machine.changed[container.sandbox.pod.uid] = None
+            case ContainerIsReady(container=container):
+                machine.become_ready(container)
+                machine.changed[container.sandbox.pod.uid] = None
+            case SandboxDies(sandbox=sandbox):
+                for killed in machine.stop_sandbox(sandbox, at):
+                    self._answer_stops(killed)
+                machine.changed[sandbox.pod.uid] = None
+            case _:
+                assert_never(step)
+
+    # --- requests --------------------------------------------------------------------------------------
+
+    def _delay(self, call: CallRuntime) -> tuple[Seconds, PodUid | None]:
+        """Return how long a request takes before it has its effect, and the pod that it is about."""
+        machine, seed = self.machine, self._rules.seed
+        match call.request:
+            case RunSandbox(pod=pod, attempt=attempt):
+                span = machine.behaviours.of_sandbox(pod).to_create
+                return drawn(span, seed, pod.uid, "sandbox", attempt), pod.uid
+            case PullImage(image=image, pod=pod):
+                if machine.find(image, pod).image_id:
+                    return NO_SECONDS, pod.uid
+                span = machine.behaviours.of_image(pod, image).to_pull
+                return drawn(span, seed, pod.uid, "pull", image), pod.uid
+            case CreateContainer(pod=pod, container=container, attempt=attempt):
+                try:
+                    span = machine.behaviours.of_container(pod, container).to_create
+                except UnreadableAnnotationError:
+                    return NO_SECONDS, pod.uid
+                return drawn(span, seed, pod.uid, container["name"], "create", attempt), pod.uid
+            case StartContainer(id=container_id):
+                record = machine.inventory.container(container_id)
+                if record is not None:
+                    return machine.drawn_for(record, "to_start"), record.sandbox.pod.uid
+            case _:
+                pass  # the others take no time
+        return NO_SECONDS, None
+
+    def _outcome(self, call: CallRuntime, at: Instant) -> RuntimeOutcome:
+        """Carry out a request that does not wait for others, and return its outcome."""
+        machine = self.machine
+        match call.request:
+            case RunSandbox() as request:
+                return machine.run_sandbox(request, at)
+            case StopSandbox() | RemoveSandbox() as request:
+                self._end_sandbox(request, at)
+            case FindImage(image=image, pod=pod):
+                return machine.find(image, pod)
+            case PullImage() as request:
+                return machine.pull(request)
+            case CreateContainer() as request:
+                return machine.create(request, at)
+            case StartContainer() | RemoveContainer() | ResizeContainer() as request:
+                return self._outcome_for_container(request, at)
+            case _:
+                pass
+        return None
+
+    def _outcome_for_container(
+        self, request: StartContainer | RemoveContainer | ResizeContainer, at: Instant
+    ) -> RuntimeOutcome:
+        record = self.machine.inventory.container(request.id)
+        if record is None:
+            is_removal = isinstance(request, RemoveContainer)
+            return None if is_removal else not_found("container", request.id)
+        match request:
+            case StartContainer():
+                return self.machine.start(record, at)
+            case ResizeContainer():
+                return self.machine.resize(record, request)
+            case RemoveContainer():
+                self.machine.remove(record, at)
+                self._answer_stops(record)
+                return None
+            case _:
+                assert_never(request)
+
+    def _end_sandbox(self, request: StopSandbox | RemoveSandbox, at: Instant) -> None:
+        machine = self.machine
+        record = machine.inventory.sandbox(request.id)
+        if record is None:
+            return
+        is_removal = isinstance(request, RemoveSandbox)
+        end = machine.remove_sandbox if is_removal else machine.stop_sandbox
+        killed = end(record, at)
+        for container in killed:
+            self._answer_stops(container)
+        if killed and not is_removal:
+            machine.changed[record.pod.uid] = None  # the answer does not say how they ended
+
+    def _stop(self, call: CallRuntime, request: StopContainer, now: Instant) -> None:
+        machine = self.machine
+        record = machine.inventory.container(request.id)
+        if record is None or not record.is_running:
+            observed = None if record is None else record.observed
+            self._answers.append(HollowAnswer(call, observed))
+            return
+        is_first = request.id not in self._stops
+        self._stops.setdefault(request.id, []).append(call)
+        self._in_progress[record.sandbox.pod.uid] += 1
+        end = machine.end_by(record, request.grace, now, is_first=is_first)
+        if end.due <= now.monotonic:
+            machine.end(record, end.ending, now)
+            self._answer_stops(record)
+
+    # --- answers ---------------------------------------------------------------------------------------
+
+    def _answer_stops(self, record: ContainerRecord) -> bool:
+        """Answer those who wait for the end of a container. Return whether there was anybody."""
+        calls = self._stops.pop(record.observed.id, ())
+        for call in calls:
+            self._answers.append(HollowAnswer(call, record.observed))
+            self._settle(record.sandbox.pod.uid)
+        return bool(calls)
+
+    def _settle(self, uid: PodUid) -> None:
+        self._in_progress[uid] -= 1
+        if not self._in_progress[uid]:
+            del self._in_progress[uid]
+            self._answer_looks(uid)
+
+    def _answer_looks(self, uid: PodUid) -> None:
+        if self._in_progress.get(uid):
+            return
+        for call in self._looks.pop(uid, ()):
+            contents = self.machine.inventory.contents(uid)
+            self._answers.append(HollowAnswer(call, PodContainersAre(uid=uid, sandboxes=contents)))
+
+    def _taken(self) -> list[HollowAnswer]:
+        answers, self._answers = self._answers, []
+        return answers

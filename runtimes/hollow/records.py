@@ -1,0 +1,95 @@
+"""The sandboxes and containers of a hollow runtime in few bytes, and the steps that they will go. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
+from messages.pods import JsonObject, PodUid
+from messages.units import Seconds
+from runtimes.container_runtime import CallRuntime, PodIdentity, SandboxContents
+from runtimes.hollow.behaviour import ContainerBehaviour, Ending
+
+
+@dataclass(slots=True, eq=False)
+class SandboxRecord:
+    """One sandbox."""
+
+    pod: PodIdentity
+    observed: SandboxObserved
+    containers: list[ContainerRecord] = field(default_factory=list)
+    death: SandboxDies | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether containers can be started in it."""
+        return self.observed.state is SandboxState.READY
+
+    def contents(self) -> SandboxContents:
+        """Return what is told of it."""
+        return SandboxContents(
+            pod=self.pod,
+            sandbox=self.observed,
+            containers=tuple([container.observed for container in self.containers]),
+        )
+
+
+@dataclass(slots=True, eq=False)
+class ContainerRecord:
+    """One container."""
+
+    sandbox: SandboxRecord
+    observed: ContainerObserved
+    behaviour: ContainerBehaviour
+    resources: JsonObject | None
+    """``resources`` of the specification, or as they were given since."""
+    end: ContainerEnds | None = None
+    """How it will end, as far as that is known: by itself, or because it is being stopped."""
+    readiness: ContainerIsReady | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it runs."""
+        return self.observed.state is ContainerState.RUNNING
+
+
+@dataclass(slots=True, eq=False)
+class CarryOut:
+    """A request takes effect, and is answered."""
+
+    due: Seconds
+    call: CallRuntime
+    uid: PodUid
+    is_cancelled: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class ContainerEnds:
+    """A container ends: by itself, or because it is being stopped."""
+
+    due: Seconds
+    container: ContainerRecord
+    ending: Ending
+    is_cancelled: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class ContainerIsReady:
+    """A container begins to serve."""
+
+    due: Seconds
+    container: ContainerRecord
+    is_cancelled: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class SandboxDies:
+    """A sandbox dies by itself."""
+
+    due: Seconds
+    sandbox: SandboxRecord
+    is_cancelled: bool = False
+
+
+HollowStep: TypeAlias = CarryOut | ContainerEnds | ContainerIsReady | SandboxDies
