@@ -20,11 +20,12 @@ from settings.errors import StartError
 T = TypeVar("T")
 
 
-def made_apart(make: Callable[[], T]) -> T:
+def made_apart(make: Callable[[], T], meanwhile: Callable[[], object] = lambda: None) -> T:
     """Return what ``make`` returns in another process. Call it while there is one thread.
 
     What ``make`` raises, the caller gets in the other process, and has to end that with it. This process
     ends with the same exit code then. Raises ``StartError`` if a signal ended the other process.
+    ``meanwhile`` is called in this process once the other one runs. It must not block.
     """
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -36,13 +37,15 @@ def made_apart(make: Callable[[], T]) -> T:
             ours.close()
             _hand_over(make, theirs)
         theirs.close()
+        meanwhile()
         with ours.makefile("rb") as stream:
             data = stream.read()
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if code < 0:
         raise StartError(f"the process that reads the settings was ended by signal {-code}")
     if code > 0 or not data:
-        raise SystemExit(code)
+        # The other process has said everything. At once, since threads may be at work in this one.
+        os._exit(code)
     made: T = pickle.loads(data)  # noqa: S301  # written by our own code
     return made
 

@@ -16,7 +16,7 @@ from tests.support.wire.client import PATIENCE
 pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
 
 
-def program(make: str, before: str = "") -> list[str]:
+def program(make: str, before: str = "", meanwhile: str = "pass") -> list[str]:
     """Return a program that makes a value as ``make`` says, and prints whether another process did."""
     lines = (
         "import os, signal, sys",
@@ -25,19 +25,26 @@ def program(make: str, before: str = "") -> list[str]:
         "def make():",
         f"    {make}",
         "    return os.getpid()",
+        "def meanwhile():",
+        f"    {meanwhile}",
         before,
         "try:",
-        "    print(made_apart(make) != os.getpid())",
+        "    print(made_apart(make, meanwhile) != os.getpid())",
         "except StartError as error:",
         "    print(error)",
     )
     return [sys.executable, "-c", "\n".join(lines)]
 
 
-def run(make: str, before: str = "") -> subprocess.CompletedProcess[str]:
+def run(make: str, before: str = "", meanwhile: str = "pass") -> subprocess.CompletedProcess[str]:
     """Run such a program until it ends."""
     return subprocess.run(
-        program(make, before), cwd=ROOT, capture_output=True, text=True, timeout=20, check=False
+        program(make, before, meanwhile),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
     )
 
 
@@ -55,6 +62,17 @@ def test_a_large_value_arrives_whole() -> None:
 def test_if_the_other_one_exits_so_does_this_one(code: int) -> None:
     ended = run(f"print('help'); sys.exit({code})")
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, "help\n", "")
+
+
+def test_this_one_does_something_while_the_other_one_runs() -> None:
+    ended = run("os.read(ours, 1)", "ours, theirs = os.pipe()", "os.write(theirs, b'x')")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "True\n", "")
+
+
+def test_if_the_other_one_exits_this_one_does_not_finish_what_it_began() -> None:
+    began = "import threading; threading.Thread(target=threading.Event().wait).start()"
+    ended = run("sys.exit(3)", meanwhile=began)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (3, "", "")
 
 
 def test_a_bug_is_shown_once() -> None:
