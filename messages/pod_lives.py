@@ -1,13 +1,16 @@
-"""The lives of pods on this node: what their keeper answers about them."""
+"""The lives of pods on this node: what their keeper hears from others and answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from messages.pods import PodUid
 from messages.port import Port
+from messages.statuses import PodFailure
+from messages.units import Seconds
 
 
 class PodLife(StrEnum):
@@ -23,6 +26,37 @@ class PodLife(StrEnum):
     """No container runs. What is left of it is being removed, if it is to go."""
     FINISHED = "finished"
     """Nothing is to be done about it any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillPod:
+    """Ends a pod for the node's own sake, as an eviction does (rule X14). May repeat.
+
+    The pod fails with ``failure``, and stays until it is deleted. Answered by one ``PodKilled`` as soon as
+    nothing of it runs: at once for a pod that is not known, or does not run any more. Who asked has a
+    deadline of its own; the pod is being killed whatever that says.
+    """
+
+    uid: PodUid
+    failure: PodFailure
+    reply_to: Port[PodKilled]
+    grace: Seconds | None = None
+    """None: what the pod asks for. A longer one than was asked for before changes nothing (rule X8)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodKilled:
+    """Nothing of this pod runs any more."""
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatPodStatuses:
+    """Asks that the status of each pod is told once more to the keeper of statuses. May repeat.
+
+    It asks itself, since a status may be lost with a life of it.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,3 +80,7 @@ class PodLivesDescribed:
     restarted: int
     """The same of other pods."""
     preempted: int
+
+
+PodLivesMessage: TypeAlias = KillPod | RepeatPodStatuses | DescribePodLives
+"""What the keeper of pods hears from others, beside the facts that it subscribes to."""

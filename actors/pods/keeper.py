@@ -1,0 +1,251 @@
+"""PodKeeper: owns which pods have workers on this node.
+
+Who runs and who does not is decided in ``roster.py``, and done in ``worker_launcher.py``. This file
+is the actor around both: the facts that it hears, in portions, and when it asks the runtime what it has.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final, assert_never
+
+from typing_extensions import override
+
+from actors.pods.creation_order import by_creation
+from actors.pods.keeper_parts import (
+    POD_KEEPER,
+    PODS,
+    ListDue,
+    NextPortion,
+    PodKeeperMemory,
+    PodKeeperMessage,
+    PodKeeperPorts,
+    ReportsOverdue,
+    keeper_memory,
+)
+from actors.pods.node_view import view_of
+from actors.pods.orders import LifeIs, RepeatStatus, WorkerGone, worker_key
+from actors.pods.pod_records import RecordStage, life_of
+from actors.pods.roster import PodRoster
+from actors.pods.worker_launcher import WorkerLauncher
+from kernel import PooledActor, Timer
+from messages.changes import Op
+from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
+from messages.pod_lives import (
+    DescribePodLives,
+    KillPod,
+    PodLivesDescribed,
+    PodLivesMessage,
+    RepeatPodStatuses,
+)
+from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
+from messages.pod_runtime import ListRuntimePods, PodsObserved
+from messages.units import Seconds
+
+__all__ = [
+    "PODS",
+    "POD_KEEPER",
+    "PodKeeper",
+    "PodKeeperMemory",
+    "PodKeeperMessage",
+    "PodKeeperPorts",
+    "keeper_memory",
+]
+
+PORTION: Final = 64
+"""Pods that one turn looks after. Others of the pool have theirs in between."""
+LIST_EVERY: Final = Seconds(60.0)
+"""Between two questions to the runtime for pods that nobody knows."""
+LIST_AGAIN: Final = Seconds(5.0)
+"""The same, before the first answer: the question may have been lost with a life of the runtime."""
+
+
+class PodKeeper(PooledActor[PodKeeperMessage]):
+    """Keeps a worker for each pod that this node has, and none for any other.
+
+    Owns: which pods have workers, the lines for static names, the sums of admission, and what is known of
+    pods that only the runtime has.
+    Hears: ``PodFact``, ``NodeFact``; ``PodsObserved`` of the runtime; ``LifeIs`` and ``WorkerGone`` of
+    workers; ``KillPod``, ``RepeatPodStatuses``, ``DescribePodLives``; its own timers.
+    Tells: PodManager ``Subscribe``, the Node's keeper ``FollowNode`` and the runtime ``ListRuntimePods``
+    when it starts; the supervisor of workers ``StartChild`` and ``StopChild``; workers ``PodWish``; the
+    keeper of statuses ``PodStatusIs`` of pods that are refused, and ``ForgetPodStatus``.
+    Fails when: it has a bug. The next life knows the same pods, hears all listings again, and repeats to
+    every worker what is wished of it.
+
+    Order: facts are carried out in the order in which they are told, 64 pods in a turn, and no pod is started
+    before the runtime has said what it has. At most 64 workers are being started or stopped at a time.
+    A pod that its source tells removed is stopped at once, whatever other sources do. One that only the
+    runtime has is stopped when its source has listed, and for good. Mirror pods have no workers.
+    """
+
+    def __init__(self, ports: PodKeeperPorts, memory: PodKeeperMemory) -> None:
+        self._ports = ports
+        self._memory = memory
+        self._roster = PodRoster(memory.admission, memory.sources, memory.roster)
+        self._launcher = WorkerLauncher(ports, memory, self._roster, self)
+        self._work: deque[Iterator[None]] = deque()
+        """What is to be carried out, portion by portion."""
+        self._is_going_on = False
+        self._listing: Timer | None = None
+
+    @override
+    def started(self) -> None:
+        ports = self._ports
+        ports.pod_manager.tell(Subscribe(subscriber=ports.me))
+        if ports.node is not None:
+            ports.node.tell(FollowNode(subscriber=ports.me))
+        self._work.append(self._repeating())
+        self._list()
+        self._go_on_later()
+
+    @override
+    def receive(self, message: PodKeeperMessage, /) -> None:
+        match message:
+            case PodsAre() | PodsChanged() | PodsObserved() | NodeIs() | NodeIsGone():
+                self._note(message)
+            case LifeIs(uid=uid, wish=wish, life=life):
+                self._launcher.note_up(uid)
+                self._roster.note_life(uid, wish, life)
+            case WorkerGone(uid=uid):
+                self._launcher.note_gone(uid)
+            case NextPortion() | ListDue() | ReportsOverdue():
+                self._take_turn(message)
+            case _:
+                self._serve(message)
+        self._launcher.carry_out()
+        self._go_on_later()
+
+    def _note(self, fact: PodFact | PodsObserved | NodeFact) -> None:
+        match fact:
+            case PodsAre():
+                self._work.append(self._replacing(fact))
+            case PodsChanged():
+                self._work.append(self._changing(fact))
+            case PodsObserved():
+                self._memory.has_runtime_listed = True
+                self._work.appendleft(self._taking_runtime_pods(fact))
+                self._list_later()
+            case NodeIs():
+                node = view_of(fact, self._memory.configured)
+                self._memory.admission.note_node(node)
+            case NodeIsGone():
+                pass  # changes nothing about pods that run
+            case _:
+                assert_never(fact)
+
+    def _serve(self, message: PodLivesMessage) -> None:
+        match message:
+            case KillPod():
+                self._roster.kill(message)
+            case RepeatPodStatuses():
+                self._work.append(self._repeating_statuses())
+            case DescribePodLives(reply_to=reply_to):
+                reply_to.tell(self._described())
+            case _:
+                assert_never(message)
+
+    def _take_turn(self, timer: NextPortion | ListDue | ReportsOverdue) -> None:
+        match timer:
+            case NextPortion():
+                self._is_going_on = False
+                self._carry_on()
+            case ListDue():
+                self._list()
+            case ReportsOverdue():
+                self._launcher.give_up()
+            case _:
+                assert_never(timer)
+
+    # --- in portions -----------------------------------------------------------------------------------
+
+    def _go_on_later(self) -> None:
+        if self._work and self._memory.has_runtime_listed and not self._is_going_on:
+            self._is_going_on = True
+            self.me.tell(NextPortion())
+
+    def _carry_on(self) -> None:
+        """Look after the next few pods."""
+        left = PORTION
+        while self._work and left > 0:
+            done = sum(1 for _ in islice(self._work[0], left))
+            if done < left:
+                self._work.popleft()
+            left -= max(done, 1)
+
+    def _replacing(self, listing: PodsAre) -> Iterator[None]:
+        """Take the whole listing of a source."""
+        source = listing.source
+        if not listing.is_provisional:
+            for uid in self._roster.missing_of(source, listing.pods):
+                self._roster.remove_pod(uid, source)
+                yield
+        for pod in by_creation(listing.pods):
+            self._roster.list_pod(pod)
+            yield
+        if not listing.is_provisional:
+            self._memory.listed.add(source)
+            yield from self._sweeping()
+
+    def _changing(self, changed: PodsChanged) -> Iterator[None]:
+        """Take what changed, removals first, and what was added in the order of its creation (rule L8)."""
+        for change in changed.changes:
+            if change.op is Op.REMOVE:
+                self._roster.remove_pod(change.pod.uid, change.pod.source)
+                yield
+        others = [change.pod for change in changed.changes if change.op is not Op.REMOVE]
+        for pod in by_creation(others):
+            self._roster.list_pod(pod)
+            yield
+
+    def _taking_runtime_pods(self, observed: PodsObserved) -> Iterator[None]:
+        """Take what the runtime has."""
+        for found in observed.pods:
+            self._roster.note_runtime_pod(found)
+            yield
+        yield from self._sweeping()
+
+    def _sweeping(self) -> Iterator[None]:
+        """Stop the pods that only the runtime has, and that no source will list."""
+        for uid in self._roster.orphans(frozenset(self._memory.listed)):
+            self._roster.stop_orphan(uid)
+            yield
+
+    def _repeating(self) -> Iterator[None]:
+        for uid in tuple(self._memory.roster.records):
+            self._roster.repeat(uid)
+            yield
+
+    def _repeating_statuses(self) -> Iterator[None]:
+        for uid, record in tuple(self._memory.roster.records.items()):
+            if record.stage is RecordStage.STARTED:
+                self._ports.address(worker_key(uid)).tell(RepeatStatus())
+            else:
+                self._roster.repeat(uid)
+            yield
+
+    # --- what it asks and answers ----------------------------------------------------------------------
+
+    def _list(self) -> None:
+        self._ports.runtime.tell(ListRuntimePods(reply_to=self._ports.me))
+        self._list_later()
+
+    def _list_later(self) -> None:
+        if self._listing is not None:
+            self._listing.cancel()
+        pause = LIST_EVERY if self._memory.has_runtime_listed else LIST_AGAIN
+        self._listing = self.after(pause, ListDue())
+
+    def _described(self) -> PodLivesDescribed:
+        counts = self._memory.roster.counts
+        records = self._memory.roster.records.items()
+        return PodLivesDescribed(
+            lives={uid: life_of(record) for uid, record in records},
+            started=counts.started,
+            refused=dict(counts.refused),
+            restarted_static=counts.restarted_static,
+            restarted=counts.restarted,
+            preempted=counts.preempted,
+        )

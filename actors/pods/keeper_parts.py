@@ -1,0 +1,91 @@
+"""What the keeper of pods hears, whom it talks to, and what outlives it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from actors.pods.admission import Admission
+from actors.pods.node_view import NodeView
+from actors.pods.orders import LifeIs, WorkerGone
+from actors.pods.roster import RosterMemory
+from actors.pods.worker_parts import WorkerMemory, WorkerPorts
+from kernel import Address, DynamicMessage, Key, Port
+from messages.node import FollowNode, NodeFact
+from messages.pod_lives import PodLivesMessage
+from messages.pod_manager import PodFact, Subscribe
+from messages.pod_runtime import ListRuntimePods, PodsObserved
+from messages.pods import PodUid, SourceName
+from messages.statuses import ForgetPodStatus, PodStatusIs
+
+
+@dataclass(frozen=True, slots=True)
+class NextPortion:
+    """Go on with the next portion."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListDue:
+    """Timer: the runtime is asked what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportsOverdue:
+    """Timer: workers that were started or stopped have not reported."""
+
+
+PodKeeperMessage: TypeAlias = (
+    PodFact
+    | NodeFact
+    | PodsObserved
+    | PodLivesMessage
+    | LifeIs
+    | WorkerGone
+    | NextPortion
+    | ListDue
+    | ReportsOverdue
+)
+
+POD_KEEPER = Key[PodKeeperMessage]("pod-keeper")
+PODS = Key[DynamicMessage]("pods")
+"""The supervisor of the workers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodKeeperPorts:
+    """Whom the keeper of pods talks to."""
+
+    pod_manager: Port[Subscribe]
+    node: Port[FollowNode] | None
+    """Who knows the Node; None if the agent belongs to no cluster."""
+    workers: Port[DynamicMessage]
+    runtime: Port[ListRuntimePods]
+    statuses: Port[PodStatusIs | ForgetPodStatus]
+    worker: WorkerPorts
+    """What every worker gets."""
+    address: Address
+    me: Port[PodKeeperMessage]
+    """Its own address, which outlives it."""
+
+
+@dataclass(slots=True)
+class PodKeeperMemory:
+    """What outlives a life of the keeper of pods, whose workers live on."""
+
+    roster: RosterMemory
+    admission: Admission
+    configured: NodeView
+    """The node as it is configured: what the API server shows of it is added."""
+    sources: frozenset[SourceName]
+    """All sources of pods that this agent has."""
+    workers: dict[PodUid, WorkerMemory] = field(default_factory=dict)
+    listed: set[SourceName] = field(default_factory=set)
+    """The sources that have listed for good."""
+    has_runtime_listed: bool = False
+
+
+def keeper_memory(node: NodeView, sources: frozenset[SourceName]) -> PodKeeperMemory:
+    """Return the memory of a keeper that knows no pods yet."""
+    return PodKeeperMemory(
+        roster=RosterMemory(), admission=Admission(node), configured=node, sources=sources
+    )

@@ -1,0 +1,121 @@
+"""Which Secrets and ConfigMaps one pod needs to run, and what is known of them. Pure.
+
+Files of a volume are needed before anything of the pod starts, and stay once they are there. Variables are
+needed whenever a container starts, so their objects are told to the runtime, and told again when they change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from manifests.references.pods import Use, pod_references
+from messages.objects import ObjectId, ObjectKind, ObjectRead, ObjectValue, Origin, ReadVerdict
+from messages.pods import Pod
+
+_FILES: Final = frozenset({Use.VOLUME, Use.PART})
+
+_SENTENCES: Final = {
+    ReadVerdict.NOT_FOUND: "not found",
+    ReadVerdict.NOT_REGISTERED: "not registered",
+    ReadVerdict.NOT_SYNCED: "not read yet",
+    ReadVerdict.FORBIDDEN: "may not be read by this node",
+    ReadVerdict.UNUSABLE: "cannot be used",
+}
+
+
+@dataclass(slots=True)
+class NeededObject:
+    """One object, what it is needed for, and what reading it gave."""
+
+    for_variables: bool = False
+    for_files: bool = False
+    """A volume needs it, and is not optional."""
+    is_required: bool = False
+    verdict: ReadVerdict | None = None
+    """None until the first answer."""
+    value: ObjectValue | None = None
+    """Kept for variables alone."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it was found."""
+        return self.verdict in {ReadVerdict.FOUND, ReadVerdict.STALE}
+
+
+class NeededObjects:
+    """The objects that a pod needs for its variables and for files of its volumes."""
+
+    def __init__(self, objects: Mapping[ObjectId, NeededObject]) -> None:
+        self._objects = objects
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def ids(self) -> tuple[ObjectId, ...]:
+        """Return them all."""
+        return tuple(self._objects)
+
+    def kinds(self) -> frozenset[ObjectKind]:
+        """Return their kinds."""
+        return frozenset(each.kind for each in self._objects)
+
+    def keep(self, earlier: NeededObjects) -> None:
+        """Take over what an ``earlier`` version of the pod knows of the same objects."""
+        for wanted, known in self._objects.items():
+            before = earlier._objects.get(wanted)
+            if before is not None:
+                known.verdict = before.verdict
+                known.value = before.value if known.for_variables else None
+
+    def note(self, wanted: ObjectId, read: ObjectRead) -> None:
+        """Note the answer to a read."""
+        known = self._objects.get(wanted)
+        if known is not None:
+            known.verdict = read.verdict
+            known.value = read.value if known.for_variables else None
+
+    def values(self) -> dict[ObjectId, ObjectValue]:
+        """Return what variables are set from, as far as it is there."""
+        found = self._objects.items()
+        return {wanted: known.value for wanted, known in found if known.value is not None}
+
+    def unanswered(self) -> list[ObjectId]:
+        """Return those that no read was answered for."""
+        return [wanted for wanted, known in self._objects.items() if known.verdict is None]
+
+    def missing(self) -> list[ObjectId]:
+        """Return those that are required and not there."""
+        found = self._objects.items()
+        return [wanted for wanted, known in found if known.is_required and not known.is_there]
+
+    def missing_files(self) -> list[str]:
+        """Return, in words, which objects a volume requires that are not there."""
+        return [
+            _sentence(wanted, known)
+            for wanted, known in self._objects.items()
+            if known.for_files and not known.is_there
+        ]
+
+
+def needed_objects(pod: Pod) -> NeededObjects | None:
+    """Return what ``pod`` needs before it can start; None if it needs nothing."""
+    objects: dict[ObjectId, NeededObject] = {}
+    origin = Origin.LOCAL if pod.is_static else Origin.API
+    for reference in pod_references(pod.document):
+        is_variable, is_file = reference.use is Use.START, reference.use in _FILES
+        if is_variable or (is_file and not reference.is_optional):
+            wanted = ObjectId(
+                kind=reference.kind, namespace=pod.namespace, name=reference.name, origin=origin
+            )
+            known = objects.setdefault(wanted, NeededObject())
+            known.for_variables |= is_variable
+            known.for_files |= is_file
+            known.is_required |= not reference.is_optional
+    return NeededObjects(objects) if objects else None
+
+
+def _sentence(wanted: ObjectId, known: NeededObject) -> str:
+    why = "not read yet" if known.verdict is None else _SENTENCES.get(known.verdict, "")
+    return f'{wanted.kind} "{wanted.display_name}" {why}'

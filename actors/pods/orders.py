@@ -1,0 +1,82 @@
+"""What the keeper of pods and the workers tell each other. Levels, that may repeat on either side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernel import Key
+from messages.objects import ObjectFact, ObjectRead
+from messages.pod_lives import PodLife
+from messages.pod_runtime import PodObserved
+from messages.pods import Pod, PodUid
+from messages.statuses import PodFailure
+from messages.units import Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodWish:
+    """What should become of a pod, complete. The newest one of a pod counts."""
+
+    number: int
+    """Counts the wishes about the pod. A worker names the last one that it took."""
+    pod: Pod
+    is_removed: bool = False
+    """No source lists it any more: it is stopped, and nothing of it stays."""
+    is_killed: bool = False
+    """The node ends it, for ``failure``."""
+    failure: PodFailure | None = None
+    grace: Seconds | None = None
+    """The shortest grace that anybody asked for, other than who deletes the pod."""
+    was_there: bool = False
+    """The runtime had it before this agent did anything about it."""
+    has_no_document: bool = False
+    """Only the runtime knows it: there is nobody to tell a status to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatStatus:
+    """Tell the status of the pod once more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectsDue:
+    """Timer: objects that were missing, or whose reading was not answered, are read again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadlineDue:
+    """Timer: the pod may have been active for as long as it may be."""
+
+
+PodWorkerMessage = (
+    PodWish | PodObserved | ObjectRead | ObjectFact | RepeatStatus | ObjectsDue | DeadlineDue
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifeIs:
+    """Where a pod is in its life. Told when a worker is up, for each wish, and for each new stage."""
+
+    uid: PodUid
+    wish: int
+    """The number of the last wish that was taken."""
+    life: PodLife
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerGone:
+    """The worker of a finished pod is stopping."""
+
+    uid: PodUid
+
+
+def _newest(message: PodWorkerMessage) -> str | None:
+    """Name the messages of which only the newest matters."""
+    if isinstance(message, PodObserved):
+        return "observed"
+    return "wish" if isinstance(message, PodWish) else None
+
+
+def worker_key(uid: PodUid) -> Key[PodWorkerMessage]:
+    """Return the key of the worker of a pod."""
+    return Key[PodWorkerMessage](f"pods/{uid}", coalesce=_newest)

@@ -1,0 +1,158 @@
+"""What the keeper of pods knows of each pod, and what it wants done. Values without behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import TypeAlias
+
+from actors.pods.orders import PodWish
+from messages.pod_lives import PodKilled, PodLife
+from messages.pods import Pod, PodUid
+from messages.port import Port
+from messages.statuses import PodFailure
+from messages.units import Seconds
+
+
+class RecordStage(Enum):
+    """How far the keeper is with a pod. Further than ``STARTED`` goes only the pod's worker."""
+
+    LEFT_ALONE = auto()
+    """Only the runtime knows it, and the source that it came from may still list it."""
+    IN_LINE = auto()
+    """Another static pod has its name."""
+    MAKING_ROOM = auto()
+    """Pods that are being stopped for it still run."""
+    TO_START = auto()
+    """Its worker is to be started."""
+    STARTED = auto()
+    """Its worker was started."""
+    REFUSED = auto()
+    """It will never run here: it was not admitted, or was killed before it began."""
+    FINISHED = auto()
+    """Its worker was stopped. It stays known while a source lists it."""
+
+
+@dataclass(slots=True)
+class PodRecord:
+    """One pod, identified by its UID, from its first listing until nothing of it is left."""
+
+    pod: Pod
+    since: int
+    """The number of the first wish about it. An answer to an earlier one is about an earlier pod."""
+    wish: int
+    """The number of the last wish about it."""
+    stage: RecordStage = RecordStage.TO_START
+    life: PodLife = PodLife.WAITING
+    """What its worker told last."""
+    is_removed: bool = False
+    is_killed: bool = False
+    failure: PodFailure | None = None
+    grace: Seconds | None = None
+    was_there: bool = False
+    """The runtime had it before its worker began."""
+    has_no_document: bool = False
+    """Only the runtime knows it."""
+    returned: Pod | None = None
+    """It was added again while it is being stopped: begins anew once it is finished (rule X3)."""
+    waits_for: set[PodUid] | None = None
+    """Pods that must be gone before it may start."""
+    killers: tuple[Port[PodKilled], ...] = ()
+    """Who is told when nothing of it runs any more."""
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it has a worker, or is about to have one."""
+        return self.stage in {RecordStage.TO_START, RecordStage.STARTED}
+
+    def wished(self) -> PodWish:
+        """Return what its worker is told."""
+        return PodWish(
+            number=self.wish,
+            pod=self.pod,
+            is_removed=self.is_removed,
+            is_killed=self.is_killed,
+            failure=self.failure,
+            grace=self.grace,
+            was_there=self.was_there,
+            has_no_document=self.has_no_document,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StartWorker:
+    """Start the worker of a pod, as soon as the window has room."""
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True)
+class StopWorker:
+    """Stop the worker of a pod, as soon as the window has room."""
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True)
+class TellWish:
+    """Tell the worker of a pod what is wished."""
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True)
+class TellRefusal:
+    """Tell the status of a pod that will never run here."""
+
+    pod: Pod
+    failure: PodFailure
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetStatus:
+    """Tell that the pod is not this node's any more."""
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerKiller:
+    """Tell who wanted a pod killed that nothing of it runs."""
+
+    uid: PodUid
+    reply_to: Port[PodKilled]
+
+
+@dataclass(frozen=True, slots=True)
+class PostWarning:
+    """Post an event about a pod, and log it."""
+
+    pod: Pod
+    failure: PodFailure
+
+
+RosterEffect: TypeAlias = (
+    StartWorker | StopWorker | TellWish | TellRefusal | ForgetStatus | AnswerKiller | PostWarning
+)
+
+
+@dataclass(slots=True)
+class RosterCounts:
+    """Counts since the process began."""
+
+    started: int = 0
+    restarted: int = 0
+    restarted_static: int = 0
+    preempted: int = 0
+    refused: dict[str, int] = field(default_factory=dict)
+
+
+def life_of(record: PodRecord) -> PodLife:
+    """Return where a pod is in its life, as others see it."""
+    match record.stage:
+        case RecordStage.LEFT_ALONE:
+            return PodLife.SYNC
+        case RecordStage.REFUSED | RecordStage.FINISHED:
+            return PodLife.FINISHED
+        case _:
+            return record.life

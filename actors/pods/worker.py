@@ -1,0 +1,342 @@
+"""PodWorker: carries one pod through its life. It tells the runtime what should be, and hears what is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, assert_never
+
+import structlog
+from typing_extensions import override
+
+from actors.pods.lifecycle import (
+    FORGET,
+    RUN,
+    LifeEvent,
+    LifeStep,
+    RunStep,
+    StopStep,
+    active_deadline,
+)
+from actors.pods.needed_objects import needed_objects
+from actors.pods.object_reading import ObjectReading
+from actors.pods.orders import (
+    DeadlineDue,
+    LifeIs,
+    ObjectsDue,
+    PodWish,
+    PodWorkerMessage,
+    RepeatStatus,
+    WorkerGone,
+)
+from actors.pods.pod_events import pod_event
+from actors.pods.worker_parts import WorkerMemory, WorkerPorts
+from kernel import PooledActor, Port, Timer
+from messages.events import EventType
+from messages.objects import ChangeDecided, ObjectChanged, ObjectId, ObjectRead, ObjectValue
+from messages.pod_lives import PodLife
+from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
+from messages.pods import TERMINAL_PHASES, Pod, PodPhase
+from messages.statuses import PodFailure, PodStatus, PodStatusIs
+from messages.units import Seconds, Timestamp
+from stores.statuses.phase import phase_of
+from stores.statuses.reading import status_of
+from stores.statuses.status import StatusSituation, shows_same, status_after
+
+OVERDUE: Final = PodFailure(
+    reason="DeadlineExceeded",
+    message="Pod was active on the node longer than the specified deadline",
+)
+"""The failure of a pod that was active for longer than ``activeDeadlineSeconds``."""
+
+_LONGEST_TIMER: Final = Seconds(86_400.0)
+"""A deadline that is further away is looked at once a day: absurd numbers are no timers."""
+
+_log = structlog.get_logger("pods")
+
+
+class PodWorker(PooledActor[PodWorkerMessage]):
+    """Carries one pod through its life, as ``actors/pods/lifecycle.py`` has it.
+
+    | stage | it tells the runtime | what it hears | and then |
+    |---|---|---|---|
+    | sync | ``RunPod``, once its volumes' files are there | a terminal phase | stops it |
+    | sync | ``RunPod`` | a trouble that is for good | fails and stops it |
+    | sync | ``RunPod`` again | an object of its variables has changed | the next containers see it |
+    | terminating | ``StopPod`` | the mark of that command | its end is told |
+    | terminated | ``ForgetPod``, if it is to go | the mark of that command | it is finished |
+    | any | the last command, with a greater mark | nothing: this life has just begun | goes on |
+
+    Owns: the life of one pod, and its last status.
+    Hears: ``PodWish`` of its keeper; ``PodObserved``; ``ObjectRead``, ``ObjectFact``; its own timers.
+    Tells: the runtime as above; the keeper of statuses ``PodStatusIs`` when the status is another one;
+    its keeper ``LifeIs``, and ``WorkerGone`` when it is finished and stops; the managers of objects
+    ``RegisterPod``, ``FollowObjects`` and ``GetObject`` for a pod that references any.
+    Fails when: it has a bug. The next life tells everything again.
+
+    Order: of the wishes and of the observations only the newest counts. An observation with a smaller mark
+    than the last command of this life moves nothing forward. Repetition: every message may repeat. A pod
+    without references, deadline and troubles has no timer and asks nobody.
+    """
+
+    def __init__(
+        self,
+        ports: WorkerPorts,
+        memory: WorkerMemory,
+        me: Port[PodWorkerMessage],
+    ) -> None:
+        self._ports = ports
+        self._memory = memory
+        self._address = me
+        self._commands = 0
+        self._told: LifeStep | None = None
+        """The last step that the runtime was told in this life."""
+        self._told_objects: dict[ObjectId, ObjectValue] = {}
+        self._reading: ObjectReading | None = None
+        self._waits_for: list[str] = []
+        self._deadline: Timer | None = None
+
+    @override
+    def started(self) -> None:
+        memory = self._memory
+        if memory.status is None:
+            memory.status = self._first_status()
+        if memory.life.is_stopped:
+            self._let_go()  # the life before may have crashed over it
+        self._take(memory.wish)
+
+    @override
+    def stopping(self) -> None:
+        if self._memory.life.stage is PodLife.FINISHED:
+            self._ports.keeper.tell(WorkerGone(uid=self._pod.uid))
+
+    @override
+    def receive(self, message: PodWorkerMessage, /) -> None:
+        match message:
+            case PodWish():
+                self._take(message)
+            case PodObserved():
+                self._observe(message)
+            case ObjectRead() | ObjectChanged() | ObjectsDue():
+                self._take_object(message)
+            case ChangeDecided():
+                pass  # who hears of all changes carries it out
+            case DeadlineDue():
+                self._go_on()
+                self._tell_life()
+            case RepeatStatus():
+                self._tell_status()
+            case _:
+                assert_never(message)
+
+    @property
+    def _pod(self) -> Pod:
+        return self._memory.wish.pod
+
+    # --- what is wished --------------------------------------------------------------------------------
+
+    def _take(self, wish: PodWish) -> None:
+        memory, life = self._memory, self._memory.life
+        if wish.number < memory.wish.number:
+            return
+        memory.wish = wish
+        memory.has_begun |= wish.was_there
+        if wish.is_killed or wish.grace is not None:
+            life.end(wish.failure, wish.grace)
+        if wish.is_removed:
+            life.leave()
+        life.note_pod(wish.pod)
+        self._go_on()
+        self._tell_life()
+
+    def _go_on(self) -> None:
+        """Tell the runtime what is to be done in this stage, unless it was told."""
+        if self._memory.life.stage is PodLife.SYNC:
+            self._watch_deadline()
+        step = self._memory.life.next_step(self._pod)
+        match step:
+            case RunStep():
+                self._run()
+            case StopStep():
+                if step != self._told:
+                    self._command(step)
+            case _ if step is FORGET and self._told is not FORGET:
+                self._command(step)
+            case _:
+                self._told = step
+
+    def _run(self) -> None:
+        """Have it run, as soon as what it needs is there."""
+        if self._reading is None and needed_objects(self._pod) is not None:
+            self._reading = ObjectReading(self._ports.objects, self._address, self.after)
+        if self._reading is not None:
+            self._reading.begin(self._pod)
+        self._run_if_ready()
+
+    def _run_if_ready(self) -> None:
+        reading = self._reading
+        if reading is not None:
+            missing = [] if self._memory.has_begun else reading.missing_files()
+            if not reading.is_answered:
+                return
+            if missing:
+                self._wait_for(missing)
+                return
+        self._waits_for = []
+        self._command(RUN)
+
+    def _command(self, step: LifeStep) -> None:
+        self._told = step
+        self._commands += 1
+        mark = Mark(self.incarnation, self._commands)
+        pod, me, runtime = self._pod, self._address, self._ports.runtime
+        if isinstance(step, RunStep):
+            self._memory.has_begun = True
+            self._told_objects = self._reading.values() if self._reading is not None else {}
+            runtime.tell(RunPod(pod=pod, mark=mark, reply_to=me, objects=self._told_objects))
+        elif isinstance(step, StopStep):
+            self._say("stopping a pod", grace=step.grace, reason=self._reason())
+            runtime.tell(StopPod(uid=pod.uid, mark=mark, reply_to=me, grace=step.grace))
+        else:
+            runtime.tell(ForgetPod(uid=pod.uid, mark=mark, reply_to=me))
+
+    def _let_go(self) -> None:
+        """Let go of the objects that it needed to run."""
+        reading, self._reading, self._waits_for = self._reading, None, []
+        if reading is not None or needed_objects(self._pod) is not None:
+            reading = reading or ObjectReading(self._ports.objects, self._address, self.after)
+            reading.end(self._pod)
+
+    # --- what is ---------------------------------------------------------------------------------------
+
+    def _observe(self, observed: PodObserved) -> None:
+        life, before = self._memory.life, self._memory.life.stage
+        if before is not PodLife.TERMINATED:
+            if observed.mark >= Mark(self.incarnation, self._commands):
+                self._learn(observed)
+            self._note_status(observed)
+        elif self._told is FORGET and observed.mark >= Mark(self.incarnation, self._commands):
+            life.note(LifeEvent.FORGOTTEN)  # its status stays that of its end
+        if life.stage is not before:
+            self._move()
+
+    def _learn(self, observed: PodObserved) -> None:
+        """Learn from an observation that includes the effect of the last command."""
+        life = self._memory.life
+        if isinstance(self._told, StopStep):
+            life.note(LifeEvent.STOPPED)
+        elif self._told is RUN:
+            for trouble in observed.troubles:
+                if trouble.is_for_good:
+                    life.end(PodFailure(reason=trouble.reason, message=trouble.message))
+            if phase_of(self._pod, observed) in TERMINAL_PHASES:
+                life.end()
+
+    def _move(self) -> None:
+        """Go on in a new stage."""
+        life = self._memory.life
+        if life.is_stopped:
+            self._let_go()
+        self._go_on()
+        if life.stage is PodLife.FINISHED:
+            self._tell_status()
+        self._tell_life()
+
+    def _take_object(self, message: ObjectRead | ObjectChanged | ObjectsDue) -> None:
+        """Run the pod if what it waited for is there now, or if other variables are to be set from now on."""
+        reading = self._reading
+        if reading is None:
+            return
+        match message:
+            case ObjectRead():
+                reading.note_read(message)
+            case ObjectChanged(object=wanted):
+                reading.note_change(wanted)
+            case ObjectsDue():
+                reading.read_again()
+        if self._memory.life.stage is PodLife.SYNC and (
+            self._told is not RUN or reading.values() != self._told_objects
+        ):
+            self._run_if_ready()
+
+    def _wait_for(self, missing: list[str]) -> None:
+        """Say that the pod waits, once for each list of what is ``missing``."""
+        if missing != self._waits_for:
+            self._waits_for = missing
+            self._say("a pod waits for objects", missing=missing)
+            self._note_status(None)
+
+    # --- how long it may be active ---------------------------------------------------------------------
+
+    def _watch_deadline(self) -> None:
+        """End a pod that was active for as long as it may be; else look again when that is due."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        limit, status = active_deadline(self._pod.document), self._memory.status
+        if limit is None or status is None or status.start_time is None:
+            return
+        left = status.start_time + limit - self.clock.wall()
+        if left > 0:
+            self._deadline = self.after(Seconds(min(left, _LONGEST_TIMER)), DeadlineDue())
+        else:
+            self._memory.life.end(OVERDUE)
+            self._post(EventType.NORMAL, OVERDUE)
+
+    # --- what is told ----------------------------------------------------------------------------------
+
+    def _first_status(self) -> PodStatus:
+        """Return what was shown of the pod before: by an earlier life of the agent, or nothing."""
+        memory = self._memory
+        shown = status_of(self._pod.document) or PodStatus(
+            phase=PodPhase.PENDING, conditions=(), observed=None
+        )
+        began = shown.start_time or memory.start_time or Timestamp(int(self.clock.wall()))
+        return replace(shown, start_time=began)
+
+    def _note_status(self, observed: PodObserved | None) -> None:
+        """Tell the status that follows, if people see another one."""
+        memory = self._memory
+        status = status_after(
+            StatusSituation(
+                pod=self._pod,
+                observed=observed,
+                previous=memory.status,
+                failure=memory.life.failure,
+                is_ended=memory.life.is_stopped,
+                host_ips=self._ports.host_ips(),
+                now=self.clock.wall(),
+            )
+        )
+        before, memory.status = memory.status, status
+        if before is None or not shows_same(before, status):
+            self._tell_status()
+
+    def _tell_status(self) -> None:
+        memory = self._memory
+        if memory.status is not None and not memory.wish.has_no_document:
+            is_finished = memory.life.stage is PodLife.FINISHED
+            self._ports.statuses.tell(
+                PodStatusIs(pod=self._pod, status=memory.status, is_finished=is_finished)
+            )
+
+    def _tell_life(self) -> None:
+        memory = self._memory
+        told = LifeIs(uid=self._pod.uid, wish=memory.wish.number, life=memory.life.stage)
+        self._ports.keeper.tell(told)
+
+    def _reason(self) -> str:
+        """Return in a word why it is stopped."""
+        life, wish = self._memory.life, self._memory.wish
+        if life.failure is not None:
+            return life.failure.reason
+        if wish.is_removed:
+            return "removed"
+        return "deleted" if life.is_leaving else "ended"
+
+    def _say(self, step: str, **fields: object) -> None:
+        emit = _log.info if self._ports.logs_steps else _log.debug
+        emit(step, pod=self._pod.display_name, **fields)
+
+    def _post(self, kind: EventType, failure: PodFailure) -> None:
+        if self._ports.events is not None:
+            self._ports.events.tell(pod_event(self._pod, kind, failure))

@@ -1,0 +1,175 @@
+"""Does what the roster of pods has decided: starts and stops workers, and tells what is to be told.
+
+A part of the keeper of pods. At most ``launching.WINDOW`` workers are being started or stopped at a time.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final, Protocol, assert_never
+
+import structlog
+
+from actors.pods.keeper_parts import (
+    PodKeeperMemory,
+    PodKeeperPorts,
+    ReportsOverdue,
+)
+from actors.pods.launching import Launch, LaunchWindow
+from actors.pods.orders import worker_key
+from actors.pods.pod_events import pod_event
+from actors.pods.pod_records import (
+    AnswerKiller,
+    ForgetStatus,
+    PodRecord,
+    PostWarning,
+    RosterEffect,
+    StartWorker,
+    StopWorker,
+    TellRefusal,
+    TellWish,
+)
+from actors.pods.roster import PodRoster
+from actors.pods.worker import PodWorker
+from actors.pods.worker_parts import WorkerMemory
+from kernel import Clock, StartChild, StopChild, Timer, isolated
+from messages.events import EventType
+from messages.pod_lives import PodKilled
+from messages.pods import PodUid
+from messages.statuses import ForgetPodStatus, PodStatusIs
+from messages.units import Seconds
+from stores.statuses.reading import status_of
+from stores.statuses.status import StatusSituation, status_after
+
+REPORT_WITHIN: Final = Seconds(5.0)
+"""How long the reports of workers that are under way are waited for."""
+
+_log = structlog.get_logger("pods")
+
+
+class TimedActor(Protocol):
+    """What the launcher needs of the actor that it is a part of."""
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the actor system."""
+        ...
+
+    def after(self, delay: Seconds, message: ReportsOverdue) -> Timer:
+        """Tell the actor ``message`` in ``delay`` seconds."""
+        ...
+
+
+class WorkerLauncher:
+    """Carries out the effects of one roster, for one life of the keeper."""
+
+    def __init__(
+        self,
+        ports: PodKeeperPorts,
+        memory: PodKeeperMemory,
+        roster: PodRoster,
+        actor: TimedActor,
+    ) -> None:
+        self._ports = ports
+        self._memory = memory
+        self._roster = roster
+        self._actor = actor
+        self._window = LaunchWindow()
+        self._overdue: Timer | None = None
+
+    def carry_out(self) -> None:
+        """Do what the roster has decided, and launch as many workers as may be under way."""
+        effects = self._roster.effects
+        while effects:
+            self._do(effects.popleft())
+        for launch in self._window.take():
+            self._launch(launch)
+        if self._overdue is None and self._window.is_busy:
+            self._overdue = self._actor.after(REPORT_WITHIN, ReportsOverdue())
+
+    def note_up(self, uid: PodUid) -> None:
+        """Note that a worker has reported."""
+        self._window.note(Launch(uid, is_start=True))
+
+    def note_gone(self, uid: PodUid) -> None:
+        """Note that a worker has stopped."""
+        self._window.note(Launch(uid, is_start=False))
+
+    def give_up(self) -> None:
+        """Wait no longer for workers that have not reported."""
+        self._overdue = None
+        self._window.give_up()
+
+    def _do(self, effect: RosterEffect) -> None:
+        match effect:
+            case StartWorker(uid) | StopWorker(uid):
+                self._window.add(Launch(uid, isinstance(effect, StartWorker)))
+            case TellWish(uid):
+                self._tell_wish(uid)
+            case TellRefusal():
+                self._tell_refusal(effect)
+            case ForgetStatus(uid):
+                self._ports.statuses.tell(ForgetPodStatus(uid=uid))
+            case AnswerKiller(uid, reply_to):
+                reply_to.tell(PodKilled(uid=uid))
+            case PostWarning():
+                self._warn(effect)
+            case _:
+                assert_never(effect)
+
+    def _tell_wish(self, uid: PodUid) -> None:
+        record = self._memory.roster.records.get(uid)
+        if record is not None:
+            self._ports.address(worker_key(uid)).tell(record.wished())
+
+    def _launch(self, launch: Launch) -> None:
+        uid = launch.uid
+        if not launch.is_start:
+            self._memory.workers.pop(uid, None)
+            self._ports.workers.tell(StopChild(path=worker_key(uid).path))
+            return
+        record = self._roster.note_start(uid)
+        if record is None:
+            self._window.note(launch)
+            return
+        key = worker_key(uid)
+        make = partial(_make_worker, self._ports, self._worker_memory(record))
+        self._ports.workers.tell(StartChild(spec=isolated(key, make)))
+
+    def _worker_memory(self, record: PodRecord) -> WorkerMemory:
+        """Return the memory of a worker: that of its earlier lives, if it had any."""
+        memory = self._memory.workers.get(record.pod.uid)
+        if memory is None:
+            memory = self._memory.workers[record.pod.uid] = WorkerMemory(wish=record.wished())
+        return memory
+
+    def _tell_refusal(self, refusal: TellRefusal) -> None:
+        """Tell the status of a pod that never runs here. Nothing of it is left, so it may go at once."""
+        situation = StatusSituation(
+            pod=refusal.pod,
+            observed=None,
+            previous=status_of(refusal.pod.document),
+            failure=refusal.failure,
+            is_ended=True,
+            host_ips=self._ports.worker.host_ips(),
+            now=self._actor.clock.wall(),
+        )
+        status = status_after(situation)
+        self._ports.statuses.tell(PodStatusIs(pod=refusal.pod, status=status, is_finished=True))
+
+    def _warn(self, warning: PostWarning) -> None:
+        pod, failure = warning.pod, warning.failure
+        _log.warning(
+            "a pod may not run",
+            pod=pod.display_name,
+            reason=failure.reason,
+            message=failure.message,
+        )
+        if self._ports.worker.events is not None:
+            self._ports.worker.events.tell(pod_event(pod, EventType.WARNING, failure))
+
+
+def _make_worker(ports: PodKeeperPorts, memory: WorkerMemory) -> PodWorker:
+    # Its address is looked up for each life: while there is none, nobody keeps its mailbox.
+    me = ports.address(worker_key(memory.wish.pod.uid))
+    return PodWorker(ports.worker, memory, me)

@@ -1,0 +1,1 @@
+"""What the lives of pods are tested with."""

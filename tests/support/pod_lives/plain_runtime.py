@@ -1,0 +1,327 @@
+"""A runtime of pods that keeps the contract and does nothing by itself but what the test has said.
+
+Its machine outlives its crashes, as containers do. The diary has what really happened, in order:
+``start web/main#0``, ``stop web/main#0``, ``remove web``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, assert_never
+
+from typing_extensions import override
+
+from kernel import Key, PooledActor, Port
+from messages.pod_runtime import (
+    NO_MARK,
+    ContainerHistory,
+    ContainerObserved,
+    ContainerState,
+    ContainerWait,
+    DescribeRuntime,
+    ForgetPod,
+    ListRuntimePods,
+    Mark,
+    PodObserved,
+    PodRuntimeMessage,
+    PodsObserved,
+    PodTrouble,
+    RunPod,
+    RuntimeDescribed,
+    RuntimePod,
+    SandboxObserved,
+    SandboxState,
+    StopPod,
+)
+from messages.pods import Pod, PodUid
+from messages.units import Seconds, Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerExits:
+    """The running container of a pod exits by itself."""
+
+    uid: PodUid
+    name: str = "main"
+    code: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TroubleIs:
+    """The pod has this trouble from now on."""
+
+    uid: PodUid
+    trouble: PodTrouble
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraceOver:
+    """Timer: what still runs of a pod that is being stopped is killed."""
+
+    uid: PodUid
+
+
+PlainRuntimeMessage: TypeAlias = PodRuntimeMessage | ContainerExits | TroubleIs | GraceOver
+
+PLAIN_RUNTIME = Key[PlainRuntimeMessage]("runtime")
+
+
+@dataclass(slots=True)
+class PodOnMachine:
+    """What is of one pod on the machine, and the last command about it."""
+
+    name: str
+    namespace: str
+    source: str
+    command: RunPod | StopPod | ForgetPod | None = None
+    reply_to: Port[PodObserved] | None = None
+    mark: Mark = NO_MARK
+    effect: Mark = NO_MARK
+    kill_at: Seconds | None = None
+    sandbox: SandboxObserved | None = None
+    containers: dict[str, ContainerHistory] = field(default_factory=dict)
+    troubles: tuple[PodTrouble, ...] = ()
+
+    @property
+    def running(self) -> list[str]:
+        """The names of the containers that run."""
+        return [
+            name
+            for name, history in self.containers.items()
+            if history.current and history.current.state is ContainerState.RUNNING
+        ]
+
+
+@dataclass(slots=True)
+class Machine:
+    """What outlives lives of the runtime, and what the test may set."""
+
+    pods: dict[PodUid, PodOnMachine] = field(default_factory=dict)
+    diary: list[str] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    """What was told: ``run web``, ``stop web 30``, ``forget web``."""
+    stubborn: set[PodUid] = field(default_factory=set)
+    """Pods whose containers run on until their grace is over."""
+    is_away: bool = False
+    """It answers nothing."""
+    serial: int = 0
+
+    def running(self) -> list[str]:
+        """Return the containers that run, as ``web/main``."""
+        return sorted(f"{pod.name}/{name}" for pod in self.pods.values() for name in pod.running)
+
+    def has_running(self, pod: Pod, name: str = "main") -> None:
+        """Put a running container onto the machine, as an earlier life of the agent left it."""
+        on_machine = PodOnMachine(name=pod.name, namespace=pod.namespace, source=pod.source)
+        self.pods[pod.uid] = on_machine
+        on_machine.sandbox = SandboxObserved(
+            id="earlier", attempt=0, state=SandboxState.READY, created_at=Timestamp(1.0)
+        )
+        instance = ContainerObserved(
+            id="plain://earlier",
+            name=name,
+            attempt=0,
+            state=ContainerState.RUNNING,
+            started_at=Timestamp(1.0),
+        )
+        on_machine.containers[name] = ContainerHistory(name=name, current=instance)
+
+
+class PlainRuntime(PooledActor[PlainRuntimeMessage]):
+    """Starts every container at once, and stops it at once unless it is stubborn."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    @override
+    def started(self) -> None:
+        for uid, pod in self._machine.pods.items():
+            self._observe(uid, pod)
+            if pod.kill_at is not None:
+                self._kill_later(uid, pod.kill_at)
+
+    @override
+    def receive(self, message: PlainRuntimeMessage, /) -> None:
+        match message:
+            case RunPod() | StopPod() | ForgetPod():
+                self._command(message)
+            case ListRuntimePods(reply_to=reply_to):
+                if not self._machine.is_away:
+                    reply_to.tell(self._listed())
+            case DescribeRuntime(reply_to=reply_to):
+                reply_to.tell(RuntimeDescribed(name="plain"))
+            case _:
+                self._happen(message)
+
+    def _happen(self, event: ContainerExits | TroubleIs | GraceOver) -> None:
+        match event:
+            case ContainerExits(uid=uid, name=name, code=code):
+                self._exit(uid, name, code)
+            case TroubleIs(uid=uid, trouble=trouble):
+                pod = self._machine.pods[uid]
+                pod.troubles = (trouble,)
+                self._observe(uid, pod)
+            case GraceOver(uid=uid):
+                self._kill(uid)
+            case _:
+                assert_never(event)
+
+    def _kill(self, uid: PodUid) -> None:
+        pod = self._machine.pods.get(uid)
+        if pod is not None and pod.kill_at is not None and pod.kill_at <= self.clock.monotonic():
+            self._stop_now(uid, pod)
+
+    def _command(self, command: RunPod | StopPod | ForgetPod) -> None:
+        pod = self._machine.pods.get(
+            command.uid if not isinstance(command, RunPod) else command.pod.uid
+        )
+        if pod is None:
+            pod = self._unknown(command)
+        if command.mark < pod.mark:
+            return
+        pod.mark, pod.reply_to = command.mark, command.reply_to
+        match command:
+            case RunPod(pod=wanted):
+                self._machine.commands.append(f"run {wanted.name}")
+                if not isinstance(pod.command, StopPod | ForgetPod):
+                    pod.command = command
+                    self._machine.pods[wanted.uid] = pod
+                    self._run(wanted, pod)
+            case StopPod(uid=uid, grace=grace):
+                self._machine.commands.append(f"stop {pod.name} {grace:g}")
+                pod.command = command
+                self._stop_within(uid, pod, grace)
+            case ForgetPod(uid=uid):
+                self._machine.commands.append(f"forget {pod.name}")
+                self._stop_now(uid, pod)
+                pod.command, pod.sandbox, pod.containers = command, None, {}
+                pod.effect = pod.mark
+                self._observe(uid, pod)
+                if self._machine.pods.pop(uid, None) is not None:
+                    self._machine.diary.append(f"remove {pod.name}")
+
+    def _unknown(self, command: RunPod | StopPod | ForgetPod) -> PodOnMachine:
+        if isinstance(command, RunPod):
+            wanted = command.pod
+            return PodOnMachine(name=wanted.name, namespace=wanted.namespace, source=wanted.source)
+        return PodOnMachine(name="unknown", namespace="", source="")
+
+    def _run(self, wanted: Pod, pod: PodOnMachine) -> None:
+        if pod.sandbox is None:
+            pod.sandbox = SandboxObserved(
+                id=f"sandbox-{wanted.uid}",
+                attempt=0,
+                state=SandboxState.READY,
+                created_at=self.clock.wall(),
+                ips=("10.0.0.1",),
+            )
+        for container in wanted.document["spec"]["containers"]:
+            self._run_container(pod, container["name"], container.get("image", ""))
+        pod.effect = pod.mark
+        self._observe(wanted.uid, pod)
+
+    def _run_container(self, pod: PodOnMachine, name: str, image: str) -> None:
+        history = pod.containers.get(name)
+        before = history.current if history is not None else None
+        if before is not None and before.state is ContainerState.RUNNING:
+            if not before.image or before.image == image:
+                return
+            self._end(pod, name, 137)
+            before = pod.containers[name].current
+        elif before is not None and not self._restarts(pod, before):
+            return
+        attempt = 0 if before is None else before.attempt + 1
+        self._machine.serial += 1
+        instance = ContainerObserved(
+            id=f"plain://{self._machine.serial}",
+            name=name,
+            attempt=attempt,
+            state=ContainerState.RUNNING,
+            image=image,
+            started_at=self.clock.wall(),
+        )
+        pod.containers[name] = ContainerHistory(name=name, current=instance, last=before)
+        self._machine.diary.append(f"start {pod.name}/{name}#{attempt}")
+
+    def _restarts(self, pod: PodOnMachine, ended: ContainerObserved) -> bool:
+        if not isinstance(pod.command, RunPod):
+            return False
+        policy = pod.command.pod.document["spec"].get("restartPolicy", "Always")
+        return policy == "Always" or (policy == "OnFailure" and ended.exit_code != 0)
+
+    def _exit(self, uid: PodUid, name: str, code: int) -> None:
+        pod = self._machine.pods.get(uid)
+        if pod is None or name not in pod.running:
+            return
+        self._end(pod, name, code)
+        if isinstance(pod.command, RunPod):
+            self._run(pod.command.pod, pod)
+        elif isinstance(pod.command, StopPod) and not pod.running:
+            self._stop_now(uid, pod)
+        self._observe(uid, pod)
+
+    def _end(self, pod: PodOnMachine, name: str, code: int) -> None:
+        history = pod.containers[name]
+        assert history.current is not None
+        ended = replace(
+            history.current,
+            state=ContainerState.EXITED,
+            exit_code=code,
+            finished_at=self.clock.wall(),
+            reason="Completed" if code == 0 else "Error",
+        )
+        pod.containers[name] = replace(history, current=ended)
+        self._machine.diary.append(f"stop {pod.name}/{name}#{ended.attempt}")
+
+    def _stop_within(self, uid: PodUid, pod: PodOnMachine, grace: Seconds) -> None:
+        if uid in self._machine.stubborn and pod.running:
+            kill_at = Seconds(self.clock.monotonic() + grace)
+            pod.kill_at = kill_at if pod.kill_at is None else min(pod.kill_at, kill_at)
+            self._kill_later(uid, pod.kill_at)
+            self._observe(uid, pod)
+        else:
+            self._stop_now(uid, pod)
+
+    def _kill_later(self, uid: PodUid, kill_at: Seconds) -> None:
+        left = max(0.0, kill_at - self.clock.monotonic())
+        self.after(Seconds(left), GraceOver(uid=uid))
+
+    def _stop_now(self, uid: PodUid, pod: PodOnMachine) -> None:
+        for name in pod.running:
+            self._end(pod, name, 137 if pod.kill_at is not None else 0)
+        if pod.sandbox is not None:
+            pod.sandbox = replace(pod.sandbox, state=SandboxState.NOT_READY)
+        pod.kill_at, pod.effect = None, pod.mark
+        self._observe(uid, pod)
+
+    def _observe(self, uid: PodUid, pod: PodOnMachine) -> None:
+        if pod.reply_to is None or self._machine.is_away:
+            return
+        waiting = ContainerWait(reason="ContainerCreating")
+        pod.reply_to.tell(
+            PodObserved(
+                uid=uid,
+                mark=pod.effect,
+                sandbox=pod.sandbox,
+                containers=dict(pod.containers)
+                if pod.containers
+                else {"main": ContainerHistory(name="main", wait=waiting)}
+                if pod.sandbox
+                else {},
+                troubles=pod.troubles,
+            )
+        )
+
+    def _listed(self) -> PodsObserved:
+        return PodsObserved(
+            pods=tuple(
+                RuntimePod(
+                    uid=uid,
+                    namespace=pod.namespace,
+                    name=pod.name,
+                    source=pod.source,
+                    is_running=bool(pod.running),
+                )
+                for uid, pod in self._machine.pods.items()
+            )
+        )
