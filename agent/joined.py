@@ -31,6 +31,7 @@ from actors.node.registrar import (
 from actors.node.rules import NodeRules
 from actors.pod_manager import POD_MANAGER
 from agent.descriptors import descriptor_limit
+from agent.node_view import node_resources
 from agent.object_tree import ApiPorts
 from kernel import Address, AnySpec, BaseActor, Port, SupervisorSpec, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules, CallsActorMessage
@@ -181,10 +182,10 @@ class Joined:
         rules = NodeRules(
             name=settings.node_name,
             version=version(),
-            labels=cluster.node_labels,
-            taints=cluster.taints,
+            labels=settings.node_labels,
+            taints=settings.taints,
             register=cluster.register_node,
-            max_pods=settings.max_pods,
+            resources=node_resources(settings),
             has_volumes_attached=cluster.controller_attach_detach,
             status_update_frequency=cluster.status_update_frequency,
             status_report_frequency=cluster.status_report_frequency,

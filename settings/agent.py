@@ -14,6 +14,8 @@ from messages.pods import JsonObject
 from messages.units import Seconds
 from settings import defaults
 from settings.cluster import ClusterSettings
+from settings.resources import ResourceSettings
+from settings.runtime import RuntimeSettings
 from settings.values.durations import format_duration
 from settings.values.urls import MASKED, masked_url
 
@@ -54,8 +56,16 @@ class Settings:
     sync_frequency: Seconds
     """Longest time between two looks at a running pod. A Secret or ConfigMap that nobody reads for five
     times as long, and a minute at least, is not watched any more until it is read."""
-    max_pods: int
-    """Pods that the Node says it can take. No pod is refused because of it yet."""
+    runtime: RuntimeSettings | None
+    """What runs the pods. ``None``: nothing does, they are only shown."""
+    node_labels: Mapping[str, str]
+    """Labels of the node in addition to those that every node has."""
+    taints: tuple[JsonObject, ...]
+    """Taints of the node; of a Node when this agent creates it. Later the cluster may change them."""
+    resources: ResourceSettings
+    """What the node has for pods."""
+    pod_networks: tuple[str, ...]
+    """``podCIDR``: where hollow pods have their addresses. Empty for a network of the agent's choice."""
 
     address: str
     """IP address of the read-only port. Others than loopback need ``--allow-non-loopback``."""
@@ -112,6 +122,7 @@ def _in_effect(settings: Settings) -> JsonObject:
         "readOnlyPort": settings.read_only_port,
         "healthzPort": settings.healthz_port,
         "healthzBindAddress": settings.healthz_bind_address,
+        "registerWithTaints": list(settings.taints),
         "logging": {
             **logging,
             "format": settings.logging_format,

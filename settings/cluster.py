@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from messages.pods import JsonObject
 from messages.units import Seconds
 
 
@@ -31,10 +29,6 @@ class ClusterSettings:
     each time it is needed, since it may appear later and may change."""
     register_node: bool
     """Create the Node if there is none. If off, somebody else has to."""
-    node_labels: Mapping[str, str]
-    """Labels of the Node in addition to those that every Node has."""
-    taints: tuple[JsonObject, ...]
-    """Taints of the Node when this agent creates it. Later the cluster may change them."""
     node_ips: tuple[str, ...]
     """Addresses of the Node; empty for that of the default route."""
     controller_attach_detach: bool

@@ -37,6 +37,12 @@ HEALTHZ_PORT: Final = 10248
 
 SYNC_FREQUENCY: Final = Seconds(60.0)
 MAX_PODS: Final = 110
+EVICTION_HARD: Final = {
+    "memory.available": "100Mi",
+    "nodefs.available": "10%",
+    "nodefs.inodesFree": "5%",
+}
+"""A kubelet's, but for images, which have no filesystem of their own here."""
 REGISTER_NODE: Final = True
 KUBE_API_QPS: Final = 50
 KUBE_API_BURST: Final = 100

@@ -38,6 +38,13 @@ from settings.load_cluster import (
     cluster_settings_of,
     fields_of_a_cluster,
 )
+from settings.load_resources import (
+    SERVED_OF_RESOURCES,
+    fields_of_resources,
+    pod_networks_of,
+    resources_of,
+)
+from settings.load_runtime import node_labels_of, runtime_of, taints_of
 from settings.values.addresses import is_loopback
 
 SERVED = frozenset({
@@ -53,6 +60,8 @@ SERVED = frozenset({
     "enableServer",
     "logging.format",
     "logging.verbosity",
+    "registerWithTaints",
+    *SERVED_OF_RESOURCES,
 })  # fmt: skip
 
 
@@ -88,6 +97,8 @@ def settings_of(
     value = configuration.value_of
     address = _checked_address(configuration, line)
     cluster = cluster_settings_of(line, configuration)
+    runtime = runtime_of(line, is_joined=cluster is not None)
+    resources = resources_of(line, configuration, is_machine=cluster is not None)
     node_name = checked_node_name(line.hostname_override or hostname)
     unserved, idle = _unserved(configuration), _idle(configuration, line, cluster)
     return Settings(
@@ -104,7 +115,11 @@ def settings_of(
         static_pod_url_ca_file=line.manifest_url_ca_file,
         http_check_frequency=value("httpCheckFrequency"),
         sync_frequency=value("syncFrequency"),
-        max_pods=value("maxPods"),
+        runtime=runtime,
+        node_labels=node_labels_of(line, runtime, is_joined=cluster is not None),
+        taints=taints_of(configuration, runtime),
+        resources=resources,
+        pod_networks=pod_networks_of(configuration),
         address=address,
         read_only_port=configuration.readOnlyPort,
         healthz_bind_address=value("healthzBindAddress"),
@@ -114,7 +129,11 @@ def settings_of(
         enable_chaos=line.enable_chaos,
         logging_format=configuration.logging.value_of("format"),
         verbosity=configuration.logging.verbosity,
-        configuration={**configuration.given(), **fields_of_a_cluster(configuration)},
+        configuration={
+            **configuration.given(),
+            **fields_of_a_cluster(configuration),
+            **fields_of_resources(configuration, resources),
+        },
         warnings=(
             *notes,
             *_warnings(configuration, address, unserved),
@@ -157,7 +176,7 @@ def _idle(
     if cluster is not None:
         return ()
     fields = sorted(path for path in configuration.changed() if path in SERVED_IN_A_CLUSTER)
-    given = (line.node_labels, line.node_ip)
+    given = (line.node_ip,)
     flags = (name for name, value in zip(FLAGS_OF_A_CLUSTER, given, strict=True) if value)
     return (*fields, *flags)
 

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from messages.pods import JsonObject
 from messages.units import Seconds
 from settings.cluster import ChangeDetection, ClusterSettings
 from settings.configuration.schema import KubeletConfiguration
-from settings.errors import UsageError
 from settings.flags.command_line import CommandLine
-from settings.values.node_labels import check_labels, check_taints
 
 SERVED_IN_A_CLUSTER = frozenset({
     "registerNode",
-    "registerWithTaints",
-    "maxPods",
     "syncFrequency",
     "configMapAndSecretChangeDetectionStrategy",
     "kubeAPIQPS",
@@ -27,10 +20,8 @@ SERVED_IN_A_CLUSTER = frozenset({
     "enableControllerAttachDetach",
 })  # fmt: skip
 """Fields of the configuration file that have an effect once there is a cluster."""
-FLAGS_OF_A_CLUSTER = ("--node-labels", "--node-ip")
+FLAGS_OF_A_CLUSTER = ("--node-ip",)
 """Flags that set no field, and have an effect once there is a cluster."""
-
-T = TypeVar("T")
 
 
 def fields_of_a_cluster(configuration: KubeletConfiguration) -> JsonObject:
@@ -44,7 +35,7 @@ def fields_of_a_cluster(configuration: KubeletConfiguration) -> JsonObject:
     shown = configuration.model_copy(update=obeyed).model_dump(
         mode="json", by_alias=True, include=set(SERVED_IN_A_CLUSTER)
     )
-    return {**shown, "registerWithTaints": list(_taints(configuration))}
+    return dict(shown)
 
 
 def _report_frequency(configuration: KubeletConfiguration) -> float:
@@ -59,15 +50,13 @@ def _report_frequency(configuration: KubeletConfiguration) -> float:
 def cluster_settings_of(
     line: CommandLine, configuration: KubeletConfiguration
 ) -> ClusterSettings | None:
-    """Return how to be a node of a cluster; None for a standalone agent. Raises ``UsageError``."""
+    """Return how to be a node of a cluster; None for a standalone agent."""
     if not line.kubeconfig and not line.in_cluster:
         return None
     value = configuration.value_of
     return ClusterSettings(
         kubeconfig=line.kubeconfig,
         register_node=configuration.registerNode,
-        node_labels=_checked("--node-labels", line.node_labels, check_labels),
-        taints=_checked("registerWithTaints", _taints(configuration), check_taints),
         node_ips=line.node_ip,
         controller_attach_detach=configuration.enableControllerAttachDetach,
         qps=value("kubeAPIQPS"),
@@ -77,19 +66,3 @@ def cluster_settings_of(
         lease_duration=Seconds(float(value("nodeLeaseDurationSeconds"))),
         change_detection=ChangeDetection(value("configMapAndSecretChangeDetectionStrategy")),
     )
-
-
-def _taints(configuration: KubeletConfiguration) -> tuple[JsonObject, ...]:
-    taints = [taint.model_dump() for taint in configuration.registerWithTaints]
-    return tuple(
-        {name: taint[name] for name in ("key", "value", "effect") if taint[name] or name != "value"}
-        for taint in taints
-    )
-
-
-def _checked(flag: str, value: T, check: Callable[[T], None]) -> T:
-    try:
-        check(value)
-    except ValueError as error:
-        raise UsageError(f"{flag} {error}") from None
-    return value

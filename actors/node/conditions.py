@@ -10,16 +10,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from manifests.thresholds import (
+    DEFAULT_THRESHOLDS,
+    INODES_FREE,
+    MEMORY_FREE,
+    NO_THRESHOLD,
+    PIDS_FREE,
+    STORAGE_FREE,
+    Threshold,
+    Thresholds,
+)
 from manifests.times import rfc3339
 from messages.pods import JsonObject
 from messages.units import Seconds, Timestamp
-
-MEMORY_THRESHOLD = 100 * 2**20
-"""Bytes. This, and the two shares below, are a kubelet's defaults for hard eviction."""
-STORAGE_THRESHOLD = 0.10
-INODES_THRESHOLD = 0.05
-PIDS_THRESHOLD = 0.05
-"""A guess: a kubelet has no default for process IDs. Few systems recover once these are gone."""
 
 
 class ConditionType(StrEnum):
@@ -46,11 +49,11 @@ class Availability:
     free: int | None = None
     total: int | None = None
 
-    def is_below(self, share: float) -> bool | None:
-        """Return whether less than ``share`` of it is free; None if that is unknown."""
+    def is_below(self, threshold: Threshold) -> bool | None:
+        """Return whether less than ``threshold`` of it is free; None if that is unknown."""
         if self.free is None or not self.total:
             return None
-        return self.free < self.total * share
+        return self.free < threshold.of(self.total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,8 @@ class PressureSignals:
 
     memory_free: int | None = None
     """Bytes available to programs without swapping."""
+    memory: int | None = None
+    """Bytes in all."""
     storage: Availability = field(default_factory=Availability)
     """Bytes of the filesystem of the root directory."""
     inodes: Availability = field(default_factory=Availability)
@@ -80,16 +85,21 @@ class NodeCondition:
     message: str
 
 
-def pressures(signals: PressureSignals) -> Pressures:
+def pressures(signals: PressureSignals, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> Pressures:
     """Return which pressures ``signals`` mean. DiskPressure covers both bytes and inodes."""
-    memory = None if signals.memory_free is None else signals.memory_free < MEMORY_THRESHOLD
+
+    def of(name: str) -> Threshold:
+        return thresholds.get(name, NO_THRESHOLD)
+
+    free = signals.memory_free
+    memory = None if free is None else free < of(MEMORY_FREE).of(signals.memory)
     disk = _any(
-        signals.storage.is_below(STORAGE_THRESHOLD), signals.inodes.is_below(INODES_THRESHOLD)
+        signals.storage.is_below(of(STORAGE_FREE)), signals.inodes.is_below(of(INODES_FREE))
     )
     return {
         ConditionType.MEMORY_PRESSURE: memory,
         ConditionType.DISK_PRESSURE: disk,
-        ConditionType.PID_PRESSURE: signals.pids.is_below(PIDS_THRESHOLD),
+        ConditionType.PID_PRESSURE: signals.pids.is_below(of(PIDS_FREE)),
     }
 
 

@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actors.node.conditions import (
-    MEMORY_THRESHOLD,
-    STORAGE_THRESHOLD,
     NodeCondition,
     condition_documents,
     conditions_differ,
 )
 from actors.node.labels import default_labels, label_patch
 from actors.node.machine import MachineFacts
+from actors.node.resources import HUGEPAGES, allocatable, capacity, written
 from actors.node.rules import NodeRules
 from manifests.quantities import amount, is_quantity
+from manifests.requests import is_extended
 from messages.api import ApiRequest, Patch, Verb
 from messages.pods import JsonObject
 from messages.units import Timestamp
@@ -32,8 +32,6 @@ ATTACH_DETACH = "volumes.kubernetes.io/controller-managed-attach-detach"
 """Says that a controller attaches the Node's volumes. Without it the controller leaves them to the node."""
 OUR_ANNOTATIONS = (ATTACH_DETACH,)
 """The agent's own annotations. All others are left alone."""
-HUGEPAGES = "hugepages-"
-"""Prefix of resource names; the size of the pages follows."""
 
 
 def node_path(name: str) -> str:
@@ -127,15 +125,14 @@ def has_news(present: JsonObject, wanted: JsonObject, found: Sequence[NodeCondit
 
 def machine_status(rules: NodeRules, facts: MachineFacts) -> JsonObject:
     """Return the part of the status that describes the machine: all but the conditions."""
-    capacity = _capacity(rules, facts)
     port = rules.endpoint_port
     return {
         "addresses": [
             *({"type": INTERNAL_IP, "address": address} for address in facts.addresses),
             {"type": HOSTNAME, "address": rules.name},
         ],
-        "capacity": capacity,
-        "allocatable": {**capacity, **_less_than_capacity(facts)},
+        "capacity": written(capacity(rules.resources, facts)),
+        "allocatable": written(allocatable(rules.resources, facts)),
         "nodeInfo": _node_info(rules, facts),
         **({"daemonEndpoints": {"kubeletEndpoint": {"Port": port}}} if port else {}),
     }
@@ -150,41 +147,16 @@ def without_leftovers(wanted: JsonObject, present: JsonObject) -> JsonObject:
     status = present.get("status") or {}
 
     def rid(key: str) -> dict[str, str]:
-        leftovers = filter(_is_extended_resource, status.get(key) or {})
+        leftovers = filter(is_extended, status.get(key) or {})
         return {**dict.fromkeys(leftovers, "0"), **wanted[key]}
 
     return {**wanted, "capacity": rid("capacity"), "allocatable": rid("allocatable")}
-
-
-def _is_extended_resource(name: str) -> bool:
-    """Return whether it has a vendor's domain. Kubernetes' own names have none, or ``kubernetes.io``."""
-    return "/" in name and "kubernetes.io/" not in name
 
 
 def _said(status: JsonObject) -> JsonObject:
     """Return ``status`` without the empty fields of the machine's description."""
     info = {key: value for key, value in status["nodeInfo"].items() if value}
     return {**status, "nodeInfo": info}
-
-
-def _capacity(rules: NodeRules, facts: MachineFacts) -> dict[str, str]:
-    return {
-        "cpu": str(facts.cpus),
-        "memory": f"{facts.memory // 1024}Ki",
-        "ephemeral-storage": f"{facts.storage // 1024}Ki",
-        "pods": str(rules.max_pods),
-        **{f"{HUGEPAGES}{_binary(size)}": _binary(all_) for size, all_ in facts.hugepages.items()},
-    }
-
-
-def _less_than_capacity(facts: MachineFacts) -> dict[str, str]:
-    """Return the allocatable resources that differ from the capacity.
-
-    The eviction thresholds stay free, and huge pages are counted apart from memory.
-    """
-    memory = facts.memory - MEMORY_THRESHOLD - sum(facts.hugepages.values())
-    storage = facts.storage - int(facts.storage * STORAGE_THRESHOLD)
-    return {"memory": f"{max(0, memory) // 1024}Ki", "ephemeral-storage": str(storage)}
 
 
 def _node_info(rules: NodeRules, facts: MachineFacts) -> dict[str, str]:
@@ -253,12 +225,3 @@ def _our_addresses(
     if any(each["type"] == INTERNAL_IP for each in wanted):
         return wanted
     return [*(each for each in present if each.get("type") == INTERNAL_IP), *wanted]
-
-
-def _binary(number: int) -> str:
-    """Return ``number`` in the largest unit in which it is whole: ``2Mi``, ``0``."""
-    units = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
-    while number and number % 1024 == 0 and len(units) > 1:
-        number //= 1024
-        units.pop(0)
-    return f"{number}{units[0]}"

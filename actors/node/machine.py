@@ -93,6 +93,7 @@ class LinuxMachine(Machine):
             architecture=ARCHITECTURES.get(os.uname().machine, os.uname().machine),
             signals=PressureSignals(
                 memory_free=_kibibytes(memory.get("MemAvailable")),
+                memory=_kibibytes(memory.get("MemTotal")),
                 storage=_stock(disk and disk.f_bavail, disk and disk.f_blocks),
                 # Filesystems that create inodes on demand say that they have none at all.
                 inodes=_stock(disk and disk.f_favail, disk and disk.f_files),

@@ -196,7 +196,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
     def _look(self) -> None:
         now = self.clock.monotonic()
         facts = self._machine.read()
-        measured = pressures(facts.signals)
+        measured = pressures(facts.signals, self._rules.resources.thresholds)
         self._memory.pressed.update({each: now for each, seen in measured.items() if seen})
         held = lasting_pressures(
             measured, self._memory.pressed, now, self._rules.pressure_transition_period

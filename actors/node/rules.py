@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from actors.node.resources import NodeResources
 from kernel import Backoff
 from messages.pods import JsonObject
 from messages.units import Seconds
@@ -29,7 +30,7 @@ class NodeRules:
     case."""
     has_volumes_attached: bool = True
     """A controller of the cluster attaches the Node's volumes (``enableControllerAttachDetach``)."""
-    max_pods: int = 110
+    resources: NodeResources = field(default_factory=NodeResources)
     endpoint_port: int = 0
     """The port where the agent serves the API server's requests; 0 while it serves none."""
     status_update_frequency: Seconds = Seconds(10.0)

@@ -236,7 +236,7 @@ class KubeletConfiguration(Part):
     evictionMaxPodGracePeriod: Int32 = 0
     evictionMinimumReclaim: dict[str, str] = {}
     mergeDefaultEvictionSettings: bool = False
-    podsPerCore: Int32 = 0
+    podsPerCore: Annotated[Int32, Field(ge=0)] = 0
     enableControllerAttachDetach: bool = True
     protectKernelDefaults: bool = False
     makeIPTablesUtilChains: bool = True

@@ -32,6 +32,9 @@ class CommandLine:
     standalone: bool = False
     node_labels: Mapping[str, str] = field(default_factory=dict)
     node_ip: tuple[str, ...] = ()
+    runtime: str = ""
+    hollow_capacity: Mapping[str, str] = field(default_factory=dict)
+    force_hollow: bool = False
     manifest_url_ca_file: Path | None = None
     local_objects_dir: Path | None = None
     strict_manifests: bool = False

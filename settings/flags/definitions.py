@@ -16,6 +16,7 @@ from settings import defaults
 from settings.flags.kinds import (
     ADDRESS,
     ADDRESSES,
+    AMOUNTS,
     FORMAT,
     FREQUENCY,
     HEADERS,
@@ -28,6 +29,7 @@ from settings.flags.kinds import (
     SWITCH,
     TAINTS,
     TEXT,
+    THRESHOLDS,
     Kind,
 )
 from settings.values.durations import format_duration
@@ -121,21 +123,7 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
             "registerNode",
             default_is=defaults.REGISTER_NODE,
         ),
-        Flag("--node-labels", LABELS, "Labels of the Node."),
         Flag("--node-ip", ADDRESSES, "Addresses of the Node [that of the default route]."),
-        Flag(
-            "--register-with-taints",
-            TAINTS,
-            "Taints of the Node when it is created.",
-            "registerWithTaints",
-        ),
-        Flag(
-            "--max-pods",
-            NUMBER,
-            "Pods that the Node says it can take.",
-            "maxPods",
-            default_is=defaults.MAX_PODS,
-        ),
         Flag(
             "--kube-api-qps",
             NUMBER,
@@ -170,6 +158,38 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
             "What nobody read for five times this is watched no longer.",
             "syncFrequency",
             default_is=defaults.SYNC_FREQUENCY,
+        ),
+    ],
+    "What runs pods": [
+        Flag("--runtime", TEXT, "hollow, which only pretends to run them, or MODULE:CLASS."),
+        Flag(
+            "--hollow-capacity", AMOUNTS, "What a hollow node has [in a cluster: as the machine]."
+        ),
+        Flag("--force-hollow", SWITCH, "Take over a Node even if it is no hollow one."),
+        Flag("--pod-cidr", TEXT, "Addresses of hollow pods.", "podCIDR"),
+    ],
+    "The node": [
+        Flag("--node-labels", LABELS, "Its labels."),
+        Flag(
+            "--register-with-taints",
+            TAINTS,
+            "Its taints; of a Node when it is created.",
+            "registerWithTaints",
+        ),
+        Flag(
+            "--max-pods",
+            NUMBER,
+            "Pods that it takes [110 in a cluster, else any number].",
+            "maxPods",
+        ),
+        Flag("--pods-per-core", NUMBER, "Pods for each core, if that is less.", "podsPerCore"),
+        Flag("--system-reserved", AMOUNTS, "What the system needs itself.", "systemReserved"),
+        Flag("--kube-reserved", AMOUNTS, "What the agent needs itself.", "kubeReserved"),
+        Flag(
+            "--eviction-hard",
+            THRESHOLDS,
+            "What has to stay free [memory.available<100Mi,nodefs.available<10%,...].",
+            "evictionHard",
         ),
     ],
     "Looking at manifests only": [

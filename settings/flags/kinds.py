@@ -96,6 +96,14 @@ def _pairs(text: str, separator: str, complaint: str) -> list[tuple[str, str]]:
     return [(name.strip(), value.strip()) for name, _, value in pairs]
 
 
+def _amounts(text: str) -> dict[str, str]:
+    return dict(_pairs(text, "=", "should be name=amount,name=amount"))
+
+
+def _thresholds(text: str) -> dict[str, str]:
+    return dict(_pairs(text, "<", "should be signal<amount,signal<share%"))
+
+
 def _addresses(text: str) -> tuple[str, ...]:
     return tuple(ip_address(each.strip()) for each in text.split(",") if each.strip())
 
@@ -139,6 +147,8 @@ NUMBER = Kind("number", _number)
 PORT = Kind("port", _port)
 FORMAT = Kind("format", _format, metavar="text|json")
 LABELS = Kind("labels", _labels, metavar="NAME=VALUE,...")
+AMOUNTS = Kind("amounts", _amounts, metavar="NAME=AMOUNT,...")
+THRESHOLDS = Kind("thresholds", _thresholds, metavar="SIGNAL<AMOUNT,...")
 ADDRESSES = Kind("ips", _addresses, metavar="IP[,IP]")
 TAINTS = Kind("taints", _taints, metavar="KEY=VALUE:EFFECT,...")
 HOSTS = Kind("host", host_name, metavar="NAME", multiple=True, callback=_all_given)

@@ -67,7 +67,7 @@ TABLE: Final[Sequence[WithoutEffect]] = (
             cni-conf-dir container-log-max-files container-log-max-size container-runtime
             container-runtime-endpoint cpu-cfs-quota-period cpu-manager-policy
             cpu-manager-policy-options cpu-manager-reconcile-period docker-endpoint
-            eviction-hard eviction-max-pod-grace-period eviction-minimum-reclaim
+            eviction-max-pod-grace-period eviction-minimum-reclaim
             eviction-pressure-transition-period eviction-soft eviction-soft-grace-period
             experimental-dockershim-root-directory experimental-mounter-path hairpin-mode
             image-credential-provider-bin-dir image-credential-provider-config
@@ -76,8 +76,8 @@ TABLE: Final[Sequence[WithoutEffect]] = (
             master-service-namespace maximum-dead-containers
             maximum-dead-containers-per-container memory-manager-policy
             minimum-container-ttl-duration minimum-image-ttl-duration network-plugin
-            network-plugin-mtu non-masquerade-cidr pod-cidr pod-infra-container-image
-            pod-max-pids pods-per-core qos-reserved registry-burst registry-qps reserved-cpus
+            network-plugin-mtu non-masquerade-cidr pod-infra-container-image
+            pod-max-pids qos-reserved registry-burst registry-qps reserved-cpus
             reserved-memory resolv-conf runtime-cgroups runtime-request-timeout
             seccomp-profile-root system-cgroups topology-manager-policy
             topology-manager-policy-options topology-manager-scope volume-plugin-dir
@@ -85,10 +85,9 @@ TABLE: Final[Sequence[WithoutEffect]] = (
             """,
     ),
     WithoutEffect(
-        instead="nothing is reserved on the Node",
+        instead="no cgroup is looked after",
         valued="""
-            enforce-node-allocatable kube-reserved kube-reserved-cgroup system-reserved
-            system-reserved-cgroup
+            enforce-node-allocatable kube-reserved-cgroup system-reserved-cgroup
             """,
     ),
     WithoutEffect(

@@ -34,14 +34,17 @@ KUBERNETES_DOMAINS: Final = ("kubernetes.io", "k8s.io")
 EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def check_labels(labels: Mapping[str, str]) -> None:
-    """Raise ``ValueError``, with the end of a sentence, if a node may not give itself ``labels``."""
+def check_labels(labels: Mapping[str, str], *, is_restricted: bool = True) -> None:
+    """Raise ``ValueError``, with the end of a sentence, if a node may not give itself ``labels``.
+
+    Nothing restricts a node without a cluster.
+    """
     for key, value in labels.items():
         wrong = qualified_name(key) or label_value(value)
         if wrong:
             raise ValueError(f"has the label {key[:64]!r}, whose name or value {wrong}")
     refused = refused_labels(labels)
-    if refused:
+    if refused and is_restricted:
         raise ValueError(
             f"has {', '.join(key[:64] for key in refused)}: of the labels of kubernetes.io and k8s.io a"
             f" node may give itself only those of {' and '.join(KUBELET_DOMAINS)} and"

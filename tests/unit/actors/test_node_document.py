@@ -80,7 +80,7 @@ def test_pods_cannot_have_what_is_kept_free_for_evictions_nor_huge_pages() -> No
     assert status["allocatable"] == {
         **status["capacity"],
         "memory": f"{(7 * GIB - 100 * 2**20) // 1024}Ki",
-        "ephemeral-storage": str(90 * GIB),
+        "ephemeral-storage": f"{90 * GIB // 1024}Ki",
     }
 
 

@@ -38,8 +38,18 @@ def test_configz_shows_what_is_in_effect_and_otherwise_what_was_given() -> None:
             "staticPodURLHeader": {},
             "cgroupDriver": "systemd",
             "registerNode": True,
-            "registerWithTaints": [],
-            "maxPods": 110,
+            "registerWithTaints": [{"key": "actorlet/hollow", "effect": "NoSchedule"}],
+            "maxPods": 2147483647,
+            "podsPerCore": 0,
+            "systemReserved": {},
+            "kubeReserved": {},
+            "evictionHard": {
+                "memory.available": "100Mi",
+                "nodefs.available": "10%",
+                "nodefs.inodesFree": "5%",
+            },
+            "mergeDefaultEvictionSettings": False,
+            "podCIDR": "",
             "configMapAndSecretChangeDetectionStrategy": "Watch",
             "kubeAPIQPS": 50,
             "kubeAPIBurst": 100,
@@ -65,7 +75,7 @@ def test_every_field_that_is_obeyed_is_shown_set_or_not(
     paths = set(shown) | {f"logging.{name}" for name in shown["logging"]}
     assert (SERVED | SERVED_IN_A_CLUSTER) - paths == set()
     unasked = set(shown) - {path.partition(".")[0] for path in SERVED | SERVED_IN_A_CLUSTER}
-    assert unasked == {"apiVersion", "kind", *fields.keys() - SERVED_IN_A_CLUSTER}
+    assert unasked == {"apiVersion", "kind", *fields.keys() - SERVED_IN_A_CLUSTER - SERVED}
 
 
 @pytest.mark.parametrize("fields", [NOTHING, ZEROS])
@@ -73,8 +83,8 @@ def test_an_agent_without_a_cluster_shows_what_it_would_obey_in_one(fields: dict
     def shown(*flags: str) -> Any:
         return effective_configuration(settled(*flags, **fields))
 
-    assert shown() == shown("--kubeconfig=k")
-    assert shown()["kubeletconfig"]["maxPods"] == 110
+    limited = ("--runtime=hollow", "--max-pods=7")
+    assert shown(*limited) == shown("--kubeconfig=k", *limited)
     assert shown()["kubeletconfig"]["nodeStatusUpdateFrequency"] == "10s"
 
 

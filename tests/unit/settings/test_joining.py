@@ -34,8 +34,6 @@ def test_the_defaults_are_a_kubelet_s() -> None:
     assert cluster == ClusterSettings(
         kubeconfig=Path("k"),
         register_node=True,
-        node_labels={},
-        taints=(),
         node_ips=(),
         controller_attach_detach=True,
         qps=50,
@@ -86,14 +84,12 @@ def test_in_a_pod_there_is_no_kubeconfig() -> None:
 
 def test_taints_come_from_the_flag_or_the_file() -> None:
     typed = settled("--kubeconfig=k", "--register-with-taints=a=b:NoSchedule,c:NoExecute")
-    assert typed.cluster is not None
-    assert typed.cluster.taints == (
+    assert typed.taints == (
         {"key": "a", "value": "b", "effect": "NoSchedule"},
         {"key": "c", "effect": "NoExecute"},
     )
     written = settled("--kubeconfig=k", registerWithTaints=[{"key": "a", "effect": "NoExecute"}])
-    assert written.cluster is not None
-    assert written.cluster.taints == ({"key": "a", "effect": "NoExecute"},)
+    assert written.taints == ({"key": "a", "effect": "NoExecute"},)
 
 
 def test_a_taint_without_a_known_effect_is_refused() -> None:

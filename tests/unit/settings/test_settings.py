@@ -10,6 +10,8 @@ from settings.agent import Settings
 from settings.configuration.file import ConfigurationFile
 from settings.flags.command_line import CommandLine, parse
 from settings.load import load_settings, settings_of
+from settings.resources import NO_LIMIT_OF_PODS, ResourceSettings
+from settings.runtime import RuntimeKind, RuntimeSettings
 from tests.support.settings.settled import NO_SOURCE, refusal, settled
 
 
@@ -29,7 +31,11 @@ def test_nothing_given_is_a_standalone_agent_on_loopback_without_pods() -> None:
         static_pod_url_ca_file=None,
         http_check_frequency=settings.http_check_frequency,
         sync_frequency=settings.sync_frequency,
-        max_pods=110,
+        runtime=RuntimeSettings(kind=RuntimeKind.HOLLOW),
+        node_labels={"actorlet/runtime": "hollow"},
+        taints=({"key": "actorlet/hollow", "effect": "NoSchedule"},),
+        resources=ResourceSettings(max_pods=NO_LIMIT_OF_PODS, is_machine=False),
+        pod_networks=(),
         address="127.0.0.1",
         read_only_port=10255,
         healthz_bind_address="127.0.0.1",
@@ -104,7 +110,7 @@ def test_zero_and_empty_values_ask_for_the_defaults(arguments: tuple[str, ...]) 
     assert settings.http_check_frequency == 20.0
     assert settings.sync_frequency == 60.0
     assert (settings.address, settings.healthz_bind_address) == ("127.0.0.1", "127.0.0.1")
-    assert (settings.max_pods, settings.logging_format) == (110, "text")
+    assert (settings.resources.max_pods, settings.logging_format) == (NO_LIMIT_OF_PODS, "text")
 
 
 def test_later_files_win() -> None:
@@ -161,5 +167,6 @@ def test_files_drop_ins_and_flags_are_read_from_where_they_are(tmp_path: Path) -
             ]
         )
     )
-    assert (settings.healthz_port, settings.read_only_port, settings.max_pods) == (1, 2, 3)
+    assert (settings.healthz_port, settings.read_only_port) == (1, 2)
+    assert settings.resources.max_pods == 3
     assert settings.cluster is not None

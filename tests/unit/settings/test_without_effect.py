@@ -21,9 +21,9 @@ def test_they_are_named_by_their_paths_in_one_warning() -> None:
 
 
 def test_what_a_standalone_agent_has_no_use_for_is_named_too() -> None:
-    arguments = ("--max-pods=50", "--node-ip=10.0.0.4", "--node-labels=a=b")
+    arguments = ("--kube-api-qps=9", "--node-ip=10.0.0.4", "--node-labels=a=b", "--max-pods=50")
     settings = settled(*arguments, staticPodPath="/pods")
-    assert settings.warnings == (idle("maxPods", "--node-labels", "--node-ip"),)
+    assert settings.warnings == (idle("kubeAPIQPS", "--node-ip"),)
     assert settled(*arguments, "--kubeconfig=k", staticPodPath="/pods").warnings == ()
 
 

@@ -1,0 +1,33 @@
+"""What the settings mean for the node: its resources, and how admission sees it before anybody else does."""
+
+from __future__ import annotations
+
+from actors.node.labels import default_labels
+from actors.node.machine import MachineFacts
+from actors.node.resources import NodeResources, allocatable
+from actors.pods.node_view import NodeView
+from settings.agent import Settings
+from settings.resources import NO_LIMIT_OF_PODS
+
+
+def node_resources(settings: Settings) -> NodeResources:
+    """Return what the node has for pods, as the settings say."""
+    told = settings.resources
+    return NodeResources(
+        max_pods=None if told.max_pods == NO_LIMIT_OF_PODS else told.max_pods,
+        pods_per_core=told.pods_per_core,
+        stated=told.hollow_capacity,
+        is_machine=told.is_machine,
+        reserved=told.reserved,
+        thresholds=told.thresholds,
+    )
+
+
+def configured_node(settings: Settings, facts: MachineFacts) -> NodeView:
+    """Return the node as it is without an API server, on a machine with these facts."""
+    return NodeView(
+        name=settings.node_name,
+        labels={**default_labels(settings.node_name, facts.architecture), **settings.node_labels},
+        taints=settings.taints,
+        allocatable=allocatable(node_resources(settings), facts),
+    )

@@ -1,0 +1,83 @@
+"""Makes the settings of the runtime of pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from messages.pods import JsonObject
+from settings.configuration.schema import KubeletConfiguration
+from settings.errors import UsageError
+from settings.flags.command_line import CommandLine
+from settings.runtime import (
+    HOLLOW_LABEL,
+    HOLLOW_LABEL_VALUE,
+    HOLLOW_TAINT,
+    RuntimeKind,
+    RuntimeSettings,
+)
+from settings.values.node_labels import check_labels, check_taints
+
+_CRI = "cri"
+
+
+def runtime_of(line: CommandLine, *, is_joined: bool) -> RuntimeSettings | None:
+    """Return what runs the pods; None if a node of a cluster was told nothing. Raises ``UsageError``."""
+    chosen = _chosen(line.runtime, is_joined=is_joined)
+    is_hollow = chosen is not None and chosen.kind is RuntimeKind.HOLLOW
+    flags = {"--hollow-capacity": line.hollow_capacity, "--force-hollow": line.force_hollow}
+    for flag, value in flags.items():
+        if value and not is_hollow:
+            raise UsageError(f"{flag} has an effect only with --runtime hollow")
+    return (
+        RuntimeSettings(kind=RuntimeKind.HOLLOW, is_forced=line.force_hollow)
+        if is_hollow
+        else chosen
+    )
+
+
+def node_labels_of(
+    line: CommandLine, runtime: RuntimeSettings | None, *, is_joined: bool
+) -> Mapping[str, str]:
+    """Return the labels of the node that are not those of every node. Raises ``UsageError``."""
+    try:
+        check_labels(line.node_labels, is_restricted=is_joined)
+    except ValueError as error:
+        raise UsageError(f"--node-labels {error}") from None
+    hollow = {HOLLOW_LABEL: HOLLOW_LABEL_VALUE} if _is_hollow(runtime) else {}
+    return {**line.node_labels, **hollow}
+
+
+def taints_of(
+    configuration: KubeletConfiguration, runtime: RuntimeSettings | None
+) -> tuple[JsonObject, ...]:
+    """Return the taints of a Node that is created. Raises ``UsageError``."""
+    taints = tuple(
+        {name: taint[name] for name in ("key", "value", "effect") if taint[name] or name != "value"}
+        for taint in (each.model_dump() for each in configuration.registerWithTaints)
+    )
+    if _is_hollow(runtime) and "registerWithTaints" not in configuration.model_fields_set:
+        return (HOLLOW_TAINT,)
+    try:
+        check_taints(taints)
+    except ValueError as error:
+        raise UsageError(f"registerWithTaints {error}") from None
+    return taints
+
+
+def _chosen(told: str, *, is_joined: bool) -> RuntimeSettings | None:
+    if told == _CRI:
+        raise UsageError(
+            "--runtime cri is not there yet: take hollow, which only pretends to run pods, or MODULE:CLASS"
+        )
+    if told == RuntimeKind.HOLLOW or (not told and not is_joined):
+        return RuntimeSettings(kind=RuntimeKind.HOLLOW)
+    if not told:
+        return None
+    place, _, name = told.rpartition(":")
+    if not place or not name.isidentifier():
+        raise UsageError(f"--runtime {told[:64]!r} should be hollow, cri or MODULE:CLASS")
+    return RuntimeSettings(kind=RuntimeKind.PROVIDER, provider=told)
+
+
+def _is_hollow(runtime: RuntimeSettings | None) -> bool:
+    return runtime is not None and runtime.kind is RuntimeKind.HOLLOW

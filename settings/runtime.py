@@ -1,0 +1,35 @@
+"""What the agent is told of the runtime of its pods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from messages.pods import JsonObject
+
+HOLLOW_LABEL: Final = "actorlet/runtime"
+HOLLOW_LABEL_VALUE: Final = "hollow"
+"""The label of a Node whose pods only seem to run."""
+HOLLOW_TAINT: Final[JsonObject] = {"key": "actorlet/hollow", "effect": "NoSchedule"}
+"""Keeps pods away that do not ask for such a Node."""
+
+
+class RuntimeKind(StrEnum):
+    """What runs the pods."""
+
+    HOLLOW = "hollow"
+    """Nothing does. They seem to run, with the states that real ones would have."""
+    PROVIDER = "provider"
+    """A Python class of somebody's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeSettings:
+    """Which runtime was chosen."""
+
+    kind: RuntimeKind
+    provider: str = ""
+    """``MODULE:CLASS`` of a provider. Nobody has looked yet whether there is one."""
+    is_forced: bool = False
+    """``--force-hollow``: a Node that exists is taken over even if it was a real one."""

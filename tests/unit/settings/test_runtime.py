@@ -1,0 +1,101 @@
+"""What runs the pods, and what follows from that for the node."""
+
+from __future__ import annotations
+
+import pytest
+
+from settings.flags.command_line import parse
+from settings.load import load_settings
+from settings.runtime import RuntimeKind, RuntimeSettings
+from tests.support.settings.settled import refusal, settled
+
+HOLLOW = RuntimeSettings(kind=RuntimeKind.HOLLOW)
+LABEL = {"actorlet/runtime": "hollow"}
+TAINT = {"key": "actorlet/hollow", "effect": "NoSchedule"}
+
+
+def test_a_standalone_agent_is_hollow_unless_told_otherwise() -> None:
+    assert settled().runtime == HOLLOW
+    assert settled("--runtime=hollow").runtime == HOLLOW
+
+
+@pytest.mark.parametrize("name", ["package.module:Class", "./mine.py:Class", "m:_C2"])
+def test_a_class_is_named_with_its_module(name: str) -> None:
+    chosen = RuntimeSettings(kind=RuntimeKind.PROVIDER, provider=name)
+    assert settled(f"--runtime={name}").runtime == chosen
+    assert settled(f"--runtime={name}", "--kubeconfig=k").runtime == chosen
+
+
+@pytest.mark.parametrize("name", ["docker", "module:", ":Class", "module:not a class", "Hollow"])
+def test_anything_else_is_no_runtime(name: str) -> None:
+    said = refusal(lambda: settled(f"--runtime={name}"))
+    assert said == f"--runtime {name!r} should be hollow, cri or MODULE:CLASS"
+
+
+def test_a_runtime_that_is_still_to_come_is_refused() -> None:
+    assert refusal(lambda: settled("--runtime=cri")) == (
+        "--runtime cri is not there yet: take hollow, which only pretends to run pods, or MODULE:CLASS"
+    )
+
+
+@pytest.mark.parametrize("flag", ["--hollow-capacity=cpu=1", "--force-hollow"])
+def test_flags_of_hollow_nodes_are_for_hollow_nodes(flag: str) -> None:
+    said = refusal(lambda: settled(flag, "--runtime=m:C"))
+    assert said == f"{flag.partition('=c')[0]} has an effect only with --runtime hollow"
+    assert settled(flag).runtime is not None
+
+
+def test_a_hollow_node_is_marked_as_one() -> None:
+    settings = settled("--kubeconfig=k", "--runtime=hollow", "--node-labels=zone=a")
+    assert settings.node_labels == {"zone": "a", **LABEL}
+    assert settings.taints == (TAINT,)
+
+
+def test_nobody_else_is_marked() -> None:
+    settings = settled("--kubeconfig=k", "--runtime=m:C", "--node-labels=zone=a")
+    assert settings.node_labels == {"zone": "a"}
+    assert settings.taints == ()
+
+
+def test_the_mark_cannot_be_taken_away_and_the_taint_can() -> None:
+    settings = settled("--runtime=hollow", "--node-labels=actorlet/runtime=real")
+    assert settings.node_labels == LABEL
+    assert settled("--register-with-taints=").taints == ()
+    assert settled(registerWithTaints=[]).taints == ()
+    taint = {"key": "a", "value": "b", "effect": "NoExecute"}
+    assert settled("--register-with-taints=a=b:NoExecute").taints == (taint,)
+
+
+def test_a_node_without_a_cluster_may_have_any_label() -> None:
+    assert settled("--node-labels=k8s.io/a=b").node_labels == {"k8s.io/a": "b", **LABEL}
+    assert refusal(lambda: settled("--node-labels=a/b/c=d")).startswith(
+        "--node-labels has the label"
+    )
+
+
+def test_a_real_node_is_taken_over_by_force_only() -> None:
+    forced = settled("--runtime=hollow", "--force-hollow").runtime
+    assert forced == RuntimeSettings(kind=RuntimeKind.HOLLOW, is_forced=True)
+
+
+def test_pods_have_addresses_of_the_networks_that_were_told() -> None:
+    assert settled("--pod-cidr=10.1.0.0/16").pod_networks == ("10.1.0.0/16",)
+    assert settled(podCIDR="10.1.2.3/16, fd00::/64").pod_networks == ("10.1.0.0/16", "fd00::/64")
+    assert settled(podCIDR="").pod_networks == ()
+
+
+@pytest.mark.parametrize(
+    ("networks", "said"),
+    [
+        ("10.1.0.0/33", "podCIDR should be a network, such as 10.244.0.0/16"),
+        ("pods", "podCIDR should be a network, such as 10.244.0.0/16"),
+        ("10.1.0.0/16,", "podCIDR should be a network, such as 10.244.0.0/16"),
+        ("10.1.0.0/16,10.2.0.0/16", "podCIDR should be one network, or one of each family"),
+    ],
+)
+def test_networks_that_are_none_are_refused(networks: str, said: str) -> None:
+    assert refusal(lambda: settled(f"--pod-cidr={networks}")) == said
+
+
+def test_a_runtime_is_chosen_before_anything_is_read() -> None:
+    assert load_settings(parse(["--runtime", "m:C"])).runtime is not None
