@@ -14,6 +14,7 @@ PURE := \
     runtimes/hollow/behaviours.py runtimes/hollow/commands.py runtimes/hollow/core.py \
     runtimes/hollow/images.py runtimes/hollow/inventory.py runtimes/hollow/machine.py \
     runtimes/hollow/records.py runtimes/hollow/rules.py runtimes/hollow/schedule.py \
+    actors/pods/status_writes.py \
     sources/listings.py sources/apiserver/pods.py sources/http/verdicts.py \
     actors/events/lines.py actors/events/series.py \
     actors/mirrors/plan.py actors/mirrors/pod.py actors/mirrors/verdicts.py \

@@ -89,6 +89,13 @@ class FollowStatuses:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnfollowStatuses:
+    """Ends a subscription. Changes that are under way may still arrive. May repeat."""
+
+    subscriber: Port[PodStatusChanged]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeStatuses:
     """Asks for the statuses of all pods. Answered by one ``StatusesDescribed``."""
 
@@ -109,7 +116,11 @@ class StatusesDescribed:
     """Failed writes by the kind of failure."""
     deleted: int = 0
     """API objects of deleted pods that were removed."""
+    troubles: Mapping[PodUid, str] | None = None
+    """Why the API server does not have the status of a pod, as a sentence, for those that it refuses."""
 
 
-StatusKeeperMessage: TypeAlias = PodStatusIs | ForgetPodStatus | FollowStatuses | DescribeStatuses
+StatusKeeperMessage: TypeAlias = (
+    PodStatusIs | ForgetPodStatus | FollowStatuses | UnfollowStatuses | DescribeStatuses
+)
 """What the keeper of statuses hears from others."""

@@ -15,6 +15,7 @@ from typing import TypeAlias, assert_never
 
 from typing_extensions import override
 
+from actors.bounded_calls import OUTAGE_BACKOFF, is_outage, pause
 from actors.mirrors.answers import RetryLater, learn
 from actors.mirrors.calls import MirrorCalls
 from actors.mirrors.deadlines import (
@@ -27,7 +28,6 @@ from actors.mirrors.deadlines import (
 from actors.mirrors.index import MirrorIndex, MirrorRecord, Touched
 from actors.mirrors.pacing import pace
 from actors.mirrors.plan import (
-    OUTAGE_BACKOFF,
     SOURCES_WITHIN,
     Ask,
     CreateMirror,
@@ -36,11 +36,9 @@ from actors.mirrors.plan import (
     NoCall,
     StaticSources,
     has_right_mirror,
-    is_outage,
     lag_limit,
     may_have_happened,
     next_step,
-    pause,
     usable,
 )
 from actors.mirrors.pod import creation, deletion, look

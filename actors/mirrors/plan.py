@@ -11,11 +11,9 @@ from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum, auto
-from http import HTTPStatus
 from typing import TypeAlias
 
 from actors.mirrors.pod import can_be_shown, is_owned_by, shows
-from actors.outages import NOT_ASKED
 from kernel import Backoff
 from messages.api import ApiFailure, FailureKind
 from messages.node import NodeIs
@@ -42,8 +40,6 @@ LAG_LIMIT = Seconds(5.0)
 it, since the watch may be down for hours."""
 LAG_LIMIT_CAP = Seconds(300.0)
 
-OUTAGE_BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(7.0), jitter=Seconds(0.5))
-"""During an outage: one request for all names together, so its waits can be those of the Node (rule N1)."""
 NAME_BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(20.0), jitter=Seconds(0.5))
 """While the namespace is missing or the name is taken: both can end at any moment."""
 REFUSAL_BACKOFF = Backoff(initial=Seconds(1.0), cap=Seconds(300.0), jitter=Seconds(1.0))
@@ -212,23 +208,9 @@ _UNCERTAIN = frozenset(
 )
 
 
-def is_outage(failure: ApiFailure) -> bool:
-    """Return whether ``failure`` says nothing about the mirror: the API server could not be asked.
-
-    A 500 is no outage: a required webhook that does not answer causes it for one kind of request.
-    """
-    return failure.kind in NOT_ASKED and failure.status != HTTPStatus.INTERNAL_SERVER_ERROR
-
-
 def may_have_happened(failure: ApiFailure) -> bool:
     """Return whether the request may have had its effect in spite of ``failure``."""
     return failure.kind in _UNCERTAIN
-
-
-def pause(backoff: Backoff, failures: int, failure: ApiFailure | None = None) -> Seconds:
-    """Return how long to wait after ``failures`` in a row: longer if the server asks for it."""
-    wished = failure.retry_after if failure is not None and failure.retry_after else Seconds(0.0)
-    return max(backoff.delay(failures), wished)
 
 
 def lag_limit(confirmations: int) -> Seconds:

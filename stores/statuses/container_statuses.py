@@ -88,7 +88,9 @@ class StatusesRenderer:
         current = None if history is None else history.current
         match self._shown(history):
             case Shown.RUNNING:
-                return {"running": {"startedAt": self._started_at(current)}}
+                # A container that runs has begun at some moment, even if the runtime does not know when.
+                began = self._started_at(current) or self._time(self._status.start_time)
+                return {"running": {"startedAt": began}}
             case Shown.ENDED if current is not None and has_exited(current):
                 return {"terminated": self._terminated(current)}
             case Shown.ENDED:

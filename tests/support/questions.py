@@ -8,6 +8,7 @@ from messages.events import DescribeEvents, EventsDescribed
 from messages.mirrors import DescribeMirrors, MirrorsDescribed
 from messages.pod_manager import DescribePods, PodsDescribed
 from messages.sources import DescribeSource, SourceDescribed
+from messages.statuses import DescribeStatuses, StatusesDescribed
 
 
 def describe_pods(reply_to: Port[PodsDescribed]) -> DescribePods:
@@ -33,3 +34,8 @@ def describe_calls(reply_to: Port[CallsDescribed]) -> DescribeCalls:
 def describe_events(reply_to: Port[EventsDescribed]) -> DescribeEvents:
     """Return the question for the counts of posted events."""
     return DescribeEvents(reply_to=reply_to)
+
+
+def describe_statuses(reply_to: Port[StatusesDescribed]) -> DescribeStatuses:
+    """Return the question for the statuses of all pods."""
+    return DescribeStatuses(reply_to=reply_to)

@@ -13,6 +13,8 @@ Document: TypeAlias = dict[str, Any]
 MERGE_KEYS: Mapping[str, str] = {
     "conditions": "type",
     "addresses": "type",
+    "podIPs": "ip",
+    "hostIPs": "ip",
     "ownerReferences": "uid",
     "containers": "name",
     "initContainers": "name",

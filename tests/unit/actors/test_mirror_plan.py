@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from actors.bounded_calls import is_outage, pause
 from actors.mirrors.plan import (
     LOOK,
     NAME_BACKOFF,
@@ -18,12 +19,10 @@ from actors.mirrors.plan import (
     creation_delay,
     edit_delay,
     has_right_mirror,
-    is_outage,
     is_replacement,
     lag_limit,
     may_have_happened,
     next_step,
-    pause,
 )
 from messages.api import ApiFailure, FailureKind, Retry
 from messages.node import NodeIs, NodeUid
