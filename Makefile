@@ -15,6 +15,8 @@ PURE := \
     runtimes/hollow/images.py runtimes/hollow/inventory.py runtimes/hollow/machine.py \
     runtimes/hollow/records.py runtimes/hollow/rules.py runtimes/hollow/schedule.py \
     actors/pods/status_writes.py \
+    runtimes/virtual/environment.py runtimes/virtual/listing.py runtimes/virtual/node_reports.py \
+    runtimes/virtual/plan.py runtimes/virtual/pods.py runtimes/virtual/reports.py runtimes/virtual/texts.py \
     sources/listings.py sources/apiserver/pods.py sources/http/verdicts.py \
     actors/events/lines.py actors/events/series.py \
     actors/mirrors/plan.py actors/mirrors/pod.py actors/mirrors/verdicts.py \

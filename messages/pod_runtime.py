@@ -266,6 +266,19 @@ class DescribeRuntime:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeNode:
+    """What a runtime says of the Node. What is empty is as it is on this machine."""
+
+    capacity: Mapping[str, str] = field(default_factory=dict)
+    """Quantities by resource."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    addresses: tuple[str, ...] = ()
+    """IP addresses, the most important one first."""
+    troubles: Mapping[str, str] = field(default_factory=dict)
+    """By type of the Node's condition that is bad because of it: ``Ready``, ``MemoryPressure``, ..."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeDescribed:
     """How the runtime is, for health, metrics and the Node."""
 
@@ -277,6 +290,8 @@ class RuntimeDescribed:
     pods: tuple[RuntimePod, ...] = ()
     containers: Mapping[ContainerState, int] = field(default_factory=dict)
     """How many there are in each state."""
+    node: RuntimeNode | None = None
+    """None while it says nothing of the Node."""
 
 
 PodRuntimeMessage: TypeAlias = RunPod | StopPod | ForgetPod | ListRuntimePods | DescribeRuntime

@@ -1,0 +1,1 @@
+"""A stage for the runtime that calls a class, and classes to be called."""
