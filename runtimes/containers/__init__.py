@@ -1,1 +1,9 @@
-"""The runtime of pods that drives a runtime of containers by ``plan``."""
+"""Runs pods as containers: the runtime of pods that drives any runtime of containers.
+
+- ``shape`` is what a pod's specification says of its containers, ``hashes`` and ``image_names`` belong to it.
+- ``plan`` decides what to do next with one pod: ``sandboxes``, ``container_steps``, ``stopping`` and
+  ``leftovers`` are its parts, ``restarts`` and ``crash_backoff`` its rules, ``situation`` what it looks at.
+- ``learning`` is what answers and facts teach of one pod, ``observing`` what others are told of it, and
+  ``sayings`` what people are told.
+- ``actor`` is around it all; ``record`` is what it keeps of each pod, and ``calls`` of each call.
+"""

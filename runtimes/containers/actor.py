@@ -1,0 +1,335 @@
+"""The actor that runs pods as containers.
+
+Everything it decides is in ``plan``; this file is the actor around it: what it hears, what outlives a crash,
+and what is known at all.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeAlias, assert_never
+
+import structlog
+from typing_extensions import override
+
+from kernel import Key, PooledActor, Port, Timer
+from messages.events import PostEvent
+from messages.pod_runtime import (
+    ContainerState,
+    DescribeRuntime,
+    ForgetPod,
+    ListRuntimePods,
+    PodRuntimeMessage,
+    PodsObserved,
+    RunPod,
+    RuntimeDescribed,
+    RuntimePod,
+    StopPod,
+)
+from messages.pods import PodUid
+from messages.units import Seconds
+from runtimes.container_runtime import (
+    ContainerRuntimeMessage,
+    ContainersAre,
+    FollowContainers,
+    PodContainersAre,
+    RuntimeAnswered,
+    RuntimeFact,
+    RuntimeIsAway,
+    SandboxContents,
+)
+from runtimes.containers.agenda import PodAgenda
+from runtimes.containers.calls import ContainerCalls, is_start
+from runtimes.containers.commands import note_forget, note_run, note_stop
+from runtimes.containers.contents import Contents, in_order
+from runtimes.containers.driver import PodDriver
+from runtimes.containers.learning import learn, take_contents
+from runtimes.containers.moment import Moment
+from runtimes.containers.observing import runtime_pod
+from runtimes.containers.record import Call, PodRecord, RuntimeMemory
+from runtimes.containers.sayings import when_answered
+from runtimes.containers.situation import Limits
+from runtimes.containers.telling import PodTeller
+
+MOST_AT_ONCE: Final = 64
+"""Pods that are examined in one turn, so that others need not wait for long."""
+OVERDUE_CHECK: Final = Seconds(30.0)
+
+_log = structlog.get_logger("runtime")
+
+
+@dataclass(frozen=True, slots=True)
+class PodsDue:
+    """Timer: a pod is due."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersDue:
+    """Timer: look for calls that nobody answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestOfPods:
+    """Told to itself: examine the pods that did not fit into the last turn."""
+
+
+ContainersRuntimeMessage: TypeAlias = (
+    PodRuntimeMessage | RuntimeAnswered | RuntimeFact | PodsDue | AnswersDue | RestOfPods
+)
+
+POD_RUNTIME = Key[ContainersRuntimeMessage]("runtime")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainersPorts:
+    """Whom the runtime of pods tells."""
+
+    containers: Port[ContainerRuntimeMessage]
+    me: Port[ContainersRuntimeMessage]
+    """Its own address, which outlives a crash: what it subscribes with, and where answers go."""
+    events: Port[PostEvent] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainersOptions:
+    """What a configuration says about running containers."""
+
+    longest_backoff: Seconds = Seconds(300.0)
+    """``crashLoopBackOff.maxContainerRestartPeriod``."""
+    parallel_starts: int | None = None
+    """Sandboxes and containers that are started at the same time; None for any number."""
+    log_level: int = logging.INFO
+    """Of the lines for each step: debug for thousands of pods."""
+
+
+class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
+    """Runs pods as containers, by ``plan``, on any runtime of containers.
+
+    Owns: what is wanted and known of each pod, its back-offs, and the calls in flight.
+    Hears: ``PodRuntimeMessage``, ``RuntimeAnswered``, ``RuntimeFact``; its own timers.
+    Tells: the runtime of containers ``FollowContainers`` when it starts, and ``CallRuntime``; who commanded a
+    pod ``PodObserved``; events ``PostEvent``.
+    Fails when: it has a bug. The next life keeps commands, back-offs and calls, and decides nothing before
+    the runtime of containers has told what there is, and of a pod with a call in flight before a look at it.
+
+    Order: one request in flight for each container and each sandbox; of pods that wait for room to start
+    the oldest is first. Repetition: commands may repeat. What is known of a pod is told again after a
+    crash. It never waits and does no I/O. One timer serves all pods, and a pod at rest needs none.
+    """
+
+    def __init__(
+        self,
+        ports: ContainersPorts,
+        memory: RuntimeMemory,
+        options: ContainersOptions = ContainersOptions(),  # frozen
+    ) -> None:
+        self._ports = ports
+        self._memory = memory
+        self._options = options
+        self._calls = ContainerCalls(ports.containers, ports.me, memory, options.parallel_starts)
+        self._agenda = PodAgenda(memory.records, lambda delay: self.after(delay, PodsDue()))
+        self._driver = PodDriver(
+            memory,
+            self._calls,
+            PodTeller(ports.events, options.log_level),
+            self._agenda,
+            Limits(longest_backoff=options.longest_backoff),
+        )
+        self._is_listed = False
+        self._rest: dict[PodUid, Contents | None] = {}
+        """Pods to examine; with what a listing said of them, if that is not taken yet."""
+        self._overdue_timer: Timer | None = None
+        self._name, self._version = "", ""
+
+    @override
+    def started(self) -> None:
+        for record in self._memory.records.values():
+            record.tell_again, record.wake_at, record.tell_by = True, None, None
+            record.is_in_doubt |= bool(record.calls)
+        self._ports.containers.tell(FollowContainers(subscriber=self._ports.me))
+        self._watch_for_overdue()
+
+    @override
+    def receive(self, message: ContainersRuntimeMessage, /) -> None:
+        match message:
+            case RunPod() | StopPod() | ForgetPod():
+                self._take_command(message)
+            case RuntimeAnswered():
+                self._take_answer(message)
+            case ContainersAre() | PodContainersAre() | RuntimeIsAway():
+                self._take_fact(message)
+            case ListRuntimePods(reply_to=reply_to):
+                self._memory.questions.append(reply_to)
+                self._answer_questions()
+            case DescribeRuntime(reply_to=reply_to):
+                reply_to.tell(self._described())
+            case PodsDue() | AnswersDue() | RestOfPods():
+                self._take_deadline(message)
+            case _:
+                assert_never(message)
+        self._watch_for_overdue()
+
+    # --- what it hears ---------------------------------------------------------------------------------
+
+    def _take_command(self, command: RunPod | StopPod | ForgetPod) -> None:
+        moment = self._moment()
+        uid = command.pod.uid if isinstance(command, RunPod) else command.uid
+        record = self._memory.record_of(uid)
+        if command.mark < record.mark:
+            return
+        match command:
+            case RunPod():
+                note_run(record, command)
+            case StopPod():
+                note_stop(record, command, moment.now)
+            case ForgetPod():
+                note_forget(record, command, moment.now)
+        self._examine(record, moment)
+
+    def _take_answer(self, answer: RuntimeAnswered) -> None:
+        call = self._calls.take(answer)
+        record = self._memory.records.get(call.uid) if call is not None else None
+        if call is None or record is None:
+            return
+        self._take_listed(record)
+        moment = self._moment()
+        self._learn(record, call, answer, moment)
+        self._examine(record, moment)
+        if is_start(call.step):
+            self._driver.let_waiting_start(moment)
+
+    def _learn(
+        self, record: PodRecord, call: Call, answer: RuntimeAnswered, moment: Moment
+    ) -> None:
+        before, step = record.contents, call.step
+        if isinstance(answer.outcome, PodContainersAre):
+            self._calls.end_before(call)
+            record.is_in_doubt = False
+        learn(record, step, answer.outcome, moment.now, self._options.longest_backoff)
+        container = record.shape.get(step.target) if record.shape is not None else None
+        took = Seconds(moment.now - call.sent_at)
+        sayings = when_answered(step, answer.outcome, took, container)
+        self._driver.teller.say(record, sayings, step.target)
+        self._driver.teller.say_exits(record, before)
+
+    def _take_fact(self, fact: RuntimeFact) -> None:
+        match fact:
+            case ContainersAre():
+                self._take_listing(fact)
+            case PodContainersAre(uid=uid, sandboxes=sandboxes):
+                if self._is_listed and (sandboxes or uid in self._memory.records):
+                    self._rest.pop(uid, None)
+                    record = self._memory.record_of(uid)
+                    self._take_contents(record, in_order(sandboxes))
+                    self._examine(record, self._moment())
+            case RuntimeIsAway(message=message):
+                if not self._driver.away:
+                    _log.warning("the runtime of containers is away", trouble=message)
+                self._driver.away = message or "it cannot be asked"
+                self._examine_later(self._memory.records)
+
+    def _take_listing(self, listing: ContainersAre) -> None:
+        if self._driver.away:
+            _log.info("the runtime of containers is there again")
+        self._name, self._version = listing.name, listing.version
+        self._driver.away, self._is_listed = "", True
+        self._driver.limits = Limits(
+            longest_backoff=self._options.longest_backoff, assumes_images=listing.assumes_images
+        )
+        found: dict[PodUid, list[SandboxContents]] = {uid: [] for uid in self._memory.records}
+        for each in listing.sandboxes:
+            found.setdefault(each.pod.uid, []).append(each)
+        self._rest |= {uid: in_order(sandboxes) for uid, sandboxes in found.items()}
+        self._examine_later(())
+
+    def _take_deadline(self, deadline: PodsDue | AnswersDue | RestOfPods) -> None:
+        match deadline:
+            case PodsDue():
+                moment = self._moment()
+                for record in self._agenda.take_due(moment.now, MOST_AT_ONCE):
+                    self._examine(record, moment)
+            case AnswersDue():
+                self._overdue_timer = None
+                for answer in self._calls.overdue(self.clock.monotonic()):
+                    self._take_answer(answer)
+            case RestOfPods():
+                self._examine_rest()
+
+    # --- pod by pod ------------------------------------------------------------------------------------
+
+    def _examine(self, record: PodRecord, moment: Moment) -> None:
+        self._take_listed(record)
+        if self._is_listed or self._driver.away:
+            self._driver.examine(record, moment)
+
+    def _examine_later(self, uids: Iterable[PodUid]) -> None:
+        """Examine these pods, and those that a listing told of: some at once, the others in later turns."""
+        for uid in uids:
+            self._rest.setdefault(uid, None)
+        self._examine_rest()
+
+    def _examine_rest(self) -> None:
+        moment = self._moment()
+        for uid in tuple(islice(self._rest, MOST_AT_ONCE)):
+            record = self._memory.record_of(uid)
+            self._take_listed(record)
+            self._rest.pop(uid, None)
+            self._examine(record, moment)
+        if self._rest:
+            self.me.tell(RestOfPods())
+        else:
+            self._driver.let_waiting_start(moment)
+            self._answer_questions()
+
+    def _take_listed(self, record: PodRecord) -> None:
+        contents = self._rest.pop(record.uid, None)
+        if contents is not None:
+            self._take_contents(record, contents)
+
+    def _take_contents(self, record: PodRecord, contents: Contents) -> None:
+        before = record.contents
+        take_contents(record, contents)
+        self._driver.teller.say_exits(record, before)
+
+    # --- what is asked ---------------------------------------------------------------------------------
+
+    def _pods(self) -> tuple[RuntimePod, ...]:
+        pods = map(runtime_pod, self._memory.records.values())
+        return tuple(pod for pod in pods if pod is not None)
+
+    def _answer_questions(self) -> None:
+        if not self._is_listed or self._driver.away or self._rest or not self._memory.questions:
+            return
+        answer = PodsObserved(pods=self._pods())
+        for reply_to in self._memory.questions:
+            reply_to.tell(answer)
+        self._memory.questions.clear()
+
+    def _described(self) -> RuntimeDescribed:
+        states: Counter[ContainerState] = Counter(
+            one.state
+            for record in self._memory.records.values()
+            for each in record.contents
+            for one in each.containers
+        )
+        waiting = "" if self._is_listed else "it has not told yet what there is"
+        return RuntimeDescribed(
+            name=self._name,
+            version=self._version,
+            trouble=self._driver.away or waiting,
+            pods=self._pods(),
+            containers=states,
+        )
+
+    # --- time ------------------------------------------------------------------------------------------
+
+    def _moment(self) -> Moment:
+        return Moment(self.clock.monotonic(), self.clock.wall())
+
+    def _watch_for_overdue(self) -> None:
+        if self._overdue_timer is None and len(self._calls):
+            self._overdue_timer = self.after(OVERDUE_CHECK, AnswersDue())

@@ -1,0 +1,126 @@
+"""The calls to the runtime of containers: sending them, matching answers, giving up what nobody answers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kernel import Port
+from messages.units import Seconds
+from runtimes.container_runtime import (
+    CallRuntime,
+    ContainerRuntimeMessage,
+    CreateContainer,
+    LookAtPod,
+    RunSandbox,
+    RuntimeAnswered,
+    RuntimeFailure,
+    RuntimeFailureKind,
+    StartContainer,
+    StopContainer,
+)
+from runtimes.containers.record import Call, PodRecord, RuntimeMemory
+from runtimes.containers.situation import Step
+
+DEADLINE: Final = Seconds(240.0)
+MARGIN: Final = Seconds(30.0)
+"""How long after its deadline an answer is still waited for."""
+
+_STARTS = RunSandbox | CreateContainer | StartContainer
+
+
+def is_start(step: Step) -> bool:
+    """Return whether the step starts something, and so counts among those in parallel."""
+    return isinstance(step.request, _STARTS)
+
+
+class ContainerCalls:
+    """Sends calls and knows those in flight. They are in the memory, and so outlive a crash.
+
+    Answers go to the address of the actor, not to one life of it. A crash may lose one of them, the one
+    that was being handled: a look at the pod then says what became of the call.
+    """
+
+    def __init__(
+        self,
+        port: Port[ContainerRuntimeMessage],
+        me: Port[RuntimeAnswered],
+        memory: RuntimeMemory,
+        parallel_starts: int | None,
+    ) -> None:
+        self._port = port
+        self._me = me
+        self._memory = memory
+        self._parallel_starts = parallel_starts
+        self._starts = sum(is_start(call.step) for call in memory.calls.values())
+
+    def __len__(self) -> int:
+        """How many calls are in flight."""
+        return len(self._memory.calls)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more start may be sent."""
+        return self._parallel_starts is None or self._starts < self._parallel_starts
+
+    def send(self, record: PodRecord, step: Step, now: Seconds) -> None:
+        """Send a step of a pod."""
+        memory, request = self._memory, step.request
+        memory.last_ref += 1
+        grace = request.grace if isinstance(request, StopContainer) else 0.0
+        deadline = Seconds(DEADLINE + grace)
+        call = Call(memory.last_ref, record.uid, step, now, deadline)
+        memory.calls[call.ref] = call
+        record.calls = (*record.calls, call)
+        self._starts += is_start(step)
+        self._port.tell(
+            CallRuntime(request=request, reply_to=self._me, ref=call.ref, deadline=deadline)
+        )
+
+    def look(self, record: PodRecord, now: Seconds) -> None:
+        """Ask what there is of the pod, unless that was asked already."""
+        if not any(call.is_look for call in record.calls):
+            self.send(record, Step(record.uid, LookAtPod(uid=record.uid)), now)
+
+    def take(self, answer: RuntimeAnswered) -> Call | None:
+        """Return the call that is answered, which ends it; None for a late answer."""
+        call = self._memory.calls.get(answer.ref) if isinstance(answer.ref, int) else None
+        if call is not None:
+            self._end(call)
+        return call
+
+    def end_before(self, look: Call) -> None:
+        """End the calls about a pod that were made before this look at it: their effects are seen."""
+        record = self._memory.records.get(look.uid)
+        for call in record.calls if record is not None else ():
+            if call.ref < look.ref:
+                self._end(call)
+
+    def drop(self, record: PodRecord) -> None:
+        """Drop the calls about a pod: their answers will be ignored."""
+        for call in record.calls:
+            self._end(call)
+
+    def overdue(self, now: Seconds) -> list[RuntimeAnswered]:
+        """Return answers in the place of those that will not come."""
+        late = []
+        for call in self._memory.calls.values():
+            if call.sent_at + DEADLINE + MARGIN > now:
+                break
+            if call.sent_at + call.deadline + MARGIN <= now:
+                late.append(call)
+        return [_lost(call, now) for call in late]
+
+    def _end(self, call: Call) -> None:
+        self._memory.calls.pop(call.ref, None)
+        record = self._memory.records.get(call.uid)
+        if record is not None:
+            record.calls = tuple(each for each in record.calls if each.ref != call.ref)
+        self._starts -= is_start(call.step)
+
+
+def _lost(call: Call, now: Seconds) -> RuntimeAnswered:
+    failure = RuntimeFailure(
+        kind=RuntimeFailureKind.UNCERTAIN,
+        message=f"nobody answered within {now - call.sent_at:g} s",
+    )
+    return RuntimeAnswered(ref=call.ref, outcome=failure)

@@ -1,0 +1,82 @@
+"""What a command changes about what is wanted of a pod. Pure, but for the record that it writes to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from messages.pod_runtime import ContainerState, ForgetPod, RunPod, StopPod
+from messages.units import Seconds
+from runtimes.containers.record import PodRecord, Wanted
+from runtimes.containers.running_steps import can_resize
+from runtimes.containers.shape import PodShape, bounded_grace, shape_of
+from runtimes.containers.situation import newest_instances
+
+SHORTEST_GRACE: Final = Seconds(1.0)
+"""Of a pod that is forgotten while it still runs."""
+SIDECAR_GRACE: Final = Seconds(2.0)
+"""What each sidecar has even if the other containers used up the pod's grace, as on a kubelet."""
+
+
+def note_run(record: PodRecord, command: RunPod) -> None:
+    """Note that the pod is to run, unless it is being stopped already: that is kept to the end."""
+    record.reply_to = command.reply_to
+    if record.is_stopping:
+        record.tell_again = True
+        return
+    record.wanted, record.mark = Wanted.RUN, command.mark
+    if record.pod is not command.pod:
+        before, record.shape = record.shape, shape_of(command.pod)
+        record.pod = command.pod
+        if before is not None:
+            _note_new_resources(record, before, record.shape)
+    if record.objects != command.objects:
+        record.objects = command.objects
+        _forget_errors(record)
+    record.verdicts = command.verdicts
+
+
+def note_stop(record: PodRecord, command: StopPod, now: Seconds) -> None:
+    """Note that the pod is to stop. What it still has of its grace only ever gets shorter."""
+    record.reply_to, record.mark = command.reply_to, command.mark
+    grace = bounded_grace(command.grace)
+    _begin_stop(record, grace, now)
+    if record.wanted is not Wanted.FORGET:
+        record.wanted = Wanted.STOP
+
+
+def note_forget(record: PodRecord, command: ForgetPod, now: Seconds) -> None:
+    """Note that all that is left of the pod is to be removed."""
+    record.reply_to, record.mark = command.reply_to, command.mark
+    _begin_stop(record, SHORTEST_GRACE, now)
+    record.wanted = Wanted.FORGET
+
+
+def _begin_stop(record: PodRecord, grace: Seconds, now: Seconds) -> None:
+    stop_by = Seconds(now + grace)
+    shortest = min(SIDECAR_GRACE, grace)
+    if record.is_stopping:
+        stop_by, shortest = min(stop_by, record.stop_by), min(shortest, record.shortest)
+    record.stop_by, record.shortest = stop_by, shortest
+    record.paused_until = Seconds(0.0)
+    # No container is created any more: nobody needs what it would be created with.
+    record.objects, record.notes, record.sandbox_error = {}, None, ""
+
+
+def _note_new_resources(record: PodRecord, before: PodShape, after: PodShape) -> None:
+    newest = newest_instances(record.contents)
+    for container in after:
+        old, instance = before.get(container.name), newest.get(container.name)
+        if old is None or instance is None or instance.state is not ContainerState.RUNNING:
+            continue
+        if can_resize(old.resources, container.resources):
+            notes = record.notes_of(container.name)
+            notes.resize_of, notes.resize_retry_at = instance.id, Seconds(0.0)
+            notes.resize_error = ""
+            notes.old_resources = notes.old_resources or old.resources
+
+
+def _forget_errors(record: PodRecord) -> None:
+    """Let containers try again whose configuration may be usable now."""
+    for notes in (record.notes or {}).values():
+        if notes.error is not None and notes.error.reason == "CreateContainerConfigError":
+            notes.failures, notes.retry_at = 0, Seconds(0.0)

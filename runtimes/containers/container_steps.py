@@ -1,0 +1,254 @@
+"""What each container of a pod needs next, in a sandbox that is ready. Pure.
+
+An instance counts as ``current`` if it is in the newest sandbox, and was made after the last demand that
+all containers start again. Others only count for what they were: their attempts, and their last exit codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from manifests.durations import format_duration
+from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
+from messages.pods import Pod
+from messages.units import Seconds
+from runtimes.container_runtime import CreateContainer, RemoveContainer, StartContainer
+from runtimes.containers.crash_backoff import may_restart_at
+from runtimes.containers.image_steps import image_of
+from runtimes.containers.restarts import AfterExit
+from runtimes.containers.running_steps import has_started, tend
+from runtimes.containers.shape import ContainerKind, ContainerShape
+from runtimes.containers.situation import Draft, PodSituation, Step, is_alive
+from runtimes.containers.stopping import kill
+
+
+class ContainerSteps:
+    """Makes the part of a plan that is about containers."""
+
+    __slots__ = ("_draft", "_newest", "_now")
+
+    def __init__(
+        self, now: PodSituation, newest: Mapping[str, ContainerObserved], draft: Draft
+    ) -> None:
+        self._now = now
+        self._newest = newest
+        self._draft = draft
+
+    def have_ended(self) -> bool:
+        """Whether the pod has ended: an init container failed, or all regular ones ended, for good."""
+        shape = self._now.shape
+        return all(map(self._has_ended, shape.regular)) or any(
+            self._has_ended(each) and self._newest[each.name].exit_code != 0
+            for each in shape.inits
+            if each.kind is ContainerKind.INIT
+        )
+
+    def wait_all(self) -> None:
+        """Let all containers wait that do not run and are not over."""
+        for container in self._now.shape:
+            instance = self._newest.get(container.name)
+            if instance is None or not (is_alive(instance) or self._is_over(container)):
+                self._wait(container)
+
+    def go_on(self) -> None:
+        """Bring each container one step further."""
+        if self._end_unwanted():
+            self.wait_all()
+            return
+        shape = self._now.shape
+        is_initialized = any(map(self._was_started, shape.regular))
+        is_open = True
+        for container in shape.inits:
+            if container.kind is ContainerKind.SIDECAR:
+                self._keep_running(container, may_start=is_open or is_initialized)
+                is_open = is_open and self._has_started(container)
+            elif not is_initialized:
+                is_open = self._run_once(container, may_start=is_open) and is_open
+        for container in shape.regular:
+            self._keep_running(container, may_start=is_open or is_initialized)
+        for container in shape.ephemeral:
+            if container.name not in self._newest or self._is_created(container):
+                self._start(container)
+
+    # --- one container ---------------------------------------------------------------------------------
+
+    def _run_once(self, container: ContainerShape, *, may_start: bool) -> bool:
+        """Run an init container to its success. Return whether it has succeeded."""
+        instance = self._current(container)
+        if instance is not None and is_alive(instance):
+            self._end_unknown(instance)
+            return False
+        if (
+            instance is not None
+            and instance.state is ContainerState.EXITED
+            and instance.exit_code == 0
+        ):
+            return True
+        self._start_if(container, may_start)
+        return False
+
+    def _keep_running(self, container: ContainerShape, *, may_start: bool) -> None:
+        instance = self._newest.get(container.name)
+        if instance is not None and instance.state is ContainerState.RUNNING:
+            tend(self._now, container, instance, self._draft)
+        elif instance is not None and is_alive(instance):
+            self._end_unknown(instance)
+        elif instance is None or not self._has_ended(container):
+            self._start_if(container, may_start)
+
+    def _start_if(self, container: ContainerShape, may_start: bool) -> None:  # noqa: FBT001
+        if may_start:
+            self._start(container)
+        else:
+            self._wait(container)
+
+    def _start(self, container: ContainerShape) -> None:
+        now, name = self._now, container.name
+        notes, instance = now.notes.get(name), self._newest.get(name)
+        if name in now.busy:
+            self._wait(container)
+        elif instance is not None and instance.state is ContainerState.CREATED:
+            self._start_created(container, instance)
+        elif not self._is_held_up(container):
+            image_id = image_of(now, container, notes, self._draft)
+            if image_id is not None:
+                self._wait(container)
+                self._draft.steps.append(Step(name, self._creation(container, image_id)))
+
+    def _start_created(self, container: ContainerShape, instance: ContainerObserved) -> None:
+        notes = self._now.notes.get(container.name)
+        is_usable = (
+            self._current(container) is not None
+            and instance.spec_hash in {"", container.spec_hash}
+            and not (notes is not None and notes.discarded_id == instance.id)
+        )
+        if is_usable and self._is_held_up(container):
+            return
+        self._wait(container)
+        request = StartContainer(id=instance.id) if is_usable else RemoveContainer(id=instance.id)
+        self._draft.steps.append(Step(container.name, request))
+
+    def _is_held_up(self, container: ContainerShape) -> bool:
+        """Return whether the container may not be started yet, and let it wait for that."""
+        notes = self._now.notes.get(container.name)
+        if notes is None:
+            return False
+        crashes, draft = notes.crashes, self._draft
+        until = may_restart_at(crashes, container.spec_hash)
+        if crashes is not None and until > draft.now:
+            draft.waits[container.name] = _crash_loop(crashes.delay, container, self._now.pod)
+        elif notes.retry_at > draft.now:
+            until = notes.retry_at
+            self._wait(container)
+        else:
+            return False
+        draft.wait_until(until)
+        return True
+
+    def _creation(self, container: ContainerShape, image_id: str) -> CreateContainer:
+        now = self._now
+        notes, instance = now.notes.get(container.name), self._newest.get(container.name)
+        highest = max(notes.highest if notes else -1, instance.attempt if instance else -1)
+        return CreateContainer(
+            pod=now.pod,
+            container=container.document,
+            sandbox=now.contents[0].sandbox,
+            attempt=highest + 1,
+            spec_hash=container.spec_hash,
+            image_id=image_id,
+            objects=now.objects,
+        )
+
+    # --- what its instances say ------------------------------------------------------------------------
+
+    def _has_ended(self, container: ContainerShape) -> bool:
+        """Return whether it exited and, by its restart policy, never runs again."""
+        instance = self._newest.get(container.name)
+        if instance is None or instance.state is not ContainerState.EXITED:
+            return False
+        notes = self._now.notes.get(container.name)
+        is_replaced = notes is not None and notes.replaced_id == instance.id
+        return not (is_replaced or self._is_outdated(instance)) and (
+            container.behaviour.after(instance.exit_code) is AfterExit.ENDED
+        )
+
+    def _is_over(self, container: ContainerShape) -> bool:
+        if container.kind is ContainerKind.INIT:
+            instance = self._current(container)
+            return instance is not None and instance.exit_code == 0
+        return self._has_ended(container)
+
+    def _is_outdated(self, instance: ContainerObserved) -> bool:
+        since = self._now.restart_all_at
+        return since is not None and (instance.created_at or since) < since
+
+    def _current(self, container: ContainerShape) -> ContainerObserved | None:
+        instance = self._newest.get(container.name)
+        if instance is None or self._is_outdated(instance):
+            return None
+        contents = self._now.contents
+        if len(contents) > 1 and instance not in contents[0].containers:
+            return None
+        return instance
+
+    def _is_created(self, container: ContainerShape) -> bool:
+        return self._newest[container.name].state is ContainerState.CREATED
+
+    def _was_started(self, container: ContainerShape) -> bool:
+        instance = self._current(container)
+        return instance is not None and instance.state is not ContainerState.CREATED
+
+    def _has_started(self, container: ContainerShape) -> bool:
+        instance = self._current(container)
+        return instance is not None and has_started(self._now, container, instance)
+
+    # --- what is not wanted ----------------------------------------------------------------------------
+
+    def _end_unwanted(self) -> bool:
+        """Stop what all containers start again without. Return whether anything of it still lives."""
+        outdated = [
+            one for one in self._newest.values() if is_alive(one) and self._is_outdated(one)
+        ]
+        self._kill(outdated, "Stopping container {}, since all containers start again")
+        if len(self._newest) > len(self._now.shape.regular):
+            names = {each.name for each in self._now.shape}
+            strange = [
+                one for one in self._newest.values() if one.name not in names and is_alive(one)
+            ]
+            self._kill(strange, "Container {} is not in the pod's specification any more")
+        return bool(outdated)
+
+    def _end_unknown(self, instance: ContainerObserved) -> None:
+        if instance.state is ContainerState.UNKNOWN:
+            self._kill(
+                (instance,), "Container {} is in unknown state, try killing it before restart"
+            )
+
+    def _kill(self, instances: Iterable[ContainerObserved], why: str) -> None:
+        for one in instances:
+            step = kill(self._now, one, self._now.shape.grace, why.format(one.name))
+            if step is not None:
+                self._draft.steps.append(step)
+
+    def _wait(self, container: ContainerShape) -> None:
+        """Let it wait, without a reason of its own unless it could not be created or started before.
+
+        An instance that exited stays what people see, until the next one is there.
+        """
+        notes = self._now.notes.get(container.name)
+        error = notes.error if notes is not None else None
+        if error is not None:
+            self._draft.waits[container.name] = error
+        elif container.name not in self._newest or not self._is_exited(container):
+            self._draft.waits[container.name] = self._draft.default_wait
+
+    def _is_exited(self, container: ContainerShape) -> bool:
+        return self._newest[container.name].state is ContainerState.EXITED
+
+
+def _crash_loop(delay: Seconds, container: ContainerShape, pod: Pod) -> ContainerWait:
+    return ContainerWait(
+        reason="CrashLoopBackOff",
+        message=f"back-off {format_duration(delay)} restarting failed container={container.name} "
+        f"pod={pod.name}_{pod.namespace}({pod.uid})",
+    )

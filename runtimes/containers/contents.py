@@ -1,0 +1,84 @@
+"""What the runtime has of one pod, and how an answer changes it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeAlias
+
+from messages.pod_runtime import ContainerObserved, SandboxObserved, SandboxState
+from runtimes.container_runtime import PodIdentity, SandboxContents
+
+Contents: TypeAlias = tuple[SandboxContents, ...]
+"""The newest sandbox first."""
+
+
+def in_order(sandboxes: Iterable[SandboxContents]) -> Contents:
+    """Return the sandboxes with the newest first."""
+    return tuple(sorted(sandboxes, key=lambda each: each.sandbox.attempt, reverse=True))
+
+
+def with_sandbox(contents: Contents, owner: PodIdentity, sandbox: SandboxObserved) -> Contents:
+    """Return the contents with this sandbox in them, or as it is now."""
+    if any(each.sandbox.id == sandbox.id for each in contents):
+        return tuple(
+            replace(each, sandbox=sandbox) if each.sandbox.id == sandbox.id else each
+            for each in contents
+        )
+    new = SandboxContents(pod=owner, sandbox=sandbox, containers=())
+    return in_order((new, *contents)) if contents else (new,)
+
+
+def without_sandbox(contents: Contents, sandbox_id: str) -> Contents:
+    """Return the contents without this sandbox."""
+    return tuple(each for each in contents if each.sandbox.id != sandbox_id)
+
+
+def with_sandbox_stopped(contents: Contents, sandbox_id: str) -> Contents:
+    """Return the contents with this sandbox stopped."""
+    return tuple(
+        replace(each, sandbox=replace(each.sandbox, state=SandboxState.NOT_READY))
+        if each.sandbox.id == sandbox_id
+        else each
+        for each in contents
+    )
+
+
+def with_container(
+    contents: Contents, container: ContainerObserved, sandbox_id: str = ""
+) -> Contents:
+    """Return the contents with this container as it is now; a new one is in the sandbox ``sandbox_id``."""
+    for place, each in enumerate(contents):
+        known = next(
+            (number for number, one in enumerate(each.containers) if one.id == container.id), None
+        )
+        if known is None and each.sandbox.id != sandbox_id:
+            continue
+        at = len(each.containers) if known is None else known
+        inside = (*each.containers[:at], container, *each.containers[at + 1 :])
+        changed = SandboxContents(pod=each.pod, sandbox=each.sandbox, containers=inside)
+        return (*contents[:place], changed, *contents[place + 1 :])
+    return contents
+
+
+def without_container(contents: Contents, container_id: str) -> Contents:
+    """Return the contents without this container."""
+    return tuple(
+        replace(each, containers=tuple(one for one in each.containers if one.id != container_id))
+        if any(one.id == container_id for one in each.containers)
+        else each
+        for each in contents
+    )
+
+
+def with_old_addresses(contents: Contents, before: Contents) -> Contents:
+    """Return the contents with the addresses that sandboxes had before they were stopped (rule G5)."""
+    addresses = {each.sandbox.id: each.sandbox.ips for each in before if each.sandbox.ips}
+    if not addresses or all(each.sandbox.ips for each in contents):
+        return contents
+    return tuple(
+        each
+        if each.sandbox.ips or each.sandbox.id not in addresses
+        else replace(each, sandbox=replace(each.sandbox, ips=addresses[each.sandbox.id]))
+        for each in contents
+    )

@@ -1,0 +1,65 @@
+"""How long a container that exits again and again waits before it is started again. Pure.
+
+The first restart is at once. Then it waits 10 s after its exit, then 20 s, and so on, to 300 s. Whoever ran
+for 10 minutes since its last restart begins anew.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from messages.pod_runtime import ContainerObserved
+from messages.units import Seconds, Timestamp
+from runtimes.containers.notes import CrashNotes
+
+FIRST_DELAY: Final = Seconds(10.0)
+FORGIVEN_AFTER: Final = Seconds(600.0)
+
+
+def doubled(first: Seconds, longest: Seconds, failures: int) -> Seconds:
+    """Return the pause after so many failures in a row: ``first``, doubled with each, to ``longest``."""
+    return Seconds(min(longest, first * 2.0 ** min(max(failures - 1, 0), 30)))
+
+
+def may_restart_at(crashes: CrashNotes | None, spec_hash: str) -> Seconds:
+    """Return when the container may be started again, by the monotonic clock."""
+    if crashes is None or crashes.spec_hash != spec_hash or is_forgiven(crashes):
+        return Seconds(0.0)
+    return Seconds(crashes.exited_at + crashes.delay)
+
+
+def is_forgiven(crashes: CrashNotes) -> bool:
+    """Return whether it ran long enough for its earlier crashes to be forgotten."""
+    return crashes.exited_at - crashes.restarted_at > FORGIVEN_AFTER
+
+
+def note_restart(crashes: CrashNotes, instance_id: str, now: Seconds, longest: Seconds) -> None:
+    """Note that it is started again after the exit of this instance, so the next delay is longer."""
+    if crashes.counted_id == instance_id:
+        return
+    is_anew = not crashes.delay or is_forgiven(crashes)
+    first = min(FIRST_DELAY, longest)
+    crashes.delay = first if is_anew else Seconds(min(longest, crashes.delay * 2))
+    crashes.restarted_at, crashes.counted_id = now, instance_id
+
+
+def delay_from_history(
+    previous: ContainerObserved | None, instance: ContainerObserved, longest: Seconds
+) -> Seconds:
+    """Return the delay after the next exit of an instance that another agent started.
+
+    How long it had waited is seen from the exit before it. So no delay has to be written down.
+    """
+    if instance.attempt == 0:
+        return Seconds(0.0)
+    delay = float(FIRST_DELAY)
+    if previous is not None and previous.finished_at is not None and instance.created_at:
+        waited = instance.created_at - previous.finished_at
+        while delay <= waited and delay < longest:
+            delay *= 2
+    return Seconds(min(delay, longest))
+
+
+def monotonic(at: Timestamp | None, now: Seconds, wall: Timestamp) -> Seconds:
+    """Return when ``at`` was by the monotonic clock. Now, if the wall clock went back since."""
+    return Seconds(now if at is None else now - max(0.0, wall - at))

@@ -1,0 +1,179 @@
+"""Brings one pod after the other a step further: asks the plan, makes its steps, and tells what is."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from typing import Final
+
+from messages.pod_runtime import ContainerState, PodObserved, PodTrouble
+from messages.pods import Pod, PodUid
+from messages.units import Seconds
+from runtimes.container_runtime import CreateContainer
+from runtimes.containers.agenda import PodAgenda
+from runtimes.containers.calls import ContainerCalls, is_start
+from runtimes.containers.crash_backoff import note_restart
+from runtimes.containers.exits import note_exits
+from runtimes.containers.moment import Moment
+from runtimes.containers.plan import plan, plan_removal, plan_stop
+from runtimes.containers.record import PodRecord, RuntimeMemory, Wanted
+from runtimes.containers.sayings import when_sent
+from runtimes.containers.shape import PodShape, shape_of
+from runtimes.containers.situation import Limits, Plan, PodSituation, Step, newest_instances
+from runtimes.containers.stopping import is_being_changed, is_stopped
+from runtimes.containers.telling import PodTeller
+
+_NO_POD: Final = Pod.of({})
+_NO_SHAPE: Final[PodShape] = shape_of(_NO_POD)
+_NO_PLAN: Final = Plan((), {}, None)
+
+
+@dataclass(slots=True)
+class PodDriver:
+    """Drives pods. One life of the actor has one."""
+
+    memory: RuntimeMemory
+    calls: ContainerCalls
+    teller: PodTeller
+    agenda: PodAgenda
+    limits: Limits
+    away: str = ""
+    """Why the runtime of containers cannot be asked; empty if it can."""
+    _waiting: list[tuple[int, PodUid]] = field(default_factory=list)
+    """Pods with a start that has no room yet, the oldest first."""
+    _is_waiting: set[PodUid] = field(default_factory=set)
+
+    def examine(self, record: PodRecord, moment: Moment) -> None:
+        """Bring a pod a step further, as far as anything is known of it."""
+        if self.away:
+            trouble = PodTrouble(reason="RuntimeIsAway", message=self.away)
+            self.teller.tell_trouble(record, trouble)
+        elif record.is_in_doubt:
+            self._look(record, moment.now)
+        elif record.wanted is Wanted.NOTHING:
+            self._drop_if_empty(record)
+        else:
+            self._go_on(record, moment)
+
+    def let_waiting_start(self, moment: Moment) -> None:
+        """Examine pods that wait for room, the oldest first, while there is room."""
+        while self._waiting and self.calls.has_room and not self.away:
+            uid = heapq.heappop(self._waiting)[1]
+            self._is_waiting.discard(uid)
+            record = self.memory.records.get(uid)
+            if record is not None:
+                self.examine(record, moment)
+
+    # --- inside ----------------------------------------------------------------------------------------
+
+    def _look(self, record: PodRecord, now: Seconds) -> None:
+        if record.paused_until > now:
+            self.agenda.set(record, record.paused_until, now)
+        else:
+            self.calls.look(record, now)
+
+    def _go_on(self, record: PodRecord, moment: Moment) -> None:
+        now = moment.now
+        note_exits(record, moment, self.limits.longest_backoff)
+        situation = self._situation(record, now)
+        decided = self._decide(record, situation)
+        if record.paused_until > now:
+            due: Seconds | None = record.paused_until
+        else:
+            due = decided.wake_at
+            for step in decided.steps:
+                self._make(record, step, now)
+        self._note_obeyed(record)
+        if record.wanted is Wanted.FORGET and record.obeyed == record.mark:
+            self._forget(record)
+            return
+        self.teller.tell(record, decided.waits, troubles(record), now)
+        times = [time for time in (due, record.tell_by) if time is not None]
+        self.agenda.set(record, min(times, default=None), now)
+
+    def _situation(self, record: PodRecord, now: Seconds) -> PodSituation:
+        return PodSituation(
+            pod=record.pod or _NO_POD,
+            shape=record.shape or _NO_SHAPE,
+            contents=record.contents,
+            busy=record.busy() if record.calls else {},
+            notes=record.notes or {},
+            verdicts=record.verdicts,
+            objects=record.objects,
+            highest_sandbox=record.highest_sandbox,
+            sandbox_retry_at=record.sandbox_retry_at,
+            restart_all_at=record.restart_all_at,
+            limits=self.limits,
+            now=now,
+        )
+
+    @staticmethod
+    def _decide(record: PodRecord, situation: PodSituation) -> Plan:
+        match record.wanted:
+            case Wanted.RUN:
+                return plan(situation)
+            case Wanted.STOP:
+                return plan_stop(situation, record.stop_by, record.shortest)
+            case Wanted.FORGET:
+                return plan_removal(situation, record.stop_by)
+            case Wanted.NOTHING:
+                return _NO_PLAN
+
+    def _make(self, record: PodRecord, step: Step, now: Seconds) -> None:
+        if is_start(step):
+            if not self.calls.has_room:
+                self._await_room(record)
+                return
+            if isinstance(step.request, CreateContainer):
+                self._note_creation(record, step, now)
+        if step.replaces:
+            record.notes_of(step.target).replaced_id = step.replaces
+        self.calls.send(record, step, now)
+        sayings = when_sent(step)
+        if sayings:
+            self.teller.say(record, sayings, step.target)
+
+    def _await_room(self, record: PodRecord) -> None:
+        if record.uid not in self._is_waiting:
+            self._is_waiting.add(record.uid)
+            heapq.heappush(self._waiting, (record.order, record.uid))
+
+    def _note_creation(self, record: PodRecord, step: Step, now: Seconds) -> None:
+        notes = record.notes.get(step.target) if record.notes is not None else None
+        if notes is None or notes.crashes is None:
+            return
+        newest = newest_instances(record.contents).get(step.target)
+        if newest is not None and newest.state is ContainerState.EXITED:
+            note_restart(notes.crashes, newest.id, now, self.limits.longest_backoff)
+
+    def _note_obeyed(self, record: PodRecord) -> None:
+        is_obeyed = record.wanted is Wanted.RUN or (
+            is_stopped(record.contents)
+            and not is_being_changed(record.busy())
+            and (record.wanted is Wanted.STOP or not record.contents)
+        )
+        if is_obeyed:
+            record.obeyed = record.mark
+
+    def _forget(self, record: PodRecord) -> None:
+        self.calls.drop(record)
+        del self.memory.records[record.uid]
+        if record.reply_to is not None:
+            record.reply_to.tell(PodObserved(uid=record.uid, mark=record.obeyed))
+
+    def _drop_if_empty(self, record: PodRecord) -> None:
+        if not record.contents and not record.calls:
+            self.memory.records.pop(record.uid, None)
+
+
+def troubles(record: PodRecord) -> tuple[PodTrouble, ...]:
+    """Return what is wrong with the pod as a whole."""
+    found = []
+    if record.sandbox_error:
+        message = f"Failed to create pod sandbox: {record.sandbox_error}"
+        found.append(PodTrouble(reason="FailedCreatePodSandBox", message=message))
+    for name, notes in (record.notes or {}).items():
+        if notes.resize_error:
+            message = f"container {name}: {notes.resize_error}"
+            found.append(PodTrouble(reason="ResizeRefused", message=message))
+    return tuple(found)

@@ -1,0 +1,100 @@
+"""What the instances of a pod's containers teach about its crashes and attempts. Pure."""
+
+from __future__ import annotations
+
+from messages.pod_runtime import ContainerObserved, ContainerState
+from messages.units import Seconds, Timestamp
+from runtimes.containers.contents import Contents
+from runtimes.containers.crash_backoff import delay_from_history, monotonic
+from runtimes.containers.moment import Moment
+from runtimes.containers.notes import ContainerNotes, CrashNotes
+from runtimes.containers.record import PodRecord
+from runtimes.containers.restarts import AfterExit
+from runtimes.containers.shape import ContainerShape, PodShape
+
+
+def note_exits(record: PodRecord, moment: Moment, longest: Seconds) -> None:
+    """Note of each container what its next restart depends on. May repeat."""
+    shape = record.shape
+    if shape is None:
+        return
+    for each in record.contents:
+        for one in each.containers:
+            if one.attempt or one.state is ContainerState.EXITED:
+                container = shape.get(one.name)
+                if container is not None and _matters(container, one):
+                    _note(record, one, moment, longest)
+    if shape.restarts_all:
+        record.restart_all_at = _restart_all_at(shape, record)
+
+
+def note_vanished(record: PodRecord, before: Contents, after: Contents) -> None:
+    """Note the attempts of what somebody removed, so that restart counts never fall."""
+    if before:
+        record.highest_sandbox = max(
+            record.highest_sandbox, *(each.sandbox.attempt for each in before)
+        )
+    there = {one.id for each in after for one in each.containers}
+    for each in before:
+        for one in each.containers:
+            if one.id not in there:
+                notes = record.notes_of(one.name)
+                notes.highest = max(notes.highest, one.attempt)
+
+
+def _matters(container: ContainerShape, one: ContainerObserved) -> bool:
+    """Return whether the instance may be followed by another one, or was."""
+    return (
+        one.attempt > 0
+        or one.spec_hash != container.spec_hash
+        or container.behaviour.after(one.exit_code) is not AfterExit.ENDED
+    )
+
+
+def _note(record: PodRecord, one: ContainerObserved, moment: Moment, longest: Seconds) -> None:
+    notes = record.notes_of(one.name)
+    if one.attempt < notes.highest:
+        return
+    notes.highest = one.attempt
+    crashes = notes.crashes
+    if crashes is None or crashes.spec_hash != one.spec_hash:
+        crashes = notes.crashes = CrashNotes(
+            one.spec_hash,
+            delay=delay_from_history(_previous(record.contents, one), one, longest),
+            restarted_at=monotonic(one.created_at, moment.now, moment.wall),
+        )
+    if one.state is ContainerState.EXITED and crashes.exited_id != one.id:
+        crashes.exited_id = one.id
+        crashes.exited_at = monotonic(one.finished_at, moment.now, moment.wall)
+        _clear_error(notes)
+
+
+def _clear_error(notes: ContainerNotes) -> None:
+    notes.error, notes.failures = None, 0
+
+
+def _previous(contents: Contents, one: ContainerObserved) -> ContainerObserved | None:
+    earlier = [
+        other
+        for each in contents
+        for other in each.containers
+        if other.name == one.name
+        and other.attempt < one.attempt
+        and other.spec_hash == one.spec_hash
+    ]
+    return max(earlier, key=lambda other: other.attempt, default=None)
+
+
+def _restart_all_at(shape: PodShape, record: PodRecord) -> Timestamp | None:
+    times = [
+        one.finished_at
+        for each in record.contents
+        for one in each.containers
+        if one.state is ContainerState.EXITED
+        and one.finished_at is not None
+        and (container := shape.get(one.name)) is not None
+        and container.behaviour.after(one.exit_code) is AfterExit.RESTART_ALL
+    ]
+    if record.restart_all_at is not None:
+        times.append(record.restart_all_at)
+    return max(times, default=None)

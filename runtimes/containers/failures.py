@@ -1,0 +1,116 @@
+"""What the failure of a step teaches about its pod. Pure, but for the record that it writes to.
+
+Each kind of step has its own pauses: 1 s and more for a sandbox and for what is stopped or removed, 10 s and
+more for images and containers. A request that may have had its effect makes the pod doubtful, until a look.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from messages.pod_runtime import ContainerWait
+from messages.units import Seconds
+from runtimes.container_runtime import (
+    CreateContainer,
+    FindImage,
+    LookAtPod,
+    PullImage,
+    ResizeContainer,
+    RunSandbox,
+    RuntimeFailure,
+    RuntimeFailureKind,
+    StartContainer,
+)
+from runtimes.containers.crash_backoff import doubled
+from runtimes.containers.notes import ContainerNotes, ImageNotes
+from runtimes.containers.record import PodRecord
+from runtimes.containers.situation import Step
+
+FIRST_PAUSE: Final = Seconds(1.0)
+LONGEST_PAUSE: Final = Seconds(60.0)
+CONTAINER_PAUSE: Final = Seconds(10.0)
+"""After the first failure of an image or a container: as long as a kubelet needs to try again."""
+RESIZE_PAUSE: Final = Seconds(60.0)
+NEVER_AGAIN: Final = Seconds(float("inf"))
+
+
+def learn_failure(
+    record: PodRecord, step: Step, failure: RuntimeFailure, now: Seconds, longest: Seconds
+) -> None:
+    """Write down what ``failure`` says."""
+    match step.request:
+        case FindImage(image=image) | PullImage(image=image):
+            _learn_image(record, step, image, failure, now)
+            return
+        case ResizeContainer():
+            _learn_resize(record, step, failure, now)
+        case RunSandbox():
+            record.sandbox_failures += 1
+            record.sandbox_error = failure.message
+            pause = doubled(FIRST_PAUSE, LONGEST_PAUSE, record.sandbox_failures)
+            record.sandbox_retry_at = Seconds(now + pause)
+        case CreateContainer():
+            _learn_creation(record, step, failure, now, longest)
+        case StartContainer(id=container_id):
+            notes = record.notes_of(step.target)
+            notes.discarded_id = container_id
+            _note_error(notes, "RunContainerError", failure, now, longest)
+            # It may have become an exit, with a code and a reason of its own.
+            record.is_in_doubt = True
+        case LookAtPod() | _:
+            record.failures += 1
+            pause = doubled(FIRST_PAUSE, LONGEST_PAUSE, record.failures)
+            record.paused_until = Seconds(now + pause)
+            record.is_in_doubt |= failure.kind is RuntimeFailureKind.NOT_FOUND
+    record.is_in_doubt |= failure.kind is RuntimeFailureKind.UNCERTAIN
+
+
+def _learn_creation(
+    record: PodRecord, step: Step, failure: RuntimeFailure, now: Seconds, longest: Seconds
+) -> None:
+    notes = record.notes_of(step.target)
+    match failure.kind:
+        case RuntimeFailureKind.IMAGE_MISSING:
+            container = record.shape.get(step.target) if record.shape is not None else None
+            if container is not None:
+                notes.image = ImageNotes(container.image, is_missing=True)
+        case RuntimeFailureKind.CONFIG:
+            _note_error(notes, "CreateContainerConfigError", failure, now, longest)
+        case _:
+            # The sandbox may be gone, or the name taken.
+            record.is_in_doubt = True
+            _note_error(notes, "CreateContainerError", failure, now, longest)
+
+
+def _note_error(
+    notes: ContainerNotes, reason: str, failure: RuntimeFailure, now: Seconds, longest: Seconds
+) -> None:
+    notes.failures += 1
+    notes.error = ContainerWait(reason=failure.reason or reason, message=failure.message)
+    notes.retry_at = Seconds(now + doubled(CONTAINER_PAUSE, longest, notes.failures))
+
+
+def _learn_image(
+    record: PodRecord, step: Step, image: str, failure: RuntimeFailure, now: Seconds
+) -> None:
+    notes = record.notes_of(step.target)
+    is_pull = isinstance(step.request, PullImage)
+    before = notes.image.failures if notes.image is not None and notes.image.image == image else 0
+    reason = failure.reason or ("ErrImagePull" if is_pull else "ImageInspectError")
+    pause = doubled(CONTAINER_PAUSE, Seconds(300.0), before + 1)
+    notes.image = ImageNotes(
+        image,
+        is_missing=is_pull,
+        failures=before + 1,
+        failed_at=now,
+        retry_at=Seconds(now + pause),
+        error=ContainerWait(reason=reason, message=failure.message),
+    )
+    notes.error = notes.image.error
+
+
+def _learn_resize(record: PodRecord, step: Step, failure: RuntimeFailure, now: Seconds) -> None:
+    notes = record.notes_of(step.target)
+    notes.resize_error = failure.message
+    is_for_good = failure.kind is RuntimeFailureKind.UNSUPPORTED
+    notes.resize_retry_at = NEVER_AGAIN if is_for_good else Seconds(now + RESIZE_PAUSE)

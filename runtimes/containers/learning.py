@@ -1,0 +1,136 @@
+"""What the answer to a step teaches about its pod. Pure, but for the record that it writes to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from messages.pod_runtime import ContainerObserved, ContainerWait, SandboxObserved
+from messages.pods import Pod
+from messages.units import Seconds
+from runtimes.container_runtime import (
+    CreateContainer,
+    FindImage,
+    ImageFound,
+    PodContainersAre,
+    PodIdentity,
+    PullImage,
+    RemoveContainer,
+    RemoveSandbox,
+    RuntimeFailure,
+    RuntimeOutcome,
+    StartContainer,
+    StopContainer,
+    StopSandbox,
+)
+from runtimes.containers.contents import (
+    Contents,
+    in_order,
+    with_container,
+    with_old_addresses,
+    with_sandbox,
+    with_sandbox_stopped,
+    without_container,
+    without_sandbox,
+)
+from runtimes.containers.exits import note_vanished
+from runtimes.containers.failures import learn_failure
+from runtimes.containers.image_names import NEVER
+from runtimes.containers.notes import ContainerNotes, ImageNotes
+from runtimes.containers.record import PodRecord
+from runtimes.containers.situation import Step
+
+NEVER_RETRY: Final = Seconds(10.0)
+"""How long after a look for an image that is never pulled the next one follows."""
+
+
+def learn(
+    record: PodRecord, step: Step, outcome: RuntimeOutcome, now: Seconds, longest: Seconds
+) -> None:
+    """Write down what the ``outcome`` of ``step`` says."""
+    if isinstance(outcome, RuntimeFailure):
+        learn_failure(record, step, outcome, now, longest)
+        return
+    record.failures = 0
+    match outcome:
+        case SandboxObserved():
+            record.sandbox_failures, record.sandbox_error = 0, ""
+            owner = record.identity or _owner(record)
+            take_contents(record, with_sandbox(record.contents, owner, outcome))
+        case ContainerObserved():
+            _learn_container(record, step, outcome)
+        case ImageFound():
+            _learn_image(record, step, outcome, now)
+        case PodContainersAre(sandboxes=sandboxes):
+            take_contents(record, in_order(sandboxes))
+        case None:
+            take_contents(record, _without(record.contents, step))
+
+
+def take_contents(record: PodRecord, contents: Contents) -> None:
+    """Write down what the runtime has of the pod now."""
+    before = record.contents
+    if before:
+        note_vanished(record, before, contents)
+        contents = with_old_addresses(contents, before)
+    record.contents = contents
+    if contents and record.identity is None:
+        record.identity = contents[0].pod
+
+
+def _owner(record: PodRecord) -> PodIdentity:
+    pod: Pod | None = record.pod
+    if pod is None:
+        return PodIdentity(uid=record.uid, namespace="", name="", source="")
+    return PodIdentity(uid=pod.uid, namespace=pod.namespace, name=pod.name, source=pod.source)
+
+
+def _learn_container(record: PodRecord, step: Step, outcome: ContainerObserved) -> None:
+    request = step.request
+    sandbox_id = request.sandbox.id if isinstance(request, CreateContainer) else ""
+    take_contents(record, with_container(record.contents, outcome, sandbox_id))
+    notes = record.notes.get(outcome.name) if record.notes is not None else None
+    if notes is None:
+        return
+    if isinstance(request, CreateContainer):
+        notes.image = None
+    if isinstance(request, CreateContainer | StartContainer):
+        notes.error, notes.retry_at = None, Seconds(0.0)
+    if isinstance(request, StartContainer):
+        notes.failures, notes.replaced_id = 0, ""
+    elif not isinstance(request, CreateContainer | StopContainer):
+        _end_resize(notes)
+
+
+def _end_resize(notes: ContainerNotes) -> None:
+    notes.resize_of, notes.resize_error, notes.old_resources = "", "", None
+
+
+def _learn_image(record: PodRecord, step: Step, outcome: ImageFound, now: Seconds) -> None:
+    if not isinstance(step.request, FindImage | PullImage):
+        return
+    notes = record.notes_of(step.target)
+    found = ImageNotes(step.request.image, not outcome.image_id, outcome.image_id)
+    container = record.shape.get(step.target) if record.shape is not None else None
+    notes.image = found
+    if found.is_missing and container is not None and container.pull_policy == NEVER:
+        found.retry_at = Seconds(now + NEVER_RETRY)
+        found.error = never_pull_wait(found.image)
+    notes.error = found.error
+
+
+def never_pull_wait(image: str) -> ContainerWait:
+    """Return why a container waits whose image is not there and is never pulled."""
+    message = f'Container image "{image}" is not present with pull policy of Never'
+    return ContainerWait(reason="ErrImageNeverPull", message=message)
+
+
+def _without(contents: Contents, step: Step) -> Contents:
+    match step.request:
+        case StopSandbox(id=sandbox_id):
+            return with_sandbox_stopped(contents, sandbox_id)
+        case RemoveSandbox(id=sandbox_id):
+            return without_sandbox(contents, sandbox_id)
+        case RemoveContainer(id=container_id) | StopContainer(id=container_id):
+            return without_container(contents, container_id)
+        case _:
+            return contents

@@ -1,0 +1,88 @@
+"""What others are told of one pod. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from messages.pod_runtime import (
+    ContainerHistory,
+    ContainerObserved,
+    ContainerState,
+    ContainerWait,
+    Mark,
+    PodObserved,
+    PodTrouble,
+    RuntimePod,
+)
+from messages.pods import PodUid
+from runtimes.containers.contents import Contents
+from runtimes.containers.leftovers import last_instances
+from runtimes.containers.record import PodRecord
+from runtimes.containers.shape import PodShape
+from runtimes.containers.situation import CREATING, INITIALIZING, newest_instances
+from runtimes.containers.stopping import is_stopped
+
+
+def observed(
+    uid: PodUid,
+    mark: Mark,
+    contents: Contents,
+    waits: Mapping[str, ContainerWait],
+    troubles: tuple[PodTrouble, ...] = (),
+    shape: PodShape | None = None,
+) -> PodObserved:
+    """Return all that is known of a pod. Without a ``shape`` every container counts as its own."""
+    newest = newest_instances(contents)
+    shown = {name: one for name, one in newest.items() if one.state is not ContainerState.CREATED}
+    last = last_instances(contents, newest) if _has_history(contents, newest) else {}
+    for name in newest.keys() - shown.keys():
+        # An instance that was never started is not worth seeing beside one that was.
+        if name in last:
+            shown[name] = last.pop(name)
+    names = waits.keys() | shown.keys()
+    if shape is not None:
+        names &= {each.name for each in shape}
+    return PodObserved(
+        uid=uid,
+        mark=mark,
+        sandbox=contents[0].sandbox if contents else None,
+        containers={
+            name: ContainerHistory(
+                name=name, current=shown.get(name), last=last.get(name), wait=waits.get(name)
+            )
+            for name in sorted(names)
+        },
+        troubles=troubles,
+    )
+
+
+def is_only_a_beginning(told: PodObserved) -> bool:
+    """Return whether nothing has run of the pod yet, and nothing has gone wrong."""
+    return not told.troubles and all(
+        history.current is None and history.wait in {CREATING, INITIALIZING}
+        for history in told.containers.values()
+    )
+
+
+def runtime_pod(record: PodRecord) -> RuntimePod | None:
+    """Return the pod as the runtime has it, or None if there is nothing of it."""
+    if not record.contents:
+        return None
+    owner = record.contents[0].pod
+    return RuntimePod(
+        uid=record.uid,
+        namespace=owner.namespace,
+        name=owner.name,
+        source=owner.source,
+        is_running=not is_stopped(record.contents),
+        started_at=min(each.sandbox.created_at for each in record.contents),
+        running_containers=sum(
+            one.state is ContainerState.RUNNING
+            for each in record.contents
+            for one in each.containers
+        ),
+    )
+
+
+def _has_history(contents: Contents, newest: Mapping[str, ContainerObserved]) -> bool:
+    return sum(len(each.containers) for each in contents) > len(newest)

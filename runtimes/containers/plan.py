@@ -1,0 +1,92 @@
+"""What to do next with the containers of one pod, and how long to wait for it. Pure.
+
+``plan`` depends on the present state and not on events. So it can be asked again after every change and
+every answer. It returns requests that do not depend on each other; the next ones follow from their answers.
+
+The order is that of kubelets since 1.34:
+
+1. A pod that has ended for good starts nothing: what still runs of it, sidecars above all, is stopped.
+2. What lives in an old sandbox is stopped, and a sandbox that is missing or dead is replaced.
+3. Init containers run in order, each to its success. Sidecars start in their place in that order; the next
+   one begins when they have started, and passed their startup probe.
+4. Then all regular containers are started, in parallel.
+5. Ephemeral containers start as soon as there is a sandbox.
+6. What is left over from earlier attempts is removed.
+"""
+
+from __future__ import annotations
+
+from messages.pod_runtime import SandboxState
+from messages.units import Seconds
+from runtimes.container_runtime import RemoveSandbox, RunSandbox
+from runtimes.containers.container_steps import ContainerSteps
+from runtimes.containers.leftovers import leftovers
+from runtimes.containers.situation import (
+    CREATING,
+    INITIALIZING,
+    SANDBOX,
+    Draft,
+    Plan,
+    PodSituation,
+    Step,
+    newest_instances,
+)
+from runtimes.containers.stopping import end_old, is_being_changed, is_stopped, stop_everything
+
+
+def plan(now: PodSituation) -> Plan:
+    """Return what to do next about a pod that is to run."""
+    draft = Draft(now.now, INITIALIZING if now.shape.inits else CREATING)
+    newest = newest_instances(now.contents)
+    containers = ContainerSteps(now, newest, draft)
+    if containers.have_ended():
+        draft.has_ended = True
+        stop_everything(now, now.shape.grace, draft)
+    elif _is_sandbox_usable(now, draft):
+        containers.go_on()
+        leftovers(now, newest, draft)
+    else:
+        containers.wait_all()
+    return draft.finished()
+
+
+def plan_stop(now: PodSituation, stop_by: Seconds, shortest: Seconds) -> Plan:
+    """Return what to do next about a pod that is being stopped.
+
+    Nothing starts. What still runs at ``stop_by`` is killed; a sidecar has ``shortest`` after that.
+    """
+    draft = Draft(now.now, CREATING)
+    remaining = Seconds(max(0.0, stop_by - now.now))
+    stop_everything(now, remaining, draft, shortest)
+    return draft.finished()
+
+
+def plan_removal(now: PodSituation, stop_by: Seconds) -> Plan:
+    """Return what to do next about a pod that is to be forgotten: it is stopped, then removed."""
+    stopping = plan_stop(now, stop_by, Seconds(0.0))
+    if stopping.steps or not is_stopped(now.contents) or is_being_changed(now.busy):
+        return stopping
+    draft = Draft(now.now, CREATING)
+    draft.steps += [
+        Step(each.sandbox.id, RemoveSandbox(id=each.sandbox.id)) for each in now.contents
+    ]
+    return draft.finished()
+
+
+def _is_sandbox_usable(now: PodSituation, draft: Draft) -> bool:
+    """Return whether containers can be started, and otherwise do what it takes."""
+    current = now.contents[0] if now.contents else None
+    usable = current is not None and current.sandbox.state is SandboxState.READY
+    old = now.contents[1:] if usable else now.contents
+    if old and end_old(now, old, draft):
+        return False
+    if usable or SANDBOX in now.busy:
+        return usable
+    if now.sandbox_retry_at > now.now:
+        draft.wait_until(now.sandbox_retry_at)
+        return False
+    seen = max((each.sandbox.attempt for each in now.contents), default=-1)
+    attempt = max(seen, now.highest_sandbox) + 1
+    why = "Pod sandbox changed, it will be killed and re-created." if now.contents else ""
+    draft.steps.append(Step(SANDBOX, RunSandbox(pod=now.pod, attempt=attempt), why))
+    return False

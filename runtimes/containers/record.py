@@ -1,0 +1,136 @@
+"""What the runtime of pods keeps of each pod, over its own crashes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from messages.objects import ObjectId, ObjectValue
+from messages.pod_runtime import NO_MARK, Mark, PodObserved, PodsObserved, ProbeVerdict
+from messages.pods import Pod, PodUid
+from messages.port import Port
+from messages.units import Seconds, Timestamp
+from runtimes.container_runtime import LookAtPod, PodIdentity, SandboxContents
+from runtimes.containers.notes import ContainerNotes
+from runtimes.containers.shape import PodShape
+from runtimes.containers.situation import Flight, Step
+
+
+class Wanted(Enum):
+    """What is to become of a pod."""
+
+    NOTHING = auto()
+    """Nobody commanded it: it is left alone."""
+    RUN = auto()
+    STOP = auto()
+    FORGET = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call that is in flight."""
+
+    ref: int
+    uid: PodUid
+    step: Step
+    sent_at: Seconds
+    deadline: Seconds
+
+    @property
+    def is_look(self) -> bool:
+        """Whether it only asks what there is of the pod."""
+        return isinstance(self.step.request, LookAtPod)
+
+
+@dataclass(slots=True)
+class PodRecord:
+    """What is known and wanted of one pod. All times but ``restart_all_at`` are monotonic."""
+
+    uid: PodUid
+    order: int
+    """Of its first command: of pods that wait for their turn, the oldest is first."""
+    wanted: Wanted = Wanted.NOTHING
+    pod: Pod | None = None
+    shape: PodShape | None = None
+    objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
+    verdicts: Mapping[str, ProbeVerdict] = field(default_factory=dict)
+    mark: Mark = NO_MARK
+    """Of the last command."""
+    obeyed: Mark = NO_MARK
+    """Of the last command that has had its effect."""
+    reply_to: Port[PodObserved] | None = None
+    stop_by: Seconds = Seconds(0.0)
+    """When what still runs is killed, once it is being stopped."""
+    shortest: Seconds = Seconds(0.0)
+    """What a sidecar has after that."""
+    contents: tuple[SandboxContents, ...] = ()
+    identity: PodIdentity | None = None
+    notes: dict[str, ContainerNotes] | None = None
+    calls: tuple[Call, ...] = ()
+    is_in_doubt: bool = False
+    """The effect of a call is uncertain: nothing is done before a look."""
+    highest_sandbox: int = -1
+    sandbox_failures: int = 0
+    sandbox_retry_at: Seconds = Seconds(0.0)
+    sandbox_error: str = ""
+    failures: int = 0
+    """How often in a row something else than a start failed: a stop, a removal, a look."""
+    paused_until: Seconds = Seconds(0.0)
+    restart_all_at: Timestamp | None = None
+    told: PodObserved | None = None
+    tell_again: bool = False
+    """Whether it is told even if nothing has changed."""
+    tell_by: Seconds | None = None
+    """When what has changed is told in any case; None if it is told at once, or nothing has changed."""
+    wake_at: Seconds | None = None
+    """When it is due in the agenda."""
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether nothing of it may start any more."""
+        return self.wanted in {Wanted.STOP, Wanted.FORGET}
+
+    @property
+    def display_name(self) -> str:
+        """``namespace/name``, or its UID if nothing else is known."""
+        if self.pod is not None:
+            return self.pod.display_name
+        if self.identity is not None:
+            return f"{self.identity.namespace}/{self.identity.name}"
+        return self.uid
+
+    def notes_of(self, name: str) -> ContainerNotes:
+        """Return the notes about one container, begun if there are none."""
+        if self.notes is None:
+            self.notes = {}
+        return self.notes.setdefault(name, ContainerNotes())
+
+    def busy(self) -> dict[str, Flight]:
+        """Return the requests that are in flight, by what they change."""
+        return {
+            call.step.target: Flight(call.step.request, call.sent_at)
+            for call in self.calls
+            if not call.is_look
+        }
+
+
+@dataclass(slots=True)
+class RuntimeMemory:
+    """What outlives a life of the runtime of pods. One life at a time uses it, so it needs no lock."""
+
+    records: dict[PodUid, PodRecord] = field(default_factory=dict)
+    calls: dict[int, Call] = field(default_factory=dict)
+    """By ref, the oldest first."""
+    questions: list[Port[PodsObserved]] = field(default_factory=list)
+    """Who asked what pods there are, while that is not known."""
+    last_ref: int = 0
+    last_order: int = 0
+
+    def record_of(self, uid: PodUid) -> PodRecord:
+        """Return the record of this pod, begun if there is none."""
+        record = self.records.get(uid)
+        if record is None:
+            self.last_order += 1
+            record = self.records[uid] = PodRecord(uid, self.last_order)
+        return record

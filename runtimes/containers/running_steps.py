@@ -1,0 +1,104 @@
+"""What a running container needs: to be killed, to be given other resources, or nothing. Pure."""
+
+from __future__ import annotations
+
+from messages.pod_runtime import ContainerObserved, ContainerState, ProbeVerdict
+from messages.pods import JsonObject
+from runtimes.container_runtime import ResizeContainer
+from runtimes.containers.notes import ContainerNotes
+from runtimes.containers.restarts import NEVER
+from runtimes.containers.shape import ContainerShape
+from runtimes.containers.situation import Draft, PodSituation, Step
+from runtimes.containers.stopping import kill
+
+
+def has_started(now: PodSituation, container: ContainerShape, instance: ContainerObserved) -> bool:
+    """Return whether it runs and passed its startup probe, as far as anybody probes it."""
+    if instance.state is not ContainerState.RUNNING:
+        return False
+    verdict = now.verdicts.get(container.name)
+    if verdict is None:
+        return True
+    if _is_about(verdict, instance):
+        return verdict.is_started
+    return not container.document.get("startupProbe")
+
+
+def tend(
+    now: PodSituation, container: ContainerShape, instance: ContainerObserved, draft: Draft
+) -> None:
+    """Kill a running container that failed a probe or whose specification changed, or resize it."""
+    name = container.name
+    if name in now.busy:
+        return
+    verdict = now.verdicts.get(name)
+    if instance.spec_hash not in {"", container.spec_hash}:
+        _replace(now, instance, f"Container {name} definition changed, will be restarted", draft)
+    elif verdict is not None and not verdict.is_alive and _is_about(verdict, instance):
+        _kill_failed(now, container, instance, verdict, draft)
+    elif (notes := now.notes.get(name)) is not None and notes.resize_of == instance.id:
+        _resize(now, container, instance, notes, draft)
+
+
+def _is_about(verdict: ProbeVerdict, instance: ContainerObserved) -> bool:
+    return verdict.container_id in {"", instance.id}
+
+
+def _kill_failed(
+    now: PodSituation,
+    container: ContainerShape,
+    instance: ContainerObserved,
+    verdict: ProbeVerdict,
+    draft: Draft,
+) -> None:
+    is_startup = not verdict.is_started and bool(container.document.get("startupProbe"))
+    probe = "startup" if is_startup else "liveness"
+    grace = container.grace_of_probe(f"{probe}Probe", now.shape.grace)
+    returns = container.behaviour.policy != NEVER
+    why = f"Container {container.name} failed {probe} probe" + ", will be restarted" * returns
+    step = kill(now, instance, grace, why)
+    if step is not None:
+        draft.steps.append(step._replace(replaces=instance.id if returns else ""))
+
+
+def _replace(now: PodSituation, instance: ContainerObserved, why: str, draft: Draft) -> None:
+    step = kill(now, instance, now.shape.grace, why)
+    if step is not None:
+        draft.steps.append(step._replace(replaces=instance.id))
+
+
+def _resize(
+    now: PodSituation,
+    container: ContainerShape,
+    instance: ContainerObserved,
+    notes: ContainerNotes,
+    draft: Draft,
+) -> None:
+    if notes.resize_retry_at > now.now:
+        draft.wait_until(notes.resize_retry_at)
+    elif needs_restart(container, notes.old_resources or {}):
+        why = f"Container {container.name} gets other resources, will be restarted"
+        _replace(now, instance, why, draft)
+    else:
+        request = ResizeContainer(id=instance.id, resources=container.resources)
+        draft.steps.append(Step(container.name, request))
+
+
+def needs_restart(container: ContainerShape, old: JsonObject) -> bool:
+    """Return whether the change of its resources needs a restart, by its ``resizePolicy``."""
+    return any(
+        policy.get("restartPolicy") == "RestartContainer"
+        and _amounts(old, policy.get("resourceName"))
+        != _amounts(container.resources, policy.get("resourceName"))
+        for policy in container.document.get("resizePolicy") or ()
+    )
+
+
+def can_resize(old: JsonObject, new: JsonObject) -> bool:
+    """Return whether the resources differ in what can be changed while a container runs."""
+    return any(_amounts(old, name) != _amounts(new, name) for name in ("cpu", "memory"))
+
+
+def _amounts(resources: JsonObject, name: object) -> tuple[object, object]:
+    requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+    return requests.get(name), limits.get(name)

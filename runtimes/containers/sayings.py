@@ -1,0 +1,154 @@
+"""What people are told of one pod's steps: events and lines of the log, in a kubelet's words. Pure."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, TypeAlias
+
+from manifests.durations import format_duration
+from messages.events import EventType
+from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
+from messages.pods import Pod
+from messages.units import Seconds
+from runtimes.container_runtime import (
+    CreateContainer,
+    FindImage,
+    ImageFound,
+    PullImage,
+    RunSandbox,
+    RuntimeFailure,
+    RuntimeFailureKind,
+    RuntimeOutcome,
+    StartContainer,
+    StopContainer,
+    StopSandbox,
+)
+from runtimes.containers.image_names import NEVER
+from runtimes.containers.shape import ContainerShape
+from runtimes.containers.situation import Step
+
+NORMAL: Final = EventType.NORMAL
+WARNING: Final = EventType.WARNING
+
+
+class Saying(NamedTuple):
+    """One thing that people are told."""
+
+    type: EventType
+    reason: str
+    message: str
+
+
+Sayings: TypeAlias = tuple[Saying, ...]
+
+
+def when_sent(step: Step) -> Sayings:
+    """Return what is said when a step is made."""
+    match step.request:
+        case PullImage():
+            return (Saying(NORMAL, "Pulling", step.why),)
+        case StopContainer() if step.why:
+            return (Saying(NORMAL, "Killing", step.why),)
+        case RunSandbox() if step.why:
+            return (Saying(NORMAL, "SandboxChanged", step.why),)
+        case _:
+            return ()
+
+
+def when_answered(
+    step: Step, outcome: RuntimeOutcome, took: Seconds, container: ContainerShape | None
+) -> Sayings:
+    """Return what is said when a step was carried out, or failed."""
+    if isinstance(outcome, RuntimeFailure):
+        return _when_failed(step, outcome, container)
+    match step.request, outcome:
+        case FindImage(image=image), ImageFound(image_id=image_id):
+            return _when_found(image, image_id, container)
+        case PullImage(image=image), ImageFound(size=size):
+            return (Saying(NORMAL, "Pulled", _pulled(image, took, size)),)
+        case CreateContainer(image_id=image_id), ContainerObserved(name=name, image=image):
+            created = Saying(NORMAL, "Created", f"Created container: {name}")
+            return (created,) if image_id else (_present(image), created)
+        case StartContainer(), ContainerObserved(name=name):
+            return (Saying(NORMAL, "Started", f"Started container {name}"),)
+        case _:
+            return ()
+
+
+def when_waiting(wait: ContainerWait, name: str, pod: Pod) -> Sayings:
+    """Return what is said when a container begins to wait for this reason."""
+    match wait.reason:
+        case "CrashLoopBackOff":
+            whose = f"{name} in pod {pod.name}_{pod.namespace}({pod.uid})"
+            return (Saying(WARNING, "BackOff", f"Back-off restarting failed container {whose}"),)
+        case "ImagePullBackOff":
+            message = wait.message.partition(": ")[0]
+            return (
+                Saying(NORMAL, "BackOff", message),
+                Saying(WARNING, "Failed", "Error: ImagePullBackOff"),
+            )
+        case "InvalidImageName":
+            return (
+                Saying(WARNING, "InspectFailed", wait.message),
+                Saying(WARNING, "Failed", "Error: InvalidImageName"),
+            )
+        case _:
+            return ()
+
+
+def exit_line(before: ContainerObserved | None, after: ContainerObserved) -> bool:
+    """Return whether a container has exited that ran before."""
+    return (
+        after.state is ContainerState.EXITED
+        and before is not None
+        and before.state is ContainerState.RUNNING
+    )
+
+
+def _when_found(image: str, image_id: str, container: ContainerShape | None) -> Sayings:
+    if image_id:
+        return (_present(image),)
+    if container is not None and container.pull_policy == NEVER:
+        return (Saying(WARNING, "ErrImageNeverPull", never_pulled(image)),)
+    return ()
+
+
+def _when_failed(step: Step, failure: RuntimeFailure, container: ContainerShape | None) -> Sayings:
+    match step.request:
+        case RunSandbox():
+            message = f"Failed to create pod sandbox: {failure.message}"
+            return (Saying(WARNING, "FailedCreatePodSandBox", message),)
+        case PullImage(image=image):
+            message = f'Failed to pull image "{image}": {failure.message}'
+            error = failure.reason or "ErrImagePull"
+            return (
+                Saying(WARNING, "Failed", message),
+                Saying(WARNING, "Failed", f"Error: {error}"),
+            )
+        case FindImage(image=image):
+            message = f'Failed to inspect image "{image}": {failure.message}'
+            return (Saying(WARNING, "InspectFailed", message),)
+        case CreateContainer() if failure.kind is RuntimeFailureKind.IMAGE_MISSING:
+            missing = container is not None and container.pull_policy == NEVER
+            message = never_pulled(container.image) if container is not None else ""
+            return (Saying(WARNING, "ErrImageNeverPull", message),) if missing else ()
+        case CreateContainer() | StartContainer():
+            return (Saying(WARNING, "Failed", f"Error: {failure.message}"),)
+        case StopContainer() | StopSandbox():
+            return (Saying(WARNING, "FailedKillPod", f"error killing pod: {failure.message}"),)
+        case _:
+            return ()
+
+
+def never_pulled(image: str) -> str:
+    """Return why an image that is not there is not pulled either."""
+    return f'Container image "{image}" is not present with pull policy of Never'
+
+
+def _present(image: str) -> Saying:
+    return Saying(NORMAL, "Pulled", f'Container image "{image}" already present on machine')
+
+
+def _pulled(image: str, took: Seconds, size: int) -> str:
+    span = format_duration(Seconds(round(took, 3)))
+    text = f'Successfully pulled image "{image}" in {span} ({span} including waiting).'
+    return f"{text} Image size: {size} bytes." if size else text

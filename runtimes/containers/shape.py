@@ -1,0 +1,125 @@
+"""What a pod's specification says of its containers, read once for each version of the pod. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from itertools import chain
+from typing import Any, Final
+
+from messages.pods import JsonObject, Pod
+from messages.units import Seconds
+from runtimes.containers.hashes import container_hash
+from runtimes.containers.image_names import default_pull_policy
+from runtimes.containers.restarts import ALWAYS, RestartBehaviour, behaviour_of
+
+DEFAULT_GRACE: Final = Seconds(30.0)
+MOST_GRACE: Final = Seconds(366 * 86_400.0)
+"""Longer graces count as this one, a year: timers and runtimes have limits of their own."""
+
+
+class ContainerKind(Enum):
+    """What kind of container it is, which decides when it runs."""
+
+    INIT = auto()
+    SIDECAR = auto()
+    """A restartable init container."""
+    REGULAR = auto()
+    EPHEMERAL = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerShape:
+    """What a specification says of one container."""
+
+    name: str
+    kind: ContainerKind
+    image: str
+    pull_policy: str
+    spec_hash: str
+    behaviour: RestartBehaviour
+    document: JsonObject = field(repr=False)
+
+    @property
+    def resources(self) -> JsonObject:
+        """Its requests and limits."""
+        return self.document.get("resources") or {}
+
+    def grace_of_probe(self, probe: str, default: Seconds) -> Seconds:
+        """Return the grace of a kill for ``probe``, which may have one of its own (rule B11)."""
+        grace = (self.document.get(probe) or {}).get("terminationGracePeriodSeconds")
+        return default if grace is None else bounded_grace(grace)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodShape:
+    """What a specification says of a pod's containers."""
+
+    inits: tuple[ContainerShape, ...]
+    """Init containers and sidecars, in order."""
+    regular: tuple[ContainerShape, ...]
+    ephemeral: tuple[ContainerShape, ...]
+    grace: Seconds
+    restarts_all: bool
+    """Whether any container may demand that all start again."""
+
+    def __iter__(self) -> Iterator[ContainerShape]:
+        return chain(self.inits, self.regular, self.ephemeral)
+
+    def get(self, name: str) -> ContainerShape | None:
+        """Return the container of this name, if there is one."""
+        return next((shape for shape in self if shape.name == name), None)
+
+
+def shape_of(pod: Pod) -> PodShape:
+    """Return what ``pod``'s specification says of its containers."""
+    spec: JsonObject = pod.document.get("spec") or {}
+    policy = spec.get("restartPolicy") or ALWAYS
+    inits = tuple(_init(container, policy) for container in spec.get("initContainers") or ())
+    regular = tuple(
+        _shape(container, ContainerKind.REGULAR, behaviour_of(container, policy))
+        for container in spec.get("containers") or ()
+    )
+    return PodShape(
+        inits=inits,
+        regular=regular,
+        ephemeral=tuple(
+            _shape(container, ContainerKind.EPHEMERAL, _NEVER)
+            for container in spec.get("ephemeralContainers") or ()
+        ),
+        grace=bounded_grace(spec.get("terminationGracePeriodSeconds")),
+        restarts_all=any(each.behaviour.restarts_all for each in inits + regular),
+    )
+
+
+def bounded_grace(grace: Any) -> Seconds:
+    """Return a grace as it is used, whatever number or nonsense was said."""
+    if isinstance(grace, bool) or not isinstance(grace, int | float) or grace != grace:  # noqa: PLR0124
+        return DEFAULT_GRACE
+    return Seconds(float(min(max(grace, 0), MOST_GRACE)))
+
+
+_NEVER = RestartBehaviour("Never")
+
+
+def _init(container: JsonObject, policy: str) -> ContainerShape:
+    own = container.get("restartPolicy")
+    if own == ALWAYS and not container.get("restartPolicyRules"):
+        return _shape(container, ContainerKind.SIDECAR, behaviour_of(container, policy))
+    return _shape(container, ContainerKind.INIT, behaviour_of(container, policy))
+
+
+def _shape(
+    container: JsonObject, kind: ContainerKind, behaviour: RestartBehaviour
+) -> ContainerShape:
+    name, image = str(container.get("name") or ""), str(container.get("image") or "")
+    return ContainerShape(
+        name=name,
+        kind=kind,
+        image=image,
+        pull_policy=container.get("imagePullPolicy") or default_pull_policy(image),
+        spec_hash=container_hash(name, image),
+        behaviour=behaviour,
+        document=container,
+    )

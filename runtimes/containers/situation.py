@@ -1,0 +1,129 @@
+"""What a decision about one pod depends on, and what is decided. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from messages.objects import ObjectId, ObjectValue
+from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait, ProbeVerdict
+from messages.pods import Pod
+from messages.units import Seconds, Timestamp
+from runtimes.container_runtime import RuntimeRequest, SandboxContents
+from runtimes.containers.notes import ContainerNotes
+from runtimes.containers.shape import PodShape
+
+SANDBOX: Final = ""
+"""The target of steps about the sandbox. No container has this name."""
+
+
+class Step(NamedTuple):
+    """One request to make."""
+
+    target: str
+    """What it changes: the name of a container, the id of one that is left over, or SANDBOX. One request is
+    in flight for each target."""
+    request: RuntimeRequest
+    why: str = ""
+    """For people: why it is made, if that is worth saying."""
+    replaces: str = ""
+    """The instance that another one is to run in the place of, whatever its restart policy says."""
+
+
+class Flight(NamedTuple):
+    """A request that is in flight."""
+
+    request: RuntimeRequest
+    sent_at: Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a configuration may change about the plan."""
+
+    longest_backoff: Seconds = Seconds(300.0)
+    """``crashLoopBackOff.maxContainerRestartPeriod``."""
+    assumes_images: bool = False
+    """See ``ContainersAre.assumes_images``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodSituation:
+    """Everything that a decision about one pod depends on."""
+
+    pod: Pod
+    shape: PodShape
+    contents: tuple[SandboxContents, ...]
+    """What the runtime has of it, the newest sandbox first."""
+    busy: Mapping[str, Flight] = field(default_factory=dict)
+    """The requests that are in flight, by target."""
+    notes: Mapping[str, ContainerNotes] = field(default_factory=dict)
+    verdicts: Mapping[str, ProbeVerdict] = field(default_factory=dict)
+    objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
+    highest_sandbox: int = -1
+    """The highest attempt of a sandbox that was ever seen."""
+    sandbox_retry_at: Seconds = Seconds(0.0)
+    restart_all_at: Timestamp | None = None
+    """When a container demanded that all start again; None if none did. Older instances do not count."""
+    limits: Limits = Limits()
+    now: Seconds
+    """Of the monotonic clock, as all deadlines are."""
+
+
+class Plan(NamedTuple):
+    """What to do next about a pod."""
+
+    steps: tuple[Step, ...]
+    waits: Mapping[str, ContainerWait]
+    """By name: why a container does not run, or not yet."""
+    wake_at: Seconds | None
+    """When to plan again, if nothing happens before."""
+    has_ended: bool = False
+    """All of it has ended for good: nothing starts any more."""
+
+
+CREATING: Final = ContainerWait(reason="ContainerCreating")
+INITIALIZING: Final = ContainerWait(reason="PodInitializing")
+
+
+class Draft:
+    """A plan that is being made."""
+
+    __slots__ = ("_wake_at", "default_wait", "has_ended", "now", "steps", "waits")
+
+    def __init__(self, now: Seconds, default_wait: ContainerWait) -> None:
+        self.now = now
+        self.steps: list[Step] = []
+        self.waits: dict[str, ContainerWait] = {}
+        self.default_wait = default_wait
+        self.has_ended = False
+        self._wake_at: Seconds | None = None
+
+    def wait_until(self, due: Seconds) -> None:
+        """Plan again then, if that is later than now."""
+        if due > self.now and (self._wake_at is None or due < self._wake_at):
+            self._wake_at = due
+
+    def finished(self) -> Plan:
+        """Return the plan."""
+        return Plan(tuple(self.steps), self.waits, self._wake_at, self.has_ended)
+
+
+def newest_instances(contents: tuple[SandboxContents, ...]) -> dict[str, ContainerObserved]:
+    """Return the newest instance of each container, whatever sandbox it is in."""
+    newest: dict[str, ContainerObserved] = {}
+    for sandbox in contents:
+        for instance in sandbox.containers:
+            other = newest.get(instance.name)
+            if other is None or instance.attempt > other.attempt:
+                newest[instance.name] = instance
+    return newest
+
+
+_ALIVE = frozenset({ContainerState.RUNNING, ContainerState.UNKNOWN})
+
+
+def is_alive(instance: ContainerObserved) -> bool:
+    """Return whether the instance may be running."""
+    return instance.state in _ALIVE

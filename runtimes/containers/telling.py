@@ -1,0 +1,139 @@
+"""Telling others of a pod: who commanded it, people through events, and the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from kernel import Port
+from messages.events import ObjectReference, PostEvent
+from messages.pod_runtime import (
+    ContainerObserved,
+    ContainerState,
+    ContainerWait,
+    PodObserved,
+    PodTrouble,
+)
+from messages.units import Seconds
+from runtimes.containers.contents import Contents
+from runtimes.containers.observing import is_only_a_beginning, observed
+from runtimes.containers.record import PodRecord
+from runtimes.containers.sayings import WARNING, Saying, when_waiting
+
+BEGINNING_WITHIN: Final = Seconds(0.5)
+"""How long it may take until it is told that nothing runs of a pod yet, while it is being started."""
+
+_log = structlog.get_logger("runtime")
+
+
+@dataclass(frozen=True, slots=True)
+class PodTeller:
+    """Tells what has changed of a pod, once for each change."""
+
+    events: Port[PostEvent] | None
+    level: int = logging.INFO
+    """Of the lines of the log for each step. Failures are warnings in any case."""
+
+    def tell(
+        self,
+        record: PodRecord,
+        waits: Mapping[str, ContainerWait],
+        troubles: tuple[PodTrouble, ...],
+        now: Seconds,
+    ) -> None:
+        """Tell who commanded the pod what is known of it, unless that was told."""
+        before = record.told
+        news = observed(record.uid, record.obeyed, record.contents, waits, troubles, record.shape)
+        self._say_waits(record, news)
+        if news == before and not record.tell_again:
+            record.tell_by = None
+        elif record.calls and is_only_a_beginning(news) and self._may_wait(record, now):
+            return
+        else:
+            self._send(record, news)
+
+    def tell_trouble(self, record: PodRecord, trouble: PodTrouble) -> None:
+        """Tell the trouble beside the last knowledge."""
+        if record.reply_to is None:
+            return
+        before = record.told or PodObserved(uid=record.uid, mark=record.obeyed)
+        news = replace(before, troubles=(trouble,))
+        if news != before or record.tell_again:
+            self._send(record, news)
+
+    def say(self, record: PodRecord, sayings: Iterable[Saying], container: str = "") -> None:
+        """Tell people."""
+        for saying in sayings:
+            self._log_saying(record, saying, container)
+            if self.events is not None and record.pod is not None:
+                self.events.tell(
+                    PostEvent(
+                        regarding=ObjectReference(
+                            kind="Pod",
+                            name=record.pod.name,
+                            namespace=record.pod.namespace,
+                            uid=record.uid,
+                        ),
+                        type=saying.type,
+                        reason=saying.reason,
+                        message=saying.message,
+                    )
+                )
+
+    def say_exits(self, record: PodRecord, before: Contents) -> None:
+        """Log the containers that have exited since ``before``."""
+        if not before or record.contents is before:
+            return
+        ran = {one.id for one in _all(before) if one.state is ContainerState.RUNNING}
+        for one in _all(record.contents):
+            if one.id in ran and one.state is ContainerState.EXITED:
+                _log.log(
+                    self.level,
+                    "container exited",
+                    pod=record.display_name,
+                    container=one.name,
+                    reason=one.reason,
+                    exit_code=one.exit_code,
+                )
+
+    # --- inside ----------------------------------------------------------------------------------------
+
+    def _send(self, record: PodRecord, news: PodObserved) -> None:
+        record.told, record.tell_by, record.tell_again = news, None, False
+        if record.reply_to is not None:
+            record.reply_to.tell(news)
+
+    @staticmethod
+    def _may_wait(record: PodRecord, now: Seconds) -> bool:
+        if record.told is not None and not is_only_a_beginning(record.told):
+            return False
+        if record.tell_by is None:
+            record.tell_by = Seconds(now + BEGINNING_WITHIN)
+        return record.tell_by > now
+
+    def _say_waits(self, record: PodRecord, news: PodObserved) -> None:
+        told = record.told.containers if record.told is not None else {}
+        for name, history in news.containers.items():
+            wait, earlier = history.wait, told.get(name)
+            if wait is None or not wait.message or record.pod is None:
+                continue
+            if earlier is None or earlier.wait is None or earlier.wait.reason != wait.reason:
+                self.say(record, when_waiting(wait, name, record.pod), name)
+
+    def _log_saying(self, record: PodRecord, saying: Saying, container: str) -> None:
+        level = logging.WARNING if saying.type is WARNING else self.level
+        _log.log(
+            level,
+            saying.message,
+            pod=record.display_name,
+            reason=saying.reason,
+            **({"container": container} if container else {}),
+        )
+
+
+def _all(contents: Contents) -> Iterable[ContainerObserved]:
+    return (one for each in contents for one in each.containers)
