@@ -10,6 +10,13 @@ PURE := \
     kernel/* messages/* manifests/* stores/* settings/* \
     files/keeping/pages.py files/looking/* files/watching/directories.py files/watching/pace.py files/verdicts/judging.py files/verdicts/state.py \
     runtimes/api.py runtimes/container_runtime.py \
+    runtimes/containers/commands.py runtimes/containers/container_steps.py runtimes/containers/contents.py \
+    runtimes/containers/crash_backoff.py runtimes/containers/exits.py runtimes/containers/failures.py \
+    runtimes/containers/hashes.py runtimes/containers/image_names.py runtimes/containers/image_steps.py \
+    runtimes/containers/leftovers.py runtimes/containers/learning.py runtimes/containers/moment.py \
+    runtimes/containers/notes.py runtimes/containers/observing.py runtimes/containers/plan.py \
+    runtimes/containers/restarts.py runtimes/containers/running_steps.py runtimes/containers/sayings.py \
+    runtimes/containers/shape.py runtimes/containers/situation.py runtimes/containers/stopping.py \
     runtimes/hollow/addresses.py runtimes/hollow/annotations.py runtimes/hollow/behaviour.py \
     runtimes/hollow/behaviours.py runtimes/hollow/commands.py runtimes/hollow/core.py \
     runtimes/hollow/images.py runtimes/hollow/inventory.py runtimes/hollow/machine.py \

@@ -122,14 +122,12 @@ class ContainerSteps:
             and instance.spec_hash in {"", container.spec_hash}
             and not (notes is not None and notes.discarded_id == instance.id)
         )
-        if is_usable and self._is_held_up(container):
-            return
         self._wait(container)
         request = StartContainer(id=instance.id) if is_usable else RemoveContainer(id=instance.id)
         self._draft.steps.append(Step(container.name, request))
 
     def _is_held_up(self, container: ContainerShape) -> bool:
-        """Return whether the container may not be started yet, and let it wait for that."""
+        """Return whether no instance may be created yet, and let the container wait for that."""
         notes = self._now.notes.get(container.name)
         if notes is None:
             return False

@@ -1,0 +1,163 @@
+"""The runtime of pods that drives hollow containers, and somebody who commands it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from kernel import Port, Runtime
+from messages.events import PostEvent
+from messages.objects import ObjectId, ObjectValue
+from messages.pod_runtime import (
+    ContainerHistory,
+    ContainerState,
+    DescribeRuntime,
+    ForgetPod,
+    ListRuntimePods,
+    Mark,
+    PodObserved,
+    PodsObserved,
+    ProbeVerdict,
+    RunPod,
+    RuntimeDescribed,
+    RuntimePod,
+    StopPod,
+)
+from messages.pods import Pod, PodUid
+from messages.units import Seconds
+from runtimes.containers.actor import (
+    POD_RUNTIME,
+    ContainersOptions,
+    ContainersPorts,
+    ContainersRuntime,
+)
+from runtimes.containers.record import RuntimeMemory
+from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
+from runtimes.hollow.core import HollowCore
+from runtimes.hollow.rules import HollowRules
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
+from tests.support.runtimes.hollow_stage import VERSION
+
+
+class ContainersStage:
+    """Commands pods, and shows what is told of them."""
+
+    def __init__(
+        self,
+        rules: HollowRules,
+        options: ContainersOptions,
+        runtime: Runtime | None = None,
+    ) -> None:
+        self.hollow_memory = HollowMemory(core=HollowCore(rules))
+        self.memory = RuntimeMemory()
+        self.events: Probe[PostEvent] = Probe()
+        self._options = options
+        self.play = stage_for(
+            (HOLLOW_CONTAINERS, lambda _: HollowContainers(VERSION, self.hollow_memory)),
+            (POD_RUNTIME, self._made),
+            runtime=runtime,
+            root=PATIENT_ROOT,
+        )
+        self.observations: Probe[PodObserved] = Probe()
+        self._number = 0
+
+    def _made(self, stage: Stage) -> ContainersRuntime:
+        ports = ContainersPorts(
+            containers=stage.port(HOLLOW_CONTAINERS), me=stage.port(POD_RUNTIME), events=self.events
+        )
+        return ContainersRuntime(ports, self.memory, self._options)
+
+    # --- commands --------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        pod: Pod,
+        verdicts: Mapping[str, ProbeVerdict] | None = None,
+        objects: Mapping[ObjectId, ObjectValue] | None = None,
+    ) -> Mark:
+        """Tell it to run a pod, and let everything that follows at once happen."""
+        command = RunPod(
+            pod=pod,
+            mark=self._mark(),
+            reply_to=self.observations,
+            verdicts=verdicts or {},
+            objects=objects or {},
+        )
+        self.play.tell(POD_RUNTIME, command)
+        return command.mark
+
+    def stop(self, pod: Pod, grace: float = 30.0) -> Mark:
+        command = StopPod(
+            uid=pod.uid, mark=self._mark(), reply_to=self.observations, grace=Seconds(grace)
+        )
+        self.play.tell(POD_RUNTIME, command)
+        return command.mark
+
+    def forget(self, pod: Pod) -> Mark:
+        command = ForgetPod(uid=pod.uid, mark=self._mark(), reply_to=self.observations)
+        self.play.tell(POD_RUNTIME, command)
+        return command.mark
+
+    def _mark(self) -> Mark:
+        self._number += 1
+        return Mark(1, self._number)
+
+    # --- what is seen ----------------------------------------------------------------------------------
+
+    def told(self) -> list[PodObserved]:
+        """Return what was told since the last look."""
+        return self.observations.drain()
+
+    def last(self) -> PodObserved:
+        """Return what was told last."""
+        return self.told()[-1]
+
+    def container(self, name: str = "main") -> ContainerHistory:
+        """Return what was told last of one container."""
+        return self.last().containers[name]
+
+    def said(self) -> list[tuple[str, str]]:
+        """Return the events since the last look: reason and message."""
+        return [(event.reason, event.message) for event in self.events.drain()]
+
+    def pods(self) -> tuple[RuntimePod, ...]:
+        def question(reply_to: Port[PodsObserved]) -> ListRuntimePods:
+            return ListRuntimePods(reply_to=reply_to)
+
+        return self.play.ask(POD_RUNTIME, question).pods
+
+    def described(self) -> RuntimeDescribed:
+        def question(reply_to: Port[RuntimeDescribed]) -> DescribeRuntime:
+            return DescribeRuntime(reply_to=reply_to)
+
+        return self.play.ask(POD_RUNTIME, question)
+
+    def running(self, pod: Pod) -> list[str]:
+        """Return the containers that really run, by name and attempt."""
+        contents = self.hollow_memory.core.machine.inventory.contents(PodUid(pod.uid))
+        return sorted(
+            f"{one.name}-{one.attempt}"
+            for each in contents
+            for one in each.containers
+            if one.state is ContainerState.RUNNING
+        )
+
+    def crash(self) -> None:
+        self.play.system.crash(POD_RUNTIME.path)
+        self.play.advance(1.0)
+
+
+@contextmanager
+def containers_stage(
+    rules: HollowRules = HollowRules(),  # noqa: B008  # frozen
+    options: ContainersOptions = ContainersOptions(),  # noqa: B008  # frozen
+    runtime: Runtime | None = None,
+) -> Iterator[ContainersStage]:
+    """Start such a stage for the ``with`` block."""
+    stage = ContainersStage(rules, options, runtime)
+    stage.play.start()
+    try:
+        yield stage
+    finally:
+        stage.play.system.stop()
