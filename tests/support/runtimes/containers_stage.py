@@ -63,8 +63,9 @@ class ContainersStage:
         self._number = 0
 
     def _made(self, stage: Stage) -> ContainersRuntime:
+        containers = stage.port(HOLLOW_CONTAINERS)
         ports = ContainersPorts(
-            containers=stage.port(HOLLOW_CONTAINERS), me=stage.port(POD_RUNTIME), events=self.events
+            containers=containers, me=stage.port(POD_RUNTIME), events=self.events
         )
         return ContainersRuntime(ports, self.memory, self._options)
 
