@@ -13,7 +13,7 @@ PURE := \
     runtimes/containers/commands.py runtimes/containers/container_steps.py runtimes/containers/contents.py \
     runtimes/containers/crash_backoff.py runtimes/containers/exits.py runtimes/containers/failures.py \
     runtimes/containers/hashes.py runtimes/containers/image_names.py runtimes/containers/image_steps.py \
-    runtimes/containers/leftovers.py runtimes/containers/learning.py runtimes/containers/moment.py \
+    runtimes/containers/leftovers.py runtimes/containers/learning.py runtimes/containers/clocks.py \
     runtimes/containers/notes.py runtimes/containers/observing.py runtimes/containers/plan.py \
     runtimes/containers/restarts.py runtimes/containers/running_steps.py runtimes/containers/sayings.py \
     runtimes/containers/shape.py runtimes/containers/situation.py runtimes/containers/stopping.py \

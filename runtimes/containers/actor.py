@@ -44,13 +44,13 @@ from runtimes.container_runtime import (
 )
 from runtimes.containers.agenda import PodAgenda
 from runtimes.containers.calls import ContainerCalls, is_start
+from runtimes.containers.clocks import Clocks
 from runtimes.containers.commands import note_forget, note_run, note_stop
 from runtimes.containers.contents import Contents, in_order
 from runtimes.containers.driver import PodDriver
 from runtimes.containers.learning import learn, take_contents
-from runtimes.containers.moment import Moment
 from runtimes.containers.observing import runtime_pod
-from runtimes.containers.record import Call, PodRecord, RuntimeMemory
+from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
 from runtimes.containers.sayings import when_answered
 from runtimes.containers.situation import Limits
 from runtimes.containers.telling import PodTeller
@@ -203,7 +203,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             self._driver.let_waiting_start(moment)
 
     def _learn(
-        self, record: PodRecord, call: Call, answer: RuntimeAnswered, moment: Moment
+        self, record: RuntimeRecord, call: Call, answer: RuntimeAnswered, moment: Clocks
     ) -> None:
         before, step = record.contents, call.step
         if isinstance(answer.outcome, PodContainersAre):
@@ -261,7 +261,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
 
     # --- pod by pod ------------------------------------------------------------------------------------
 
-    def _examine(self, record: PodRecord, moment: Moment) -> None:
+    def _examine(self, record: RuntimeRecord, moment: Clocks) -> None:
         self._take_listed(record)
         if self._is_listed or self._driver.away:
             self._driver.examine(record, moment)
@@ -285,12 +285,12 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             self._driver.let_waiting_start(moment)
             self._answer_questions()
 
-    def _take_listed(self, record: PodRecord) -> None:
+    def _take_listed(self, record: RuntimeRecord) -> None:
         contents = self._rest.pop(record.uid, None)
         if contents is not None:
             self._take_contents(record, contents)
 
-    def _take_contents(self, record: PodRecord, contents: Contents) -> None:
+    def _take_contents(self, record: RuntimeRecord, contents: Contents) -> None:
         before = record.contents
         take_contents(record, contents)
         self._driver.teller.say_exits(record, before)
@@ -327,8 +327,8 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
 
     # --- time ------------------------------------------------------------------------------------------
 
-    def _moment(self) -> Moment:
-        return Moment(self.clock.monotonic(), self.clock.wall())
+    def _moment(self) -> Clocks:
+        return Clocks(self.clock.monotonic(), self.clock.wall())
 
     def _watch_for_overdue(self) -> None:
         if self._overdue_timer is None and len(self._calls):

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from kernel import Timer
 from messages.pods import PodUid
 from messages.units import Seconds
-from runtimes.containers.record import PodRecord
+from runtimes.containers.record import RuntimeRecord
 
 
 class PodAgenda:
     """Sets one timer for the pod that is due first. A pod whose time was changed is passed over."""
 
     def __init__(
-        self, records: Mapping[PodUid, PodRecord], set_timer: Callable[[Seconds], Timer]
+        self, records: Mapping[PodUid, RuntimeRecord], set_timer: Callable[[Seconds], Timer]
     ) -> None:
         self._records = records
         self._set_timer = set_timer
@@ -23,7 +23,7 @@ class PodAgenda:
         self._timer: Timer | None = None
         self._timer_due: Seconds | None = None
 
-    def set(self, record: PodRecord, due: Seconds | None, now: Seconds) -> None:
+    def set(self, record: RuntimeRecord, due: Seconds | None, now: Seconds) -> None:
         """Set when this pod is due next; None for never."""
         if due == record.wake_at:
             return
@@ -32,7 +32,7 @@ class PodAgenda:
             heapq.heappush(self._heap, (due, record.uid))
             self._arm(now)
 
-    def take_due(self, now: Seconds, most: int) -> Iterator[PodRecord]:
+    def take_due(self, now: Seconds, most: int) -> Iterator[RuntimeRecord]:
         """Yield at most ``most`` pods that are due by ``now``, and forget that they were."""
         self._timer = self._timer_due = None
         for _ in range(most):
@@ -42,7 +42,7 @@ class PodAgenda:
             yield record
         self._arm(now)
 
-    def _pop(self, now: Seconds) -> PodRecord | None:
+    def _pop(self, now: Seconds) -> RuntimeRecord | None:
         while self._heap and self._heap[0][0] <= now:
             due, uid = heapq.heappop(self._heap)
             record = self._records.get(uid)

@@ -18,7 +18,7 @@ from runtimes.container_runtime import (
     StartContainer,
     StopContainer,
 )
-from runtimes.containers.record import Call, PodRecord, RuntimeMemory
+from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
 from runtimes.containers.situation import Step
 
 DEADLINE: Final = Seconds(240.0)
@@ -62,7 +62,7 @@ class ContainerCalls:
         """Whether one more start may be sent."""
         return self._parallel_starts is None or self._starts < self._parallel_starts
 
-    def send(self, record: PodRecord, step: Step, now: Seconds) -> None:
+    def send(self, record: RuntimeRecord, step: Step, now: Seconds) -> None:
         """Send a step of a pod."""
         memory, request = self._memory, step.request
         memory.last_ref += 1
@@ -76,7 +76,7 @@ class ContainerCalls:
             CallRuntime(request=request, reply_to=self._me, ref=call.ref, deadline=deadline)
         )
 
-    def look(self, record: PodRecord, now: Seconds) -> None:
+    def look(self, record: RuntimeRecord, now: Seconds) -> None:
         """Ask what there is of the pod, unless that was asked already."""
         if not any(call.is_look for call in record.calls):
             self.send(record, Step(record.uid, LookAtPod(uid=record.uid)), now)
@@ -95,7 +95,7 @@ class ContainerCalls:
             if call.ref < look.ref:
                 self._end(call)
 
-    def drop(self, record: PodRecord) -> None:
+    def drop(self, record: RuntimeRecord) -> None:
         """Drop the calls about a pod: their answers will be ignored."""
         for call in record.calls:
             self._end(call)

@@ -6,7 +6,7 @@ from typing import Final
 
 from messages.pod_runtime import ContainerState, ForgetPod, RunPod, StopPod
 from messages.units import Seconds
-from runtimes.containers.record import PodRecord, Wanted
+from runtimes.containers.record import RuntimeRecord, Wanted
 from runtimes.containers.running_steps import can_resize
 from runtimes.containers.shape import PodShape, bounded_grace, shape_of
 from runtimes.containers.situation import newest_instances
@@ -17,7 +17,7 @@ SIDECAR_GRACE: Final = Seconds(2.0)
 """What each sidecar has even if the other containers used up the pod's grace, as on a kubelet."""
 
 
-def note_run(record: PodRecord, command: RunPod) -> None:
+def note_run(record: RuntimeRecord, command: RunPod) -> None:
     """Note that the pod is to run, unless it is being stopped already: that is kept to the end."""
     record.reply_to = command.reply_to
     if record.is_stopping:
@@ -35,7 +35,7 @@ def note_run(record: PodRecord, command: RunPod) -> None:
     record.verdicts = command.verdicts
 
 
-def note_stop(record: PodRecord, command: StopPod, now: Seconds) -> None:
+def note_stop(record: RuntimeRecord, command: StopPod, now: Seconds) -> None:
     """Note that the pod is to stop. What it still has of its grace only ever gets shorter."""
     record.reply_to, record.mark = command.reply_to, command.mark
     grace = bounded_grace(command.grace)
@@ -44,14 +44,14 @@ def note_stop(record: PodRecord, command: StopPod, now: Seconds) -> None:
         record.wanted = Wanted.STOP
 
 
-def note_forget(record: PodRecord, command: ForgetPod, now: Seconds) -> None:
+def note_forget(record: RuntimeRecord, command: ForgetPod, now: Seconds) -> None:
     """Note that all that is left of the pod is to be removed."""
     record.reply_to, record.mark = command.reply_to, command.mark
     _begin_stop(record, SHORTEST_GRACE, now)
     record.wanted = Wanted.FORGET
 
 
-def _begin_stop(record: PodRecord, grace: Seconds, now: Seconds) -> None:
+def _begin_stop(record: RuntimeRecord, grace: Seconds, now: Seconds) -> None:
     stop_by = Seconds(now + grace)
     shortest = min(SIDECAR_GRACE, grace)
     if record.is_stopping:
@@ -62,7 +62,7 @@ def _begin_stop(record: PodRecord, grace: Seconds, now: Seconds) -> None:
     record.objects, record.notes, record.sandbox_error = {}, None, ""
 
 
-def _note_new_resources(record: PodRecord, before: PodShape, after: PodShape) -> None:
+def _note_new_resources(record: RuntimeRecord, before: PodShape, after: PodShape) -> None:
     newest = newest_instances(record.contents)
     for container in after:
         old, instance = before.get(container.name), newest.get(container.name)
@@ -75,7 +75,7 @@ def _note_new_resources(record: PodRecord, before: PodShape, after: PodShape) ->
             notes.old_resources = notes.old_resources or old.resources
 
 
-def _forget_errors(record: PodRecord) -> None:
+def _forget_errors(record: RuntimeRecord) -> None:
     """Let containers try again whose configuration may be usable now."""
     for notes in (record.notes or {}).values():
         if notes.error is not None and notes.error.reason == "CreateContainerConfigError":

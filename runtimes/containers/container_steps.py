@@ -17,7 +17,7 @@ from runtimes.containers.crash_backoff import may_restart_at
 from runtimes.containers.image_steps import image_of
 from runtimes.containers.restarts import AfterExit
 from runtimes.containers.running_steps import has_started, tend
-from runtimes.containers.shape import ContainerKind, ContainerShape
+from runtimes.containers.shape import ContainerPart, ContainerShape
 from runtimes.containers.situation import Draft, PodSituation, Step, is_alive
 from runtimes.containers.stopping import kill
 
@@ -40,7 +40,7 @@ class ContainerSteps:
         return all(map(self._has_ended, shape.regular)) or any(
             self._has_ended(each) and self._newest[each.name].exit_code != 0
             for each in shape.inits
-            if each.kind is ContainerKind.INIT
+            if each.part is ContainerPart.INIT
         )
 
     def wait_all(self) -> None:
@@ -59,7 +59,7 @@ class ContainerSteps:
         is_initialized = any(map(self._was_started, shape.regular))
         is_open = True
         for container in shape.inits:
-            if container.kind is ContainerKind.SIDECAR:
+            if container.part is ContainerPart.SIDECAR:
                 self._keep_running(container, may_start=is_open or is_initialized)
                 is_open = is_open and self._has_started(container)
             elif not is_initialized:
@@ -171,7 +171,7 @@ class ContainerSteps:
         )
 
     def _is_over(self, container: ContainerShape) -> bool:
-        if container.kind is ContainerKind.INIT:
+        if container.part is ContainerPart.INIT:
             instance = self._current(container)
             return instance is not None and instance.exit_code == 0
         return self._has_ended(container)

@@ -12,11 +12,11 @@ from messages.units import Seconds
 from runtimes.container_runtime import CreateContainer
 from runtimes.containers.agenda import PodAgenda
 from runtimes.containers.calls import ContainerCalls, is_start
+from runtimes.containers.clocks import Clocks
 from runtimes.containers.crash_backoff import note_restart
 from runtimes.containers.exits import note_exits
-from runtimes.containers.moment import Moment
 from runtimes.containers.plan import plan, plan_removal, plan_stop
-from runtimes.containers.record import PodRecord, RuntimeMemory, Wanted
+from runtimes.containers.record import RuntimeMemory, RuntimeRecord, Wanted
 from runtimes.containers.sayings import when_sent
 from runtimes.containers.shape import PodShape, shape_of
 from runtimes.containers.situation import Limits, Plan, PodSituation, Step, newest_instances
@@ -43,7 +43,7 @@ class PodDriver:
     """Pods with a start that has no room yet, the oldest first."""
     _is_waiting: set[PodUid] = field(default_factory=set)
 
-    def examine(self, record: PodRecord, moment: Moment) -> None:
+    def examine(self, record: RuntimeRecord, moment: Clocks) -> None:
         """Bring a pod a step further, as far as anything is known of it."""
         if self.away:
             trouble = PodTrouble(reason="RuntimeIsAway", message=self.away)
@@ -55,7 +55,7 @@ class PodDriver:
         else:
             self._go_on(record, moment)
 
-    def let_waiting_start(self, moment: Moment) -> None:
+    def let_waiting_start(self, moment: Clocks) -> None:
         """Examine pods that wait for room, the oldest first, while there is room."""
         while self._waiting and self.calls.has_room and not self.away:
             uid = heapq.heappop(self._waiting)[1]
@@ -66,13 +66,13 @@ class PodDriver:
 
     # --- inside ----------------------------------------------------------------------------------------
 
-    def _look(self, record: PodRecord, now: Seconds) -> None:
+    def _look(self, record: RuntimeRecord, now: Seconds) -> None:
         if record.paused_until > now:
             self.agenda.set(record, record.paused_until, now)
         else:
             self.calls.look(record, now)
 
-    def _go_on(self, record: PodRecord, moment: Moment) -> None:
+    def _go_on(self, record: RuntimeRecord, moment: Clocks) -> None:
         now = moment.now
         note_exits(record, moment, self.limits.longest_backoff)
         situation = self._situation(record, now)
@@ -91,7 +91,7 @@ class PodDriver:
         times = [time for time in (due, record.tell_by) if time is not None]
         self.agenda.set(record, min(times, default=None), now)
 
-    def _situation(self, record: PodRecord, now: Seconds) -> PodSituation:
+    def _situation(self, record: RuntimeRecord, now: Seconds) -> PodSituation:
         return PodSituation(
             pod=record.pod or _NO_POD,
             shape=record.shape or _NO_SHAPE,
@@ -108,7 +108,7 @@ class PodDriver:
         )
 
     @staticmethod
-    def _decide(record: PodRecord, situation: PodSituation) -> Plan:
+    def _decide(record: RuntimeRecord, situation: PodSituation) -> Plan:
         match record.wanted:
             case Wanted.RUN:
                 return plan(situation)
@@ -119,7 +119,7 @@ class PodDriver:
             case Wanted.NOTHING:
                 return _NO_PLAN
 
-    def _make(self, record: PodRecord, step: Step, now: Seconds) -> None:
+    def _make(self, record: RuntimeRecord, step: Step, now: Seconds) -> None:
         if is_start(step):
             if not self.calls.has_room:
                 self._await_room(record)
@@ -133,12 +133,12 @@ class PodDriver:
         if sayings:
             self.teller.say(record, sayings, step.target)
 
-    def _await_room(self, record: PodRecord) -> None:
+    def _await_room(self, record: RuntimeRecord) -> None:
         if record.uid not in self._is_waiting:
             self._is_waiting.add(record.uid)
             heapq.heappush(self._waiting, (record.order, record.uid))
 
-    def _note_creation(self, record: PodRecord, step: Step, now: Seconds) -> None:
+    def _note_creation(self, record: RuntimeRecord, step: Step, now: Seconds) -> None:
         notes = record.notes.get(step.target) if record.notes is not None else None
         if notes is None or notes.crashes is None:
             return
@@ -146,7 +146,7 @@ class PodDriver:
         if newest is not None and newest.state is ContainerState.EXITED:
             note_restart(notes.crashes, newest.id, now, self.limits.longest_backoff)
 
-    def _note_obeyed(self, record: PodRecord) -> None:
+    def _note_obeyed(self, record: RuntimeRecord) -> None:
         is_obeyed = record.wanted is Wanted.RUN or (
             is_stopped(record.contents)
             and not is_being_changed(record.busy())
@@ -155,18 +155,18 @@ class PodDriver:
         if is_obeyed:
             record.obeyed = record.mark
 
-    def _forget(self, record: PodRecord) -> None:
+    def _forget(self, record: RuntimeRecord) -> None:
         self.calls.drop(record)
         del self.memory.records[record.uid]
         if record.reply_to is not None:
             record.reply_to.tell(PodObserved(uid=record.uid, mark=record.obeyed))
 
-    def _drop_if_empty(self, record: PodRecord) -> None:
+    def _drop_if_empty(self, record: RuntimeRecord) -> None:
         if not record.contents and not record.calls:
             self.memory.records.pop(record.uid, None)
 
 
-def troubles(record: PodRecord) -> tuple[PodTrouble, ...]:
+def troubles(record: RuntimeRecord) -> tuple[PodTrouble, ...]:
     """Return what is wrong with the pod as a whole."""
     found = []
     if record.sandbox_error:

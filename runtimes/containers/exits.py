@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.units import Seconds, Timestamp
+from runtimes.containers.clocks import Clocks
 from runtimes.containers.contents import Contents
 from runtimes.containers.crash_backoff import delay_from_history, monotonic
-from runtimes.containers.moment import Moment
 from runtimes.containers.notes import ContainerNotes, CrashNotes
-from runtimes.containers.record import PodRecord
+from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.restarts import AfterExit
 from runtimes.containers.shape import ContainerShape, PodShape
 
 
-def note_exits(record: PodRecord, moment: Moment, longest: Seconds) -> None:
+def note_exits(record: RuntimeRecord, moment: Clocks, longest: Seconds) -> None:
     """Note of each container what its next restart depends on. May repeat."""
     shape = record.shape
     if shape is None:
@@ -28,7 +28,7 @@ def note_exits(record: PodRecord, moment: Moment, longest: Seconds) -> None:
         record.restart_all_at = _restart_all_at(shape, record)
 
 
-def note_vanished(record: PodRecord, before: Contents, after: Contents) -> None:
+def note_vanished(record: RuntimeRecord, before: Contents, after: Contents) -> None:
     """Note the attempts of what somebody removed, so that restart counts never fall."""
     if before:
         record.highest_sandbox = max(
@@ -51,7 +51,7 @@ def _matters(container: ContainerShape, one: ContainerObserved) -> bool:
     )
 
 
-def _note(record: PodRecord, one: ContainerObserved, moment: Moment, longest: Seconds) -> None:
+def _note(record: RuntimeRecord, one: ContainerObserved, moment: Clocks, longest: Seconds) -> None:
     notes = record.notes_of(one.name)
     if one.attempt < notes.highest:
         return
@@ -85,7 +85,7 @@ def _previous(contents: Contents, one: ContainerObserved) -> ContainerObserved |
     return max(earlier, key=lambda other: other.attempt, default=None)
 
 
-def _restart_all_at(shape: PodShape, record: PodRecord) -> Timestamp | None:
+def _restart_all_at(shape: PodShape, record: RuntimeRecord) -> Timestamp | None:
     times = [
         one.finished_at
         for each in record.contents

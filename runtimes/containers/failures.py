@@ -23,7 +23,7 @@ from runtimes.container_runtime import (
 )
 from runtimes.containers.crash_backoff import doubled
 from runtimes.containers.notes import ContainerNotes, ImageNotes
-from runtimes.containers.record import PodRecord
+from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import Step
 
 FIRST_PAUSE: Final = Seconds(1.0)
@@ -35,7 +35,7 @@ NEVER_AGAIN: Final = Seconds(float("inf"))
 
 
 def learn_failure(
-    record: PodRecord, step: Step, failure: RuntimeFailure, now: Seconds, longest: Seconds
+    record: RuntimeRecord, step: Step, failure: RuntimeFailure, now: Seconds, longest: Seconds
 ) -> None:
     """Write down what ``failure`` says."""
     match step.request:
@@ -66,7 +66,7 @@ def learn_failure(
 
 
 def _learn_creation(
-    record: PodRecord, step: Step, failure: RuntimeFailure, now: Seconds, longest: Seconds
+    record: RuntimeRecord, step: Step, failure: RuntimeFailure, now: Seconds, longest: Seconds
 ) -> None:
     notes = record.notes_of(step.target)
     match failure.kind:
@@ -91,7 +91,7 @@ def _note_error(
 
 
 def _learn_image(
-    record: PodRecord, step: Step, image: str, failure: RuntimeFailure, now: Seconds
+    record: RuntimeRecord, step: Step, image: str, failure: RuntimeFailure, now: Seconds
 ) -> None:
     notes = record.notes_of(step.target)
     is_pull = isinstance(step.request, PullImage)
@@ -109,7 +109,7 @@ def _learn_image(
     notes.error = notes.image.error
 
 
-def _learn_resize(record: PodRecord, step: Step, failure: RuntimeFailure, now: Seconds) -> None:
+def _learn_resize(record: RuntimeRecord, step: Step, failure: RuntimeFailure, now: Seconds) -> None:
     notes = record.notes_of(step.target)
     notes.resize_error = failure.message
     is_for_good = failure.kind is RuntimeFailureKind.UNSUPPORTED

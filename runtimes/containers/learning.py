@@ -36,7 +36,7 @@ from runtimes.containers.exits import note_vanished
 from runtimes.containers.failures import learn_failure
 from runtimes.containers.image_names import NEVER
 from runtimes.containers.notes import ContainerNotes, ImageNotes
-from runtimes.containers.record import PodRecord
+from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import Step
 
 NEVER_RETRY: Final = Seconds(10.0)
@@ -44,7 +44,7 @@ NEVER_RETRY: Final = Seconds(10.0)
 
 
 def learn(
-    record: PodRecord, step: Step, outcome: RuntimeOutcome, now: Seconds, longest: Seconds
+    record: RuntimeRecord, step: Step, outcome: RuntimeOutcome, now: Seconds, longest: Seconds
 ) -> None:
     """Write down what the ``outcome`` of ``step`` says."""
     if isinstance(outcome, RuntimeFailure):
@@ -66,7 +66,7 @@ def learn(
             take_contents(record, _without(record.contents, step))
 
 
-def take_contents(record: PodRecord, contents: Contents) -> None:
+def take_contents(record: RuntimeRecord, contents: Contents) -> None:
     """Write down what the runtime has of the pod now."""
     before = record.contents
     if before:
@@ -77,14 +77,14 @@ def take_contents(record: PodRecord, contents: Contents) -> None:
         record.identity = contents[0].pod
 
 
-def _owner(record: PodRecord) -> PodIdentity:
+def _owner(record: RuntimeRecord) -> PodIdentity:
     pod: Pod | None = record.pod
     if pod is None:
         return PodIdentity(uid=record.uid, namespace="", name="", source="")
     return PodIdentity(uid=pod.uid, namespace=pod.namespace, name=pod.name, source=pod.source)
 
 
-def _learn_container(record: PodRecord, step: Step, outcome: ContainerObserved) -> None:
+def _learn_container(record: RuntimeRecord, step: Step, outcome: ContainerObserved) -> None:
     request = step.request
     sandbox_id = request.sandbox.id if isinstance(request, CreateContainer) else ""
     take_contents(record, with_container(record.contents, outcome, sandbox_id))
@@ -105,7 +105,7 @@ def _end_resize(notes: ContainerNotes) -> None:
     notes.resize_of, notes.resize_error, notes.old_resources = "", "", None
 
 
-def _learn_image(record: PodRecord, step: Step, outcome: ImageFound, now: Seconds) -> None:
+def _learn_image(record: RuntimeRecord, step: Step, outcome: ImageFound, now: Seconds) -> None:
     if not isinstance(step.request, FindImage | PullImage):
         return
     notes = record.notes_of(step.target)

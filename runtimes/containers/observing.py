@@ -17,7 +17,7 @@ from messages.pod_runtime import (
 from messages.pods import PodUid
 from runtimes.containers.contents import Contents
 from runtimes.containers.leftovers import last_instances
-from runtimes.containers.record import PodRecord
+from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.shape import PodShape
 from runtimes.containers.situation import CREATING, INITIALIZING, newest_instances
 from runtimes.containers.stopping import is_stopped
@@ -64,7 +64,7 @@ def is_only_a_beginning(told: PodObserved) -> bool:
     )
 
 
-def runtime_pod(record: PodRecord) -> RuntimePod | None:
+def runtime_pod(record: RuntimeRecord) -> RuntimePod | None:
     """Return the pod as the runtime has it, or None if there is nothing of it."""
     if not record.contents:
         return None

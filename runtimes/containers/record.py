@@ -44,7 +44,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class PodRecord:
+class RuntimeRecord:
     """What is known and wanted of one pod. All times but ``restart_all_at`` are monotonic."""
 
     uid: PodUid
@@ -119,7 +119,7 @@ class PodRecord:
 class RuntimeMemory:
     """What outlives a life of the runtime of pods. One life at a time uses it, so it needs no lock."""
 
-    records: dict[PodUid, PodRecord] = field(default_factory=dict)
+    records: dict[PodUid, RuntimeRecord] = field(default_factory=dict)
     calls: dict[int, Call] = field(default_factory=dict)
     """By ref, the oldest first."""
     questions: list[Port[PodsObserved]] = field(default_factory=list)
@@ -127,10 +127,10 @@ class RuntimeMemory:
     last_ref: int = 0
     last_order: int = 0
 
-    def record_of(self, uid: PodUid) -> PodRecord:
+    def record_of(self, uid: PodUid) -> RuntimeRecord:
         """Return the record of this pod, begun if there is none."""
         record = self.records.get(uid)
         if record is None:
             self.last_order += 1
-            record = self.records[uid] = PodRecord(uid, self.last_order)
+            record = self.records[uid] = RuntimeRecord(uid, self.last_order)
         return record

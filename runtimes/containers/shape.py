@@ -19,8 +19,8 @@ MOST_GRACE: Final = Seconds(366 * 86_400.0)
 """Longer graces count as this one, a year: timers and runtimes have limits of their own."""
 
 
-class ContainerKind(Enum):
-    """What kind of container it is, which decides when it runs."""
+class ContainerPart(Enum):
+    """What part a container has in its pod, which decides when it runs."""
 
     INIT = auto()
     SIDECAR = auto()
@@ -34,7 +34,7 @@ class ContainerShape:
     """What a specification says of one container."""
 
     name: str
-    kind: ContainerKind
+    part: ContainerPart
     image: str
     pull_policy: str
     spec_hash: str
@@ -78,14 +78,14 @@ def shape_of(pod: Pod) -> PodShape:
     policy = spec.get("restartPolicy") or ALWAYS
     inits = tuple(_init(container, policy) for container in spec.get("initContainers") or ())
     regular = tuple(
-        _shape(container, ContainerKind.REGULAR, behaviour_of(container, policy))
+        _shape(container, ContainerPart.REGULAR, behaviour_of(container, policy))
         for container in spec.get("containers") or ()
     )
     return PodShape(
         inits=inits,
         regular=regular,
         ephemeral=tuple(
-            _shape(container, ContainerKind.EPHEMERAL, _NEVER)
+            _shape(container, ContainerPart.EPHEMERAL, _NEVER)
             for container in spec.get("ephemeralContainers") or ()
         ),
         grace=bounded_grace(spec.get("terminationGracePeriodSeconds")),
@@ -106,17 +106,17 @@ _NEVER = RestartBehaviour("Never")
 def _init(container: JsonObject, policy: str) -> ContainerShape:
     own = container.get("restartPolicy")
     if own == ALWAYS and not container.get("restartPolicyRules"):
-        return _shape(container, ContainerKind.SIDECAR, behaviour_of(container, policy))
-    return _shape(container, ContainerKind.INIT, behaviour_of(container, policy))
+        return _shape(container, ContainerPart.SIDECAR, behaviour_of(container, policy))
+    return _shape(container, ContainerPart.INIT, behaviour_of(container, policy))
 
 
 def _shape(
-    container: JsonObject, kind: ContainerKind, behaviour: RestartBehaviour
+    container: JsonObject, part: ContainerPart, behaviour: RestartBehaviour
 ) -> ContainerShape:
     name, image = str(container.get("name") or ""), str(container.get("image") or "")
     return ContainerShape(
         name=name,
-        kind=kind,
+        part=part,
         image=image,
         pull_policy=container.get("imagePullPolicy") or default_pull_policy(image),
         spec_hash=container_hash(name, image),

@@ -19,7 +19,7 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
-from runtimes.containers.shape import ContainerKind
+from runtimes.containers.shape import ContainerPart
 from runtimes.containers.situation import SANDBOX, Draft, Flight, PodSituation, Step, is_alive
 
 _WORTH_SHORTENING: Final = Seconds(0.5)
@@ -56,7 +56,7 @@ def stop_everything(
     now: PodSituation, grace: Seconds, draft: Draft, shortest: Seconds = Seconds(0.0)
 ) -> None:
     """Stop what lives of the pod. A sidecar has ``shortest`` even if nothing of the grace remains."""
-    sidecars = [each.name for each in now.shape.inits if each.kind is ContainerKind.SIDECAR]
+    sidecars = [each.name for each in now.shape.inits if each.part is ContainerPart.SIDECAR]
     alive = [one for each in now.contents for one in each.containers if is_alive(one)]
     first = [one for one in alive if one.name not in sidecars]
     if first:

@@ -21,7 +21,7 @@ from messages.pod_runtime import (
 from messages.units import Seconds
 from runtimes.containers.contents import Contents
 from runtimes.containers.observing import is_only_a_beginning, observed
-from runtimes.containers.record import PodRecord
+from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.sayings import WARNING, Saying, when_waiting
 
 BEGINNING_WITHIN: Final = Seconds(0.5)
@@ -40,7 +40,7 @@ class PodTeller:
 
     def tell(
         self,
-        record: PodRecord,
+        record: RuntimeRecord,
         waits: Mapping[str, ContainerWait],
         troubles: tuple[PodTrouble, ...],
         now: Seconds,
@@ -56,7 +56,7 @@ class PodTeller:
         else:
             self._send(record, news)
 
-    def tell_trouble(self, record: PodRecord, trouble: PodTrouble) -> None:
+    def tell_trouble(self, record: RuntimeRecord, trouble: PodTrouble) -> None:
         """Tell the trouble beside the last knowledge."""
         if record.reply_to is None:
             return
@@ -65,7 +65,7 @@ class PodTeller:
         if news != before or record.tell_again:
             self._send(record, news)
 
-    def say(self, record: PodRecord, sayings: Iterable[Saying], container: str = "") -> None:
+    def say(self, record: RuntimeRecord, sayings: Iterable[Saying], container: str = "") -> None:
         """Tell people."""
         for saying in sayings:
             self._log_saying(record, saying, container)
@@ -84,7 +84,7 @@ class PodTeller:
                     )
                 )
 
-    def say_exits(self, record: PodRecord, before: Contents) -> None:
+    def say_exits(self, record: RuntimeRecord, before: Contents) -> None:
         """Log the containers that have exited since ``before``."""
         if not before or record.contents is before:
             return
@@ -102,20 +102,20 @@ class PodTeller:
 
     # --- inside ----------------------------------------------------------------------------------------
 
-    def _send(self, record: PodRecord, news: PodObserved) -> None:
+    def _send(self, record: RuntimeRecord, news: PodObserved) -> None:
         record.told, record.tell_by, record.tell_again = news, None, False
         if record.reply_to is not None:
             record.reply_to.tell(news)
 
     @staticmethod
-    def _may_wait(record: PodRecord, now: Seconds) -> bool:
+    def _may_wait(record: RuntimeRecord, now: Seconds) -> bool:
         if record.told is not None and not is_only_a_beginning(record.told):
             return False
         if record.tell_by is None:
             record.tell_by = Seconds(now + BEGINNING_WITHIN)
         return record.tell_by > now
 
-    def _say_waits(self, record: PodRecord, news: PodObserved) -> None:
+    def _say_waits(self, record: RuntimeRecord, news: PodObserved) -> None:
         told = record.told.containers if record.told is not None else {}
         for name, history in news.containers.items():
             wait, earlier = history.wait, told.get(name)
@@ -124,7 +124,7 @@ class PodTeller:
             if earlier is None or earlier.wait is None or earlier.wait.reason != wait.reason:
                 self.say(record, when_waiting(wait, name, record.pod), name)
 
-    def _log_saying(self, record: PodRecord, saying: Saying, container: str) -> None:
+    def _log_saying(self, record: RuntimeRecord, saying: Saying, container: str) -> None:
         level = logging.WARNING if saying.type is WARNING else self.level
         _log.log(
             level,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from messages.units import Seconds, Timestamp
 
 
-class Moment(NamedTuple):
+class Clocks(NamedTuple):
     """Now, by both clocks."""
 
     now: Seconds
