@@ -12,6 +12,7 @@ from settings.runtime import (
     HOLLOW_LABEL,
     HOLLOW_LABEL_VALUE,
     HOLLOW_TAINT,
+    HollowSettings,
     RuntimeKind,
     RuntimeSettings,
 )
@@ -24,14 +25,21 @@ def runtime_of(line: CommandLine, *, is_joined: bool) -> RuntimeSettings | None:
     """Return what runs the pods; None if a node of a cluster was told nothing. Raises ``UsageError``."""
     chosen = _chosen(line.runtime, is_joined=is_joined)
     is_hollow = chosen is not None and chosen.kind is RuntimeKind.HOLLOW
-    flags = {"--hollow-capacity": line.hollow_capacity, "--force-hollow": line.force_hollow}
+    flags = {
+        "--hollow-capacity": line.hollow_capacity,
+        "--hollow-times": line.hollow_times,
+        "--hollow-seed": line.hollow_seed,
+        "--force-hollow": line.force_hollow,
+    }
     for flag, value in flags.items():
         if value and not is_hollow:
             raise UsageError(f"{flag} has an effect only with --runtime hollow")
-    return (
-        RuntimeSettings(kind=RuntimeKind.HOLLOW, is_forced=line.force_hollow)
-        if is_hollow
-        else chosen
+    if not is_hollow:
+        return chosen
+    return RuntimeSettings(
+        kind=RuntimeKind.HOLLOW,
+        is_forced=line.force_hollow,
+        hollow=HollowSettings(times=line.hollow_times, seed=line.hollow_seed),
     )
 
 

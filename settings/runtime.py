@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from manifests.durations import Span
 from messages.pods import JsonObject
 
 HOLLOW_LABEL: Final = "actorlet/runtime"
@@ -25,6 +27,16 @@ class RuntimeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HollowSettings:
+    """How hollow containers behave where the annotations of their pod say nothing."""
+
+    times: Mapping[str, Span] = field(default_factory=dict)
+    """``--hollow-times``: durations by the names of ``settings.values.hollow_times.NAMES``."""
+    seed: str = ""
+    """``--hollow-seed``: durations that are drawn from ranges are the same for the same seed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeSettings:
     """Which runtime was chosen."""
 
@@ -33,3 +45,4 @@ class RuntimeSettings:
     """``MODULE:CLASS`` of a provider. Nobody has looked yet whether there is one."""
     is_forced: bool = False
     """``--force-hollow``: a Node that exists is taken over even if it was a real one."""
+    hollow: HollowSettings = field(default_factory=HollowSettings)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
-from ipaddress import IPv4Network, IPv6Network
-from typing import Final, TypeAlias
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Any, Final, TypeAlias
 
 from manifests.durations import Span
 from messages.units import Seconds
@@ -33,8 +34,31 @@ class HollowRules:
     """Of a container that ends by itself, and does not say when: one of a Job, say."""
     pod_networks: tuple[PodNetwork, ...] = DEFAULT_POD_NETWORKS
     """Where pods have their addresses: one network, or one of each family, the primary one first."""
-    seed: str = "0"
+    seed: str = ""
     """Times that are drawn from ranges, and ids, are the same for the same seed."""
+
+
+_FIELDS: Final = {
+    "time-to-create-sandbox": "to_create_sandbox",
+    "time-to-pull": "to_pull",
+    "time-to-create": "to_create",
+    "time-to-start": "to_start",
+    "time-to-stop": "to_stop",
+    "run-for": "run_for",
+}
+
+
+def rules_of(
+    times: Mapping[str, Span], networks: Sequence[str] = (), seed: str = ""
+) -> HollowRules:
+    """Return the rules with these ``times``, by the names of the annotations, and these ``networks``.
+
+    What is not named is as by default.
+    """
+    found = tuple(ip_network(network) for network in networks)
+    rules = HollowRules(pod_networks=found or DEFAULT_POD_NETWORKS, seed=seed)
+    fields: dict[str, Any] = {_FIELDS[name]: span for name, span in times.items()}
+    return replace(rules, **fields)
 
 
 def drawn(span: Span, seed: str, *names: object) -> Seconds:

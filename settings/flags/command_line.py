@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from manifests.durations import Span
 from settings import defaults
 from settings.errors import UsageError
 from settings.flags.arguments import taken_apart
@@ -41,6 +42,8 @@ class CommandLine:
     clear_on_missing_path: bool = False
     validate: Path | None = None
     output: str = ""
+    hollow_times: Mapping[str, Span] = field(default_factory=dict)
+    hollow_seed: str = ""
     allow_non_loopback: bool = False
     allow_host: tuple[str, ...] = ()
     enable_chaos: bool = False

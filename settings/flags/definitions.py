@@ -30,6 +30,7 @@ from settings.flags.kinds import (
     TAINTS,
     TEXT,
     THRESHOLDS,
+    TIMES,
     Kind,
 )
 from settings.values.durations import format_duration
@@ -165,6 +166,12 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
         Flag(
             "--hollow-capacity", AMOUNTS, "What a hollow node has [in a cluster: as the machine]."
         ),
+        Flag(
+            "--hollow-times",
+            TIMES,
+            "How long things take, such as time-to-pull=2s-5s,run-for=10s.",
+        ),
+        Flag("--hollow-seed", TEXT, "Times drawn from such ranges are the same for one seed."),
         Flag("--force-hollow", SWITCH, "Take over a Node even if it is no hollow one."),
         Flag("--pod-cidr", TEXT, "Addresses of hollow pods.", "podCIDR"),
     ],

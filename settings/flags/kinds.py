@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from settings.values.addresses import host_name, ip_address
 from settings.values.durations import checked_frequency, format_duration, parse_duration
+from settings.values.hollow_times import hollow_times
 
 
 class Kind(click.ParamType[Any]):
@@ -151,6 +152,7 @@ AMOUNTS = Kind("amounts", _amounts, metavar="NAME=AMOUNT,...")
 THRESHOLDS = Kind("thresholds", _thresholds, metavar="SIGNAL<AMOUNT,...")
 ADDRESSES = Kind("ips", _addresses, metavar="IP[,IP]")
 TAINTS = Kind("taints", _taints, metavar="KEY=VALUE:EFFECT,...")
+TIMES = Kind("times", hollow_times, metavar="NAME=DURATION,...")
 HOSTS = Kind("host", host_name, metavar="NAME", multiple=True, callback=_all_given)
 HEADERS = Kind("headers", _headers, metavar="NAME:VALUE,...", multiple=True, callback=_gathered)
 # "--flag", "--flag=true" and "--flag=false", as with Go's flags.

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from manifests.durations import Span
+from messages.units import Seconds
 from settings.configuration.schema import KubeletConfiguration
 from settings.errors import UsageError
 from settings.flags.command_line import CommandLine, parse
@@ -38,6 +40,8 @@ def test_every_own_flag_is_told_by_its_name() -> None:
                 "--manifest-url-ca-file=ca",
                 "--validate=m",
                 "--output=json",
+                "--hollow-times=run-for=10s",
+                "--hollow-seed=s",
             ),
         ]
     )
@@ -60,6 +64,8 @@ def test_every_own_flag_is_told_by_its_name() -> None:
         manifest_url_ca_file=Path("ca"),
         validate=Path("m"),
         output="json",
+        hollow_times={"run-for": Span(Seconds(10.0), Seconds(10.0))},
+        hollow_seed="s",
     )
 
 
