@@ -26,8 +26,8 @@ from actors.pods.keeper_parts import (
     keeper_memory,
 )
 from actors.pods.node_view import view_of
-from actors.pods.orders import LifeIs, RepeatStatus, WorkerGone, worker_key
-from actors.pods.pod_records import RecordStage, life_of
+from actors.pods.orders import LifeIs, WorkerGone
+from actors.pods.pod_records import life_of
 from actors.pods.roster import PodRoster
 from actors.pods.worker_launcher import WorkerLauncher
 from kernel import PooledActor, Timer
@@ -220,10 +220,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
 
     def _repeating_statuses(self) -> Iterator[None]:
         for uid, record in tuple(self._memory.roster.records.items()):
-            if record.stage is RecordStage.STARTED:
-                self._ports.address(worker_key(uid)).tell(RepeatStatus())
-            else:
-                self._roster.repeat(uid)
+            self._launcher.tell_status(uid, record)
             yield
 
     # --- what it asks and answers ----------------------------------------------------------------------

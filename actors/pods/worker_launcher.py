@@ -16,13 +16,14 @@ from actors.pods.keeper_parts import (
     ReportsOverdue,
 )
 from actors.pods.launching import Launch, LaunchWindow
-from actors.pods.orders import worker_key
+from actors.pods.orders import RepeatStatus, worker_key
 from actors.pods.pod_events import pod_event
 from actors.pods.pod_records import (
     AnswerKiller,
     ForgetStatus,
     PodRecord,
     PostWarning,
+    RecordStage,
     RosterEffect,
     StartWorker,
     StopWorker,
@@ -109,6 +110,7 @@ class WorkerLauncher:
             case TellRefusal():
                 self._tell_refusal(effect)
             case ForgetStatus(uid):
+                self._forget_memory(uid)
                 self._ports.statuses.tell(ForgetPodStatus(uid=uid))
             case AnswerKiller(uid, reply_to):
                 reply_to.tell(PodKilled(uid=uid))
@@ -125,7 +127,7 @@ class WorkerLauncher:
     def _launch(self, launch: Launch) -> None:
         uid = launch.uid
         if not launch.is_start:
-            self._memory.workers.pop(uid, None)
+            self._forget_memory(uid)
             self._ports.workers.tell(StopChild(path=worker_key(uid).path))
             return
         record = self._roster.note_start(uid)
@@ -139,9 +141,26 @@ class WorkerLauncher:
     def _worker_memory(self, record: PodRecord) -> WorkerMemory:
         """Return the memory of a worker: that of its earlier lives, if it had any."""
         memory = self._memory.workers.get(record.pod.uid)
-        if memory is None:
+        if memory is None or memory.wish.number < record.since:
             memory = self._memory.workers[record.pod.uid] = WorkerMemory(wish=record.wished())
         return memory
+
+    def _forget_memory(self, uid: PodUid) -> None:
+        """Forget what a worker left. That of a pod which is listed stays: its status may be asked for."""
+        if uid not in self._memory.roster.records:
+            self._memory.workers.pop(uid, None)
+
+    def tell_status(self, uid: PodUid, record: PodRecord) -> None:
+        """Have the status of a pod told once more."""
+        if record.stage is RecordStage.STARTED:
+            self._ports.address(worker_key(uid)).tell(RepeatStatus())
+            return
+        memory = self._memory.workers.get(uid)
+        if record.stage is RecordStage.REFUSED:
+            self._roster.repeat(uid)
+        elif memory is not None and memory.status is not None:
+            told = PodStatusIs(pod=record.pod, status=memory.status, is_finished=True)
+            self._ports.statuses.tell(told)
 
     def _tell_refusal(self, refusal: TellRefusal) -> None:
         """Tell the status of a pod that never runs here. Nothing of it is left, so it may go at once."""

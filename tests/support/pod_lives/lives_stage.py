@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from typing_extensions import override
 
@@ -20,7 +21,7 @@ from actors.pods.keeper import (
 from actors.pods.node_view import NodeView
 from actors.pods.orders import worker_key
 from actors.pods.worker_parts import WorkerPorts
-from kernel import ChildSpec, DynamicSpec, Port, Runtime, SupervisorSpec
+from kernel import ChildSpec, DynamicSpec, Port, Runtime, Steps, SupervisorSpec
 from messages.events import PostEvent
 from messages.objects import ObjectKind
 from messages.pod_lives import (
@@ -36,7 +37,7 @@ from messages.sources import Epoch, SourceListed
 from messages.statuses import ForgetPodStatus, PodFailure, PodStatus, PodStatusIs
 from messages.units import Seconds
 from tests.support.builders import make_pod
-from tests.support.kernel.probe import Probe
+from tests.support.kernel.probe import PATIENCE, Probe
 from tests.support.kernel.stage import Stage
 from tests.support.pod_lives.plain_objects import PlainObjects
 from tests.support.pod_lives.plain_runtime import (
@@ -210,9 +211,10 @@ def lives_stage(
         yield lives
     finally:
         lives.play.system.stop()
-        lives.play.system.wait(Seconds(0.0 if runtime is None else 10.0))
+        is_stepped = isinstance(lives.play.runtime, Steps)
+        lives.play.system.wait(Seconds(0.0 if is_stepped else PATIENCE))
 
 
-def api_pod(name: str = "web", **fields: object) -> Pod:
+def api_pod(name: str = "web", **fields: Any) -> Pod:
     """Return a pod that the API server bound to this node."""
-    return make_pod(name, source=API, **fields)  # type: ignore[arg-type]
+    return make_pod(name, source=API, **fields)

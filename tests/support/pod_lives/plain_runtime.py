@@ -6,12 +6,14 @@ Its machine outlives its crashes, as containers do. The diary has what really ha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
 from typing_extensions import override
 
 from kernel import Key, PooledActor, Port
+from messages.objects import ObjectId, ObjectValue
 from messages.pod_runtime import (
     NO_MARK,
     ContainerHistory,
@@ -100,6 +102,8 @@ class Machine:
     diary: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     """What was told: ``run web``, ``stop web 30``, ``forget web``."""
+    objects: list[Mapping[ObjectId, ObjectValue]] = field(default_factory=list)
+    """What variables were to be set from, for each ``RunPod``."""
     stubborn: set[PodUid] = field(default_factory=set)
     """Pods whose containers run on until their grace is over."""
     is_away: bool = False
@@ -183,6 +187,7 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
         match command:
             case RunPod(pod=wanted):
                 self._machine.commands.append(f"run {wanted.name}")
+                self._machine.objects.append(command.objects)
                 if not isinstance(pod.command, StopPod | ForgetPod):
                     pod.command = command
                     self._machine.pods[wanted.uid] = pod

@@ -1,0 +1,96 @@
+"""Which pods get a worker, and what is said of the others (rules L8, L9, L14, Y12)."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from actors.pods.node_view import NodeView
+from kernel import Runtime
+from messages.pod_lives import PodLife
+from messages.pods import API, FILE, Pod, PodPhase
+from tests.support.builders import make_pod
+from tests.support.pod_lives.lives_stage import LivesStage, LivesWorld, api_pod, lives_stage
+
+TWO_PODS = NodeView(name="node", allocatable={"pods": 2})
+
+
+@pytest.fixture
+def small(runtime: Runtime) -> Iterator[LivesStage]:
+    with lives_stage(runtime, LivesWorld(node=TWO_PODS)) as lives:
+        yield lives
+
+
+def created(name: str, moment: str) -> Pod:
+    """Return a pod of the API with this time of creation."""
+    return api_pod(name, metadata={"creationTimestamp": f"2026-01-01T00:00:{moment}Z"})
+
+
+def test_the_oldest_pods_are_admitted_first_and_the_others_fail_with_a_reason(
+    small: LivesStage,
+) -> None:
+    youngest = created("youngest", "30")
+    small.lists(API, youngest, created("oldest", "10"), created("older", "20"))
+    assert sorted(small.ran()) == ["start older/main#0", "start oldest/main#0"]
+    status = small.status(youngest)
+    assert (status.phase, status.reason) == (PodPhase.FAILED, "OutOfpods")
+    assert [event.reason for event in small.world.events.drain()] == ["OutOfpods"]
+    assert small.described().refused == {"OutOfpods": 1}
+    assert small.lives()[youngest.uid] is PodLife.FINISHED
+
+
+def test_a_refused_pod_may_be_deleted_at_once_and_is_then_forgotten(small: LivesStage) -> None:
+    pods = [created("a", "10"), created("b", "20")]
+    small.lists(API, *pods, created("c", "30"))
+    refused = api_pod("c", deleting=True)
+    small.lists(API, *pods, refused)
+    assert small.statuses.finished == {refused.uid}
+    small.lists(API, *pods)
+    assert refused.uid not in small.statuses.newest
+
+
+def test_a_pod_that_has_ended_makes_room_and_a_refused_one_stays_refused(
+    small: LivesStage,
+) -> None:
+    job = api_pod("job", spec={"restartPolicy": "Never"})
+    small.lists(API, job, api_pod("b"))
+    small.lists(API, job, api_pod("b"), api_pod("c"))
+    small.exits(job)
+    small.lists(API, job, api_pod("b"), api_pod("c"), api_pod("d"))
+    assert small.machine.running() == ["b/main", "d/main"]
+
+
+def test_pods_that_ran_before_the_agent_are_not_refused() -> None:
+    world = LivesWorld(node=TWO_PODS)
+    pods = [api_pod(name) for name in "abc"]
+    for pod in pods:
+        world.machine.has_running(pod)
+    with lives_stage(world=world) as lives:
+        lives.lists(API, *pods)
+        assert set(lives.lives().values()) == {PodLife.SYNC}
+        lives.lists(API, *pods, api_pod("d"))
+        assert lives.status(api_pod("d")).reason == "OutOfpods"
+
+
+def test_a_static_pod_starts_when_the_pods_that_go_for_it_have_ended(small: LivesStage) -> None:
+    low, other = api_pod("low", priority=1), api_pod("other", priority=5)
+    small.machine.stubborn.add(low.uid)
+    small.lists(API, low, other)
+    small.lists(FILE, make_pod("static", priority=2_000_001_000))
+    assert small.lives()["uid-default-static"] is PodLife.WAITING
+    assert sorted(small.commanded()) == ["run low", "run other", "stop low 30"]
+    small.play.advance(30.0)
+    assert small.status(low).reason == "Preempting"
+    assert small.machine.running() == ["other/main", "static/main"]
+    assert small.described().preempted == 1
+
+
+def test_a_static_pod_that_is_removed_while_it_waits_for_room_never_starts(
+    small: LivesStage,
+) -> None:
+    low = api_pod("low", priority=1)
+    small.machine.stubborn.add(low.uid)
+    small.lists(API, low, api_pod("other", priority=5))
+    small.lists(FILE, make_pod("static", priority=2_000_001_000))
+    small.lists(FILE)
+    small.play.advance(30.0)
+    assert small.machine.running() == ["other/main"]
