@@ -31,7 +31,7 @@ from actors.node.registrar import (
 from actors.node.rules import NodeRules
 from actors.pod_manager import POD_MANAGER
 from agent.descriptors import descriptor_limit
-from agent.node_view import node_resources
+from agent.node_view import node_resources, own_label
 from agent.object_tree import ApiPorts
 from kernel import Address, AnySpec, BaseActor, Port, SupervisorSpec, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules, CallsActorMessage
@@ -183,6 +183,7 @@ class Joined:
             name=settings.node_name,
             version=version(),
             labels=settings.node_labels,
+            own_label=own_label(settings),
             taints=settings.taints,
             register=cluster.register_node,
             resources=node_resources(settings),
@@ -205,7 +206,12 @@ class Joined:
             registrar=to.registrar,
             me=to.lease_keeper,
         )
-        return LeaseKeeper(self._settings.node_name, self._cluster.lease_duration, ports)
+        return LeaseKeeper(
+            self._settings.node_name,
+            self._cluster.lease_duration,
+            ports,
+            waits_for_node=own_label(self._settings) is not None,
+        )
 
     def _make_event_poster(self) -> EventPoster:
         return EventPoster(self._ports.calls, self._settings.node_name, self._memory.events)

@@ -29,9 +29,11 @@ class NodeIs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeIsGone:
-    """There is no Node of this name at present."""
+    """There is no Node of this name at present, or none that is this agent's."""
 
     name: str
+    reason: str = ""
+    """Why a Node that exists is left alone; empty if there is none."""
 
 
 NodeFact: TypeAlias = NodeIs | NodeIsGone

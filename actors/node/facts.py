@@ -7,10 +7,13 @@ from messages.node import NodeFact, NodeIs, NodeIsGone, NodeUid
 from messages.pods import JsonObject
 
 
-def fact_of(name: str, node: JsonObject | None) -> NodeFact:
-    """Return the fact about the Node called ``name``. ``node`` is None if there is no such Node."""
-    if node is None:
-        return NodeIsGone(name=name)
+def fact_of(name: str, node: JsonObject | None, refusal: str = "") -> NodeFact:
+    """Return the fact about the Node called ``name``. ``node`` is None if there is no such Node.
+
+    ``refusal`` says why a Node that exists is left alone, if it is.
+    """
+    if node is None or refusal:
+        return NodeIsGone(name=name, reason=refusal)
     return NodeIs(
         name=name,
         uid=NodeUid(uid_of(node)),

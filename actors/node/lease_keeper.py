@@ -103,16 +103,20 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
 
     One call is in flight at a time, and none while nothing is due. A known Lease is renewed without a GET
     before it; after a conflict there is one. Creation waits for the Node, which owns the Lease; a renewal
-    does not. Nothing is sent once four signs of life of the registrar are missing; with its next sign
+    does not, unless ``waits_for_node``: then nothing is sent before there is a Node, nor while it is somebody
+    else's. Nothing is sent once four signs of life of the registrar are missing; with its next sign
     whatever is due is sent. After an ordered stop the Lease runs out by itself, as a kubelet's does.
     """
 
-    def __init__(self, node: str, duration: Seconds, ports: LeasePorts) -> None:
+    def __init__(
+        self, node: str, duration: Seconds, ports: LeasePorts, *, waits_for_node: bool = False
+    ) -> None:
         self._node = node
         self._duration = duration
         self._period = Seconds(duration / RENEWALS)
         self._ports = ports
         self._owner: NodeUid | None = None
+        self._may_send = not waits_for_node
         self._lease: JsonObject | None = None
         self._ours = ""
         """The time of our last renewal. Empty while an unanswered renewal may have arrived."""
@@ -146,8 +150,10 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
     def receive(self, message: LeaseKeeperMessage, /) -> None:
         match message:
             case NodeIs(uid=uid, is_deleting=is_deleting):
+                self._may_send = True
                 self._follow(None if is_deleting else uid)
-            case NodeIsGone():
+            case NodeIsGone(reason=reason):
+                self._may_send = not reason
                 self._follow(None)
             case RegistrarLives(period=period):
                 self._has_heard, self._heard_at = True, self.clock.monotonic()
@@ -166,7 +172,7 @@ class LeaseKeeper(PooledActor[LeaseKeeperMessage]):
         self._owner = owner
 
     def _go_on(self) -> None:
-        if not self._is_due or self._calls:
+        if not self._is_due or not self._may_send or self._calls:
             return
         if not self._registrar_lives():
             return  # until the registrar's next sign of life

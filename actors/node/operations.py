@@ -16,6 +16,7 @@ from actors.node import document
 from actors.node.conditions import NodeCondition
 from actors.node.machine import MachineFacts
 from actors.node.observed import ObservedNode, uid_of
+from actors.node.ownership import is_owned, refusal
 from actors.node.rules import NodeRules, jittered
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
@@ -40,6 +41,8 @@ class NodeTakeover:
 
     labelled: str = ""
     """The Node that was given the agent's labels."""
+    owned: str = ""
+    """The Node that was the agent's. It stays so, whatever becomes of its label."""
     cleared: str = ""
     """The Node whose extended resources were set to 0, since nobody offers them any more."""
 
@@ -66,6 +69,15 @@ class NodeOperations:
     """When to report even an unchanged status; None for at once."""
     _clears: str = ""
     """UID of the Node whose leftovers the last report removes."""
+
+    def refusal(self) -> str:
+        """Return why the Node that exists is left alone; empty if it is not, or if there is none."""
+        node = self.observed.node
+        if node is None:
+            return ""
+        if is_owned(self.rules, node):
+            self.takeover.owned = uid_of(node)
+        return "" if uid_of(node) == self.takeover.owned else refusal(self.rules)
 
     def want_report(self) -> None:
         """Consider a report once: it is sent if the status changed, or if one is due anyhow."""
@@ -114,14 +126,15 @@ class NodeOperations:
         observed, facts = self.observed, self.facts
         if facts is None:
             return
+        node = observed.node
         if observed.needs_look:
             yield NodeOperation.LOOK, self._look
-        elif observed.is_known and observed.node is not None:
-            if self.rules.register:
-                yield NodeOperation.LABEL, partial(self._label, facts, observed.node)
-            yield NodeOperation.REPORT, partial(self._report, facts, observed.node, now, wall)
-        elif observed.is_known and self.rules.register:
+        elif observed.is_known and node is None and self.rules.register:
             yield NodeOperation.REGISTER, partial(self._register, facts, wall)
+        elif observed.is_known and node is not None and not self.refusal():
+            if self.rules.register:
+                yield NodeOperation.LABEL, partial(self._label, facts, node)
+            yield NodeOperation.REPORT, partial(self._report, facts, node, now, wall)
         if self.owes_look:
             yield NodeOperation.LOOK, self._look
 

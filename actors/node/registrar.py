@@ -112,6 +112,9 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
     may repeat. Followers of the registrar itself ``RegistrarLives``, at each reading of the machine.
     Fails when: there is a bug. After any failure of the API server it waits and tries again.
 
+    A Node that is somebody else's (``NodeRules.own_label``) is followed and never touched: ``NodeIsGone``
+    says why.
+
     One call is in flight at a time. A deleted Node is registered again at once. What others wrote on it
     stays. While the watch fails, the Node is fetched whenever the machine is read, as a kubelet does. An
     ordered stop sends nothing to the API server: as with a kubelet the Lease runs out, and pods stay.
@@ -227,10 +230,13 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         observed = self._operations.observed
         if not observed.is_known:
             return
-        fact, told = fact_of(self._rules.name, observed.node), self._followers.told
+        told = self._followers.told
+        fact = fact_of(self._rules.name, observed.node, self._operations.refusal())
         if not self._followers.tell(fact):
             return
-        if isinstance(fact, NodeIsGone):
+        if isinstance(fact, NodeIsGone) and fact.reason:
+            _log.warning("the Node is left alone", reason=fact.reason)
+        elif isinstance(fact, NodeIsGone):
             self._note_departure()
         elif not isinstance(told, NodeIs) or told.uid != fact.uid:
             self._operations.want_report()

@@ -25,6 +25,8 @@ class NodeRules:
     """``--node-labels``. They override the default labels."""
     taints: tuple[JsonObject, ...] = ()
     """``--register-with-taints``. They are set when the Node is created, and never again."""
+    own_label: tuple[str, str] | None = None
+    """A Node that exists without this label is somebody else's, and is left alone. None: none is."""
     register: bool = True
     """Create the Node if there is none, and set its labels and its annotation. Its status is reported in any
     case."""

@@ -89,7 +89,10 @@ class ApiMemory:
     """The API server has listed in this process."""
     last_good: Timestamp | None = None
     """When the pods were last known to be current; set while the watch fails."""
-    error: str = WAITS_FOR_NODE
+    waits_for: str = WAITS_FOR_NODE
+    """Why nothing is followed yet; empty once it is."""
+    error: str = ""
+    """What is wrong with the watch."""
     report: VerdictReport = field(default_factory=lambda: VerdictReport(API))
 
 
@@ -136,6 +139,8 @@ class ApiSource(PooledActor[ApiSourceMessage]):
                 # Once there has been a Node, the watch tells what becomes of its pods.
                 if isinstance(message, NodeIs) and not self._is_following:
                     self._watch()
+                elif isinstance(message, NodeIsGone) and self._memory.waits_for:
+                    self._memory.waits_for = message.reason or WAITS_FOR_NODE
             case TellDue():
                 self._tell_is_due = False
                 self._listings.tell_if_new(self._pods())
@@ -164,11 +169,11 @@ class ApiSource(PooledActor[ApiSourceMessage]):
 
     def _watch(self) -> None:
         self._is_following = True
-        if self._memory.error == WAITS_FOR_NODE:
-            self._memory.error = ""
+        self._memory.waits_for = ""
         self._ports.watches.tell(Watch(target=self._target, subscriber=self._ports.me))
 
     def _take(self, fact: WatchFact) -> None:
+        self._memory.waits_for = ""
         match fact:
             case ObjectsAre(objects=objects):
                 self._complain(self._memory.pods.replace(objects))
@@ -230,7 +235,7 @@ class ApiSource(PooledActor[ApiSourceMessage]):
             ready=memory.listed,
             epoch=self._listings.epoch,
             last_listed=last_listed,
-            error=memory.error,
+            error=memory.waits_for or memory.error,
         )
 
 

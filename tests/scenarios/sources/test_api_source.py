@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from messages.api import ApiFailure, FailureKind, Retry
-from messages.node import FollowNode
+from messages.node import FollowNode, NodeIsGone
 from messages.pods import API, PodUid
 from messages.sources import ListPods, PodsJudged, Rescan, Verdict
 from messages.watches import ObjectsAre, Watch, WatchFailed, WatchRecovered
@@ -50,6 +50,18 @@ def test_it_asks_for_the_pods_of_this_node_once_there_is_a_node(source: ApiSourc
     # A Node that changes is no reason to begin anew.
     source.hears(NODE)
     source.watches.expect_silence()
+
+
+def test_it_says_why_the_node_that_there_is_gives_it_no_pods(source: ApiSourceStage) -> None:
+    source.hears(NodeIsGone(name="n1", reason="the Node n1 is left alone"))
+    source.watches.expect_silence()
+    assert source.described().error == "the Node n1 is left alone"
+    source.hears(NodeIsGone(name="n1"))
+    assert source.described().error == "waits until the Node is known"
+    source.hears(NODE)
+    source.watches.expect(Watch(target=TARGET, subscriber=source.me))
+    source.hears(NodeIsGone(name="n1", reason="the Node n1 is left alone"))
+    assert source.described().error == ""
 
 
 def test_each_event_gives_a_complete_listing(source: ApiSourceStage) -> None:

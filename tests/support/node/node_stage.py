@@ -188,7 +188,8 @@ def node_stage(
         asked = play.port(NODE_REGISTRAR) if registrar else node.wishes
         me = play.port(LEASE_KEEPER)
         ports = LeasePorts(calls=api.calls, registrar=asked, me=me)
-        return LeaseKeeper(rules.name, Seconds(40.0), ports)
+        waits = rules.own_label is not None
+        return LeaseKeeper(rules.name, Seconds(40.0), ports, waits_for_node=waits)
 
     actors: list[StagedActor] = [
         *([(NODE_REGISTRAR, make_registrar)] if registrar else []),
