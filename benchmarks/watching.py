@@ -46,8 +46,7 @@ SPARE_CONNECTIONS = 3
 INFORMERS = "SharedInformer for each"
 _SYNCED = r'actorlet_objects\{.*state="synced"\}'
 _SETTLED_AFTER = 1.0
-"""Seconds. What a start, a first reader and an end leave to be done is no part of what an update takes. The
-first reader of events makes the agent tell all who hold objects: 0.2 s of processor time for 5,000."""
+"""Seconds. What a start and an end leave to be done is no part of what an update takes."""
 _PATIENCE = 240.0
 """Seconds to be ready: 5,000 informers take a minute to list their Secrets on two cores."""
 
@@ -137,8 +136,8 @@ def _measured(cluster: Cluster, size: int, bare_peer: int, updates: tuple[int, i
         watching_alone.enter_context(agent)
         wait_synced(agent, size)
         ours = perf_counter() - began
-        follower = watching_alone.enter_context(Follower(agent.port))
         pause(_SETTLED_AFTER)
+        follower = watching_alone.enter_context(Follower(agent.port))
         sent = _one_by_one(cluster, size, one_by_one, follower.told)
         told = [follower.told(version) - at for version, at in sent.items()]
 

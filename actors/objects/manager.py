@@ -27,6 +27,7 @@ from actors.objects.api_holders import (
 )
 from actors.objects.holders import LocalHolder, LocalHolderMemory, NoHolders, ObjectHolders
 from actors.objects.notices import NoticeMemory, ObjectNotices, SayDue
+from actors.objects.unhurried import PortionDue, Unhurried
 from kernel import DynamicMessage, Key, PooledActor, Port
 from manifests.change_hooks import ON_OBJECT_CHANGE
 from messages.events import PostEvent
@@ -75,7 +76,13 @@ from stores.objects.reference_index import (
 )
 
 ObjectManagerOwnMessage: TypeAlias = (
-    ObjectManagerMessage | HolderFact | LocalHolderFact | NodeFact | HoldersTimer | SayDue
+    ObjectManagerMessage
+    | HolderFact
+    | LocalHolderFact
+    | NodeFact
+    | HoldersTimer
+    | PortionDue
+    | SayDue
 )
 
 SECRET_MANAGER = Key[ObjectManagerOwnMessage]("secret-manager")
@@ -147,9 +154,11 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     A pod references the objects of the version that a source lists and of the one that was registered,
     until it runs to its end, goes, or is unregistered. The objects are local if the pod is static, and
     otherwise those of the API server. A batch of changes is one step: an object that is dropped and taken
-    up in it stays held. ``ReferencesAre`` is told if it differs from the last one. Reads are passed on to
-    holders, and answered here only if there is no holder. The log has one warning of each annotation about
-    changes that will do nothing, and a line of each change, decision and trouble (``notices``).
+    up in it stays held. ``ReferencesAre`` is told if it differs from the last one. What concerns all holders
+    is told to a portion at a time: that somebody follows all objects, and how long they count as current.
+    Reads are passed on to holders, and answered here only if there is no holder. The log has one warning of
+    each annotation about changes that will do nothing, and a line of each change, decision and trouble
+    (``notices``).
 
     Subscribers hear a change of an object, then what each pod wants done about it. Those who follow all
     objects hear of referenced ones only; those who follow one object always hear of it. The holder of an
@@ -172,6 +181,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         self._chance = chance
         self._references = ReferenceIndex(kind, memory.references)
         self._followers = ObjectFollowers(memory.followers)
+        self._unhurried = Unhurried(self._inform, self.after)
         self._notices = ObjectNotices(self._references, ports.events, self.after, memory.notices)
         self._tells_changes = holders is None or holders.tells_changes
         self._api: ApiHolders | None = None
@@ -202,13 +212,14 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 self._note_pods(message)
             case GetObject():
                 self._read(message)
-            case FollowObjects(object=wanted) | UnfollowObjects(object=wanted):
-                if self._followers.note(message):
-                    self._inform(self._references.objects() if wanted is None else (wanted,))
+            case FollowObjects() | UnfollowObjects():
+                self._note_follower(message)
             case DescribeObjects(reply_to=reply_to, in_detail=in_detail):
                 reply_to.tell(self._described(in_detail=in_detail))
             case NodeIs() | NodeIsGone():
                 self._note_node(message)
+            case PortionDue():
+                self._unhurried.go_on()
             case SayDue():
                 self._say()
             case _:
@@ -227,6 +238,11 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
             if pod.origin is Origin.API and not self._tells_changes:
                 self._warn(_UNTOLD_CHANGES, pod)
         self._inform(change.touched)
+
+    def _note_follower(self, message: FollowObjects | UnfollowObjects) -> None:
+        wanted = message.object
+        if self._followers.note(message):
+            self._unhurried.add(self._references.objects() if wanted is None else (wanted,))
 
     def _warn(self, event: str, pod: PodNeeds, **fields: str) -> None:
         _log.warning(event, annotation=ON_OBJECT_CHANGE, pod=pod.name, kind=self._kind, **fields)
@@ -247,7 +263,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         time_to_live = node_ttl(fact.document) if isinstance(fact, NodeIs) else DEFAULT_TTL
         if time_to_live != self._memory.time_to_live:
             self._memory.time_to_live = time_to_live
-            self._inform(self._references.objects())
+            self._unhurried.add(self._references.objects())
 
     def _inform(self, objects: Collection[ObjectId]) -> None:
         """Tell the holders of ``objects`` who needs them."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from actors.objects.unhurried import PAUSE, PORTION
 from messages.holders import HolderIs, Mark
 from messages.objects import (
     Change,
@@ -150,6 +151,56 @@ def test_a_follower_who_comes_again_or_was_never_there_costs_no_look_at_any_obje
     assert looks.count == 0
     manager.tell(UnfollowObjects(subscriber=other))
     assert looks.count >= 50
+
+
+def test_all_holders_are_told_of_the_first_follower_a_portion_at_a_time(
+    manager: ManagerStage,
+) -> None:
+    many = [f"s{number}" for number in range(2 * PORTION + 1)]
+    manager.serves(API, *(needing(f"p{name}", name) for name in many))
+
+    follower = manager.follower()
+    manager.says(news_of(changed(secret(many[-1]))))
+    told = followed(manager, many)
+    manager.play.advance(PAUSE)
+    told_next = followed(manager, many)
+    manager.play.advance(PAUSE)
+
+    # The changes that it waits for do not wait for that.
+    assert follower.heard() == [f"modified {many[-1]} at 2"]
+    assert (told, told_next) == (PORTION, 2 * PORTION)
+    assert followed(manager, many) == len(many)
+
+
+def test_a_follower_who_leaves_while_holders_are_told_of_it_is_followed_by_nobody(
+    manager: ManagerStage,
+) -> None:
+    many = [f"s{number}" for number in range(3 * PORTION)]
+    manager.serves(API, *(needing(f"p{name}", name) for name in many))
+
+    follower = manager.follower()
+    manager.play.advance(PAUSE)
+    manager.tell(UnfollowObjects(subscriber=follower))
+    manager.play.advance(1.0)
+
+    assert followed(manager, many) == 0
+
+
+def test_all_holders_are_told_of_a_follower_although_the_manager_crashes_meanwhile(
+    manager: ManagerStage,
+) -> None:
+    many = [f"s{number}" for number in range(3 * PORTION)]
+    manager.serves(API, *(needing(f"p{name}", name) for name in many))
+
+    manager.follower()
+    manager.crashes()
+
+    assert followed(manager, many) == len(many)
+
+
+def followed(manager: ManagerStage, names: list[str]) -> int:
+    """Return how many of the holders know that somebody follows their object."""
+    return sum(manager.records[secret(name)].references.is_followed for name in names)
 
 
 class LookedAt(dict[ObjectId, dict[PodUid, Mark]]):
