@@ -8,6 +8,7 @@ from typing import TypeAlias
 from messages.objects import ObjectFact
 from messages.pod_manager import PodFact, PodsDescribed
 from messages.port import Port
+from messages.statuses import PodStatusChanged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,5 +66,11 @@ class DescribeFeed:
 
 
 EventFeedMessage: TypeAlias = (
-    AttachReader | DetachReader | DescribeFeed | PodFact | PodsDescribed | ObjectFact
+    AttachReader
+    | DetachReader
+    | DescribeFeed
+    | PodFact
+    | PodsDescribed
+    | ObjectFact
+    | PodStatusChanged
 )

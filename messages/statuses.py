@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from messages.pod_runtime import PodObserved, ProbeVerdict
 from messages.pods import Pod, PodPhase, PodUid
@@ -102,6 +102,23 @@ class DescribeStatuses:
     reply_to: Port[StatusesDescribed]
 
 
+START_BOUNDS: Final = (
+    *(0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 20.0, 30.0, 45.0),
+    *(60.0, 120.0, 180.0, 240.0, 300.0, 360.0, 480.0, 600.0, 900.0, 1200.0, 1800.0, 2700.0, 3600.0),
+)
+"""Upper bounds of the times that pods take to start, in seconds: a kubelet's, and three below them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartTimes:
+    """How long pods took from when the node first saw them until they ran."""
+
+    buckets: tuple[int, ...]
+    """Pods per bucket of ``START_BOUNDS``, not cumulated, and in one more bucket above them."""
+    seconds: float
+    """All their times together."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusesDescribed:
     """The statuses of all pods, and what became of writing them. Counts are since the process began."""
@@ -116,6 +133,7 @@ class StatusesDescribed:
     """Failed writes by the kind of failure."""
     deleted: int = 0
     """API objects of deleted pods that were removed."""
+    starts: StartTimes | None = None
     troubles: Mapping[PodUid, str] | None = None
     """Why the API server does not have the status of a pod, as a sentence, for those that it refuses."""
 

@@ -25,6 +25,7 @@ from messages.objects import (
     ObjectManagerMessage,
     ObjectsDescribed,
 )
+from messages.pod_lives import DescribePodLives, PodLivesDescribed
 from messages.pod_manager import (
     DescribePod,
     DescribePods,
@@ -32,8 +33,10 @@ from messages.pod_manager import (
     PodManagerMessage,
     PodsDescribed,
 )
+from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.pods import JsonObject, SourceName
 from messages.sources import DescribeSource, SourceDescribed
+from messages.statuses import DescribeStatuses, StatusesDescribed
 from messages.units import Seconds
 from messages.watches import WatchesDescribed
 from server.answers import Unanswered, ask, or_unanswered
@@ -78,6 +81,12 @@ class EndpointBackend:
     """The managers of Secrets and of ConfigMaps."""
     feed: Port[EventFeedMessage]
     """The event feed."""
+    statuses: Port[DescribeStatuses] | None = None
+    """The keeper of statuses. This port and the next two are None where no pods are run."""
+    lives: Port[DescribePodLives] | None = None
+    """The keeper of pods."""
+    runtime: Port[DescribeRuntime] | None = None
+    """What runs the pods."""
     cluster: ClusterPorts | None = None
     """The actors that deal with the API server; None for a standalone agent."""
     answer_within: Seconds = ANSWER_WITHIN
@@ -112,6 +121,30 @@ class EndpointBackend:
         """Return the state of a source."""
         return await self._ask(
             name, self.sources[name], lambda reply_to: DescribeSource(reply_to=reply_to)
+        )
+
+    async def pod_statuses(self) -> StatusesDescribed | Unanswered | None:
+        """Return the statuses of all pods; None where no pods are run."""
+        if self.statuses is None:
+            return None
+        return await self._ask(
+            "status-keeper", self.statuses, lambda reply_to: DescribeStatuses(reply_to=reply_to)
+        )
+
+    async def pod_lives(self) -> PodLivesDescribed | Unanswered | None:
+        """Return where each pod is in its life; None where no pods are run."""
+        if self.lives is None:
+            return None
+        return await self._ask(
+            "pod-keeper", self.lives, lambda reply_to: DescribePodLives(reply_to=reply_to)
+        )
+
+    async def runtime_state(self) -> RuntimeDescribed | Unanswered | None:
+        """Return how the runtime is; None where no pods are run."""
+        if self.runtime is None:
+            return None
+        return await self._ask(
+            "runtime", self.runtime, lambda reply_to: DescribeRuntime(reply_to=reply_to)
         )
 
     async def all_sources(self) -> tuple[SourceDescribed | Unanswered, ...]:

@@ -7,20 +7,9 @@ from typing import Any
 
 from kernel import ActorDescription
 from manifests.times import rfc3339_milli
-from messages.pod_manager import PodsDescribed
 from messages.pods import LOCAL_FILES, SourceName
 from messages.sources import ManifestVerdict, SourceDescribed
 from server.answers import Unanswered
-
-
-def pod_list(described: PodsDescribed) -> dict[str, Any]:
-    """Return what ``/pods`` answers: a v1 PodList of static and API pods, without mirrors, as a kubelet's."""
-    return {
-        "kind": "PodList",
-        "apiVersion": "v1",
-        "metadata": {},
-        "items": [pod.document for pod in described.pods],
-    }
 
 
 def sources(described: Iterable[SourceDescribed | Unanswered]) -> dict[str, Any]:

@@ -11,13 +11,19 @@ import structlog
 from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from messages.pod_lives import PodLivesDescribed
+from messages.pod_runtime import RuntimeDescribed
+from messages.pods import PodUid
+from messages.statuses import PodStatus, StatusesDescribed
 from server import documents, health, metrics
 from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.event_streams import EventStreams
 from server.hosts import gets_details, only_for, wants_details
-from server.json_answers import joined, json_answer, json_text_answer
+from server.json_answers import joined, json_answer, json_text_answer, streamed_answer
 from server.object_pages import watchz
+from server.pod_metrics import RunningState
+from server.pod_pages import pod_list, running_pods
 from server.serving import EXEMPT
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -42,6 +48,7 @@ class Endpoints:
         routes = {
             "/": self.index,
             "/pods": self.pods,
+            "/runningpods": self.running_pods,
             "/metrics": self.metrics,
             "/configz": self.configz,
             "/sourcez": self.sourcez,
@@ -125,10 +132,19 @@ class Endpoints:
         )
         return _report(request, checks, "readyz", ok=all(check.ok for check in checks))
 
-    async def pods(self, request: web.Request) -> web.Response:
-        """Return the pods that this node should have."""
-        document = documents.pod_list(_answered(await self._backend.pods()))
-        return await json_answer(request, document)
+    async def pods(self, request: web.Request) -> web.StreamResponse:
+        """Return the pods that this node should have, each with its status."""
+        pods, statuses = await asyncio.gather(self._backend.pods(), self._backend.pod_statuses())
+        return await streamed_answer(request, pod_list(_answered(pods), _statuses(statuses)))
+
+    async def running_pods(self, request: web.Request) -> web.Response:
+        """Return the pods that the runtime runs."""
+        runtime, statuses = await asyncio.gather(
+            self._backend.runtime_state(), self._backend.pod_statuses()
+        )
+        if runtime is None:
+            raise web.HTTPNotFound(text="this agent runs no pods")
+        return await json_answer(request, running_pods(_answered(runtime), _statuses(statuses)))
 
     async def configz(self, request: web.Request) -> web.Response:
         """Return the configuration in effect."""
@@ -154,8 +170,8 @@ class Endpoints:
 
     async def metrics(self, _request: web.Request) -> web.Response:
         """Return the metrics. Those of an actor that does not answer are missing."""
-        pods, sources, tree, cluster, objects, feed = await asyncio.gather(
-            self._backend.pods(),
+        (pods, running), sources, tree, cluster, objects, feed = await asyncio.gather(
+            asyncio.gather(self._backend.pods(), self._running()),
             self._backend.all_sources(),
             self._backend.summary(),
             self._backend.cluster_state(),
@@ -166,6 +182,7 @@ class Endpoints:
         measured = metrics.Measurements(
             node_name=self._backend.node_name,
             pods=pods,
+            running=running,
             sources=sources,
             tree=tree,
             roles=telemetry.statistics(),
@@ -178,6 +195,16 @@ class Endpoints:
             body=metrics.exposition(measured), headers={"Content-Type": CONTENT_TYPE_LATEST}
         )
 
+    async def _running(self) -> RunningState:
+        statuses, lives, runtime = await asyncio.gather(
+            self._backend.pod_statuses(), self._backend.pod_lives(), self._backend.runtime_state()
+        )
+        return RunningState(
+            statuses=statuses if isinstance(statuses, StatusesDescribed) else None,
+            lives=lives if isinstance(lives, PodLivesDescribed) else None,
+            runtime=runtime if isinstance(runtime, RuntimeDescribed) else None,
+        )
+
     async def crash(self, request: web.Request) -> web.Response:
         """Crash an actor, for tests of restarts. Refused to browsers."""
         if "Origin" in request.headers:
@@ -187,6 +214,10 @@ class Endpoints:
         if not _answered(await self._backend.crash(name)):
             raise web.HTTPNotFound(text="there is no such actor")
         return await json_answer(request, {"crashed": name}, status=202)
+
+
+def _statuses(answer: StatusesDescribed | Unanswered | None) -> Mapping[PodUid, PodStatus]:
+    return {} if answer is None else _answered(answer).statuses
 
 
 def _answered(answer: T | Unanswered) -> T:

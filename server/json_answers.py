@@ -30,6 +30,21 @@ async def json_text_answer(request: web.Request, text: str) -> web.Response:
     return await json_answer(request, json.loads(text))
 
 
+async def streamed_answer(request: web.Request, pieces: Iterable[str]) -> web.StreamResponse:
+    """Return an answer that is sent while it is made, so that a long one is never in memory as a whole."""
+    if _is_pretty(request):
+        return await json_answer(request, json.loads(await joined(pieces)))
+    response = web.StreamResponse(headers={"Content-Type": "application/json; charset=utf-8"})
+    await response.prepare(request)
+    if request.method != "HEAD":
+        for piece in pieces:
+            await response.write(piece.encode())
+            await asyncio.sleep(0)
+        await response.write(b"\n")
+    await response.write_eof()
+    return response
+
+
 async def joined(pieces: Iterable[str]) -> str:
     """Return all pieces as one text. Other requests get a turn between two pieces."""
     text: list[str] = []

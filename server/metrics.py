@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
@@ -23,11 +23,13 @@ from messages.objects import ObjectsDescribed
 from messages.pod_manager import PodsDescribed
 from messages.pods import Pod
 from messages.sources import SourceDescribed, Verdict
+from messages.statuses import StatusesDescribed
 from server.answers import Unanswered
 from server.cluster_metrics import cluster_metrics
 from server.cluster_state import ClusterState
 from server.families import counter, gauge
 from server.object_metrics import feed_metrics, object_metrics
+from server.pod_metrics import RunningState, is_active, pod_metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,7 @@ class Measurements:
     dead_letters: Mapping[tuple[str, str], int]
     objects: Sequence[ObjectsDescribed | Unanswered]
     feed: FeedDescribed | Unanswered
+    running: RunningState = field(default_factory=RunningState)
     cluster: ClusterState | None = None
     """None for a standalone agent."""
 
@@ -62,7 +65,8 @@ def exposition(measured: Measurements) -> bytes:
         _Once(
             [
                 *_node(measured.node_name),
-                *_pods(measured.pods),
+                *_pods(measured.pods, measured.running.statuses),
+                *_running(measured),
                 *_sources(measured.sources),
                 *_tree(measured.tree),
                 *_roles(measured.roles),
@@ -83,10 +87,15 @@ def _node(name: str) -> Iterable[Metric]:
     yield gauge("kubelet_node_name", "The node's name. Always 1.", ("node",), {(name,): 1})
 
 
-def _pods(pods: PodsDescribed | Unanswered) -> Iterable[Metric]:
+def _running(measured: Measurements) -> Iterable[Metric]:
+    pods = None if isinstance(measured.pods, Unanswered) else measured.pods
+    return pod_metrics(measured.running, pods, measured.roles)
+
+
+def _pods(pods: PodsDescribed | Unanswered, statuses: StatusesDescribed | None) -> Iterable[Metric]:
     if isinstance(pods, Unanswered):
         return
-    active = [pod for pod in pods.pods if not pod.is_terminal]
+    active = [pod for pod in pods.pods if is_active(pod, statuses)]
     # The kubelet's label values: "true" for static pods and nothing for the others.
     desired = {("",): pods.regular_pods, ("true",): pods.static_pods}
     yield gauge("kubelet_desired_pods", "Pods that this node should have.", ("static",), desired)

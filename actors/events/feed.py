@@ -14,7 +14,7 @@ from typing import assert_never
 
 from typing_extensions import override
 
-from actors.events.lines import object_event, pod_event
+from actors.events.lines import object_event, pod_event, status_event
 from kernel import Key, PooledActor, Port
 from messages.changes import PodChange
 from messages.event_feed import (
@@ -43,6 +43,7 @@ from messages.pod_manager import (
     Subscribe,
     Unsubscribe,
 )
+from messages.statuses import FollowStatuses, PodStatusChanged, UnfollowStatuses
 from messages.units import Seconds
 from stores.pods.seen_pods import SeenPods
 
@@ -62,8 +63,10 @@ class FeedPorts:
     pod_manager: Port[Subscribe | Unsubscribe | DescribePods]
     managers: Sequence[Port[FollowObjects | UnfollowObjects]]
     """The managers of Secrets and of ConfigMaps."""
-    me: Port[PodFact | PodsDescribed | ObjectFact]
+    me: Port[PodFact | PodsDescribed | ObjectFact | PodStatusChanged]
     """Its own address, which outlives a crash: what it subscribes with."""
+    statuses: Port[FollowStatuses | UnfollowStatuses] | None = None
+    """The keeper of statuses; None where no pods are run."""
 
 
 @dataclass(slots=True)
@@ -86,14 +89,16 @@ class EventFeed(PooledActor[EventFeedMessage]):
 
     Owns: the readers, and what they have been told of pods.
     Hears: ``AttachReader``, ``DetachReader``, ``DescribeFeed``, ``PodFact``, ``PodsDescribed``,
-    ``ObjectFact``.
+    ``ObjectFact``, ``PodStatusChanged``.
     Tells: readers ``EventChunk``. With the first reader and after the last: PodManager ``Subscribe``,
-    ``DescribePods`` and ``Unsubscribe``, the managers of objects ``FollowObjects`` and ``UnfollowObjects``.
+    ``DescribePods`` and ``Unsubscribe``, the managers of objects ``FollowObjects`` and ``UnfollowObjects``,
+    the keeper of statuses ``FollowStatuses`` and ``UnfollowStatuses``.
     Fails when: it has a bug. Readers stay attached; they are told that it was restarted.
 
     Order: the facts of one manager stay in their order. The pods that exist when the first reader comes
     are no events, if their source had listed by then. Pods of later first listings are events, and so are
-    changes while PodManager or the feed was down. A change of an object that the feed crashed on is lost.
+    changes while PodManager or the feed was down. A change of an object or of a status
+    that the feed crashed on is lost.
     Facts that arrive while there are no readers are dropped.
     """
 
@@ -123,7 +128,7 @@ class EventFeed(PooledActor[EventFeedMessage]):
             case PodsDescribed(listed=listed):
                 if self._memory.readers:
                     self._memory.seen.note_all(listed)
-            case PodsAre() | PodsChanged() | ObjectChanged() | ChangeDecided():
+            case PodsAre() | PodsChanged() | ObjectChanged() | ChangeDecided() | PodStatusChanged():
                 self._take(message)
             case _:
                 assert_never(message)
@@ -144,7 +149,7 @@ class EventFeed(PooledActor[EventFeedMessage]):
             memory.seen.forget()
             self._unfollow()
 
-    def _take(self, fact: PodFact | ObjectFact) -> None:
+    def _take(self, fact: PodFact | ObjectFact | PodStatusChanged) -> None:
         if not self._memory.readers:
             self._note_stray()
             return
@@ -153,6 +158,8 @@ class EventFeed(PooledActor[EventFeedMessage]):
                 self._tell_pods(self._memory.seen.replace(source, pods))
             case PodsChanged(changes=changes):
                 self._tell_pods(self._memory.seen.apply(changes))
+            case PodStatusChanged():
+                self._tell(status_event(fact))
             case _:
                 self._tell(object_event(fact))
 
@@ -178,11 +185,15 @@ class EventFeed(PooledActor[EventFeedMessage]):
         ports.pod_manager.tell(DescribePods(reply_to=ports.me))
         for manager in ports.managers:
             manager.tell(FollowObjects(subscriber=ports.me))
+        if ports.statuses is not None:
+            ports.statuses.tell(FollowStatuses(subscriber=ports.me))
 
     def _unfollow(self) -> None:
         ports = self._ports
         ports.pod_manager.tell(Unsubscribe(subscriber=ports.me))
         for manager in ports.managers:
             manager.tell(UnfollowObjects(subscriber=ports.me))
+        if ports.statuses is not None:
+            ports.statuses.tell(UnfollowStatuses(subscriber=ports.me))
         self._memory.told_to_stop = self.clock.monotonic()
         self._memory.is_following = False

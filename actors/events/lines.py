@@ -9,7 +9,10 @@ import json
 
 from messages.changes import PodChange
 from messages.objects import ChangeDecided, ObjectChanged, ObjectFact
+from messages.pod_runtime import ContainerHistory
 from messages.pods import JsonObject
+from messages.statuses import PodStatus, PodStatusChanged
+from stores.statuses.shown import shown
 
 
 def pod_event(change: PodChange) -> bytes:
@@ -23,6 +26,43 @@ def pod_event(change: PodChange) -> bytes:
         "uid": pod.uid,
     }
     return _event("pod", told)
+
+
+def status_event(changed: PodStatusChanged) -> bytes:
+    """Return the event of a pod that has another status."""
+    pod, status = changed.pod, changed.status
+    ready = next((each.status for each in status.conditions if each.type == "Ready"), "False")
+    told = {
+        "source": pod.source,
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "uid": pod.uid,
+        "phase": status.phase.value,
+        "ready": ready == "True",
+        "reason": status.reason,
+        "containers": _containers(status),
+    }
+    return _event("status", told)
+
+
+def _containers(status: PodStatus) -> list[JsonObject]:
+    """Return the state of each container in words, without messages, which may say anything."""
+    seen = {} if status.observed is None else status.observed.containers
+    return [
+        {
+            "name": name,
+            "state": shown(history, is_ended=status.is_ended).name.lower(),
+            "reason": _reason(history),
+            "restarts": history.current.attempt if history.current is not None else 0,
+        }
+        for name, history in sorted(seen.items())
+    ]
+
+
+def _reason(history: ContainerHistory) -> str:
+    if history.wait is not None:
+        return history.wait.reason
+    return "" if history.current is None else history.current.reason
 
 
 def object_event(fact: ObjectFact) -> bytes:

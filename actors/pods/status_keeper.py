@@ -16,6 +16,7 @@ import structlog
 from typing_extensions import override
 
 from actors.bounded_calls import OUTAGE_BACKOFF, BoundedCalls, is_outage, pause
+from actors.pods.start_times import StartTimesMemory
 from actors.pods.status_deadlines import (
     ExamineMore,
     StatusDeadline,
@@ -36,6 +37,7 @@ from actors.pods.status_writes import (
 from kernel import Backoff, Key, PooledActor, Port
 from messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind
 from messages.events import PostEvent
+from messages.pod_lives import RepeatPodStatuses
 from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
 from messages.pods import API, FullName, JsonObject, Pod, PodUid
 from messages.statuses import (
@@ -83,6 +85,8 @@ class StatusPorts:
 
     me: Port[PodFact]
     """Its own address, which outlives a crash: what it subscribes with."""
+    pod_keeper: Port[RepeatPodStatuses] | None = None
+    """Tells all statuses again after a crash: one may have been lost with it."""
     pod_manager: Port[Subscribe] | None = None
     calls: Port[CallApi] | None = None
     events: Port[PostEvent] | None = None
@@ -97,6 +101,7 @@ class StatusMemory:
     written: int = 0
     deleted: int = 0
     refused: Counter[str] = field(default_factory=Counter)
+    starts: StartTimesMemory = field(default_factory=StartTimesMemory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +120,8 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
     Owns: the statuses of all pods, and the calls that write them and that delete pods which have ended.
     Hears: ``PodStatusIs`` (coalesced per pod), ``ForgetPodStatus``, ``FollowStatuses``,
     ``UnfollowStatuses``, ``DescribeStatuses``, ``PodFact``, ``ApiAnswered``; its own timers.
-    Tells: followers ``PodStatusChanged``; with an API server PodManager ``Subscribe`` when it starts,
-    ``CallApi``, and ``PostEvent`` when a status is refused.
+    Tells: followers ``PodStatusChanged``; PodKeeper ``RepeatPodStatuses`` when it starts; with an API
+    server PodManager ``Subscribe`` when it starts, ``CallApi``, and ``PostEvent`` when a status is refused.
     Fails when: it has a bug. The next life has all statuses, and writes only what the API server lacks.
 
     Order: followers hear the statuses of one pod in their order; some may be left out while many come.
@@ -145,6 +150,8 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
         for record in self._memory.records.values():
             record.begin_life()
             self._note_name(record.pod)
+        if self._ports.pod_keeper is not None:
+            self._ports.pod_keeper.tell(RepeatPodStatuses())
         if self._ports.pod_manager is not None:
             self._ports.pod_manager.tell(Subscribe(subscriber=self._ports.me))
 
@@ -174,6 +181,7 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
     def _take(self, told: PodStatusIs) -> None:
         pod, status = told.pod, told.status
         record = self._memory.records.get(pod.uid)
+        before = None if record is None else record.status
         if record is None:
             record = StatusRecord(pod=pod, status=status, is_finished=told.is_finished)
             self._memory.records[pod.uid] = record
@@ -188,6 +196,7 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
         else:
             record.take(status, pod, is_finished=told.is_finished)
         record.begin_anew()
+        self._memory.starts.note(pod, before, status, self.clock.wall())
         changed = PodStatusChanged(pod=pod, status=status)
         for follower in self._memory.followers:
             follower.tell(changed)
@@ -363,6 +372,7 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
             waiting=sum(record.is_waiting for record in memory.records.values()),
             refused=dict(memory.refused),
             deleted=memory.deleted,
+            starts=memory.starts.described(),
             troubles={
                 uid: record.trouble for uid, record in memory.records.items() if record.trouble
             },

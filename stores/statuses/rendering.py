@@ -11,6 +11,7 @@ from manifests.times import rfc3339
 from messages.pods import JsonObject, Pod, PodPhase
 from messages.statuses import PodCondition, PodStatus
 from messages.units import Timestamp
+from stores.statuses.conditions import OWNED
 from stores.statuses.container_statuses import ContainerKind, StatusesRenderer
 from stores.statuses.shown import (
     ephemeral_containers,
@@ -43,6 +44,17 @@ def render_status(pod: Pod, status: PodStatus) -> JsonObject:
     told = (pod.document.get("status") or {}).get("qosClass")
     rendered["qosClass"] = told or qos_class(pod.document["spec"]).value
     return rendered
+
+
+def with_status(pod: Pod, status: PodStatus | None) -> JsonObject:
+    """Return the document of ``pod`` with this status, and with the conditions of others that it has."""
+    if status is None:
+        return pod.document
+    before = pod.document.get("status") or {}
+    rendered = render_status(pod, status)
+    others = [each for each in before.get("conditions") or () if each.get("type") not in OWNED]
+    shown = {**rendered, "conditions": [*rendered["conditions"], *others]} if others else rendered
+    return {**pod.document, "status": shown}
 
 
 def is_refusal(status: PodStatus) -> bool:

@@ -197,7 +197,8 @@ def test_configz_shows_what_is_in_effect_and_no_secret(manifests: Path) -> None:
 
 def test_the_index_lists_every_path(agent: Served, chaotic: Served) -> None:
     paths = agent.get("/").json["paths"]
-    assert paths == sorted([*OTHER_PATHS, *HEALTH_PATHS[:-1], "/readyz/{source}", "/events"])
+    others = [*OTHER_PATHS, "/runningpods", "/events"]
+    assert paths == sorted([*others, *HEALTH_PATHS[:-1], "/readyz/{source}"])
     assert "/debug/actors/{name}/crash" in chaotic.get("/").json["paths"]
 
 

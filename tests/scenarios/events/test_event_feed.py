@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import pytest
@@ -26,7 +27,9 @@ from messages.pod_manager import (
     Subscribe,
 )
 from messages.pods import FILE, HTTP, PodUid
-from messages.units import Seconds
+from messages.statuses import PodStatusChanged
+from messages.units import Seconds, Timestamp
+from stores.statuses.status import StatusSituation, status_after
 from tests.support.builders import make_pod
 from tests.support.events.feed_stage import (
     NOTHING,
@@ -35,6 +38,7 @@ from tests.support.events.feed_stage import (
     FeedStage,
     Reader,
 )
+from tests.support.pods.observations import backing_off, observation
 
 DB: Final = ObjectId(kind=ObjectKind.SECRET, namespace="shop", name="db")
 CHANGED: Final = ObjectChanged(
@@ -137,6 +141,27 @@ def test_what_happens_is_told_to_every_reader_in_order(feed: FeedStage) -> None:
         f"event: decision\ndata: {decided}",
     ]
     assert [reader.read() for reader in readers] == [told, told]
+
+
+def test_a_status_is_told_with_the_states_of_its_containers(feed: FeedStage) -> None:
+    reader = feed.attaches()
+    situation = StatusSituation(pod=WEB, observed=observation(backing_off()), now=Timestamp(1.0))
+    feed.play.tell(EVENT_FEED, PodStatusChanged(pod=WEB, status=status_after(situation)))
+    (event,) = reader.read()
+    head, _, data = event.partition("\ndata: ")
+    assert head == "event: status"
+    assert json.loads(data) == {
+        "source": "file",
+        "namespace": "default",
+        "name": "web",
+        "uid": "uid-default-web",
+        "phase": "Running",
+        "ready": False,
+        "reason": "",
+        "containers": [
+            {"name": "main", "state": "waiting", "reason": "CrashLoopBackOff", "restarts": 0}
+        ],
+    }
 
 
 def test_a_batch_is_told_in_its_order(feed: FeedStage) -> None:

@@ -1,4 +1,4 @@
-"""A stage for EventFeed, with readers, and probes for PodManager and the managers of objects."""
+"""A stage for EventFeed, with readers, and probes for those that it follows."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from messages.event_feed import (
 from messages.objects import FollowObjects, UnfollowObjects
 from messages.pod_manager import DescribePods, PodsAre, PodsChanged, Subscribe, Unsubscribe
 from messages.pods import FILE, Pod, SourceName
+from messages.statuses import FollowStatuses, UnfollowStatuses
 from tests.support.agent.served import NO_PODS
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage_of
 
-SUBSCRIBED = [[Subscribe, DescribePods], [FollowObjects], [FollowObjects]]
-UNSUBSCRIBED = [[Unsubscribe], [UnfollowObjects], [UnfollowObjects]]
-NOTHING: list[list[type]] = [[], [], []]
+SUBSCRIBED = [[Subscribe, DescribePods], [FollowObjects], [FollowObjects], [FollowStatuses]]
+UNSUBSCRIBED = [[Unsubscribe], [UnfollowObjects], [UnfollowObjects], [UnfollowStatuses]]
+NOTHING: list[list[type]] = [[], [], [], []]
 
 
 class Reader(Probe[EventChunk]):
@@ -44,12 +45,12 @@ class Reader(Probe[EventChunk]):
 
 
 class FeedStage:
-    """The feed, and the probes that stand for PodManager and the managers of objects."""
+    """The feed, and the probes that stand for those that it follows."""
 
     def __init__(self, play: Stage, memory: FeedMemory, ports: dict[str, Probe[Any]]) -> None:
         self.play = play
         self.memory = memory
-        self.pods, self.secrets, self.config_maps = ports.values()
+        self.pods, self.secrets, self.config_maps, self.statuses = ports.values()
 
     def attaches(self) -> Reader:
         """Return a reader who has been told that it is attached."""
@@ -85,8 +86,8 @@ class FeedStage:
         return self.play.ask(EVENT_FEED, question)
 
     def follows(self) -> list[list[type]]:
-        """Return what each of the three was told since the last call."""
-        probes = (self.pods, self.secrets, self.config_maps)
+        """Return what each of the four was told since the last call."""
+        probes = (self.pods, self.secrets, self.config_maps, self.statuses)
         return [[type(message) for message in probe.drain()] for probe in probes]
 
 
@@ -99,12 +100,14 @@ def feed_stage(
         "pods": Probe(),
         "secrets": secrets or Probe(),
         "config maps": Probe(),
+        "statuses": Probe(),
     }
 
     def make_feed(play: Stage) -> EventFeed:
         me: Port[Any] = play.port(EVENT_FEED)
-        pods, *managers = probes.values()
-        return EventFeed(FeedPorts(pod_manager=pods, managers=managers, me=me), memory)
+        pods, *managers, statuses = probes.values()
+        ports = FeedPorts(pod_manager=pods, managers=managers, me=me, statuses=statuses)
+        return EventFeed(ports, memory)
 
     with stage_of((EVENT_FEED, make_feed), runtime=runtime) as play:
         yield FeedStage(play, memory, probes)

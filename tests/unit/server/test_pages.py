@@ -85,17 +85,6 @@ def tree(*loops: ActorDescription, dynamic: tuple[DynamicSummary, ...] = ()) -> 
 # Documents.
 
 
-def test_a_pod_list_has_the_pods_and_no_mirrors() -> None:
-    web, mirror = make_pod("web"), make_pod("shown")
-    shown = documents.pod_list(dataclasses.replace(NO_PODS, pods=(web,), mirrors=(mirror,)))
-    assert shown == {
-        "kind": "PodList",
-        "apiVersion": "v1",
-        "metadata": {},
-        "items": [web.document],
-    }
-
-
 def test_actors_are_shown_in_the_words_of_the_outside_contract() -> None:
     shown = documents.actors(
         [actor("web", "failed", restarts=3, last_error="Oops", on_exhausted="isolate")]

@@ -1,0 +1,161 @@
+"""Metrics of the pods that run, by a kubelet's names. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
+
+from prometheus_client.core import HistogramMetricFamily, Metric
+
+from kernel import SECONDS_BUCKETS, RoleStatistics
+from messages.pod_lives import PodLivesDescribed
+from messages.pod_manager import PodsDescribed
+from messages.pod_runtime import ContainerState, RuntimeDescribed
+from messages.pods import TERMINAL_PHASES, Pod, PodPhase, PodUid
+from messages.statuses import START_BOUNDS, PodStatus, StartTimes, StatusesDescribed
+from server.families import counter, gauge
+
+WORKERS: Final = "pods"
+"""The role of the workers: each has one pod."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningState:
+    """What is known of the pods that run. None: nobody answered, or no pods are run."""
+
+    statuses: StatusesDescribed | None = None
+    lives: PodLivesDescribed | None = None
+    runtime: RuntimeDescribed | None = None
+
+
+def is_active(pod: Pod, statuses: StatusesDescribed | None) -> bool:
+    """Return whether a pod has not ended: by its status here, or else by what its source says."""
+    status = None if statuses is None else statuses.statuses.get(pod.uid)
+    return not pod.is_terminal if status is None else status.phase not in TERMINAL_PHASES
+
+
+def pod_metrics(
+    state: RunningState, pods: PodsDescribed | None, roles: Sequence[RoleStatistics]
+) -> Iterable[Metric]:
+    """Yield the metrics of what is known."""
+    if state.runtime is not None:
+        yield from _runtime(state.runtime)
+    if state.lives is not None:
+        yield from _lives(state.lives)
+        yield _worker_seconds(roles)
+    if state.statuses is not None:
+        yield from _statuses(state.statuses)
+        if pods is not None:
+            yield _phases(pods.pods, state.statuses.statuses)
+
+
+def _runtime(runtime: RuntimeDescribed) -> Iterable[Metric]:
+    running = sum(pod.is_running for pod in runtime.pods)
+    yield gauge("kubelet_running_pods", "Pods that the runtime runs.", (), {(): running})
+    yield gauge(
+        "kubelet_running_containers",
+        "Containers that the runtime has.",
+        ("container_state",),
+        {(state.value,): runtime.containers.get(state, 0) for state in ContainerState},
+    )
+    yield gauge(
+        "actorlet_runtime_usable",
+        "1 while the runtime can be used.",
+        ("runtime",),
+        {(runtime.name,): float(not runtime.trouble)},
+    )
+
+
+def _lives(lives: PodLivesDescribed) -> Iterable[Metric]:
+    yield counter(
+        "kubelet_started_pods", "Pods that workers were started for.", (), {(): lives.started}
+    )
+    yield counter(
+        "kubelet_restarted_pods",
+        "Pods whose UID was added again.",
+        ("static",),
+        {("",): lives.restarted, ("true",): lives.restarted_static},
+    )
+    yield counter(
+        "kubelet_admission_rejections",
+        "Pods that were not admitted.",
+        ("reason",),
+        {(reason,): count for reason, count in lives.refused.items()},
+    )
+    yield counter(
+        "actorlet_pods_preempted", "Pods that made room for others.", (), {(): lives.preempted}
+    )
+    states = Counter(life.value for life in lives.lives.values())
+    yield gauge(
+        "actorlet_pod_lives",
+        "Pods by where they are in their life.",
+        ("state",),
+        {(state,): count for state, count in states.items()},
+    )
+
+
+def _statuses(statuses: StatusesDescribed) -> Iterable[Metric]:
+    yield counter(
+        "actorlet_pod_status_writes",
+        "Statuses that the API server took.",
+        (),
+        {(): statuses.written},
+    )
+    yield counter(
+        "actorlet_pod_status_write_errors",
+        "Failed writes of statuses.",
+        ("reason",),
+        {(reason,): count for reason, count in (statuses.refused or {}).items()},
+    )
+    yield gauge(
+        "actorlet_pod_statuses_waiting",
+        "Statuses that the API server does not have yet.",
+        (),
+        {(): statuses.waiting},
+    )
+    yield counter(
+        "actorlet_pods_deleted",
+        "Objects of deleted pods that were removed at the API server.",
+        (),
+        {(): statuses.deleted},
+    )
+    if statuses.starts is not None:
+        yield _start_seconds(statuses.starts)
+
+
+def _phases(pods: Iterable[Pod], statuses: Mapping[PodUid, PodStatus]) -> Metric:
+    shown = (statuses.get(pod.uid) for pod in pods)
+    counted = Counter(PodPhase.PENDING if each is None else each.phase for each in shown)
+    values = {(phase.value,): counted[phase] for phase in PodPhase}
+    return gauge("actorlet_pods", "Pods that this node should have, by phase.", ("phase",), values)
+
+
+def _start_seconds(starts: StartTimes) -> Metric:
+    family = HistogramMetricFamily(
+        "kubelet_pod_start_duration_seconds",
+        "Time from when the node first saw a pod until it ran.",
+        labels=(),
+    )
+    family.add_metric((), _cumulated(START_BOUNDS, starts.buckets), sum_value=starts.seconds)
+    return family
+
+
+def _worker_seconds(roles: Iterable[RoleStatistics]) -> Metric:
+    family = HistogramMetricFamily(
+        "kubelet_pod_worker_duration_seconds",
+        "Time of a pod's worker to handle one message.",
+        labels=("operation_type",),
+    )
+    for role in roles:
+        if role.role == WORKERS:
+            buckets = _cumulated(SECONDS_BUCKETS, role.buckets)
+            family.add_metric(("sync",), buckets, sum_value=role.seconds)
+    return family
+
+
+def _cumulated(bounds: Sequence[float], buckets: Sequence[int]) -> list[tuple[str, float]]:
+    names = [*(f"{bound:g}" for bound in bounds), "+Inf"]
+    return list(zip(names, map(float, accumulate(buckets)), strict=True))

@@ -1,0 +1,187 @@
+"""The pages and metrics of pods that run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+from typing_extensions import override
+
+from kernel import SECONDS_BUCKETS, RoleStatistics
+from messages.pod_lives import PodLife, PodLivesDescribed
+from messages.pod_manager import PodsDescribed
+from messages.pod_runtime import ContainerState, RuntimeDescribed, RuntimePod
+from messages.pods import PodUid
+from messages.statuses import START_BOUNDS, PodStatus, StartTimes, StatusesDescribed
+from messages.units import Timestamp
+from server.pod_metrics import RunningState, is_active, pod_metrics
+from server.pod_pages import PIECE, pod_list, running_pods
+from stores.statuses.status import StatusSituation, status_after
+from tests.support.agent.served import NO_PODS
+from tests.support.builders import make_pod
+from tests.support.pods.observations import exited, observation, running
+
+WEB, JOB = make_pod("web"), make_pod("job", spec={"restartPolicy": "Never"})
+
+
+def status(pod: Any, *histories: Any) -> PodStatus:
+    situation = StatusSituation(
+        pod=pod, observed=observation(*histories, uid=pod.uid), now=Timestamp(1_700_000_000.0)
+    )
+    return status_after(situation)
+
+
+STATUSES = {WEB.uid: status(WEB, running()), JOB.uid: status(JOB, exited())}
+PODS: PodsDescribed = dataclasses.replace(NO_PODS, pods=(WEB, JOB), mirrors=(make_pod("shown"),))
+
+
+def listed(pods: PodsDescribed, statuses: Any) -> Any:
+    return json.loads("".join(pod_list(pods, statuses)))
+
+
+def test_a_pod_list_has_the_pods_and_no_mirrors() -> None:
+    assert listed(dataclasses.replace(PODS, pods=(WEB,)), {}) == {
+        "kind": "PodList",
+        "apiVersion": "v1",
+        "metadata": {},
+        "items": [WEB.document],
+    }
+
+
+def test_each_pod_of_the_list_has_its_status() -> None:
+    items = listed(PODS, STATUSES)["items"]
+    assert [item["status"]["phase"] for item in items] == ["Running", "Succeeded"]
+
+
+def test_conditions_of_others_are_in_the_list_too() -> None:
+    gate = {"type": "example.com/gate", "status": "True"}
+    pod = make_pod("web", source="api", status={"phase": "Pending", "conditions": [gate]})
+    (item,) = listed(dataclasses.replace(PODS, pods=(pod,)), STATUSES)["items"]
+    assert gate in item["status"]["conditions"]
+    assert item["status"]["phase"] == "Running"
+
+
+def test_a_long_list_is_made_in_pieces() -> None:
+    many = tuple(make_pod(f"web-{number}") for number in range(3 * PIECE + 1))
+    pods = dataclasses.replace(PODS, pods=many)
+    assert len(list(pod_list(pods, {}))) == 6
+    assert [item["metadata"]["name"] for item in listed(pods, {})["items"]] == [
+        pod.name for pod in many
+    ]
+
+
+def runtime_pod(name: str, **fields: Any) -> RuntimePod:
+    shown = RuntimePod(
+        uid=PodUid(f"uid-default-{name}"),
+        namespace="default",
+        name=name,
+        source="file",
+        is_running=True,
+    )
+    return dataclasses.replace(shown, **fields)
+
+
+RUNTIME = RuntimeDescribed(
+    name="hollow",
+    pods=(runtime_pod("web"), runtime_pod("job", is_running=False), runtime_pod("unknown")),
+    containers={ContainerState.RUNNING: 2, ContainerState.EXITED: 1},
+)
+
+
+def test_running_pods_are_those_that_the_runtime_runs_wanted_or_not() -> None:
+    shown = running_pods(RUNTIME, STATUSES)
+    assert [item["metadata"]["name"] for item in shown["items"]] == ["web", "unknown"]
+    assert [item["spec"]["containers"] for item in shown["items"]] == [
+        [{"name": "main", "image": "registry.example/web:1", "resources": {}}],
+        [],
+    ]
+
+
+class Page(Collector):
+    def __init__(self, *families: Metric) -> None:
+        self.families = families
+
+    @override
+    def collect(self) -> tuple[Metric, ...]:
+        return self.families
+
+
+def samples(state: RunningState, *roles: RoleStatistics) -> dict[str, float]:
+    registry = CollectorRegistry()
+    registry.register(Page(*pod_metrics(state, PODS, roles)))
+    return {
+        " ".join([sample.name, *sample.labels.values()]): sample.value
+        for family in registry.collect()
+        for sample in family.samples
+        if not sample.name.endswith("_created")
+    }
+
+
+def test_what_is_not_known_has_no_metrics() -> None:
+    assert samples(RunningState()) == {}
+
+
+def test_pods_and_containers_of_the_runtime_are_counted_by_a_kubelets_names() -> None:
+    found = samples(RunningState(runtime=RUNTIME))
+    assert found["kubelet_running_pods"] == 2.0
+    assert found["kubelet_running_containers running"] == 2.0
+    assert found["kubelet_running_containers created"] == 0.0
+    assert found["actorlet_runtime_usable hollow"] == 1.0
+
+
+def test_lives_are_counted_by_a_kubelets_names() -> None:
+    lives = PodLivesDescribed(
+        lives={WEB.uid: PodLife.SYNC, JOB.uid: PodLife.FINISHED},
+        started=7,
+        refused={"OutOfcpu": 2},
+        restarted_static=3,
+        restarted=1,
+        preempted=4,
+    )
+    worker = RoleStatistics(
+        role="pods",
+        handled=2,
+        seconds=0.5,
+        buckets=(0, 2, *(0 for _ in SECONDS_BUCKETS[1:])),
+        restarts={},
+    )
+    found = samples(RunningState(lives=lives), worker)
+    assert found["kubelet_started_pods_total"] == 7.0
+    assert found["kubelet_restarted_pods_total true"] == 3.0
+    assert found["kubelet_restarted_pods_total "] == 1.0
+    assert found["kubelet_admission_rejections_total OutOfcpu"] == 2.0
+    assert found["actorlet_pods_preempted_total"] == 4.0
+    assert found["actorlet_pod_lives finished"] == 1.0
+    assert found["kubelet_pod_worker_duration_seconds_sum sync"] == 0.5
+    assert found["kubelet_pod_worker_duration_seconds_bucket sync 0.0005"] == 2.0
+
+
+def test_writes_of_statuses_and_starts_of_pods_are_counted() -> None:
+    buckets = (0, 3, *(0 for _ in START_BOUNDS[1:]))
+    statuses = StatusesDescribed(
+        statuses=STATUSES,
+        written=5,
+        waiting=1,
+        refused={"invalid": 2},
+        deleted=3,
+        starts=StartTimes(buckets=buckets, seconds=0.25),
+    )
+    found = samples(RunningState(statuses=statuses))
+    assert found["actorlet_pod_status_writes_total"] == 5.0
+    assert found["actorlet_pod_statuses_waiting"] == 1.0
+    assert found["actorlet_pod_status_write_errors_total invalid"] == 2.0
+    assert found["actorlet_pods_deleted_total"] == 3.0
+    assert found["actorlet_pods Running"] == 1.0
+    assert found["actorlet_pods Succeeded"] == 1.0
+    assert found["kubelet_pod_start_duration_seconds_count"] == 3.0
+    assert found["kubelet_pod_start_duration_seconds_sum"] == 0.25
+
+
+def test_a_pod_that_ended_here_is_not_active_though_its_source_does_not_know() -> None:
+    known = StatusesDescribed(statuses=STATUSES)
+    assert (is_active(WEB, known), is_active(JOB, known)) == (True, False)
+    assert is_active(JOB, None)
