@@ -387,8 +387,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             self._examine_later(self._memory.pods)
 
     def _trouble(self) -> str:
-        hanging = self._desk.hanging
-        stuck = f"{hanging} calls hang, so no other is made" if self._desk.is_stuck else ""
+        stuck = "too many calls hang, so no other is made" if self._desk.is_stuck else ""
         return self._looks.trouble or stuck or self._node_trouble
 
     # --- the Node, and what others ask -------------------------------------------------------------------

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Final
 
 from runtimes.virtual.plan import Abilities
-from runtimes.virtual.provider import PodProvider
+from runtimes.virtual.provider import PodProvider, ProviderContext
 from runtimes.virtual.texts import cut
 
 REQUIRED: Final = {"run": ("pod",), "stop": ("pod", "grace"), "observe": ()}
@@ -60,6 +60,17 @@ def load_provider(name: str) -> LoadedProvider:
         provider=_made(found, name),
         can=abilities_of(found),
     )
+
+
+def attached(loaded: LoadedProvider, context: ProviderContext) -> LoadedProvider:
+    """Return ``loaded`` after its provider got ``context``, if it wants one. Raises as above."""
+    attach = getattr(loaded.provider, "attach", None)
+    try:
+        if attach is not None:
+            attach(context)
+    except (Exception, SystemExit) as error:
+        raise ProviderLoadError(f"{loaded.name}: attach raised {_said(error)}") from error
+    return loaded
 
 
 def abilities_of(found: type) -> Abilities:

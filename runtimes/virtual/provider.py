@@ -15,6 +15,16 @@ from typing import Protocol, TypeAlias
 from messages.pods import JsonObject, Pod
 from runtimes.virtual.environment import command_line, environment_of
 
+__all__ = [
+    "ContainerReport",
+    "NodeReport",
+    "Pod",
+    "PodProvider",
+    "PodReport",
+    "PodReports",
+    "ProviderContext",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerReport:

@@ -58,7 +58,13 @@ def sound_reports(answer: object) -> Readings | Nonsense:
     """Return a copy of what ``observe`` answered, with each report checked."""
     if not isinstance(answer, Mapping):
         return Nonsense(f"observe returned {_kind(answer)}, not a mapping of UIDs to reports")
-    return {PodUid(uid): sound_report(report) for uid, report in _pairs(answer)}
+    readings: dict[PodUid, PodReport | Nonsense] = {}
+    # A copy first: the provider's own threads may go on changing it.
+    for uid, report in dict(answer).items():
+        if not isinstance(uid, str):
+            return Nonsense(f"observe returned a mapping in which {_quoted(uid)} is no UID")
+        readings[PodUid(uid)] = sound_report(report)
+    return readings
 
 
 def sound_report(report: object) -> PodReport | Nonsense:
@@ -77,11 +83,6 @@ def sound_report(report: object) -> PodReport | Nonsense:
         reason=cut(report.reason, REASON_BYTES),
         message=cut(report.message, MESSAGE_BYTES),
     )
-
-
-def _pairs(answer: Mapping[object, object]) -> Iterator[tuple[str, object]]:
-    # A copy first: the provider's own threads may go on changing it.
-    return ((uid, report) for uid, report in dict(answer).items() if isinstance(uid, str))
 
 
 def _wrong_in_pod(report: PodReport) -> Iterator[str]:

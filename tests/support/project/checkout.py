@@ -11,7 +11,7 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).parents[3]
 TOOL: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
 CONTRACTS: Final[list[dict[str, Any]]] = TOOL["importlinter"]["contracts"]
-NO_ROOMS: Final = {"benchmarks", "tests", "tools"}
+NO_ROOMS: Final = {"benchmarks", "examples", "tests", "tools"}
 """Folders with code that is not of the product."""
 
 

@@ -12,7 +12,6 @@ from kernel import Port, Runtime
 from messages.events import PostEvent
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pod_runtime import (
-    ContainerObserved,
     DescribeRuntime,
     ForgetPod,
     ListRuntimePods,
@@ -83,6 +82,7 @@ class VirtualStage:
         self.worker: Probe[PodObserved] = Probe()
         self.events: Probe[PostEvent] = Probe()
         self._lists: Probe[PodsObserved] = Probe()
+        self._heard: list[PodObserved] = []
         self._number = 0
 
     def mark(self) -> Mark:
@@ -130,14 +130,9 @@ class VirtualStage:
         self.play.advance(seconds)
 
     def last(self) -> PodObserved:
-        """Return the newest observation, which was not taken before."""
-        return self.worker.drain()[-1]
-
-    def main(self) -> ContainerObserved:
-        """Return container ``main`` of the newest observation."""
-        current = self.last().containers["main"].current
-        assert current is not None
-        return current
+        """Return the newest observation."""
+        self._heard += self.worker.drain()
+        return self._heard[-1]
 
     def lists(self) -> PodsObserved | None:
         """Return all pods; None while there is no answer."""
