@@ -45,7 +45,7 @@ from runtimes.virtual.looks import Looks
 from runtimes.virtual.memory import CallOut, VirtualMemory, VirtualRules, remember
 from runtimes.virtual.node_reports import sound_node
 from runtimes.virtual.notices import VirtualNotices, reason_of, sentence_of
-from runtimes.virtual.plan import Call, Rest, WaitUntil, next_virtual_step, pause_after
+from runtimes.virtual.plan import CallProvider, Rest, WaitUntil, next_virtual_step, pause_after
 from runtimes.virtual.pods import (
     UNFOLLOWED,
     Method,
@@ -219,7 +219,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
         step = next_virtual_step(it, memory.observed, now, self._loaded.can)
         self._unsettled.add(it.uid)
         match step:
-            case Call():
+            case CallProvider():
                 self._begin(it, step)
             case WaitUntil(moment=moment):
                 self._wait(it.uid, Seconds(max(moment - now, SHORTEST_WAIT)))
@@ -242,7 +242,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             timer.cancel()
         self._timers[uid] = self.after(delay, PodDue(uid=uid))
 
-    def _begin(self, it: VirtualPod, step: Call) -> None:
+    def _begin(self, it: VirtualPod, step: CallProvider) -> None:
         if self._desk.room <= 0:
             self._waiting[it.uid] = None
             return

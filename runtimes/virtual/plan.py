@@ -51,14 +51,14 @@ class WaitUntil:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """Call the provider."""
+class CallProvider:
+    """CallProvider the provider."""
 
     method: Method
     grace: Seconds = Seconds(0.0)
 
 
-VirtualStep: TypeAlias = Rest | WaitUntil | Call
+VirtualStep: TypeAlias = Rest | WaitUntil | CallProvider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ def _to_run(it: VirtualPod, command: RunPod, now: float, can: Abilities) -> Virt
     if it.is_told:
         spec = command.pod.document.get("spec")
         if can.update and it.spec_run is not None and it.spec_run != spec:
-            return _paused(it, now) or Call(Method.UPDATE)
+            return _paused(it, now) or CallProvider(Method.UPDATE)
         return Rest.AS_COMMANDED
     if Method.RUN in it.hung.values():
         return Rest.WAITING  # it may begin yet, and nothing may run twice
@@ -97,7 +97,7 @@ def _to_run(it: VirtualPod, command: RunPod, now: float, can: Abilities) -> Virt
             return WaitUntil(since + MISSING_FOR)
         if it.state is not None and restart_policy_of(command) == "Never":
             return Rest.LOST
-    return _paused(it, now) or Call(Method.RUN)
+    return _paused(it, now) or CallProvider(Method.RUN)
 
 
 def _to_stop(it: VirtualPod, now: float, can: Abilities) -> VirtualStep:
@@ -105,15 +105,15 @@ def _to_stop(it: VirtualPod, now: float, can: Abilities) -> VirtualStep:
     if it.lives:
         return _stop_what_lives(it, now)
     if not was_asked and (it.may_be_there or it.is_told):
-        return Call(Method.STOP, _grace(it, now))
+        return CallProvider(Method.STOP, _grace(it, now))
     if not it.was_stopped and it.is_told and it.failures < ENOUGH:
-        return _paused(it, now) or Call(Method.STOP, SHORTEST_GRACE)
+        return _paused(it, now) or CallProvider(Method.STOP, SHORTEST_GRACE)
     if Method.RUN in it.hung.values():
         return Rest.WAITING  # it may begin yet: nobody can say that it is gone
     if isinstance(it.command, StopPod):
         return Rest.AS_COMMANDED
     if can.forget and not it.was_forgotten and it.pod is not None and it.failures < ENOUGH:
-        return _paused(it, now) or Call(Method.FORGET)
+        return _paused(it, now) or CallProvider(Method.FORGET)
     return Rest.GONE
 
 
@@ -121,25 +121,27 @@ def _stop_what_lives(it: VirtualPod, now: float) -> VirtualStep:
     if list(it.hung.values()).count(Method.STOP) >= MOST_HANGING_STOPS:
         return Rest.WAITING
     if it.stopping_by is None:
-        return Call(Method.STOP, _grace(it, now))
+        return CallProvider(Method.STOP, _grace(it, now))
     if not it.was_stopped:
-        return _paused(it, now) or Call(Method.STOP, _grace(it, now))
+        return _paused(it, now) or CallProvider(Method.STOP, _grace(it, now))
     late = it.stopping_by + LATE_BY
     return (
         _shortened(it, now)
         or _paused(it, now)
-        or (WaitUntil(late) if now < late else Call(Method.STOP, SHORTEST_GRACE))
+        or (WaitUntil(late) if now < late else CallProvider(Method.STOP, SHORTEST_GRACE))
     )
 
 
-def _shortened(it: VirtualPod, now: float) -> Call | None:
+def _shortened(it: VirtualPod, now: float) -> CallProvider | None:
     """Return the call that says that there is less time than was said before, if there is."""
     if isinstance(it.command, RunPod) or it.stop_by is None or it.stopping_by is None:
         return None
     if any(method is not Method.STOP for method in it.calls.values()) or len(it.calls) > 1:
         return None
     grace = _grace(it, now)
-    return Call(Method.STOP, grace) if now + grace + SHORTENED_BY <= it.stopping_by else None
+    return (
+        CallProvider(Method.STOP, grace) if now + grace + SHORTENED_BY <= it.stopping_by else None
+    )
 
 
 def _grace(it: VirtualPod, now: float) -> Seconds:
