@@ -18,7 +18,10 @@ class PodWish:
     """What should become of a pod, complete. The newest one of a pod counts."""
 
     number: int
-    """Counts the wishes about the pod. A worker names the last one that it took."""
+    """Counts the wishes about all pods. A worker names the last one that it took."""
+    since: int
+    """The number of the first wish about this pod. An earlier pod of the UID had another one, and its worker,
+    which is just being stopped, is not meant."""
     pod: Pod
     is_removed: bool = False
     """No source lists it any more: it is stopped, and nothing of it stays."""

@@ -69,6 +69,7 @@ class PodRecord:
         """Return what its worker is told."""
         return PodWish(
             number=self.wish,
+            since=self.since,
             pod=self.pod,
             is_removed=self.is_removed,
             is_killed=self.is_killed,

@@ -136,7 +136,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
 
     def _take(self, wish: PodWish) -> None:
         memory, life = self._memory, self._memory.life
-        if wish.number < memory.wish.number:
+        if wish.since != memory.wish.since or wish.number < memory.wish.number:
             return
         memory.wish = wish
         memory.has_begun |= wish.was_there

@@ -141,7 +141,7 @@ class WorkerLauncher:
     def _worker_memory(self, record: PodRecord) -> WorkerMemory:
         """Return the memory of a worker: that of its earlier lives, if it had any."""
         memory = self._memory.workers.get(record.pod.uid)
-        if memory is None or memory.wish.number < record.since:
+        if memory is None or memory.wish.since != record.since:
             memory = self._memory.workers[record.pod.uid] = WorkerMemory(wish=record.wished())
         return memory
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,14 +14,13 @@ from actors.pods.keeper import (
     POD_KEEPER,
     PODS,
     PodKeeper,
-    PodKeeperMemory,
     PodKeeperPorts,
     keeper_memory,
 )
 from actors.pods.node_view import NodeView
 from actors.pods.orders import worker_key
 from actors.pods.worker_parts import WorkerPorts
-from kernel import ChildSpec, DynamicSpec, Port, Runtime, Steps, SupervisorSpec
+from kernel import ChildSpec, DynamicMessage, DynamicSpec, Port, Runtime, Steps, SupervisorSpec
 from messages.events import PostEvent
 from messages.objects import ObjectKind
 from messages.pod_lives import (
@@ -85,25 +84,54 @@ class LivesWorld:
 class LivesStage:
     """One life of the agent: PodManager, the keeper of pods, its workers and a plain runtime."""
 
-    def __init__(self, world: LivesWorld, runtime: Runtime | None = None) -> None:
+    play: Stage
+
+    def __init__(self, world: LivesWorld) -> None:
         self.world = world
         self.machine, self.statuses = world.machine, world.statuses
         self.memory = keeper_memory(world.node, world.sources)
+        self.workers_port: Callable[[], Port[DynamicMessage]] = lambda: self.play.port(PODS)
         self._epochs = dict.fromkeys((FILE, HTTP, API), 0)
-        sources = {name: SilentSource() for name in (FILE, HTTP, API)}
-        pod_memory = PodMemory()
-        spec = SupervisorSpec(
+        self._sources = {name: SilentSource() for name in (FILE, HTTP, API)}
+        self._pod_memory = PodMemory()
+
+    def tree(self) -> SupervisorSpec:
+        """Return the actors. ``play`` is set to where they run."""
+        return SupervisorSpec(
             name="agent",
             children=(
-                ChildSpec(key=PLAIN_RUNTIME, factory=lambda: PlainRuntime(world.machine)),
-                ChildSpec(key=POD_MANAGER, factory=lambda: PodManager(sources, pod_memory)),
-                DynamicSpec(key=PODS),
+                ChildSpec(key=PLAIN_RUNTIME, factory=lambda: PlainRuntime(self.machine)),
                 ChildSpec(
-                    key=POD_KEEPER, factory=lambda: make_keeper(self.play, world, self.memory)
+                    key=POD_MANAGER, factory=lambda: PodManager(self._sources, self._pod_memory)
                 ),
+                DynamicSpec(key=PODS),
+                ChildSpec(key=POD_KEEPER, factory=self._make_keeper),
             ),
         )
-        self.play = Stage(spec, runtime)
+
+    def _make_keeper(self) -> PodKeeper:
+        play, world = self.play, self.world
+        keeper, runtime = play.port(POD_KEEPER), play.port(PLAIN_RUNTIME)
+        pod_manager = play.port(POD_MANAGER)
+        worker = WorkerPorts(
+            keeper=keeper,
+            runtime=runtime,
+            statuses=world.statuses,
+            objects={kind: world.objects.manager(kind) for kind in ObjectKind},
+            events=world.events,
+            host_ips=lambda: ("192.0.2.1",),
+        )
+        ports = PodKeeperPorts(
+            pod_manager=pod_manager,
+            node=None,
+            workers=self.workers_port(),
+            runtime=runtime,
+            statuses=world.statuses,
+            worker=worker,
+            address=play.port,
+            me=keeper,
+        )
+        return PodKeeper(ports, self.memory)
 
     def listing(self, source: SourceName, *pods: Pod, is_provisional: bool = False) -> SourceListed:
         """Return the next listing of ``source``."""
@@ -175,37 +203,13 @@ class LivesStage:
         return sorted(name for name in self.play.describe() if name.startswith("pods/"))
 
 
-def make_keeper(play: Stage, world: LivesWorld, memory: PodKeeperMemory) -> PodKeeper:
-    """Return the keeper of pods of a stage."""
-    keeper, runtime = play.port(POD_KEEPER), play.port(PLAIN_RUNTIME)
-    pod_manager = play.port(POD_MANAGER)
-    worker = WorkerPorts(
-        keeper=keeper,
-        runtime=runtime,
-        statuses=world.statuses,
-        objects={kind: world.objects.manager(kind) for kind in ObjectKind},
-        events=world.events,
-        host_ips=lambda: ("192.0.2.1",),
-    )
-    ports = PodKeeperPorts(
-        pod_manager=pod_manager,
-        node=None,
-        workers=play.port(PODS),
-        runtime=runtime,
-        statuses=world.statuses,
-        worker=worker,
-        address=play.port,
-        me=keeper,
-    )
-    return PodKeeper(ports, memory)
-
-
 @contextmanager
 def lives_stage(
     runtime: Runtime | None = None, world: LivesWorld | None = None
 ) -> Iterator[LivesStage]:
     """Start a life of the agent. No source has listed yet."""
-    lives = LivesStage(world or LivesWorld(), runtime)
+    lives = LivesStage(world or LivesWorld())
+    lives.play = Stage(lives.tree(), runtime)
     lives.play.start()
     try:
         yield lives
