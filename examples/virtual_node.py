@@ -9,7 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
-import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,7 +27,8 @@ class ProcessNode(PodProvider):
 
     def __init__(self) -> None:
         STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._children: list[subprocess.Popen[bytes]] = []
+        self._children: dict[int, subprocess.Popen[bytes]] = {}
+        self._kill_at: dict[int, float] = {}  # by process group
 
     @override
     def run(self, pod: Pod) -> None:
@@ -42,22 +43,19 @@ class ProcessNode(PodProvider):
             place = STATE / pod.uid / name
             if not place.exists():  # else it was begun before
                 place.mkdir(parents=True)
-                self._children.append(
-                    subprocess.Popen(  # noqa: S603
-                        ["/bin/sh", "-c", SHELL, place, *command],
-                        env={"PATH": os.defpath, **variables[name]},
-                        start_new_session=True,
-                    )
+                child = subprocess.Popen(  # noqa: S603
+                    ["/bin/sh", "-c", SHELL, place, *command],
+                    env={"PATH": os.defpath, **variables[name]},
+                    start_new_session=True,
                 )
+                self._children[child.pid] = child
         (STATE / pod.uid / "whose").write_text(json.dumps(whose))
 
     @override
     def stop(self, pod: Pod, grace: float) -> None:
-        groups = [_group(place) for place in (STATE / pod.uid).glob("*/")]
-        _signal(groups, signal.SIGTERM)
-        timer = threading.Timer(grace, _signal, (groups, signal.SIGKILL))
-        timer.daemon = True
-        timer.start()
+        for place in (STATE / pod.uid).glob("*/"):
+            _signal(_group(place), signal.SIGTERM)
+            self._kill_at[_group(place)] = time.monotonic() + grace
 
     @override
     def forget(self, pod: Pod) -> None:
@@ -65,7 +63,13 @@ class ProcessNode(PodProvider):
 
     @override
     def observe(self) -> dict[str, PodReport]:
-        self._children = [child for child in self._children if child.poll() is None]
+        for pid, child in list(self._children.items()):
+            if child.poll() is not None:
+                del self._children[pid]
+        for group, moment in list(self._kill_at.items()):
+            if moment <= time.monotonic():
+                _signal(group, signal.SIGKILL)
+                del self._kill_at[group]
         # A directory without containers is just being begun, or removed.
         return {pod.name: _pod(pod) for pod in STATE.iterdir() if any(pod.glob("*/"))}
 
@@ -80,7 +84,7 @@ def _pod(place: Path) -> PodReport:
 
 def _container(place: Path) -> ContainerReport:
     group = _group(place)
-    lives = _signal([group], 0)  # before the look at the exit code, which may come meanwhile
+    lives = _signal(group, 0)  # before the look at the exit code, which may come meanwhile
     with suppress(FileNotFoundError):
         return ContainerReport(exit_code=int((place / "exit").read_text()))
     if group == 0:
@@ -95,11 +99,10 @@ def _group(place: Path) -> int:
     return 0
 
 
-def _signal(groups: list[int], number: int) -> bool:
-    """Send a signal to those groups that there are. Return whether there was any."""
-    found = False
-    for group in filter(None, groups):
-        with suppress(ProcessLookupError, PermissionError):
+def _signal(group: int, number: int) -> bool:
+    """Send a signal to a process group. Return whether there is one."""
+    with suppress(ProcessLookupError, PermissionError):
+        if group:
             os.killpg(group, number)
-            found = True
-    return found
+            return True
+    return False

@@ -52,7 +52,7 @@ class WaitUntil:
 
 @dataclass(frozen=True, slots=True)
 class CallProvider:
-    """CallProvider the provider."""
+    """Call the provider for this."""
 
     method: Method
     grace: Seconds = Seconds(0.0)
