@@ -209,10 +209,9 @@ class HollowCore:
             observed = None if record is None else record.observed
             self._answers.append(HollowAnswer(call, observed))
             return
-        is_first = request.id not in self._stops
         self._stops.setdefault(request.id, []).append(call)
         self._in_progress[record.sandbox.pod.uid] += 1
-        end = machine.end_by(record, request.grace, now, is_first=is_first)
+        end = machine.end_by(record, request.grace, now)
         if end.due <= now.monotonic:
             machine.end(record, end.ending, now)
             self._answer_stops(record)

@@ -215,16 +215,14 @@ class HollowMachine:
             message=message,
         )
 
-    def end_by(
-        self, record: ContainerRecord, grace: Seconds, now: Instant, *, is_first: bool
-    ) -> ContainerEnds:
+    def end_by(self, record: ContainerRecord, grace: Seconds, now: Instant) -> ContainerEnds:
         """Stop a running container within ``grace``, and return how it ends now.
 
-        The first time it gets SIGTERM, and SIGKILL after that time. Later a shorter time counts.
+        It gets SIGTERM, and SIGKILL after that time. Whatever ends it first counts.
         """
         killed_at = Seconds(now.monotonic + max(grace, 0.0))
         end = ContainerEnds(killed_at, record, KILLED)
-        if is_first and grace > 0 and not record.behaviour.ignores_sigterm:
+        if grace > 0 and not record.behaviour.ignores_sigterm:
             ends_at = Seconds(now.monotonic + self.drawn_for(record, "to_stop"))
             if ends_at <= killed_at:
                 end = ContainerEnds(ends_at, record, record.behaviour.stop_ending)
