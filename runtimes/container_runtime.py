@@ -109,8 +109,8 @@ class CreateContainer:
     """Create a container in a sandbox. Answered by the ``ContainerObserved``."""
 
     pod: Pod
-    container: JsonObject
-    """The container of the pod's specification."""
+    container: JsonObject = field(repr=False)
+    """The container of the pod's specification. Its environment may be confidential."""
     sandbox: SandboxObserved
     attempt: int
     spec_hash: str

@@ -43,7 +43,7 @@ from runtimes.container_runtime import (
     SandboxContents,
 )
 from runtimes.containers.agenda import PodAgenda
-from runtimes.containers.calls import ContainerCalls, is_start
+from runtimes.containers.calls import ContainerCalls
 from runtimes.containers.clocks import Clocks
 from runtimes.containers.commands import note_forget, note_run, note_stop
 from runtimes.containers.contents import Contents, in_order
@@ -171,6 +171,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                 self._take_deadline(message)
             case _:
                 assert_never(message)
+        self._driver.let_waiting_start(self._moment)
         self._watch_for_overdue()
 
     # --- what it hears ---------------------------------------------------------------------------------
@@ -199,8 +200,6 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         moment = self._moment()
         self._learn(record, call, answer, moment)
         self._examine(record, moment)
-        if is_start(call.step):
-            self._driver.let_waiting_start(moment)
 
     def _learn(
         self, record: RuntimeRecord, call: Call, answer: RuntimeAnswered, moment: Clocks
@@ -282,7 +281,6 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         if self._rest:
             self.me.tell(RestOfPods())
         else:
-            self._driver.let_waiting_start(moment)
             self._answer_questions()
 
     def _take_listed(self, record: RuntimeRecord) -> None:

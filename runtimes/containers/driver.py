@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -55,14 +56,14 @@ class PodDriver:
         else:
             self._go_on(record, moment)
 
-    def let_waiting_start(self, moment: Clocks) -> None:
+    def let_waiting_start(self, moment: Callable[[], Clocks]) -> None:
         """Examine pods that wait for room, the oldest first, while there is room."""
         while self._waiting and self.calls.has_room and not self.away:
             uid = heapq.heappop(self._waiting)[1]
             self._is_waiting.discard(uid)
             record = self.memory.records.get(uid)
             if record is not None:
-                self.examine(record, moment)
+                self.examine(record, moment())
 
     # --- inside ----------------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ FIRST_PAUSE: Final = Seconds(1.0)
 LONGEST_PAUSE: Final = Seconds(60.0)
 CONTAINER_PAUSE: Final = Seconds(10.0)
 """After the first failure of an image or a container: as long as a kubelet needs to try again."""
+LONGEST_PULL_PAUSE: Final = Seconds(300.0)
 RESIZE_PAUSE: Final = Seconds(60.0)
 NEVER_AGAIN: Final = Seconds(float("inf"))
 
@@ -47,8 +48,8 @@ def learn_failure(
         case RunSandbox():
             record.sandbox_failures += 1
             record.sandbox_error = failure.message
-            pause = doubled(FIRST_PAUSE, LONGEST_PAUSE, record.sandbox_failures)
-            record.sandbox_retry_at = Seconds(now + pause)
+            wait = doubled(FIRST_PAUSE, LONGEST_PAUSE, record.sandbox_failures)
+            record.sandbox_retry_at = Seconds(now + wait)
         case CreateContainer():
             _learn_creation(record, step, failure, now, longest)
         case StartContainer(id=container_id):
@@ -58,19 +59,25 @@ def learn_failure(
             # It may have become an exit, with a code and a reason of its own.
             record.is_in_doubt = True
         case LookAtPod() | _:
-            record.failures += 1
-            pause = doubled(FIRST_PAUSE, LONGEST_PAUSE, record.failures)
-            record.paused_until = Seconds(now + pause)
+            pause(record, now)
             record.is_in_doubt |= failure.kind is RuntimeFailureKind.NOT_FOUND
     record.is_in_doubt |= failure.kind is RuntimeFailureKind.UNCERTAIN
+
+
+def pause(record: RuntimeRecord, now: Seconds) -> None:
+    """Let the whole pod wait, longer with each time in a row: what it needs next does not succeed."""
+    record.failures += 1
+    wait = doubled(FIRST_PAUSE, LONGEST_PAUSE, record.failures)
+    record.paused_until = Seconds(now + wait)
 
 
 def _learn_creation(
     record: RuntimeRecord, step: Step, failure: RuntimeFailure, now: Seconds, longest: Seconds
 ) -> None:
     notes = record.notes_of(step.target)
+    image_id = step.request.image_id if isinstance(step.request, CreateContainer) else ""
     match failure.kind:
-        case RuntimeFailureKind.IMAGE_MISSING:
+        case RuntimeFailureKind.IMAGE_MISSING if not image_id:
             container = record.shape.get(step.target) if record.shape is not None else None
             if container is not None:
                 notes.image = ImageNotes(container.image, is_missing=True)
@@ -97,13 +104,13 @@ def _learn_image(
     is_pull = isinstance(step.request, PullImage)
     before = notes.image.failures if notes.image is not None and notes.image.image == image else 0
     reason = failure.reason or ("ErrImagePull" if is_pull else "ImageInspectError")
-    pause = doubled(CONTAINER_PAUSE, Seconds(300.0), before + 1)
+    wait = doubled(CONTAINER_PAUSE, LONGEST_PULL_PAUSE, before + 1)
     notes.image = ImageNotes(
         image,
         is_missing=is_pull,
         failures=before + 1,
         failed_at=now,
-        retry_at=Seconds(now + pause),
+        retry_at=Seconds(now + wait),
         error=ContainerWait(reason=reason, message=failure.message),
     )
     notes.error = notes.image.error

@@ -33,11 +33,11 @@ from runtimes.containers.contents import (
     without_sandbox,
 )
 from runtimes.containers.exits import note_vanished
-from runtimes.containers.failures import learn_failure
+from runtimes.containers.failures import learn_failure, pause
 from runtimes.containers.image_names import NEVER
 from runtimes.containers.notes import ContainerNotes, ImageNotes
 from runtimes.containers.record import RuntimeRecord
-from runtimes.containers.situation import Step
+from runtimes.containers.situation import Step, is_alive
 
 NEVER_RETRY: Final = Seconds(10.0)
 """How long after a look for an image that is never pulled the next one follows."""
@@ -47,22 +47,23 @@ def learn(
     record: RuntimeRecord, step: Step, outcome: RuntimeOutcome, now: Seconds, longest: Seconds
 ) -> None:
     """Write down what the ``outcome`` of ``step`` says."""
-    if isinstance(outcome, RuntimeFailure):
-        learn_failure(record, step, outcome, now, longest)
-        return
-    record.failures = 0
     match outcome:
+        case RuntimeFailure():
+            learn_failure(record, step, outcome, now, longest)
         case SandboxObserved():
-            record.sandbox_failures, record.sandbox_error = 0, ""
+            record.failures = record.sandbox_failures = 0
+            record.sandbox_error = ""
             owner = record.identity or _owner(record)
             take_contents(record, with_sandbox(record.contents, owner, outcome))
         case ContainerObserved():
-            _learn_container(record, step, outcome)
+            _learn_container(record, step, outcome, now)
         case ImageFound():
             _learn_image(record, step, outcome, now)
         case PodContainersAre(sandboxes=sandboxes):
+            record.failures = 0
             take_contents(record, in_order(sandboxes))
         case None:
+            record.failures = 0
             take_contents(record, _without(record.contents, step))
 
 
@@ -84,8 +85,14 @@ def _owner(record: RuntimeRecord) -> PodIdentity:
     return PodIdentity(uid=pod.uid, namespace=pod.namespace, name=pod.name, source=pod.source)
 
 
-def _learn_container(record: RuntimeRecord, step: Step, outcome: ContainerObserved) -> None:
+def _learn_container(
+    record: RuntimeRecord, step: Step, outcome: ContainerObserved, now: Seconds
+) -> None:
     request = step.request
+    if isinstance(request, StopContainer) and is_alive(outcome):
+        pause(record, now)
+    else:
+        record.failures = 0
     sandbox_id = request.sandbox.id if isinstance(request, CreateContainer) else ""
     take_contents(record, with_container(record.contents, outcome, sandbox_id))
     notes = record.notes.get(outcome.name) if record.notes is not None else None
@@ -93,6 +100,7 @@ def _learn_container(record: RuntimeRecord, step: Step, outcome: ContainerObserv
         return
     if isinstance(request, CreateContainer):
         notes.image = None
+        _end_resize(notes)
     if isinstance(request, CreateContainer | StartContainer):
         notes.error, notes.retry_at = None, Seconds(0.0)
     if isinstance(request, StartContainer):

@@ -56,11 +56,14 @@ def observed(
     )
 
 
-def is_only_a_beginning(told: PodObserved) -> bool:
+def is_beginning(
+    contents: Contents, waits: Mapping[str, ContainerWait], troubles: tuple[PodTrouble, ...]
+) -> bool:
     """Return whether nothing has run of the pod yet, and nothing has gone wrong."""
-    return not told.troubles and all(
-        history.current is None and history.wait in {CREATING, INITIALIZING}
-        for history in told.containers.values()
+    return (
+        not troubles
+        and all(wait is CREATING or wait is INITIALIZING for wait in waits.values())
+        and all(one.state is ContainerState.CREATED for each in contents for one in each.containers)
     )
 
 

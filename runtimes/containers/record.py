@@ -79,6 +79,8 @@ class RuntimeRecord:
     paused_until: Seconds = Seconds(0.0)
     restart_all_at: Timestamp | None = None
     told: PodObserved | None = None
+    told_beginning: bool = False
+    """Whether that says no more than that nothing has run yet."""
     tell_again: bool = False
     """Whether it is told even if nothing has changed."""
     tell_by: Seconds | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -20,23 +20,27 @@ from messages.pod_runtime import (
 )
 from messages.units import Seconds
 from runtimes.containers.contents import Contents
-from runtimes.containers.observing import is_only_a_beginning, observed
+from runtimes.containers.observing import is_beginning, observed
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.sayings import WARNING, Saying, when_waiting
 
 BEGINNING_WITHIN: Final = Seconds(0.5)
 """How long it may take until it is told that nothing runs of a pod yet, while it is being started."""
 
-_log = structlog.get_logger("runtime")
 
-
-@dataclass(frozen=True, slots=True)
 class PodTeller:
-    """Tells what has changed of a pod, once for each change."""
+    """Tells what has changed of a pod, once for each change.
 
-    events: Port[PostEvent] | None
-    level: int = logging.INFO
-    """Of the lines of the log for each step. Failures are warnings in any case."""
+    The lines of the log for each step have the ``level``. Failures are warnings in any case.
+    """
+
+    __slots__ = ("_events", "_level", "_log")
+
+    def __init__(self, events: Port[PostEvent] | None, level: int = logging.INFO) -> None:
+        self._events = events
+        self._level = level
+        # Bound once: what is below the level of the log then costs next to nothing.
+        self._log = structlog.get_logger("runtime").bind()
 
     def tell(
         self,
@@ -46,13 +50,15 @@ class PodTeller:
         now: Seconds,
     ) -> None:
         """Tell who commanded the pod what is known of it, unless that was told."""
+        is_first = is_beginning(record.contents, waits, troubles)
+        if is_first and record.calls and self._may_wait(record, now):
+            return
         before = record.told
         news = observed(record.uid, record.obeyed, record.contents, waits, troubles, record.shape)
         self._say_waits(record, news)
+        record.told_beginning = is_first
         if news == before and not record.tell_again:
             record.tell_by = None
-        elif record.calls and is_only_a_beginning(news) and self._may_wait(record, now):
-            return
         else:
             self._send(record, news)
 
@@ -69,8 +75,8 @@ class PodTeller:
         """Tell people."""
         for saying in sayings:
             self._log_saying(record, saying, container)
-            if self.events is not None and record.pod is not None:
-                self.events.tell(
+            if self._events is not None and record.pod is not None:
+                self._events.tell(
                     PostEvent(
                         regarding=ObjectReference(
                             kind="Pod",
@@ -91,8 +97,8 @@ class PodTeller:
         ran = {one.id for one in _all(before) if one.state is ContainerState.RUNNING}
         for one in _all(record.contents):
             if one.id in ran and one.state is ContainerState.EXITED:
-                _log.log(
-                    self.level,
+                self._log.log(
+                    self._level,
                     "container exited",
                     pod=record.display_name,
                     container=one.name,
@@ -109,7 +115,7 @@ class PodTeller:
 
     @staticmethod
     def _may_wait(record: RuntimeRecord, now: Seconds) -> bool:
-        if record.told is not None and not is_only_a_beginning(record.told):
+        if record.told is not None and not record.told_beginning:
             return False
         if record.tell_by is None:
             record.tell_by = Seconds(now + BEGINNING_WITHIN)
@@ -125,8 +131,8 @@ class PodTeller:
                 self.say(record, when_waiting(wait, name, record.pod), name)
 
     def _log_saying(self, record: RuntimeRecord, saying: Saying, container: str) -> None:
-        level = logging.WARNING if saying.type is WARNING else self.level
-        _log.log(
+        level = logging.WARNING if saying.type is WARNING else self._level
+        self._log.log(
             level,
             saying.message,
             pod=record.display_name,

@@ -1,0 +1,385 @@
+"""What runs next: situations of a pod, and the steps that follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from messages.pod_runtime import ContainerWait, ProbeVerdict
+from messages.units import Seconds, Timestamp
+from runtimes.container_runtime import CreateContainer, RunSandbox, StopContainer
+from runtimes.containers.notes import ContainerNotes, CrashNotes
+from runtimes.containers.plan import plan
+from runtimes.containers.situation import Flight
+from tests.support.runtimes.situations import (
+    IMAGE,
+    NOW,
+    WALL,
+    Spec,
+    container,
+    created,
+    dead_sandbox,
+    exited,
+    next_steps,
+    running,
+    sandbox,
+    sidecar,
+    situation,
+    spec_of,
+    steps,
+    unknown,
+    waits,
+)
+
+ONE = spec_of("a")
+TWO = spec_of("a", "b")
+ONCE = spec_of("a", policy="Never")
+UNTIL_SUCCESS = spec_of("a", policy="OnFailure")
+INITS = spec_of("a", inits=(container("i"), container("j")))
+SIDECARS = spec_of("a", inits=(sidecar("s"), container("i"), sidecar("t")))
+PROBED = spec_of("a", inits=(sidecar("s", startupProbe={"exec": {}}),))
+OF_ANOTHER_IMAGE: dict[str, Any] = {"spec_hash": "12345678"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "containers", "expected"),
+    [
+        # regular containers
+        (ONE, [], ["create a-0"]),
+        (ONE, [created("a")], ["start a-0"]),
+        (ONE, [running("a")], []),
+        (ONE, [exited("a")], ["create a-1"]),
+        (ONE, [exited("a", 1, attempt=6)], ["create a-7"]),
+        (ONE, [unknown("a")], ["stop a-0 within 30"]),
+        (TWO, [], ["create a-0", "create b-0"]),
+        (TWO, [running("a"), exited("b", 2)], ["create b-1"]),
+        (ONE, [created("a", **OF_ANOTHER_IMAGE)], ["remove a-0"]),
+        (ONE, [running("a", **OF_ANOTHER_IMAGE)], ["stop a-0 within 30"]),
+        (ONE, [running("a", spec_hash="")], []),
+        (ONE, [running("a"), running("b")], ["stop b-0 within 30"]),
+        # restart policies
+        (ONCE, [exited("a", 1)], ["stop sandbox-0"]),
+        (UNTIL_SUCCESS, [exited("a", 1)], ["create a-1"]),
+        (UNTIL_SUCCESS, [exited("a", 0)], ["stop sandbox-0"]),
+        (spec_of("a", "b", policy="Never"), [exited("a"), running("b")], []),
+        # init containers
+        (INITS, [], ["create i-0"]),
+        (INITS, [created("i")], ["start i-0"]),
+        (INITS, [running("i")], []),
+        (INITS, [unknown("i")], ["stop i-0 within 30"]),
+        (INITS, [exited("i")], ["create j-0"]),
+        (INITS, [exited("i", 1)], ["create i-1"]),
+        (INITS, [exited("i"), exited("j")], ["create a-0"]),
+        (INITS, [exited("i"), exited("j"), running("a")], []),
+        (INITS, [exited("i"), exited("j"), exited("a")], ["create a-1"]),
+        (INITS, [exited("j"), running("a")], []),
+        (
+            spec_of("a", inits=(container("i"),), policy="Never"),
+            [exited("i", 1)],
+            ["stop sandbox-0"],
+        ),
+        # sidecars
+        (SIDECARS, [], ["create s-0"]),
+        (SIDECARS, [running("s")], ["create i-0"]),
+        (SIDECARS, [running("s"), running("i")], []),
+        (SIDECARS, [exited("s"), running("i")], ["create s-1"]),
+        (SIDECARS, [exited("s"), exited("i")], ["create s-1"]),
+        (SIDECARS, [running("s"), exited("i")], ["create t-0"]),
+        (SIDECARS, [running("s"), exited("i"), running("t")], ["create a-0"]),
+        (
+            SIDECARS,
+            [exited("s", 1), exited("i"), exited("t", 1), running("a")],
+            ["create s-1", "create t-1"],
+        ),
+        # the end: what is left is stopped, sidecars in reverse order, then the sandbox
+        (
+            {**SIDECARS, "restartPolicy": "Never"},
+            [running("s"), exited("i"), running("t"), exited("a")],
+            ["stop t-0 within 30"],
+        ),
+        (
+            {**SIDECARS, "restartPolicy": "Never"},
+            [running("s"), exited("i"), exited("t"), exited("a")],
+            ["stop s-0 within 30"],
+        ),
+        # ephemeral containers
+        ({**ONE, "ephemeralContainers": [container("e")]}, [running("a")], ["create e-0"]),
+        ({**ONE, "ephemeralContainers": [container("e")]}, [running("a"), exited("e", 1)], []),
+        (
+            {**ONE, "ephemeralContainers": [container("e")]},
+            [running("a"), created("e")],
+            ["start e-0"],
+        ),
+        (
+            {**INITS, "ephemeralContainers": [container("e")]},
+            [running("i")],
+            ["create e-0"],
+        ),
+        # what is left over
+        (ONE, [running("a", 2), exited("a", 1, 1), exited("a", 1, 0)], ["remove a-0"]),
+        (ONE, [running("a", 1), exited("a", 1, 0)], []),
+    ],
+)
+def test_steps_in_a_sandbox_that_is_ready(
+    spec: Spec, containers: list[Any], expected: list[str]
+) -> None:
+    assert next_steps(spec, *containers) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "contents", "expected"),
+    [
+        (ONE, [], ["run sandbox 0"]),
+        (ONE, [dead_sandbox(attempt=3)], ["run sandbox 4"]),
+        (ONE, [dead_sandbox(running("a"))], ["stop a-0 within 30"]),
+        (ONE, [dead_sandbox(exited("a", 137))], ["run sandbox 1"]),
+        (ONCE, [dead_sandbox(exited("a", 137))], []),
+        (ONCE, [dead_sandbox(running("a"))], ["stop a-0 within 30"]),
+        (UNTIL_SUCCESS, [dead_sandbox(exited("a", 0))], []),
+        (ONE, [sandbox(attempt=1), dead_sandbox(exited("a", 137))], ["create a-1"]),
+        (
+            spec_of("a", "b", policy="OnFailure"),
+            [sandbox(attempt=1), dead_sandbox(exited("a", 0), exited("b", 137))],
+            ["create b-1"],
+        ),
+        # init containers run again
+        (
+            INITS,
+            [sandbox(attempt=1), dead_sandbox(exited("i"), exited("j"), exited("a", 137))],
+            ["create i-1"],
+        ),
+        (
+            INITS,
+            [
+                sandbox(exited("i", attempt=1), attempt=1),
+                dead_sandbox(exited("i"), exited("j"), exited("a", 137)),
+            ],
+            ["create j-1"],
+        ),
+        # what lives in an old sandbox ends before anything starts in the new one
+        (ONE, [sandbox(attempt=1), sandbox(running("a"))], ["stop a-0 within 30"]),
+        (ONE, [sandbox(attempt=1), sandbox(exited("a"))], ["stop sandbox-0"]),
+        # an old sandbox goes when nothing in it is worth keeping
+        (
+            ONE,
+            [
+                sandbox(running("a", 2), attempt=2),
+                dead_sandbox(exited("a", 1, 1), attempt=1),
+                dead_sandbox(exited("a", 1, 0)),
+            ],
+            ["remove sandbox-0"],
+        ),
+        (
+            ONE,
+            [sandbox(created("a", 1), attempt=1), dead_sandbox(created("a"))],
+            ["start a-1", "remove sandbox-0"],
+        ),
+    ],
+)
+def test_steps_about_sandboxes(spec: Spec, contents: list[Any], expected: list[str]) -> None:
+    assert next_steps(spec, contents=tuple(contents)) == expected
+
+
+def test_a_sandbox_that_could_not_be_made_is_tried_again_later() -> None:
+    decided = plan(situation(ONE, contents=(), sandbox_retry_at=Seconds(NOW + 4)))
+    assert (steps(decided), decided.wake_at) == ([], NOW + 4)
+    assert waits(decided) == {"a": "ContainerCreating"}
+
+
+def test_attempts_of_sandboxes_and_containers_that_somebody_removed_are_not_used_again() -> None:
+    assert next_steps(ONE, contents=(), highest_sandbox=6) == ["run sandbox 7"]
+    assert next_steps(ONE, notes={"a": ContainerNotes(highest=4)}) == ["create a-5"]
+
+
+@pytest.mark.parametrize("verdict", [None, ProbeVerdict(), ProbeVerdict(container_id="s-0")])
+def test_the_next_container_starts_when_a_sidecar_has_started(verdict: ProbeVerdict | None) -> None:
+    verdicts = {} if verdict is None else {"s": verdict}
+    assert next_steps(PROBED, running("s"), verdicts=verdicts) == ["create a-0"]
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        ProbeVerdict(is_started=False),
+        ProbeVerdict(is_started=False, container_id="s-1"),
+        ProbeVerdict(is_started=True, container_id="s-0"),
+    ],
+)
+def test_the_next_container_waits_for_the_startup_probe_of_a_sidecar(verdict: ProbeVerdict) -> None:
+    decided = plan(situation(PROBED, running("s", 1), verdicts={"s": verdict}))
+    assert (steps(decided), waits(decided)) == ([], {"a": "PodInitializing"})
+
+
+@pytest.mark.parametrize(
+    ("verdict", "why", "grace"),
+    [
+        (ProbeVerdict(is_alive=False), "failed liveness probe, will be restarted", 30),
+        (
+            ProbeVerdict(is_alive=False, container_id="a-0"),
+            "failed liveness probe, will be restarted",
+            30,
+        ),
+        (
+            ProbeVerdict(is_alive=False, is_started=False),
+            "failed startup probe, will be restarted",
+            7,
+        ),
+    ],
+)
+def test_a_container_that_failed_a_probe_is_killed(
+    verdict: ProbeVerdict, why: str, grace: int
+) -> None:
+    probed = {
+        "containers": [container("a", startupProbe={"terminationGracePeriodSeconds": 7})],
+    }
+    decided = plan(situation(probed, running("a"), verdicts={"a": verdict}))
+    assert steps(decided) == [f"stop a-0 within {grace}"]
+    assert decided.steps[0].why == f"Container a {why}"
+    assert decided.steps[0].replaces == "a-0"
+
+
+def test_a_verdict_about_another_instance_says_nothing() -> None:
+    verdicts = {"a": ProbeVerdict(is_alive=False, container_id="a-0")}
+    assert next_steps(ONE, running("a", 1), verdicts=verdicts) == []
+
+
+def test_a_container_that_never_restarts_is_killed_for_its_probe_and_stays_so() -> None:
+    decided = plan(situation(ONCE, running("a"), verdicts={"a": ProbeVerdict(is_alive=False)}))
+    assert decided.steps[0].replaces == ""
+    assert decided.steps[0].why == "Container a failed liveness probe"
+
+
+def test_what_was_killed_to_be_replaced_starts_again_whatever_its_policy() -> None:
+    notes = {"a": ContainerNotes(replaced_id="a-0")}
+    assert next_steps(ONCE, exited("a", 0), notes=notes) == ["create a-1"]
+    assert next_steps(UNTIL_SUCCESS, exited("a", 0), notes=notes) == ["create a-1"]
+
+
+def test_one_request_is_in_flight_for_each_container() -> None:
+    creation = next(iter(plan(situation(ONE)).steps))
+    decided = plan(situation(TWO, busy={"a": Flight(creation.request, NOW)}))
+    assert steps(decided) == ["create b-0"]
+    assert waits(decided) == {"a": "ContainerCreating", "b": "ContainerCreating"}
+    kill = Flight(StopContainer(id="a-0", grace=Seconds(30.0)), NOW)
+    failed = {"a": ProbeVerdict(is_alive=False)}
+    assert next_steps(ONE, running("a"), busy={"a": kill}, verdicts=failed) == []
+    sandbox_call = Flight(RunSandbox(pod=situation(ONE).pod, attempt=0), NOW)
+    assert next_steps(ONE, contents=(), busy={"": sandbox_call}) == []
+
+
+def test_a_crash_loop_waits_and_says_so_as_a_kubelet_does() -> None:
+    crashes = CrashNotes(
+        exited("a").spec_hash, "a-3", Seconds(NOW - 15), Seconds(80.0), Seconds(NOW - 20)
+    )
+    decided = plan(situation(ONE, exited("a", 1, 3), notes={"a": ContainerNotes(crashes=crashes)}))
+    assert (steps(decided), decided.wake_at) == ([], NOW + 65)
+    assert decided.waits["a"] == ContainerWait(
+        reason="CrashLoopBackOff",
+        message="back-off 1m20s restarting failed container=a pod=web_default(uid-default-web)",
+    )
+
+
+@pytest.mark.parametrize(
+    "crashes",
+    [
+        CrashNotes("of another image", "a-3", Seconds(NOW - 15), Seconds(80.0), Seconds(NOW - 20)),
+        CrashNotes(exited("a").spec_hash, "a-3", Seconds(NOW - 80), Seconds(80.0), Seconds(NOW)),
+        CrashNotes(exited("a").spec_hash, "a-3", Seconds(NOW), Seconds(80.0), Seconds(NOW - 601)),
+    ],
+)
+def test_a_crash_loop_ends_with_its_time_a_long_run_or_another_image(crashes: CrashNotes) -> None:
+    notes = {"a": ContainerNotes(crashes=crashes)}
+    assert next_steps(ONE, exited("a", 1, 3), notes=notes) == ["create a-4"]
+
+
+def test_an_error_is_shown_until_the_next_attempt_succeeds() -> None:
+    error = ContainerWait(reason="CreateContainerConfigError", message='secret "s" not found')
+    notes = {"a": ContainerNotes(error=error, retry_at=Seconds(NOW + 10))}
+    decided = plan(situation(ONE, notes=notes))
+    assert (steps(decided), decided.wake_at, decided.waits) == ([], NOW + 10, {"a": error})
+    decided = plan(situation(ONE, notes=notes, now=Seconds(NOW + 10)))
+    assert (steps(decided), decided.waits) == (["create a-0"], {"a": error})
+
+
+def test_an_instance_that_can_never_be_started_is_removed() -> None:
+    notes = {"a": ContainerNotes(discarded_id="a-0")}
+    assert next_steps(ONE, created("a"), notes=notes) == ["remove a-0"]
+
+
+@pytest.mark.parametrize(
+    ("containers", "expected"),
+    [
+        ([], {"i": "PodInitializing", "j": "PodInitializing", "a": "PodInitializing"}),
+        ([running("i")], {"j": "PodInitializing", "a": "PodInitializing"}),
+        ([exited("i", 1)], {"j": "PodInitializing", "a": "PodInitializing"}),
+        ([exited("i"), exited("j")], {"a": "PodInitializing"}),
+        ([exited("i"), exited("j"), running("a")], {}),
+        ([exited("i"), exited("j"), exited("a", 1)], {}),
+    ],
+)
+def test_what_waits_and_what_is_still_shown_as_it_ended(
+    containers: list[Any], expected: dict[str, str]
+) -> None:
+    assert waits(plan(situation(INITS, *containers))) == expected
+
+
+def test_a_container_is_created_from_what_the_specification_says() -> None:
+    found = plan(situation(ONE)).steps[0].request
+    assert isinstance(found, CreateContainer)
+    assert found.container == container("a")
+    assert (found.attempt, found.spec_hash) == (0, exited("a").spec_hash)
+    assert found.sandbox.id == "sandbox-0"
+    assert found.container["image"] == IMAGE
+
+
+RESTART_ALL = {
+    "initContainers": [container("i")],
+    "containers": [
+        container(
+            "a",
+            restartPolicy="Never",
+            restartPolicyRules=[
+                {
+                    "action": "RestartAllContainers",
+                    "exitCodes": {"operator": "In", "values": [42]},
+                }
+            ],
+        ),
+        container("b", restartPolicy="Never"),
+    ],
+}
+LATER = Timestamp(WALL + 5)
+
+
+@pytest.mark.parametrize(
+    ("containers", "expected"),
+    [
+        ([exited("i"), exited("a", 42), running("b")], ["stop b-0 within 30"]),
+        ([exited("i"), exited("a", 42), exited("b", 143)], ["create i-1"]),
+        (
+            [exited("i", attempt=1, created_at=LATER), exited("a", 42), exited("b", 143)],
+            ["create a-1", "create b-1"],
+        ),
+        (
+            [
+                exited("i", attempt=1, created_at=LATER),
+                running("a", 1, created_at=LATER),
+                running("b", 1, created_at=LATER),
+            ],
+            [],
+        ),
+        (
+            [
+                exited("i", attempt=1, created_at=LATER),
+                exited("a", 1, 1, created_at=LATER),
+                exited("b", 0, 1, created_at=LATER),
+            ],
+            ["stop sandbox-0"],
+        ),
+    ],
+)
+def test_an_exit_code_may_restart_all_containers(
+    containers: list[Any], expected: list[str]
+) -> None:
+    assert next_steps(RESTART_ALL, *containers, restart_all_at=LATER) == expected
