@@ -11,6 +11,7 @@ from runtimes.containers.notes import ContainerNotes, CrashNotes
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.restarts import AfterExit
 from runtimes.containers.shape import ContainerShape, PodShape
+from runtimes.containers.situation import newest_instances
 
 
 def note_exits(record: RuntimeRecord, moment: Clocks, longest: Seconds) -> None:
@@ -18,12 +19,11 @@ def note_exits(record: RuntimeRecord, moment: Clocks, longest: Seconds) -> None:
     shape = record.shape
     if shape is None:
         return
-    for each in record.contents:
-        for one in each.containers:
-            if one.attempt or one.state is ContainerState.EXITED:
-                container = shape.get(one.name)
-                if container is not None and _matters(container, one):
-                    _note(record, one, moment, longest)
+    for one in newest_instances(record.contents).values():
+        if one.attempt or one.state is ContainerState.EXITED:
+            container = shape.get(one.name)
+            if container is not None and _matters(container, one):
+                _note(record, one, moment, longest)
     if shape.restarts_all:
         record.restart_all_at = _restart_all_at(shape, record)
 

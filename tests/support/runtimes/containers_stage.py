@@ -1,4 +1,4 @@
-"""The runtime of pods that drives hollow containers, and somebody who commands it."""
+"""The runtime of pods that drives hollow or scripted containers, and somebody who commands it."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from messages.pod_runtime import (
 )
 from messages.pods import Pod, PodUid
 from messages.units import Seconds
+from runtimes.container_runtime import ContainerRuntimeMessage
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,
@@ -38,32 +39,22 @@ from runtimes.hollow.rules import HollowRules
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
 from tests.support.runtimes.hollow_stage import VERSION
+from tests.support.runtimes.scripted_containers import ScriptedContainers
 
 
-class ContainersStage:
+class PodsStage:
     """Commands pods, and shows what is told of them."""
 
-    def __init__(
-        self,
-        rules: HollowRules,
-        options: ContainersOptions,
-        runtime: Runtime | None = None,
-    ) -> None:
-        self.hollow_memory = HollowMemory(core=HollowCore(rules))
+    play: Stage
+
+    def __init__(self, options: ContainersOptions) -> None:
         self.memory = RuntimeMemory()
         self.events: Probe[PostEvent] = Probe()
-        self._options = options
-        self.play = stage_for(
-            (HOLLOW_CONTAINERS, lambda _: HollowContainers(VERSION, self.hollow_memory)),
-            (POD_RUNTIME, self._made),
-            runtime=runtime,
-            root=PATIENT_ROOT,
-        )
         self.observations: Probe[PodObserved] = Probe()
+        self._options = options
         self._number = 0
 
-    def _made(self, stage: Stage) -> ContainersRuntime:
-        containers = stage.port(HOLLOW_CONTAINERS)
+    def _make(self, stage: Stage, containers: Port[ContainerRuntimeMessage]) -> ContainersRuntime:
         ports = ContainersPorts(
             containers=containers, me=stage.port(POD_RUNTIME), events=self.events
         )
@@ -134,6 +125,30 @@ class ContainersStage:
 
         return self.play.ask(POD_RUNTIME, question)
 
+    def crash(self) -> None:
+        self.play.system.crash(POD_RUNTIME.path)
+        self.play.advance(1.0)
+
+
+class ContainersStage(PodsStage):
+    """With hollow containers below."""
+
+    def __init__(
+        self, rules: HollowRules, options: ContainersOptions, runtime: Runtime | None = None
+    ) -> None:
+        super().__init__(options)
+        self.hollow_memory = HollowMemory(core=HollowCore(rules))
+        self.play = stage_for(
+            (HOLLOW_CONTAINERS, lambda _: HollowContainers(VERSION, self.hollow_memory)),
+            (POD_RUNTIME, self._make_on_hollow),
+            runtime=runtime,
+            root=PATIENT_ROOT,
+        )
+
+    def _make_on_hollow(self, stage: Stage) -> ContainersRuntime:
+        containers = stage.port(HOLLOW_CONTAINERS)
+        return self._make(stage, containers)
+
     def running(self, pod: Pod) -> list[str]:
         """Return the containers that really run, by name and attempt."""
         contents = self.hollow_memory.core.machine.inventory.contents(PodUid(pod.uid))
@@ -144,9 +159,44 @@ class ContainersStage:
             if one.state is ContainerState.RUNNING
         )
 
-    def crash(self) -> None:
-        self.play.system.crash(POD_RUNTIME.path)
-        self.play.advance(1.0)
+
+class ScriptedStage(PodsStage):
+    """With a runtime of containers below that does what the test says."""
+
+    def __init__(
+        self,
+        containers: ScriptedContainers,
+        options: ContainersOptions = ContainersOptions(),  # noqa: B008  # frozen
+        runtime: Runtime | None = None,
+    ) -> None:
+        super().__init__(options)
+        self.containers = containers
+        self.play = stage_for(
+            (POD_RUNTIME, lambda stage: self._make(stage, containers)),
+            runtime=runtime,
+            root=PATIENT_ROOT,
+        )
+        containers.clock = self.play.clock
+
+    def waits(self) -> dict[str, str]:
+        """Return why containers wait, as it was told last."""
+        histories = self.last().containers
+        return {name: each.wait.reason for name, each in histories.items() if each.wait is not None}
+
+
+@contextmanager
+def scripted_stage(
+    *, assumes_images: bool = True, parallel_starts: int | None = None
+) -> Iterator[ScriptedStage]:
+    """Start a stage with scripted containers for the ``with`` block."""
+    containers = ScriptedContainers(assumes_images=assumes_images)
+    stage = ScriptedStage(containers, ContainersOptions(parallel_starts=parallel_starts))
+    stage.play.start()
+    try:
+        yield stage
+    finally:
+        assert containers.faults == []
+        stage.play.system.stop()
 
 
 @contextmanager

@@ -1,0 +1,546 @@
+"""Pods go on in spite of containers that fail, answers that are lost, and a runtime that is away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from messages.objects import ObjectId, ObjectKind, ObjectValue
+from messages.pod_runtime import NO_MARK, ContainerState, Mark, RunPod, SandboxState
+from runtimes.container_runtime import (
+    CreateContainer,
+    FindImage,
+    PullImage,
+    ResizeContainer,
+    RunSandbox,
+    RuntimeFailure,
+    RuntimeFailureKind,
+    StartContainer,
+    StopContainer,
+    StopSandbox,
+)
+from runtimes.containers.actor import POD_RUNTIME
+from tests.support.builders import make_pod
+from tests.support.runtimes.containers_stage import ScriptedStage, scripted_stage
+from tests.support.runtimes.scripted_containers import REFUSED, UNCERTAIN, Deed
+from tests.support.runtimes.situations import IMAGE, container, sidecar, spec_of
+
+ONE = make_pod(spec=spec_of("a"))
+TWO = make_pod(spec=spec_of("a", "b"))
+ONCE = make_pod(spec=spec_of("a", policy="Never"))
+PULLED = f'Successfully pulled image "{IMAGE}" in 0s (0s including waiting). Image size: 17 bytes.'
+SECRET = {
+    ObjectId(kind=ObjectKind.SECRET, namespace="default", name="s"): ObjectValue(
+        uid="u", resource_version="1", data={"key": b"value"}
+    )
+}
+
+
+@pytest.fixture
+def stage() -> Iterator[ScriptedStage]:
+    with scripted_stage() as made:
+        yield made
+
+
+@pytest.fixture
+def asking() -> Iterator[ScriptedStage]:
+    """A runtime that has to be asked for images."""
+    with scripted_stage(assumes_images=False) as made:
+        yield made
+
+
+# Uncertain answers.
+
+
+@pytest.mark.parametrize("request_type", [RunSandbox, CreateContainer, StartContainer])
+@pytest.mark.parametrize("deed", [Deed.DONE_UNCERTAINLY, Deed.LOST_UNCERTAINLY])
+def test_what_may_have_happened_is_looked_at_before_the_next_step(
+    stage: ScriptedStage, request_type: type, deed: Deed
+) -> None:
+    stage.containers.next(request_type, deed)
+    stage.run(ONE)
+    stage.play.advance(60)
+    assert stage.containers.alive() in (["a-0"], ["a-1"])
+    current = stage.container("a").current
+    assert current is not None
+    assert current.state is ContainerState.RUNNING
+
+
+@pytest.mark.parametrize("request_type", [StopContainer, StopSandbox])
+@pytest.mark.parametrize("deed", [Deed.DONE_UNCERTAINLY, Deed.LOST_UNCERTAINLY])
+def test_a_stop_that_may_have_happened_comes_to_its_end(
+    stage: ScriptedStage, request_type: type, deed: Deed
+) -> None:
+    stage.run(ONE)
+    stage.containers.next(request_type, deed)
+    mark = stage.stop(ONE)
+    stage.play.advance(60)
+    assert stage.containers.alive() == []
+    assert stage.last().mark == mark
+
+
+def test_a_call_that_nobody_ever_answers_is_given_up_and_looked_after(stage: ScriptedStage) -> None:
+    stage.containers.next(StartContainer, Deed.HELD)
+    stage.run(ONE)
+    stage.containers.lose()
+    stage.play.advance(400)
+    assert stage.containers.alive() == ["a-1"]
+
+
+def test_after_a_crash_a_call_in_flight_is_waited_for(stage: ScriptedStage) -> None:
+    stage.containers.next(CreateContainer, Deed.HELD)
+    stage.run(ONE)
+    stage.crash()
+    assert stage.containers.held == ["create a-0", "look at uid-default-web"]
+    stage.containers.release()
+    stage.play.settle()
+    assert stage.containers.alive() == ["a-0"]
+    assert stage.containers.taken() == ["run sandbox 0", "create a-0", "start c2"]
+
+
+# A runtime that is away.
+
+
+def test_nothing_is_started_or_stopped_while_the_runtime_is_away(stage: ScriptedStage) -> None:
+    stage.run(ONE)
+    stage.containers.taken()
+    stage.containers.goes_away()
+    mark = stage.stop(ONE)
+    other = make_pod("other")
+    stage.run(other)
+    stage.play.advance(100)
+    assert stage.containers.taken() == []
+    told = stage.told()
+    assert {each.troubles[0].reason for each in told[-2:]} == {"RuntimeIsAway"}
+    assert {each.mark for each in told if each.uid == other.uid} == {NO_MARK}
+    assert mark not in {each.mark for each in told}
+    assert stage.described().trouble == "connection refused"
+    stage.containers.comes_back()
+    stage.play.settle()
+    assert stage.containers.alive() == ["main-0"]
+    assert {each.mark for each in stage.told() if each.uid == ONE.uid} >= {mark}
+    assert stage.described().trouble == ""
+
+
+def test_what_happened_while_the_runtime_was_away_is_seen_when_it_is_back(
+    stage: ScriptedStage,
+) -> None:
+    stage.run(ONCE)
+    stage.containers.goes_away()
+    stage.containers.exit("a", 3)
+    stage.play.settle()
+    stage.told()
+    stage.containers.comes_back()
+    stage.play.settle()
+    history = stage.container("a")
+    assert history.current is not None
+    assert (history.current.state, history.current.exit_code) == (ContainerState.EXITED, 3)
+    assert history.wait is None
+
+
+# What fails.
+
+
+def test_a_sandbox_that_cannot_be_made_is_tried_again_and_told_of(stage: ScriptedStage) -> None:
+    stage.containers.next(RunSandbox, REFUSED, times=3)
+    stage.run(ONE)
+    trouble = stage.last().troubles[0]
+    assert trouble.reason == "FailedCreatePodSandBox"
+    assert trouble.message == "Failed to create pod sandbox: the runtime said no"
+    stage.play.advance(7.5)
+    assert stage.containers.taken()[:4] == ["run sandbox 0"] * 4
+    assert stage.containers.alive() == ["a-0"]
+    assert stage.last().troubles == ()
+    assert (
+        stage.said()[:3]
+        == [("FailedCreatePodSandBox", "Failed to create pod sandbox: the runtime said no")] * 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        (RuntimeFailureKind.CONFIG, "CreateContainerConfigError"),
+        (RuntimeFailureKind.REFUSED, "CreateContainerError"),
+    ],
+)
+def test_a_container_that_cannot_be_created_is_tried_again(
+    stage: ScriptedStage, kind: RuntimeFailureKind, reason: str
+) -> None:
+    failure = RuntimeFailure(kind=kind, message='secret "s" not found')
+    stage.containers.next(CreateContainer, failure)
+    stage.run(ONE)
+    assert stage.waits() == {"a": reason}
+    assert stage.said() == [("Failed", 'Error: secret "s" not found')]
+    stage.play.advance(9)
+    assert stage.containers.alive() == []
+    stage.play.advance(2)
+    assert stage.containers.alive() == ["a-0"]
+    assert stage.waits() == {}
+
+
+def test_a_container_whose_secret_appears_is_created_at_once(stage: ScriptedStage) -> None:
+    failure = RuntimeFailure(kind=RuntimeFailureKind.CONFIG, message='secret "s" not found')
+    stage.containers.next(CreateContainer, failure)
+    stage.run(ONE)
+    stage.run(ONE)
+    assert stage.containers.alive() == []
+    stage.run(ONE, objects=SECRET)
+    assert stage.containers.alive() == ["a-0"]
+
+
+def test_a_container_that_cannot_be_started_is_made_anew(stage: ScriptedStage) -> None:
+    stage.containers.next(StartContainer, REFUSED)
+    stage.run(ONE)
+    assert stage.waits() == {"a": "RunContainerError"}
+    stage.play.advance(11)
+    assert stage.containers.taken() == [
+        "run sandbox 0",
+        "create a-0",
+        "start c2",
+        "remove c2",
+        "create a-1",
+        "start c3",
+    ]
+
+
+def test_a_container_that_cannot_be_stopped_is_not_asked_for_without_pause(
+    stage: ScriptedStage,
+) -> None:
+    stage.run(ONE)
+    stage.containers.taken()
+    stage.containers.next(StopContainer, REFUSED, times=3)
+    stage.stop(ONE)
+    stage.play.advance(0.5)
+    assert len(stage.containers.taken()) == 1
+    stage.play.advance(10)
+    assert stage.containers.alive() == []
+    assert ("FailedKillPod", "error killing pod: the runtime said no") in stage.said()
+
+
+# Images.
+
+
+def test_an_image_is_looked_for_and_pulled_once(asking: ScriptedStage) -> None:
+    asking.run(ONE)
+    assert asking.containers.taken() == [
+        "run sandbox 0",
+        f"find {IMAGE}",
+        f"pull {IMAGE}",
+        "create a-0",
+        "start c2",
+    ]
+    assert asking.said()[:2] == [
+        ("Pulling", f'Pulling image "{IMAGE}"'),
+        ("Pulled", PULLED),
+    ]
+    asking.containers.exit("a")
+    asking.play.settle()
+    assert asking.containers.taken() == [f"find {IMAGE}", "create a-1", "start c3"]
+    assert asking.said()[0] == ("Pulled", f'Container image "{IMAGE}" already present on machine')
+
+
+def test_the_latest_image_is_pulled_for_each_start(asking: ScriptedStage) -> None:
+    asking.run(make_pod(image="app"))
+    asking.containers.exit("main")
+    asking.play.settle()
+    assert [each for each in asking.containers.taken() if "app" in each] == ["pull app"] * 2
+
+
+def test_pulls_that_fail_wait_longer_each_time(asking: ScriptedStage) -> None:
+    failure = RuntimeFailure(kind=RuntimeFailureKind.IMAGE_PULL, message="no such host")
+    asking.containers.next(PullImage, failure, times=2)
+    asking.run(ONE)
+    told = asking.last()
+    wait = told.containers["a"].wait
+    assert wait is not None
+    assert (wait.reason, wait.message) == ("ErrImagePull", "no such host")
+    asking.play.advance(5)
+    wait = asking.last().containers["a"].wait
+    assert wait is not None
+    assert (wait.reason, wait.message) == (
+        "ImagePullBackOff",
+        f'Back-off pulling image "{IMAGE}": ErrImagePull: no such host',
+    )
+    assert asking.said() == [
+        ("Pulling", f'Pulling image "{IMAGE}"'),
+        ("Failed", f'Failed to pull image "{IMAGE}": no such host'),
+        ("Failed", "Error: ErrImagePull"),
+        ("BackOff", f'Back-off pulling image "{IMAGE}"'),
+        ("Failed", "Error: ImagePullBackOff"),
+    ]
+    asking.play.advance(6)
+    assert asking.waits() == {"a": "ErrImagePull"}
+    asking.play.advance(18)
+    assert asking.containers.alive() == []
+    asking.play.advance(2)
+    assert asking.containers.alive() == ["a-0"]
+
+
+def test_an_image_that_is_never_pulled_is_waited_for(asking: ScriptedStage) -> None:
+    spec = {"containers": [container("a", imagePullPolicy="Never")]}
+    asking.run(make_pod(spec=spec))
+    assert asking.waits() == {"a": "ErrImageNeverPull"}
+    message = f'Container image "{IMAGE}" is not present with pull policy of Never'
+    assert ("ErrImageNeverPull", message) in asking.said()
+    asking.containers.images.add(IMAGE)
+    asking.play.advance(11)
+    assert asking.containers.alive() == ["a-0"]
+
+
+def test_an_image_that_no_registry_could_have_is_not_asked_for(stage: ScriptedStage) -> None:
+    stage.run(make_pod(image="No such image"))
+    stage.play.advance(600)
+    assert stage.containers.taken() == ["run sandbox 0"]
+    assert stage.waits() == {"main": "InvalidImageName"}
+    assert [reason for reason, _ in stage.said()] == ["InspectFailed", "Failed"]
+
+
+def test_an_image_that_was_taken_for_granted_is_pulled_when_it_is_missing(
+    stage: ScriptedStage,
+) -> None:
+    missing = RuntimeFailure(kind=RuntimeFailureKind.IMAGE_MISSING, message="not here")
+    stage.containers.next(CreateContainer, missing)
+    stage.run(ONE)
+    assert stage.containers.taken() == [
+        "run sandbox 0",
+        "create a-0",
+        f"pull {IMAGE}",
+        "create a-0",
+        "start c2",
+    ]
+
+
+def test_an_image_that_cannot_be_looked_for_is_tried_again(asking: ScriptedStage) -> None:
+    asking.containers.next(FindImage, UNCERTAIN)
+    asking.run(ONE)
+    assert asking.waits() == {"a": "ImageInspectError"}
+    asking.play.advance(11)
+    assert asking.containers.alive() == ["a-0"]
+
+
+# What happens by itself.
+
+
+def test_a_sandbox_that_died_is_replaced_and_its_addresses_stay_known(stage: ScriptedStage) -> None:
+    stage.run(ONE)
+    stage.containers.taken()
+    stage.containers.next(RunSandbox, Deed.HELD)
+    stage.containers.sandbox_dies(ONE.uid)
+    stage.play.settle()
+    told = stage.last()
+    assert told.sandbox is not None
+    assert (told.sandbox.state, told.sandbox.ips) == (SandboxState.NOT_READY, ("10.0.0.7",))
+    stage.containers.release()
+    stage.play.settle()
+    assert stage.containers.taken() == ["run sandbox 1", "create a-1", "start c4"]
+    reasons = [reason for reason, _ in stage.said()]
+    assert reasons.count("SandboxChanged") == 1
+
+
+def test_what_somebody_else_removed_is_made_again_with_the_next_attempt(
+    stage: ScriptedStage,
+) -> None:
+    stage.run(ONE)
+    stage.containers.vanish(ONE.uid)
+    stage.play.settle()
+    assert stage.containers.alive() == ["a-1"]
+
+
+def test_a_pod_of_another_life_is_taken_over_undisturbed(stage: ScriptedStage) -> None:
+    stage.run(ONE)
+    stage.containers.taken()
+    stage.memory.records.clear()
+    stage.crash()
+    assert [pod.uid for pod in stage.pods()] == [ONE.uid]
+    assert stage.containers.taken() == []
+    mark = stage.run(ONE)
+    assert stage.containers.taken() == []
+    told = stage.last()
+    assert (told.mark, told.containers["a"].wait) == (mark, None)
+
+
+def test_a_crash_loop_goes_on_in_another_life_of_the_agent(stage: ScriptedStage) -> None:
+    stage.containers.exits_at_once["a"] = 1
+    stage.run(ONE)
+    stage.play.advance(35)
+    assert stage.waits() == {"a": "CrashLoopBackOff"}
+    stage.memory.records.clear()
+    stage.crash()
+    stage.run(ONE)
+    wait = stage.last().containers["a"].wait
+    assert wait is not None
+    assert wait.message.startswith("back-off 40s restarting")
+
+
+# Stopping.
+
+
+def test_sidecars_are_stopped_last_in_reverse_order(stage: ScriptedStage) -> None:
+    pod = make_pod(spec=spec_of("a", "b", inits=(sidecar("s"), sidecar("t"))))
+    stage.run(pod)
+    stage.containers.taken()
+    stage.containers.ignores_stop = {"a"}
+    stage.stop(pod, grace=10)
+    assert stage.containers.alive() == ["a-0", "s-0", "t-0"]
+    stage.containers.release()
+    stage.play.settle()
+    assert [each.split()[1] for each in stage.containers.taken()] == ["c4", "c5", "c3", "c2", "s1"]
+
+
+def test_a_grace_only_ever_gets_shorter(stage: ScriptedStage) -> None:
+    stage.run(ONE)
+    stage.containers.taken()
+    stage.containers.ignores_stop = {"a"}
+    stage.stop(ONE, grace=600)
+    stage.play.advance(10)
+    stage.stop(ONE, grace=1000)
+    assert stage.containers.taken() == ["stop c2 within 600"]
+    stage.stop(ONE, grace=5)
+    assert stage.containers.taken() == ["stop c2 within 5"]
+    mark = stage.stop(ONE, grace=0)
+    assert stage.containers.taken()[0] == "stop c2 within 0"
+    assert stage.last().mark == mark
+
+
+@pytest.mark.parametrize("grace", [1e30, float("inf"), 3.15e8])
+def test_a_grace_of_many_years_is_bounded(stage: ScriptedStage, grace: float) -> None:
+    stage.run(ONE)
+    stage.containers.taken()
+    stage.stop(ONE, grace)
+    assert stage.containers.taken()[0] == f"stop c2 within {366 * 86400:g}"
+
+
+def test_nothing_starts_after_a_stop_whatever_is_told(stage: ScriptedStage) -> None:
+    stage.containers.next(CreateContainer, Deed.HELD)
+    stage.run(ONE)
+    mark = stage.stop(ONE)
+    stage.run(ONE)
+    stage.containers.release()
+    stage.play.advance(100)
+    stage.run(ONE)
+    assert stage.containers.alive() == []
+    assert stage.last().mark == mark
+    assert not [each for each in stage.containers.taken() if each.startswith("start")]
+
+
+def test_a_pod_may_run_again_after_it_was_forgotten(stage: ScriptedStage) -> None:
+    stage.run(ONE)
+    mark = stage.forget(ONE)
+    assert stage.last().mark == mark
+    assert stage.containers.sandboxes == {}
+    stage.containers._used.clear()
+    stage.run(ONE)
+    assert stage.containers.alive() == ["a-0"]
+
+
+def test_a_pod_that_nobody_knows_is_stopped_already(stage: ScriptedStage) -> None:
+    assert stage.stop(ONE) == stage.last().mark
+    assert stage.forget(ONE) == stage.last().mark
+    assert stage.memory.records == {}
+
+
+def test_a_command_with_a_smaller_mark_is_ignored(stage: ScriptedStage) -> None:
+    stage.run(ONE)
+    stage.run(ONE)
+    stage.told()
+    late = RunPod(pod=TWO, mark=Mark(1, 1), reply_to=stage.observations)
+    stage.play.tell(POD_RUNTIME, late)
+    assert stage.told() == []
+    assert stage.containers.alive() == ["a-0"]
+
+
+# Changes of a running pod.
+
+
+def test_another_image_replaces_a_container_in_place(stage: ScriptedStage) -> None:
+    stage.run(TWO)
+    spec = {**spec_of(), "containers": [container("a", image="app:2"), container("b")]}
+    stage.run(make_pod(spec=spec))
+    assert stage.containers.alive() == ["a-1", "b-0"]
+    assert ("Killing", "Container a definition changed, will be restarted") in stage.said()
+
+
+def resized(cpu: str, policy: str = "NotRequired") -> Any:
+    policies = [{"resourceName": "cpu", "restartPolicy": policy}]
+    resources = {"limits": {"cpu": cpu}}
+    return make_pod(
+        spec={"containers": [container("a", resources=resources, resizePolicy=policies)]}
+    )
+
+
+def test_other_resources_are_given_in_place(stage: ScriptedStage) -> None:
+    stage.run(resized("1"))
+    stage.containers.taken()
+    stage.run(resized("2"))
+    assert stage.containers.taken() == ["resize c2"]
+    stage.run(resized("2"))
+    assert stage.containers.taken() == []
+
+
+def test_other_resources_may_need_a_restart(stage: ScriptedStage) -> None:
+    stage.run(resized("1", "RestartContainer"))
+    stage.run(resized("2", "RestartContainer"))
+    assert stage.containers.alive() == ["a-1"]
+
+
+def test_a_resize_that_is_refused_is_told_and_tried_again(stage: ScriptedStage) -> None:
+    stage.run(resized("1"))
+    stage.containers.next(ResizeContainer, REFUSED)
+    stage.run(resized("2"))
+    (trouble,) = stage.last().troubles
+    assert (trouble.reason, trouble.message) == (
+        "ResizeRefused",
+        "container a: the runtime said no",
+    )
+    stage.play.advance(61)
+    assert stage.last().troubles == ()
+
+
+def test_a_resize_that_is_not_possible_is_not_tried_again(stage: ScriptedStage) -> None:
+    stage.run(resized("1"))
+    stage.containers.taken()
+    impossible = RuntimeFailure(kind=RuntimeFailureKind.UNSUPPORTED, message="cannot be done")
+    stage.containers.next(ResizeContainer, impossible)
+    stage.run(resized("2"))
+    stage.play.advance(10_000)
+    assert stage.containers.taken() == ["resize c2"]
+    assert stage.last().troubles[0].reason == "ResizeRefused"
+
+
+# Many pods.
+
+
+def test_starts_are_bounded_and_the_oldest_pod_is_first() -> None:
+    with scripted_stage(parallel_starts=2) as stage:
+        stage.containers.next(RunSandbox, Deed.HELD, times=4)
+        pods = [make_pod(f"p{number}", spec=spec_of("a")) for number in range(4)]
+        for pod in pods:
+            stage.run(pod)
+        assert stage.containers.held == ["run sandbox 0"] * 2
+        stage.containers.release()
+        stage.play.settle()
+        assert stage.containers.alive() == ["a-0"] * 2
+        assert stage.containers.held == ["run sandbox 0"] * 2
+        stage.containers.release()
+        stage.play.settle()
+        assert stage.containers.alive() == ["a-0"] * 4
+
+
+def test_many_pods_are_looked_at_after_a_crash_in_several_turns(stage: ScriptedStage) -> None:
+    for number in range(200):
+        stage.run(make_pod(f"p{number}", spec=spec_of("a")))
+    stage.told()
+    stage.crash()
+    assert len(stage.told()) == 200
+    assert len(stage.pods()) == 200
+    assert stage.described().containers == {ContainerState.RUNNING: 200}
+
+
+def test_a_pod_at_rest_needs_no_timer(stage: ScriptedStage) -> None:
+    timers = len(stage.play.system.control.timers)
+    stage.run(ONE)
+    stage.play.advance(60)
+    assert len(stage.play.system.control.timers) == timers

@@ -1,0 +1,397 @@
+"""A runtime of containers in memory that does what a test says, and checks what nobody may ever ask for.
+
+It is no actor: it carries out what it is told at once, on the clock of the stage. A test can have it hold
+calls, refuse them, or answer that their effect is uncertain; and it can end containers and sandboxes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import TypeAlias
+
+from typing_extensions import override
+
+from kernel import Port
+from messages.pod_runtime import (
+    ContainerObserved,
+    ContainerState,
+    RuntimeDescribed,
+    SandboxObserved,
+    SandboxState,
+)
+from messages.pods import PodUid
+from messages.units import Timestamp
+from runtimes.container_runtime import (
+    CallRuntime,
+    ContainerRuntimeMessage,
+    ContainersAre,
+    CreateContainer,
+    FindImage,
+    FollowContainers,
+    ImageFound,
+    LookAtPod,
+    PodContainersAre,
+    PodIdentity,
+    PullImage,
+    RemoveContainer,
+    RemoveSandbox,
+    ResizeContainer,
+    RunSandbox,
+    RuntimeAnswered,
+    RuntimeFact,
+    RuntimeFailure,
+    RuntimeFailureKind,
+    RuntimeIsAway,
+    RuntimeOutcome,
+    RuntimeRequest,
+    SandboxContents,
+    StartContainer,
+    StopContainer,
+    StopSandbox,
+)
+from tests.support.kernel.clock import ManualClock
+from tests.support.runtimes.situations import named
+
+
+class Deed(Enum):
+    """What becomes of one request."""
+
+    DONE = auto()
+    HELD = auto()
+    """It is carried out when the test says so."""
+    DONE_UNCERTAINLY = auto()
+    LOST_UNCERTAINLY = auto()
+    """It has no effect, and the answer does not say so."""
+
+
+Directive: TypeAlias = Deed | RuntimeFailure
+
+
+@dataclass(slots=True)
+class ScriptedSandbox:
+    """One sandbox."""
+
+    pod: PodIdentity
+    observed: SandboxObserved
+    containers: dict[str, ContainerObserved] = field(default_factory=dict)
+
+    @property
+    def contents(self) -> SandboxContents:
+        return SandboxContents(
+            pod=self.pod, sandbox=self.observed, containers=tuple(self.containers.values())
+        )
+
+
+class ScriptedContainers(Port[ContainerRuntimeMessage]):
+    """Carries out requests, by default at once."""
+
+    def __init__(self, *, assumes_images: bool = True) -> None:
+        self.clock: ManualClock | None = None
+        self.assumes_images = assumes_images
+        self.images: set[str] = set()
+        self.sandboxes: dict[str, ScriptedSandbox] = {}
+        self.requests: list[str] = []
+        """All requests in few words, but looks."""
+        self.faults: list[str] = []
+        """What nobody may ask for, and was asked for."""
+        self.stopping: set[PodUid] = set()
+        """Pods of which nothing may start any more, as the test says."""
+        self.exits_at_once: dict[str, int] = {}
+        """By name of the container: it exits with this code as soon as it is started."""
+        self.ignores_stop: set[str] = set()
+        """Names of containers that only end when they are killed: their stops are held."""
+        self._directives: deque[tuple[type, Directive]] = deque()
+        self._held: list[CallRuntime] = []
+        self._followers: dict[Port[RuntimeFact], None] = {}
+        self._serial = itertools.count(1)
+        self._used: set[str] = set()
+
+    # --- what a test says ------------------------------------------------------------------------------
+
+    def next(self, request: type, directive: Directive, times: int = 1) -> None:
+        """Say what becomes of the next request of this type."""
+        self._directives.extend([(request, directive)] * times)
+
+    def release(self) -> None:
+        """Carry out what is held."""
+        held, self._held = self._held, []
+        for call in held:
+            self._answer(call, self._carry_out(call.request))
+
+    def lose(self) -> None:
+        """Never answer what is held, nor carry it out."""
+        self._held = []
+
+    @property
+    def held(self) -> list[str]:
+        return [named(call.request) for call in self._held]
+
+    def exit(self, name: str, code: int = 0, pod: PodUid | None = None) -> None:
+        """Let a running container exit by itself, and tell followers."""
+        for each in self.sandboxes.values():
+            for one in tuple(each.containers.values()):
+                is_it = one.name == name and pod in {None, each.pod.uid}
+                if is_it and one.state is ContainerState.RUNNING:
+                    self._end(each, one, code)
+                    self.tell_pod(each.pod.uid)
+
+    def sandbox_dies(self, uid: PodUid) -> None:
+        """Let the sandbox of a pod die, with all that runs in it."""
+        for each in self._of(uid):
+            each.observed = replace(each.observed, state=SandboxState.NOT_READY)
+            for one in tuple(each.containers.values()):
+                if one.state is ContainerState.RUNNING:
+                    self._end(each, one, 137)
+        self.tell_pod(uid)
+
+    def vanish(self, uid: PodUid) -> None:
+        """Let somebody else remove all there is of a pod."""
+        for each in self._of(uid):
+            del self.sandboxes[each.observed.id]
+        self.tell_pod(uid)
+
+    def goes_away(self) -> None:
+        self.tell_all(RuntimeIsAway(message="connection refused"))
+
+    def comes_back(self) -> None:
+        self.tell_all(self._everything())
+
+    def tell_pod(self, uid: PodUid) -> None:
+        self.tell_all(self._seen(uid))
+
+    def tell_all(self, fact: RuntimeFact) -> None:
+        for follower in self._followers:
+            follower.tell(fact)
+
+    def alive(self) -> list[str]:
+        """Return the containers that run, by name and attempt."""
+        return sorted(
+            f"{one.name}-{one.attempt}"
+            for each in self.sandboxes.values()
+            for one in each.containers.values()
+            if one.state is ContainerState.RUNNING
+        )
+
+    def taken(self) -> list[str]:
+        """Return the requests since the last look."""
+        taken, self.requests = self.requests, []
+        return taken
+
+    # --- the seam --------------------------------------------------------------------------------------
+
+    @override
+    def tell(self, message: ContainerRuntimeMessage, /) -> None:
+        match message:
+            case CallRuntime():
+                self._take(message)
+            case FollowContainers(subscriber=subscriber):
+                self._followers[subscriber] = None
+                subscriber.tell(self._everything())
+            case _:
+                message.reply_to.tell(RuntimeDescribed(name="scripted"))
+
+    def _take(self, call: CallRuntime) -> None:
+        request = call.request
+        if isinstance(request, LookAtPod):
+            # As the seam says, such a look waits for all that is in progress; a test releases it with that.
+            if self._held:
+                self._held.append(call)
+            else:
+                self._answer(call, self._seen(request.uid))
+            return
+        self.requests.append(named(request))
+        match self._directive(request):
+            case Deed.DONE:
+                self._answer(call, self._carry_out(request))
+            case Deed.HELD:
+                self._held.append(call)
+            case Deed.DONE_UNCERTAINLY:
+                self._carry_out(request)
+                self._answer(call, UNCERTAIN)
+            case Deed.LOST_UNCERTAINLY:
+                self._answer(call, UNCERTAIN)
+            case RuntimeFailure() as failure:
+                self._answer(call, failure)
+
+    def _directive(self, request: RuntimeRequest) -> Directive:
+        if self._directives and isinstance(request, self._directives[0][0]):
+            return self._directives.popleft()[1]
+        if isinstance(request, StopContainer) and request.grace > 0:
+            found = self._find(request.id)
+            if found is not None and found[1].name in self.ignores_stop:
+                return Deed.HELD
+        return Deed.DONE
+
+    def _answer(self, call: CallRuntime, outcome: RuntimeOutcome) -> None:
+        call.reply_to.tell(RuntimeAnswered(ref=call.ref, outcome=outcome))
+
+    # --- requests --------------------------------------------------------------------------------------
+
+    def _carry_out(self, request: RuntimeRequest) -> RuntimeOutcome:
+        carry_out: Callable[..., RuntimeOutcome] = getattr(self, f"_{type(request).__name__}")
+        return carry_out(request)
+
+    def _RunSandbox(self, request: RunSandbox) -> RuntimeOutcome:  # noqa: N802
+        pod = request.pod
+        self._check(pod.uid not in self.stopping, f"a sandbox of {pod.name} after its stop")
+        self._check(
+            not any(each.observed.state is SandboxState.READY for each in self._of(pod.uid)),
+            f"a second sandbox of {pod.name}",
+        )
+        self._use(f"{pod.uid}/{request.attempt}")
+        observed = SandboxObserved(
+            id=f"s{next(self._serial)}",
+            attempt=request.attempt,
+            state=SandboxState.READY,
+            created_at=self._now(),
+            ips=("10.0.0.7",),
+        )
+        identity = PodIdentity(
+            uid=pod.uid, namespace=pod.namespace, name=pod.name, source=pod.source
+        )
+        self.sandboxes[observed.id] = ScriptedSandbox(identity, observed)
+        return observed
+
+    def _StopSandbox(self, request: StopSandbox) -> RuntimeOutcome:  # noqa: N802
+        each = self.sandboxes.get(request.id)
+        if each is not None:
+            each.observed = replace(each.observed, state=SandboxState.NOT_READY, ips=())
+            for one in tuple(each.containers.values()):
+                if one.state is ContainerState.RUNNING:
+                    self._end(each, one, 137)
+        return None
+
+    def _RemoveSandbox(self, request: RemoveSandbox) -> RuntimeOutcome:  # noqa: N802
+        self.sandboxes.pop(request.id, None)
+        return None
+
+    def _LookAtPod(self, request: LookAtPod) -> RuntimeOutcome:  # noqa: N802
+        return self._seen(request.uid)
+
+    def _FindImage(self, request: FindImage) -> RuntimeOutcome:  # noqa: N802
+        is_there = request.image in self.images
+        return ImageFound(image_id=f"sha256:{request.image}" if is_there else "")
+
+    def _PullImage(self, request: PullImage) -> RuntimeOutcome:  # noqa: N802
+        self.images.add(request.image)
+        return ImageFound(image_id=f"sha256:{request.image}", size=17)
+
+    def _CreateContainer(self, request: CreateContainer) -> RuntimeOutcome:  # noqa: N802
+        each = self.sandboxes.get(request.sandbox.id)
+        name = request.container["name"]
+        if each is None or each.observed.state is not SandboxState.READY:
+            return RuntimeFailure(kind=RuntimeFailureKind.NOT_FOUND, message="no such sandbox")
+        self._check(each.pod.uid not in self.stopping, f"{name} was created after the stop")
+        self._use(f"{each.pod.uid}/{name}/{request.attempt}")
+        one = ContainerObserved(
+            id=f"c{next(self._serial)}",
+            name=name,
+            attempt=request.attempt,
+            state=ContainerState.CREATED,
+            image=request.container["image"],
+            image_id=request.image_id,
+            spec_hash=request.spec_hash,
+            created_at=self._now(),
+        )
+        each.containers[one.id] = one
+        return one
+
+    def _StartContainer(self, request: StartContainer) -> RuntimeOutcome:  # noqa: N802
+        found = self._find(request.id)
+        if found is None:
+            return NOT_FOUND
+        each, one = found
+        self._check(each.pod.uid not in self.stopping, f"{one.name} was started after the stop")
+        self._check(one.state is ContainerState.CREATED, f"{one.name} was started twice")
+        others = [
+            other
+            for sandbox in self._of(each.pod.uid)
+            for other in sandbox.containers.values()
+            if other.name == one.name and other.state is ContainerState.RUNNING
+        ]
+        self._check(not others, f"two instances of {one.name} run")
+        running = replace(one, state=ContainerState.RUNNING, started_at=self._now())
+        each.containers[one.id] = running
+        if one.name in self.exits_at_once:
+            self._end(each, running, self.exits_at_once[one.name])
+        return each.containers[one.id]
+
+    def _StopContainer(self, request: StopContainer) -> RuntimeOutcome:  # noqa: N802
+        found = self._find(request.id)
+        if found is None:
+            return None
+        each, one = found
+        if one.state in {ContainerState.RUNNING, ContainerState.UNKNOWN}:
+            self._end(each, one, 143)
+        earlier = [
+            call
+            for call in self._held
+            if isinstance(call.request, StopContainer) and call.request.id == one.id
+        ]
+        self._held = [call for call in self._held if call not in earlier]
+        for call in earlier:
+            self._answer(call, each.containers[one.id])
+        return each.containers[one.id]
+
+    def _RemoveContainer(self, request: RemoveContainer) -> RuntimeOutcome:  # noqa: N802
+        found = self._find(request.id)
+        if found is not None:
+            del found[0].containers[request.id]
+        return None
+
+    def _ResizeContainer(self, request: ResizeContainer) -> RuntimeOutcome:  # noqa: N802
+        found = self._find(request.id)
+        return NOT_FOUND if found is None else found[1]
+
+    # --- inside ----------------------------------------------------------------------------------------
+
+    def _end(self, each: ScriptedSandbox, one: ContainerObserved, code: int) -> None:
+        each.containers[one.id] = replace(
+            one,
+            state=ContainerState.EXITED,
+            finished_at=self._now(),
+            exit_code=code,
+            reason="Error" if code else "Completed",
+        )
+
+    def _find(self, container_id: str) -> tuple[ScriptedSandbox, ContainerObserved] | None:
+        for each in self.sandboxes.values():
+            if container_id in each.containers:
+                return each, each.containers[container_id]
+        return None
+
+    def _of(self, uid: PodUid) -> list[ScriptedSandbox]:
+        return [each for each in self.sandboxes.values() if each.pod.uid == uid]
+
+    def _seen(self, uid: PodUid) -> PodContainersAre:
+        newest_first = reversed(self._of(uid))
+        return PodContainersAre(uid=uid, sandboxes=tuple(each.contents for each in newest_first))
+
+    def _everything(self) -> ContainersAre:
+        return ContainersAre(
+            sandboxes=tuple(each.contents for each in self.sandboxes.values()),
+            name="scripted",
+            version="1.2.3",
+            assumes_images=self.assumes_images,
+        )
+
+    def _use(self, name: str) -> None:
+        self._check(name not in self._used, f"{name} was used twice")
+        self._used.add(name)
+
+    def _check(self, is_right: bool, fault: str) -> None:  # noqa: FBT001
+        if not is_right:
+            self.faults.append(fault)
+
+    def _now(self) -> Timestamp:
+        assert self.clock is not None
+        return self.clock.wall()
+
+
+UNCERTAIN = RuntimeFailure(kind=RuntimeFailureKind.UNCERTAIN, message="no answer in time")
+NOT_FOUND = RuntimeFailure(kind=RuntimeFailureKind.NOT_FOUND, message="no such container")
+REFUSED = RuntimeFailure(kind=RuntimeFailureKind.REFUSED, message="the runtime said no")
