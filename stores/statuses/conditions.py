@@ -58,6 +58,8 @@ OWNED: Final = frozenset(
 
 _DISRUPTIONS: Final = frozenset({"Evicted", "Preempting", "Terminated"})
 """Failures by which the node disrupts a pod that could have gone on."""
+_BY_THE_NODE: Final = "TerminationByKubelet"
+"""The reason of a disruption by the node. Controllers disrupt pods too, and write the same condition."""
 _RESIZES: Final[Mapping[str, tuple[str, str]]] = {
     "ResizeRefused": (RESIZE_PENDING, "Infeasible"),
     "ResizeDeferred": (RESIZE_PENDING, "Deferred"),
@@ -65,7 +67,7 @@ _RESIZES: Final[Mapping[str, tuple[str, str]]] = {
     "ResizeFailed": (RESIZE_IN_PROGRESS, "Error"),
 }
 """Troubles of a resize, and the type and reason of the condition that shows them."""
-UNSUPPORTED_PREFIX: Final = "Unsupported"
+UNSUPPORTED: Final = ("NotSupported", "Unsupported")
 """How the reasons of troubles begin that say what the runtime cannot do."""
 
 
@@ -116,12 +118,13 @@ def _was_refused(given: ConditionInput) -> bool:
 
 def _of_refused(given: ConditionInput) -> Iterable[_Now]:
     for known in given.previous:
+        if known.type == DISRUPTION:
+            continue
         if known.type in {READY, CONTAINERS_READY} and known.status == "True":
             yield _Now(known.type, is_true=False, reason="PodFailed")
         else:
             yield _Now(known.type, known.status == "True", known.reason, known.message)
-    if not any(known.type == DISRUPTION for known in given.previous):
-        yield from _disruption(given)
+    yield from _disruption(given)
 
 
 def _has_sandbox(given: ConditionInput) -> bool:
@@ -215,15 +218,19 @@ def _gate_message(gate: str, states: Mapping[str, str]) -> str:
 
 
 def _resizes(given: ConditionInput) -> Iterable[_Now]:
+    found: dict[str, _Now] = {}
     for trouble in _troubles(given):
         if trouble.reason in _RESIZES:
             type_, reason = _RESIZES[trouble.reason]
-            yield _Now(type_, is_true=True, reason=reason, message=trouble.message)
+            known = found.get(type_)  # of several containers
+            message = trouble.message if known is None else f"{known.message}; {trouble.message}"
+            found[type_] = _Now(type_, is_true=True, reason=reason, message=message)
+    yield from found.values()
 
 
 def _special(given: ConditionInput) -> Iterable[_Now]:
     yield from _disruption(given)
-    unsupported = [each for each in _troubles(given) if each.reason.startswith(UNSUPPORTED_PREFIX)]
+    unsupported = [each for each in _troubles(given) if each.reason.startswith(UNSUPPORTED)]
     if unsupported:
         message = "; ".join(each.message for each in unsupported)
         yield _Now(SUPPORTED, is_true=False, reason=unsupported[0].reason, message=message)
@@ -235,10 +242,10 @@ def _disruption(given: ConditionInput) -> Iterable[_Now]:
     """Yield the condition that tells controllers that the node disrupted the pod, once it has failed."""
     if given.failure is not None and given.failure.reason in _DISRUPTIONS:
         message = given.failure.message
-        yield _Now(DISRUPTION, is_true=True, reason="TerminationByKubelet", message=message)
+        yield _Now(DISRUPTION, is_true=True, reason=_BY_THE_NODE, message=message)
         return
     for known in given.previous:
-        if known.type == DISRUPTION:
+        if known.type == DISRUPTION and known.reason == _BY_THE_NODE:
             yield _Now(DISRUPTION, known.status == "True", known.reason, known.message)
 
 
