@@ -164,11 +164,18 @@ def _addresses(ours: JsonObject, theirs: JsonObject) -> Mapping[str, Any]:
     changes: dict[str, Any] = {}
     for name in _ADDRESSES:
         wanted = ours.get(name)
+        if name == "hostIPs" and _is_told_by_one(wanted, theirs):
+            continue
         if wanted and wanted != theirs.get(name):
             changes[name] = [{"$patch": "replace"}, *wanted]
         elif name == "podIPs" and not wanted and theirs.get(name):
             changes[name] = None
     return changes
+
+
+def _is_told_by_one(wanted: list[Mapping[str, str]] | None, theirs: JsonObject) -> bool:
+    """Return whether ``hostIP`` says it all: API servers before 1.28 do not know ``hostIPs``."""
+    return "hostIPs" not in theirs and wanted == [{"ip": theirs.get("hostIP")}]
 
 
 def _conditions(
