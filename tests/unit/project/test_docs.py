@@ -13,7 +13,9 @@ from settings.flags.kubelet_flags import SWITCHES, VALUED
 from settings.load_cluster import SERVED_IN_A_CLUSTER
 from tests.support.project.checkout import ROOT
 
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "examples" / "README.md"])
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.joinpath("examples").rglob("README.md")]
+)
 OUR_FLAGS = {name for flag in FLAGS for name in flag.opts} | {"--help", "--version"}
 FLAGS_OF_OTHERS = {
     "kubectl": "--certificate-authority --cluster --duration --embed-certs --flatten --force"
