@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NoReturn
 
 import structlog
 
+from agent import garbage
 from agent.descriptors import limits_of_connections, raise_descriptor_limit
 from agent.edges import Edges
 from agent.listeners import listen
@@ -31,11 +31,6 @@ from settings.agent import Settings
 
 if TYPE_CHECKING:
     pass
-
-GC_THRESHOLDS = (25_000, 3, 1_000)
-"""Pods are trees of thousands of dictionaries without cycles. With the interpreter's default thresholds, a
-large merge spends half of its time in looking for cycles. Everything stops for a collection: one of 100,000
-young objects takes 50 ms, and of a million, as after 20 times 50,000, half a second (measured)."""
 
 _log = structlog.get_logger("actorlet")
 
@@ -90,8 +85,7 @@ def run(settings: Settings) -> NoReturn:
 
 
 def _run(settings: Settings) -> int:
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
+    garbage.start()
     with ExitStack() as held:
         # Before the ports: a second agent is told of the first one, not of a port in use.
         held.enter_context(root_dir(settings.root_dir))

@@ -5,7 +5,6 @@ The tree runs on other threads. The main thread only waits for what concerns the
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -17,6 +16,7 @@ from typing import Final, NoReturn, Protocol
 
 import structlog
 
+from agent import garbage
 from agent.signals import Signals
 from agent.systemd import Systemd
 from kernel import EXIT_UNCLEAN, ActorSystem, AskTimeoutError
@@ -158,15 +158,9 @@ class Process:
             _log.info("started")
 
     def _settle(self) -> None:
-        """Exclude all objects that exist by now from garbage collection, which finds nothing among them.
-
-        With thousands of watched objects a full collection stopped all actors for 91 ms, and under load
-        for up to half a second. After this it takes no time (measured).
-        """
         if self._settled_at is not None and self._now() >= self._settled_at:
             self._settled_at = None
-            gc.collect()
-            gc.freeze()
+            garbage.settle()
 
     def _feed_watchdog(self) -> None:
         if self._watchdog_due is None or self._now() < self._watchdog_due:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -22,10 +21,9 @@ def apart(measure: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
 def behave_like_the_agent() -> None:
     """Log as the agent does, only to nowhere, and collect garbage as rarely as it does."""
     # In here, since whoever only polls an agent has no use for all of its modules.
-    from agent.app import GC_THRESHOLDS  # noqa: PLC0415
+    from agent.garbage import settle  # noqa: PLC0415
     from agent.logs import configure_logs  # noqa: PLC0415
 
     nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - until the process ends
     configure_logs("text", 0, nowhere)
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
+    settle()

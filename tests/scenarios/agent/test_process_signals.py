@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from agent import garbage
 from agent.process import SAME_STOP, Process, leave
 from agent.signals import HANDLED
 from agent.systemd import Systemd
@@ -138,6 +139,17 @@ def test_a_root_that_gives_up_is_code_70(
     assert (logs[-1]["event"], logs[-1]["log_level"]) == ("stopped", "error")
 
 
+@pytest.fixture
+def collector() -> Iterator[None]:
+    """Leave the collector of garbage as it was."""
+    thresholds = gc.get_threshold()
+    gc.unfreeze()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*thresholds)
+
+
+@pytest.mark.usefixtures("collector")
 def test_what_is_in_memory_when_all_has_settled_is_out_of_the_collector_s_sight(
     troupe: Troupe, manager: socket.socket
 ) -> None:
@@ -145,14 +157,15 @@ def test_what_is_in_memory_when_all_has_settled_is_out_of_the_collector_s_sight(
         assert manager.recv(100) == b"READY=1"
         os.kill(os.getpid(), signal.SIGTERM)
 
-    gc.unfreeze()
+    garbage.start()
+    assert gc.get_threshold() == garbage.WHILE_STARTING
     stopper = threading.Thread(target=stop_when_ready)
     stopper.start()
     systemd = Systemd({"NOTIFY_SOCKET": manager.getsockname()})
     assert Process(ToldAgent(troupe), systemd, LONG, settled_after=Seconds(0.0)).run() == 0
     stopper.join()
     assert gc.get_freeze_count() > 10_000
-    gc.unfreeze()
+    assert gc.get_threshold() == garbage.ONCE_SETTLED
 
 
 def test_signals_after_the_end_change_nothing(troupe: Troupe) -> None:
