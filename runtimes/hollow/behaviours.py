@@ -10,6 +10,7 @@ from messages.pods import JsonObject, Pod
 from runtimes.hollow.annotations import (
     OF_IMAGES,
     OF_PODS,
+    PREFIX,
     about_container,
     annotations_of,
     check,
@@ -47,6 +48,12 @@ class Behaviours:
     def __init__(self, rules: HollowRules) -> None:
         self._rules = rules
         self._known: dict[Hashable, Any] = {}
+        spans = (rules.to_create_sandbox, rules.to_pull, rules.to_create)
+        self._takes_time = any(span.most for span in spans)
+
+    def takes_time(self, pod: Pod) -> bool:
+        """Whether it may take time to make what ``pod`` needs. Asked first, since it is cheap."""
+        return self._takes_time or any(key.startswith(PREFIX) for key in pod.annotations)
 
     def of_container(self, pod: Pod, container: JsonObject) -> ContainerBehaviour:
         """Return how ``container`` behaves. Raises ``UnreadableAnnotationError``."""

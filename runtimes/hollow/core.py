@@ -126,22 +126,13 @@ class HollowCore:
 
     def _delay(self, call: CallRuntime) -> tuple[Seconds, PodUid | None]:
         """Return how long a request takes before it has its effect, and the pod that it is about."""
-        machine, seed = self.machine, self._rules.seed
+        machine = self.machine
         match call.request:
-            case RunSandbox(pod=pod, attempt=attempt):
-                span = machine.behaviours.of_sandbox(pod).to_create
-                return drawn(span, seed, pod.uid, "sandbox", attempt), pod.uid
-            case PullImage(image=image, pod=pod):
-                if machine.find(image, pod).image_id:
-                    return NO_SECONDS, pod.uid
-                span = machine.behaviours.of_image(pod, image).to_pull
-                return drawn(span, seed, pod.uid, "pull", image), pod.uid
-            case CreateContainer(pod=pod, container=container, attempt=attempt):
-                try:
-                    span = machine.behaviours.of_container(pod, container).to_create
-                except UnreadableAnnotationError:
-                    return NO_SECONDS, pod.uid
-                return drawn(span, seed, pod.uid, container["name"], "create", attempt), pod.uid
+            case RunSandbox() | PullImage() | CreateContainer() as request:
+                uid = request.pod.uid
+                if not machine.behaviours.takes_time(request.pod):
+                    return NO_SECONDS, uid
+                return self._time_to_make(request), uid
             case StartContainer(id=container_id):
                 record = machine.inventory.container(container_id)
                 if record is not None:
@@ -149,6 +140,25 @@ class HollowCore:
             case _:
                 pass  # the others take no time
         return NO_SECONDS, None
+
+    def _time_to_make(self, request: RunSandbox | PullImage | CreateContainer) -> Seconds:
+        machine, seed, uid = self.machine, self._rules.seed, request.pod.uid
+        match request:
+            case RunSandbox(pod=pod, attempt=attempt):
+                span = machine.behaviours.of_sandbox(pod).to_create
+                return drawn(span, seed, uid, "sandbox", attempt)
+            case PullImage(image=image, pod=pod):
+                if machine.find(image, pod).image_id:
+                    return NO_SECONDS
+                return drawn(machine.behaviours.of_image(pod, image).to_pull, seed, uid, image)
+            case CreateContainer(pod=pod, container=container, attempt=attempt):
+                try:
+                    span = machine.behaviours.of_container(pod, container).to_create
+                except UnreadableAnnotationError:
+                    return NO_SECONDS  # it is refused at once
+                return drawn(span, seed, uid, container["name"], "create", attempt)
+            case _:
+                assert_never(request)
 
     def _outcome(self, call: CallRuntime, at: Instant) -> RuntimeOutcome:
         """Carry out a request that does not wait for others, and return its outcome."""

@@ -130,6 +130,8 @@ class HollowMachine:
 
         Images that take no time to pull are there anyway.
         """
+        if not self.behaviours.takes_time(pod):
+            return self.images.have(image)
         behaviour = self.behaviours.of_image(pod, image)
         if not behaviour.error and not behaviour.to_pull.most:
             return self.images.have(image)
