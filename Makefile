@@ -24,7 +24,7 @@ PURE := \
     actors/pods/status_writes.py \
     runtimes/virtual/environment.py runtimes/virtual/listing.py runtimes/virtual/node_reports.py \
     runtimes/virtual/plan.py runtimes/virtual/pods.py runtimes/virtual/reports.py runtimes/virtual/texts.py \
-    sources/listings.py sources/apiserver/pods.py sources/http/verdicts.py \
+    sources/listings.py sources/apiserver/pods.py sources/http/bodies.py sources/http/verdicts.py \
     actors/events/lines.py actors/events/series.py \
     actors/mirrors/plan.py actors/mirrors/pod.py actors/mirrors/verdicts.py \
     actors/node/conditions.py actors/node/document.py actors/node/facts.py actors/node/labels.py \

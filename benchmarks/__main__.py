@@ -34,6 +34,7 @@ from benchmarks.storms import cut_rows
 from benchmarks.swapping import swap_rows
 from benchmarks.table import table
 from benchmarks.unread import unread_rows
+from benchmarks.url_lists import url_list_rows
 from benchmarks.waiting import waiting_rows
 from benchmarks.watching import watched_rows
 
@@ -72,6 +73,7 @@ SUBJECTS: dict[str, Subject] = {
     "swaps": swap_rows,
     "descriptors": exhaust_rows,
     "merge": merge_rows,
+    "url-list": url_list_rows,
     "actors": actors_rows,
     "waiting": waiting_rows,
     "restart": restart_rows,

@@ -19,7 +19,7 @@ from manifests.reading.document import (
     Document,
     DocumentError,
     Located,
-    text_weight,
+    refuse_heavy,
     too_deep,
     too_heavy,
 )
@@ -35,14 +35,27 @@ _BYTE_ORDER_MARK = "\ufeff"
 def read_document(data: bytes) -> Document:
     """Return the first document of ``data``. Raises ``DocumentError`` if none can be used."""
     if len(data) >= MAX_BYTES:
-        raise DocumentError(RejectReason.TOO_LARGE, "10 MiB or more")
+        raise too_large()
+    text = text_of(data)
+    return read_json(text) if is_json(text) else read_yaml(text)
+
+
+def text_of(data: bytes) -> str:
+    """Return ``data`` as text. Raises ``DocumentError`` if it is not UTF-8."""
     try:
-        text = data.decode().removeprefix(_BYTE_ORDER_MARK)
+        return data.decode().removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError as error:
         raise DocumentError(RejectReason.SYNTAX, _not_utf8(data, error.start)) from error
-    if text.lstrip().startswith("{"):
-        return _read_json(text)
-    return read_yaml(text)
+
+
+def is_json(text: str) -> bool:
+    """Return whether ``text`` is read as JSON."""
+    return text.lstrip().startswith("{")
+
+
+def too_large() -> DocumentError:
+    """Return the error for a document of too many bytes."""
+    return DocumentError(RejectReason.TOO_LARGE, "10 MiB or more")
 
 
 def canonical_json(value: Any) -> str:
@@ -102,7 +115,8 @@ class _Hooks:
         return number
 
 
-def _read_json(text: str) -> Document:
+def read_json(text: str, first_line: int = 1) -> Document:
+    """Return the document of a JSON text that begins on ``first_line``. Raises ``DocumentError``."""
     _refuse_deep_json(text)
     hooks = _Hooks()
     try:
@@ -114,10 +128,16 @@ def _read_json(text: str) -> Document:
             parse_constant=hooks.constant,
         )
     except json.JSONDecodeError as error:
-        sentence = one_line(f"line {error.lineno}: not JSON, which it begins like: {error.msg}")
-        raise DocumentError(RejectReason.SYNTAX, sentence) from error
-    _refuse_heavy(value)
-    return Document(value, lambda: _located(text), _repeated_keys(text) if hooks.repeats else [])
+        raise not_json(error) from error
+    refuse_heavy(value)
+    repeats = _repeated_keys(text, first_line) if hooks.repeats else []
+    return Document(value, lambda: _located(text, first_line), repeats)
+
+
+def not_json(error: json.JSONDecodeError) -> DocumentError:
+    """Return the error for a text that begins like JSON and is none."""
+    sentence = one_line(f"line {error.lineno}: not JSON, which it begins like: {error.msg}")
+    return DocumentError(RejectReason.SYNTAX, sentence)
 
 
 def _refuse_deep_json(text: str) -> None:
@@ -137,35 +157,21 @@ def _refuse_deep_json(text: str) -> None:
             depth -= 1
 
 
-def _refuse_heavy(value: Any) -> None:
-    """Raise when there are more values than a manifest may have."""
-    weight = 0
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        weight += text_weight(one) if isinstance(one, str) else 1
-        if isinstance(one, dict):
-            waiting += one.values()
-            weight += sum(map(text_weight, one))
-        elif isinstance(one, list):
-            waiting += one
-        if weight + len(waiting) > MAX_WEIGHT:
-            raise too_heavy()
-
-
-def _located(text: str) -> Located | None:
+def _located(text: str, first_line: int) -> Located | None:
     """Return the lines of a JSON document: it is read again as YAML, which keeps them.
 
     Called only if somebody asks for a line. ``None`` for the little of JSON that is no YAML.
     """
+    if "\n" not in text:
+        return Located(None, {}, first_line)  # everything is on one line
     try:
-        return read_yaml(text).locate()
+        return read_yaml(text, first_line=first_line).locate()
     except DocumentError:
         return None
 
 
-def _repeated_keys(text: str) -> list[FieldFinding]:
+def _repeated_keys(text: str, first_line: int) -> list[FieldFinding]:
     try:
-        return read_yaml(text).warnings
+        return read_yaml(text, first_line=first_line).warnings
     except DocumentError:
         return [FieldFinding((), "a key stands twice in one object; the last one counts")]

@@ -87,6 +87,22 @@ class Document:
         return located.line(path) if located else 0
 
 
+def refuse_heavy(value: Any) -> None:
+    """Raise when there are more values than a manifest may have, with aliases written out."""
+    weight = 0
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        weight += text_weight(one) if isinstance(one, str) else 1
+        if isinstance(one, dict):
+            waiting += one.values()
+            weight += sum(map(text_weight, one))
+        elif isinstance(one, list):
+            waiting += one
+        if weight + len(waiting) > MAX_WEIGHT:
+            raise too_heavy()
+
+
 def text_weight(text: str) -> int:
     """Return how much a scalar of this text counts towards ``MAX_WEIGHT``."""
     return 1 + len(text) // CHARACTERS_PER_WEIGHT
@@ -97,7 +113,7 @@ def too_deep() -> DocumentError:
     return DocumentError(RejectReason.TOO_LARGE, f"nested more than {MAX_DEPTH} levels deep")
 
 
-def too_heavy(*, with_aliases: bool = False) -> DocumentError:
+def too_heavy(limit: int = MAX_WEIGHT, *, with_aliases: bool = False) -> DocumentError:
     """Return the error for a document with too many values."""
     how = " once its aliases are written out" if with_aliases else ""
-    return DocumentError(RejectReason.TOO_LARGE, f"more than {MAX_WEIGHT:,} values{how}")
+    return DocumentError(RejectReason.TOO_LARGE, f"more than {limit:,} values{how}")

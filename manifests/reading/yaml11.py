@@ -46,18 +46,18 @@ _EMPTY_DOCUMENTS_SKIPPED = 100
 """How many empty documents are skipped to look for another one."""
 
 
-def read_yaml(text: str) -> Document:
-    """Return the first document of ``text``.
+def read_yaml(text: str, *, first_line: int = 1, most: int = MAX_WEIGHT) -> Document:
+    """Return the first document of ``text``, which begins on ``first_line`` and has at most ``most`` values.
 
     Its warnings tell of duplicate keys, and of documents that follow. Raises ``DocumentError`` if there is no
     document, if Kubernetes' parser would refuse it, or if it is too large.
     """
-    builder = _Builder()
+    builder = _Builder(first_line, most)
     events: Any = None
     try:
         events = _Loader(text)
         builder.read(events)
-        _look_behind(events, builder.warnings)
+        _look_behind(events, builder.warnings, first_line)
     except yaml.YAMLError as error:
         raise DocumentError(RejectReason.SYNTAX, _sentence(error)) from error
     finally:
@@ -93,7 +93,9 @@ class _Frame:
 class _Builder:
     """Builds the value of one document out of parser events."""
 
-    def __init__(self) -> None:
+    def __init__(self, begins_on: int, most: int) -> None:
+        self._begins_on = begins_on
+        self._most = most
         self.root: Any = None
         self.first_line = 0
         self.lines: Lines = {}
@@ -124,7 +126,7 @@ class _Builder:
                     pass  # a start of stream or document says nothing
 
     def _scalar(self, event: Any) -> None:
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + self._begins_on
         text: str = event.value
         plain = event.tag is None and event.implicit[0]
         if plain and text == _MERGE and self._wants_key():
@@ -147,7 +149,7 @@ class _Builder:
         self._put(value, line)
 
     def _open(self, value: Any, event: Any, tags: frozenset[str | None]) -> None:
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + self._begins_on
         if event.tag not in tags:
             raise _syntax(line, "the value has a tag that manifests cannot use")
         if self._wants_key():
@@ -174,7 +176,7 @@ class _Builder:
         self._put(frame.value, line)
 
     def _alias(self, event: Any) -> None:
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + self._begins_on
         if any(frame.anchor == event.anchor for frame in self._stack):
             raise _syntax(line, "an alias stands inside of what it repeats")
         if event.anchor not in self._anchors:
@@ -193,8 +195,8 @@ class _Builder:
 
     def _grow(self, weight: int) -> None:
         self._weight += weight
-        if self._weight > MAX_WEIGHT:
-            raise too_heavy(with_aliases=self._has_aliases)
+        if self._weight > self._most:
+            raise too_heavy(self._most, with_aliases=self._has_aliases)
 
     def _put(self, value: Any, line: int) -> None:
         """Add a complete value to its container: as a key, a value, or the next item."""
@@ -257,7 +259,7 @@ def _key_text(value: Scalar, line: int) -> str:
     return str(value)
 
 
-def _look_behind(events: Any, warnings: list[FieldFinding]) -> None:
+def _look_behind(events: Any, warnings: list[FieldFinding], begins_on: int) -> None:
     """Warn if something follows the first document: Kubernetes does not even parse it."""
     try:
         for _ in range(_EMPTY_DOCUMENTS_SKIPPED):
@@ -268,7 +270,7 @@ def _look_behind(events: Any, warnings: list[FieldFinding]) -> None:
             empty = isinstance(first, yaml.ScalarEvent) and plain_scalar(first.value) is None
             if not (empty and isinstance(end, yaml.DocumentEndEvent)):
                 mark: Any = start.start_mark
-                line = mark.line + 1
+                line = mark.line + begins_on
                 warnings.append(_only_the_first(f" (another one begins on line {line})"))
                 return
         warnings.append(_only_the_first(""))

@@ -31,13 +31,13 @@ from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 
 from kernel.cancelling import raise_if_cancelled
-from manifests.reading.document import MAX_BYTES
 from manifests.texts import cut, one_line
 from messages.sources import RejectReason
 from messages.units import Seconds
 from settings.values.addresses import is_loopback
 from settings.version import version
 from sources.http.answers import Body, FetchError, Unmodified, Validators
+from sources.http.bodies import MOST_BYTES
 
 DEADLINE: Final = Seconds(10.0)
 """The time from the first connection to the last byte of the body, as in a kubelet (rule H2)."""
@@ -68,11 +68,13 @@ class HttpFetcher:
         headers: Mapping[str, tuple[str, ...]],
         ca_file: Path | None,
         deadline: Seconds = DEADLINE,
+        most: int = MOST_BYTES,
     ) -> None:
         self._url = url
         self._headers = headers
         self._ca_file = ca_file
         self._deadline = deadline
+        self._most = most
         self._closed = False
         self._break_off: Callable[[], object] = lambda: None
 
@@ -118,7 +120,7 @@ class HttpFetcher:
             ):
                 raise_if_cancelled()  # if the first cancel was lost, nothing would end later requests in time
                 if response.status not in _REDIRECTS:
-                    return await _answer(response, url, asked)
+                    return await _answer(response, url, asked, self._most)
                 target = _target(url, response)
             raise_if_cancelled()
             # Once another server was asked this stays false: that one may redirect back on purpose.
@@ -168,7 +170,9 @@ class HttpFetcher:
         return request.build_streamed()
 
 
-async def _answer(response: Response, url: Url, asked: Validators | None) -> Body | Unmodified:
+async def _answer(
+    response: Response, url: Url, asked: Validators | None, most: int
+) -> Body | Unmodified:
     if response.status == 304 and asked is not None:
         return Unmodified()
     if response.status == 304:
@@ -179,8 +183,9 @@ async def _answer(response: Response, url: Url, asked: Validators | None) -> Bod
     while (chunk := await response.body_reader.read_chunk()) is not None:
         raise_if_cancelled()
         data += chunk
-        if len(data) >= MAX_BYTES:
-            raise FetchError("the body is 10 MiB or more", RejectReason.TOO_LARGE)
+        if len(data) >= most:
+            sentence = f"the body is {most / 1e6:g} MB or more"
+            raise FetchError(sentence, RejectReason.TOO_LARGE)
     etag, last_modified = _header(response, "ETag"), _last_modified(response)
     offered = Validators(url=str(url), etag=etag, last_modified=last_modified)
     return Body(data=bytes(data), validators=offered if etag or last_modified else None)

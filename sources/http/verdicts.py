@@ -1,8 +1,8 @@
 """What becomes of one body from the manifest URL: pods and verdicts.
 
-Pure: the way to decode is handed in. A body is one Pod or one PodList, and is taken as a whole or not at
-all. If one item cannot be used, the last good body stays in effect (rules H7, H8, H11). Only a good body is
-remembered (K2), so a bad one is bad at every poll.
+Pure: the way to decode is handed in. A body is one Pod or one PodList, which ``bodies`` reads, and is taken
+as a whole or not at all. If one item cannot be used, the last good body stays in effect (rules H7, H8, H11).
+Only a good body is remembered (K2), so a bad one is bad at every poll.
 
 A kubelet takes an empty body for "no pods" (rule H4, scenarios 20 and 21). Here it is an error, since a
 server that starts, or a proxy, may answer it. Who wants no pods serves a PodList whose items are ``[]``, or
@@ -12,29 +12,17 @@ server that starts, or a proxy, may answer it. Who wants no pods serves a PodLis
 from __future__ import annotations
 
 import hashlib
-from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Final, TypeAlias
 
-from manifests.findings import FieldFinding, Path
 from manifests.pod_manifest import Decoded
-from manifests.reading.decoding import read_document
-from manifests.reading.document import Document, DocumentError, Located
+from manifests.reading.document import Document, DocumentError
 from manifests.refusals import Refused
-from manifests.texts import quoted
 from manifests.verdicts.conflicts import Conflict, conflicts
 from manifests.verdicts.serving import served
 from messages.pods import Pod
 from messages.sources import ManifestVerdict, RejectReason, Verdict
-
-Decode: TypeAlias = Callable[[Document], Decoded | Refused]
-"""Returns the pod of a document, or a refusal: always the same for the same document."""
-
-MOST_ITEMS: Final = 10_000
-"""Items of a list that are taken: some hundred times what a node runs. Each gets a verdict, and 10 MiB have
-room for 5 million items that are no pods."""
+from sources.http.bodies import Decode, KnownItems, outcome_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +39,8 @@ class HttpState:
     """Why the last body was not taken; empty if it was."""
     digest: bytes = field(default=b"", repr=False)
     """That of the last body: the same one need not be judged again."""
+    known: KnownItems = field(default_factory=dict, repr=False)
+    """The items of the last list, good or not: they need not be decoded again."""
 
 
 def judge(state: HttpState, body: bytes, decode: Decode, url: str) -> HttpState:
@@ -62,17 +52,16 @@ def judge(state: HttpState, body: bytes, decode: Decode, url: str) -> HttpState:
     digest = hashlib.sha256(body).digest()
     if digest == state.digest:
         return state
-    decode = _reusing(decode, state.pods or ())
     try:
-        document = _document(body)
-        if document.value["kind"] == "PodList":
-            _check_list(document, is_json=_is_json(body))
-            after = _judge_list(state, _items(document, decode), url)
-        else:
-            after = _judge_single(state, decode(document), url)
+        outcome = outcome_of(body, _reusing(decode, state.pods or ()), state.known)
     except DocumentError as error:
-        after = refuse(state, Refused(code=error.code, reason=error.sentence), url)
-    return replace(after, digest=digest)
+        refused = Refused(code=error.code, reason=error.sentence)
+        return replace(refuse(state, refused, url), digest=digest)
+    if outcome.single is None:
+        after = _judge_list(state, outcome.items, url)
+    else:
+        after = _judge_single(state, outcome.single, url)
+    return replace(after, digest=digest, known=outcome.known)
 
 
 def confirm(state: HttpState) -> HttpState:
@@ -99,100 +88,19 @@ def refuse(state: HttpState, refused: Refused, url: str) -> HttpState:
     return replace(state, verdicts=kept or (rejected,), error=refused.reason, digest=b"")
 
 
-# From the body to its items.
-
-
-def _document(body: bytes) -> Document:
-    """Return the document in ``body``; raises ``DocumentError`` when it is neither Pod nor PodList."""
-    if not body.strip():
-        raise DocumentError(RejectReason.EMPTY, "the body is empty")
-    document = read_document(body)
-    kind = document.value.get("kind") if isinstance(document.value, dict) else None
-    if kind not in ("Pod", "PodList"):
-        found = f", not {quoted(kind)}" if kind and isinstance(kind, str) else ""
-        raise _not_pods(document, ("kind",), f"must be Pod or PodList{found}")
-    return document
-
-
-def _is_json(body: bytes) -> bool:
-    """Return whether ``body``, which could be read, was read as JSON."""
-    return body.removeprefix(BOM_UTF8).lstrip().startswith(b"{")
-
-
-def _check_list(document: Document, *, is_json: bool) -> None:
-    """Raise ``DocumentError`` if ``document`` is no valid PodList."""
-    version, items = document.value.get("apiVersion"), document.value.get("items", ...)
-    if version != "v1":
-        raise _not_pods(document, ("apiVersion",), "must be v1")
-    if items is ... or (items is None and not is_json):
-        # A kubelet takes this for an empty list. It is also what is left of a list that was cut. A null
-        # of JSON, as Go writes it, is not: JSON that was cut cannot be read.
-        raise _not_pods(document, ("items",), "is required; [] stands for no pods")
-    if not isinstance(items, list | None):
-        raise _not_pods(document, ("items",), "must be a list")
-    if items is not None and len(items) > MOST_ITEMS:
-        raise _not_pods(document, ("items",), f"must not be more than {MOST_ITEMS:,}")
-
-
-def _items(document: Document, decode: Decode) -> dict[str, Decoded | Refused]:
-    """Return what becomes of each item of a PodList, by its place such as ``items[0]``."""
-    items = document.value["items"] or ()
-    located = cache(document.locate)
-    outcomes = [_decoded(document, index, located, decode) for index in range(len(items))]
-    # Warnings about the list as a whole are told with its first item.
-    if outcomes and isinstance(outcomes[0], Decoded):
-        whole = [finding for finding in document.warnings if not _is_of_an_item(finding)]
-        told = tuple(finding.sentence(document.line) for finding in whole)
-        outcomes[0] = replace(outcomes[0], warnings=(*told, *outcomes[0].warnings))
-    return {f"items[{index}]": outcome for index, outcome in enumerate(outcomes)}
-
-
-def _decoded(
-    document: Document, index: int, located: Callable[[], Located | None], decode: Decode
-) -> Decoded | Refused:
-    here: Path = ("items", index)
-    item = document.value["items"][index]
-    if isinstance(item, dict):
-        # Lists leave out what all items have in common. If an item has it, it has to be right.
-        item.setdefault("apiVersion", "v1")
-        item.setdefault("kind", "Pod")
-        if item["kind"] != "Pod":
-            error = _not_pods(document, (*here, "kind"), "must be Pod")
-            return Refused(code=error.code, reason=error.sentence)
-    warnings = [
-        FieldFinding(finding.path[2:], finding.text)
-        for finding in document.warnings
-        if finding.path[:2] == here
-    ]
-    return decode(Document(item, lambda: _located_at(located(), here), warnings))
-
-
-def _is_of_an_item(finding: FieldFinding) -> bool:
-    return len(finding.path) > 1 and finding.path[0] == "items"
-
-
-def _located_at(located: Located | None, here: Path) -> Located | None:
-    if located is None:
-        return None
-    _, index = here
-    return Located(located.root["items"][index], located.lines, located.line(here))
-
-
-def _not_pods(document: Document, path: Path, text: str) -> DocumentError:
-    return DocumentError(RejectReason.NOT_A_POD, FieldFinding(path, text).sentence(document.line))
-
-
 # From the items to pods and verdicts.
 
 
 def _reusing(decode: Decode, pods: Iterable[Pod]) -> Decode:
     """Return ``decode`` with the objects of ``pods`` in place of those that equal them."""
-    known = {pod: pod for pod in pods}
+    known: dict[Pod, Pod] = {}
 
     def decoded(document: Document) -> Decoded | Refused:
         outcome = decode(document)
         if isinstance(outcome, Refused):
             return outcome
+        if not known:
+            known.update((pod, pod) for pod in pods)
         return replace(outcome, pod=known.get(outcome.pod, outcome.pod))
 
     return decoded

@@ -169,7 +169,7 @@ class HttpSourceStage:
 
     def is_too_large(self) -> None:
         """Have the URL answer more than anybody reads, and let the next poll happen."""
-        self.serves(FetchError("the body is 10 MiB or more", RejectReason.TOO_LARGE))
+        self.serves(FetchError("the body is 256 MB or more", RejectReason.TOO_LARGE))
 
     def polls(self) -> None:
         """Let time pass until the next poll."""

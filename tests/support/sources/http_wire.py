@@ -10,6 +10,7 @@ import pytest
 
 from messages.units import Seconds
 from sources.http.answers import Body, FetchError, Unmodified, Validators
+from sources.http.bodies import MOST_BYTES
 from sources.http.fetch import HttpFetcher
 
 SECRET = "hunter2"
@@ -26,8 +27,9 @@ def fetched(
     *,
     ca_file: Path | None = None,
     deadline: float = 5.0,
+    most: int = MOST_BYTES,
 ) -> Body | Unmodified:
-    return HttpFetcher(url, headers, ca_file, Seconds(deadline)).fetch(known)
+    return HttpFetcher(url, headers, ca_file, Seconds(deadline), most).fetch(known)
 
 
 def body(url: str, headers: Headers = NO_HEADERS, known: Validators | None = None) -> Body:
@@ -42,9 +44,10 @@ def failure(
     *,
     ca_file: Path | None = None,
     deadline: float = 5.0,
+    most: int = MOST_BYTES,
 ) -> FetchError:
     with pytest.raises(FetchError) as caught:
-        fetched(url, headers, ca_file=ca_file, deadline=deadline)
+        fetched(url, headers, ca_file=ca_file, deadline=deadline, most=most)
     assert SECRET not in caught.value.sentence
     assert "://" not in caught.value.sentence
     return caught.value

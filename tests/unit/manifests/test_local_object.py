@@ -167,7 +167,7 @@ def test_what_is_not_one_secret_or_config_map_is_refused_as_a_whole(text: str, r
         ({"stringData": {"a/b": CANARY}}, 'stringData["a/b"] (line 1): is no key that an object'),
         ({"data": CANARY}, "data (line 1): must be an object, not a string"),
         ({"stringData": {"a": 1}}, "stringData.a (line 1): must be a string, not a number"),
-        ({"stringData": {"a": "\ud800"}}, "stringData.a: holds half a surrogate pair"),
+        ({"stringData": {"a": "\ud800"}}, "stringData.a (line 1): holds half a surrogate pair"),
         ({"immutable": "yes"}, "immutable (line 1): must be true or false, not a string"),
         ({"type": "kubernetes.io/tls"}, 'data["tls.crt"] (line 1): a Secret of type kubernetes'),
         ({"type": "kubernetes.io/ssh-auth"}, "data.ssh-privatekey (line 1): a Secret of type"),

@@ -78,8 +78,9 @@ def test_json_may_be_indented_with_tabs() -> None:
     assert document.line(("b", 0, "c")) == 4
 
 
-def test_json_that_is_no_yaml_has_no_lines() -> None:
-    assert read_document(b'{"a": "\\ud83d\\ude00"}').line(("a",)) == 0
+def test_json_that_is_no_yaml_has_no_lines_unless_there_is_one_only() -> None:
+    assert read_document(b'{\n"a": "\\ud83d\\ude00"}').line(("a",)) == 0
+    assert read_document(b'{"a": "\\ud83d\\ude00"}').line(("a",)) == 1
 
 
 def test_a_repeated_key_in_json_is_warned_of() -> None:
@@ -89,7 +90,7 @@ def test_a_repeated_key_in_json_is_warned_of() -> None:
 
 
 def test_a_repeated_key_in_json_that_is_no_yaml_is_warned_of_without_its_path() -> None:
-    document = read_document(b'{"a": "\\ud83d\\ude00", "a": 2}')
+    document = read_document(b'{\n"a": "\\ud83d\\ude00", "a": 2}')
     assert [warning.sentence(document.line) for warning in document.warnings] == [
         "the document: a key stands twice in one object; the last one counts",
     ]

@@ -7,12 +7,14 @@ from functools import partial
 from typing import Any
 
 import pytest
+import yaml
 
 from manifests.pod_manifest import Decoded, ManifestRules, decode_document
 from manifests.reading.document import Document
 from manifests.refusals import Refused
 from messages.pods import HTTP
 from messages.sources import ManifestVerdict, Verdict
+from sources.http import bodies
 from sources.http.verdicts import HttpState, confirm, judge
 from tests.support.sources.http_source_stage import bad_item, list_body, pod_body, pod_item
 
@@ -71,7 +73,7 @@ def test_a_problem_of_json_that_is_no_yaml_is_told_without_a_line() -> None:
     item = bad_item("bad")
     item["metadata"]["annotations"] = {"delete": "\x7f"}
     body = json.dumps(
-        {"apiVersion": "v1", "kind": "PodList", "items": [item]}, ensure_ascii=False
+        {"apiVersion": "v1", "kind": "PodList", "items": [item]}, ensure_ascii=False, indent=1
     ).encode()
     assert judged(body).error == "items[0]: spec.containers: is required"
 
@@ -191,3 +193,100 @@ def test_what_is_known_of_a_body_shows_no_content() -> None:
     state = judged(body)
     assert state.pods
     assert "hunter2" not in repr(state)
+
+
+def many(count: int, **changed: str) -> bytes:
+    """Return a list of pods as large as small pods are; those in ``changed`` have another image."""
+    items = []
+    for number in range(count):
+        item = pod_item(f"pod-{number}")
+        item["spec"]["containers"][0] |= {
+            "image": changed.get(f"pod_{number}", "a"),
+            "env": [{"name": f"NAME_{each}", "value": "x"} for each in range(15)],
+        }
+        items.append(item)
+    return list_body(*items)
+
+
+def test_a_list_may_have_more_values_than_any_document() -> None:
+    state = judged(many(4_000))
+    assert state.error == ""
+    assert len(state.pods or ()) == 4_000
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_of_a_list_in_which_one_pod_changed_only_that_one_is_decoded(form: str) -> None:
+    decoded: list[str] = []
+
+    def decode(document: Document) -> Decoded | Refused:
+        decoded.append(document.value["metadata"]["name"])
+        return DECODE(document)
+
+    def body(**changed: str) -> bytes:
+        text = many(5, **changed)
+        return yaml.safe_dump(json.loads(text)).encode() if form == "yaml" else text
+
+    before = judge(HttpState(), body(), decode, URL)
+    decoded.clear()
+    after = judge(before, body(pod_3="b"), decode, URL)
+    assert decoded == ["pod-3"]
+    assert [new is old for new, old in zip(after.pods or (), before.pods or (), strict=True)] == [
+        True,
+        True,
+        True,
+        False,
+        True,
+    ]
+
+
+def test_an_item_with_warnings_that_stands_elsewhere_is_decoded_again_for_its_lines() -> None:
+    item = {**pod_item(), "colour": "blue"}
+    text = json.dumps({"apiVersion": "v1", "kind": "PodList", "items": [item]}, indent=1)
+    state = judged(text.encode())
+    (before,) = state.verdicts[0].warnings
+    (there,) = judged(text.encode() + b"\n", state).verdicts[0].warnings
+    (elsewhere,) = judged(b"{\n\n" + text[1:].encode(), state).verdicts[0].warnings
+    assert before == there != elsewhere
+
+
+def test_items_that_were_good_in_a_list_that_was_not_are_known_too() -> None:
+    decoded: list[Document] = []
+
+    def decode(document: Document) -> Decoded | Refused:
+        decoded.append(document)
+        return DECODE(document)
+
+    bad = judge(HttpState(), list_body(pod_item("a"), bad_item("b")), decode, URL)
+    assert bad.error
+    decoded.clear()
+    good = judge(bad, list_body(pod_item("a"), pod_item("b")), decode, URL)
+    assert len(decoded) == 1
+    assert len(good.pods or ()) == 2
+
+
+def test_a_list_has_room_for_each_of_its_items_and_no_more() -> None:
+    large = {**pod_item("a"), "x": "y" * 5_500_000}
+    two = judged(list_body(large, {**pod_item("b"), "x": "y" * 5_500_000}))
+    assert two.error == "10 MiB or more, and 64 kB for each of its 2 items"
+    assert judged(list_body(large, pod_item("b"))).error == ""
+
+
+def test_an_item_that_is_too_large_for_a_pod_is_told_by_its_place() -> None:
+    item = {**pod_item("b"), "x": list(range(100_000))}
+    assert judged(list_body(pod_item("a"), item)).error == "items[1]: more than 100,000 values"
+
+
+def test_a_body_in_yaml_that_is_no_list_has_the_limits_of_any_document(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bodies, "MOST_YAML_VALUES", 150_000)
+    body = b"kind: Pod\napiVersion: v1\nx: [" + b"1," * 100_000 + b"1]\n"
+    assert judged(body).error == "more than 100,000 values"
+    assert judged(b"kind: PodList\nx: [" + b"1," * 150_000 + b"1]\n").error == (
+        "more than 150,000 values"
+    )
+
+
+def test_a_body_is_no_larger_than_the_largest_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "MOST_BYTES", 100)
+    assert judged(many(5)).error == "256 MB or more"
