@@ -203,6 +203,9 @@ def followed(
     ``restarts_before`` are restarts that the provider does not know of.
     """
     phase = phase_of_report(report)
+    if not report.phase and before is not None and before.phase is PodPhase.RUNNING:
+        # All containers may wait to be started again. The phase was not told, so nobody is wrong.
+        phase = max(phase, before.phase, key=_ORDER.__getitem__)
     if before is not None and (back := _goes_back(before.phase, phase)):
         return Followed(before, (back,))
     specified = containers_of(pod)
@@ -246,7 +249,10 @@ def phase_of_report(report: PodReport) -> PodPhase:
     if not states or "running" in states:
         return PodPhase.RUNNING
     if "waiting" in states:
-        has_begun = any(each.restarts or state_of_report(each) != "waiting" for each in containers)
+        has_begun = any(
+            each.restarts or each.exit_code is not None or state_of_report(each) != "waiting"
+            for each in containers
+        )
         return PodPhase.RUNNING if has_begun else PodPhase.PENDING
     has_failed = any(container.exit_code for container in containers)
     return PodPhase.FAILED if has_failed else PodPhase.SUCCEEDED
