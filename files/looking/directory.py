@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import translate
 from pathlib import Path
 from re import compile as compiled
@@ -71,6 +71,7 @@ def looking(path: Path, *, now: Timestamp, previous: Listed | None = None) -> St
     for _ in range(MAX_LOOKS):
         listing = yield from _one_look(path, now, previous)
         if listing is not None:
+            yield
             return _previous_if_same(listing, previous)
     return Unlistable(reason="was moved or replaced while it was being read", missing=False)
 
@@ -121,12 +122,12 @@ def _single(path: Path, now: Timestamp, previous: Listed | None) -> Listed | Non
 
 
 def _files(path: Path, now: Timestamp, previous: Listed | None) -> Steps[Listing | None]:
-    known = {entry.name: entry for entry in previous.entries} if previous else {}
     entries: list[Entry] = []
     with OpenDirectory(path) as directory:
-        items = yield from _items(directory)
-        names = in_byte_order({*items, *_touched(known)})
+        known = {entry.name: entry for entry in previous.entries} if previous else {}
         yield
+        items = yield from _items(directory)
+        names = yield from _names(items, known)
         for number, name in enumerate(names):
             item, before = items.get(name), known.get(name)
             is_same = item is not None and before is not None and _is_unchanged(item, before)
@@ -167,9 +168,23 @@ def _items(directory: OpenDirectory) -> Steps[Mapping[str, os.DirEntry[str]]]:
     return items
 
 
-def _touched(known: Mapping[str, Entry]) -> Iterator[str]:
-    """Yield the names of known files. One that is not listed only counts as gone when it was asked for."""
-    return (name for name, entry in known.items() if not isinstance(entry.found, Ignored))
+def _names(items: Collection[str], known: Mapping[str, Entry]) -> Steps[list[str]]:
+    """Return in steps the names to look at, in order: those in ``items``, and known names of files.
+
+    One that is not listed only counts as gone when it was asked for.
+    """
+    # The known ones come first, since they are in order, and to sort what is nearly sorted is quick.
+    names = [
+        name
+        for name, entry in known.items()
+        if name in items or not isinstance(entry.found, Ignored)
+    ]
+    yield
+    names += [name for name in items if name not in known]
+    yield
+    ordered = in_byte_order(names)
+    yield
+    return ordered
 
 
 def _is_unchanged(item: os.DirEntry[str], known: Entry) -> bool:

@@ -180,6 +180,7 @@ class JudgedFiles(Generic[T]):
         self._look_is_due = False
         rules, memory = self._rules, self._memory
         seen = yield from self._path.looking(memory.listed)
+        yield
         judgement = yield from judging(
             memory.state,
             seen.listing,
