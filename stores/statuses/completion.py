@@ -29,6 +29,7 @@ from stores.statuses.shown import (
     exit_code,
     has_exited,
     init_containers,
+    is_over,
     restart_policy,
 )
 
@@ -63,7 +64,7 @@ def _kept(pod: Pod, seen: PodObserved, before: PodObserved) -> Mapping[str, Cont
         if new is old:
             continue
         if new is None:
-            kept[name] = old if has_exited(old.current) or old.current is None else _lost(old)
+            kept[name] = old if is_over(old.current) or old.current is None else _lost(old)
         elif _goes_back(pod, name, old, new) and not _is_new_sandbox(pod, name, seen, before):
             kept[name] = old
         elif new.current is None and new.last is None and has_exited(old.current or old.last):
@@ -73,10 +74,11 @@ def _kept(pod: Pod, seen: PodObserved, before: PodObserved) -> Mapping[str, Cont
 
 def _goes_back(pod: Pod, name: str, old: ContainerHistory, new: ContainerHistory) -> bool:
     """Return whether a container that ended for good, or under this id, is told not to have ended (V3)."""
-    if not has_exited(old.current) or has_exited(new.current):
+    is_new_over = has_exited(new.current)
+    if not is_over(old.current) or (is_new_over and new.wait is None):
         return False
-    if new.current is not None and old.current is not None and new.current.id == old.current.id:
-        return new.current.state is not ContainerState.UNKNOWN
+    if has_exited(old.current) and not is_new_over and _id(old) == _id(new):
+        return True
     if old.wait is not None:
         return False
     spec = _specification(pod, name)
@@ -86,6 +88,10 @@ def _goes_back(pod: Pod, name: str, old: ContainerHistory, new: ContainerHistory
         code = exit_code(old)
         return not is_sidecar(spec) and (code == 0 or not _is_again(spec, pod, code))
     return not _is_again(spec, pod, exit_code(old))
+
+
+def _id(history: ContainerHistory) -> str | None:
+    return None if history.current is None else history.current.id
 
 
 def _is_again(spec: Mapping[str, Any], pod: Pod, code: int) -> bool:

@@ -59,6 +59,14 @@ def has_exited(instance: ContainerObserved | None) -> bool:
     return instance is not None and instance.state is ContainerState.EXITED
 
 
+def is_over(instance: ContainerObserved | None) -> bool:
+    """Return whether ``instance`` is shown as ended: it exited, or nobody knows what became of it."""
+    return instance is not None and instance.state in {
+        ContainerState.EXITED,
+        ContainerState.UNKNOWN,
+    }
+
+
 def exit_code(history: ContainerHistory | None) -> int:
     """Return the exit code that is shown of a container that has ended."""
     current = None if history is None else history.current

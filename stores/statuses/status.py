@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from messages.pod_runtime import PodObserved, ProbeVerdict
@@ -48,6 +48,8 @@ def status_after(situation: StatusSituation) -> PodStatus:
     phase until they have ended.
     """
     previous, now = situation.previous, Timestamp(int(situation.now))
+    if previous is not None and previous.is_ended:
+        situation = replace(situation, is_ended=True)
     before = None if previous is None else previous.observed
     observed = completed(situation.pod, situation.observed, before)
     failure = situation.failure or _failure_of(observed)
