@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from files.watching.inotify import InotifyWatch, KeepWatch
 
 if TYPE_CHECKING:
+    from actors.node.machine import Machine
     from agent.joined import ClusterEdges
 
 
@@ -17,5 +18,8 @@ class Edges:
 
     keep_watch: KeepWatch = InotifyWatch
     """Watches the directory of manifests and that of local objects."""
+    machine: Machine | None = None
+    """The machine that pods run on. None for that which the agent runs on; a member of a cluster has the one
+    of ``cluster``."""
     cluster: ClusterEdges | None = None
     """The API server and the machine. None for those that the settings name."""

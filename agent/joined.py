@@ -33,6 +33,7 @@ from actors.pod_manager import POD_MANAGER
 from agent.descriptors import descriptor_limit
 from agent.node_view import node_resources, own_label
 from agent.object_tree import ApiPorts
+from agent.pod_tree import PodApiPorts
 from kernel import Address, AnySpec, BaseActor, Port, SupervisorSpec, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules, CallsActorMessage
 from kube.calls.sender import HttpSender
@@ -172,6 +173,16 @@ class Joined:
         """Return the ports that the managers and holders of Secrets and ConfigMaps talk to."""
         to = self._ports
         return ApiPorts(calls=to.calls, watches=to.watches, node=to.registrar, events=to.events)
+
+    def pod_ports(self) -> PodApiPorts:
+        """Return the ports that the keepers of pods and of statuses talk to."""
+        to = self._ports
+        return PodApiPorts(calls=to.calls, node=to.registrar, events=to.events)
+
+    @property
+    def machine(self) -> Machine:
+        """The machine that the Node shows."""
+        return self._edges.machine
 
     def note_failed_loops(self, names: frozenset[str]) -> None:
         """Tell the Node's registrar which loops of the agent fail."""

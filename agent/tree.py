@@ -6,14 +6,16 @@ exactly the reverse order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
+from actors.node.machine import LinuxMachine, Machine
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.edges import Edges
 from agent.manifest_rules import manifest_rules
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
+from agent.pod_tree import PodApiPorts, PodEdges, PodTree
 from files.keeping.kept_contents import KeptContents
 from kernel import ActorSystem, AnySpec, ChildSpec, Key, Port, SupervisorSpec, isolated
 from messages.pod_manager import PodManagerMessage
@@ -23,6 +25,7 @@ from server.actor import HTTP_SERVER, HttpServer, Listeners
 from server.backend import EndpointBackend
 from settings.agent import Settings, effective_configuration
 from settings.cluster import ClusterSettings
+from settings.runtime import RuntimeSettings
 from sources.apiserver.source import API_SOURCE
 from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules
@@ -63,6 +66,7 @@ class AgentTree:
             self._address,
             ObjectEdges(api=self._api_ports, keep_watch=self._edges.keep_watch),
         )
+        self._pods = self._pod_tree(settings.runtime) if settings.runtime else None
 
     def root(self) -> SupervisorSpec:
         """Return the whole tree."""
@@ -74,6 +78,7 @@ class AgentTree:
                 ChildSpec(key=POD_MANAGER, factory=self._make_pod_manager),
                 *(joined.specs() if joined else ()),
                 *self._objects.specs(),
+                *(self._pods.specs() if self._pods else ()),
                 SupervisorSpec(name="sources", children=self._source_specs()),
                 *((joined.mirror_keeper(self._static_sources),) if joined else ()),
                 isolated(EVENT_FEED, self._make_event_feed),
@@ -96,8 +101,28 @@ class AgentTree:
 
         return Joined(self._settings, cluster, self._address, self._edges.cluster)
 
+    def _pod_tree(self, runtime: RuntimeSettings) -> PodTree:
+        edges = PodEdges(
+            api=self._pod_api_ports, objects=self._objects.ports, machine=self._machine()
+        )
+        sources = frozenset(self._source_names())
+        return PodTree(self._settings, runtime, sources, self._address, edges)
+
+    def _machine(self) -> Machine:
+        if self.joined is not None:
+            return self.joined.machine
+        return self._edges.machine or LinuxMachine(root_dir=self._settings.root_dir)
+
     def _address(self, key: Key[M], /) -> Port[M]:
         return self._system().address(key)
+
+    def _source_names(self) -> Iterator[SourceName]:
+        if self._settings.static_pod_path:
+            yield FILE
+        if self._settings.static_pod_url:
+            yield HTTP
+        if self.joined:
+            yield API
 
     def _static_sources(self) -> dict[SourceName, Port[SourceMessage]]:
         file_source, http_source = self._address(FILE_SOURCE), self._address(HTTP_SOURCE)
@@ -109,6 +134,9 @@ class AgentTree:
     def _all_sources(self) -> dict[SourceName, Port[SourceMessage]]:
         api_source = self._address(API_SOURCE)
         return {**self._static_sources(), **({API: api_source} if self.joined else {})}
+
+    def _pod_api_ports(self) -> PodApiPorts | None:
+        return self.joined.pod_ports() if self.joined else None
 
     def _api_ports(self) -> ApiPorts | None:
         return self.joined.object_ports() if self.joined else None

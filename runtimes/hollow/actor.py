@@ -23,6 +23,8 @@ from runtimes.container_runtime import (
     PodContainersAre,
     RuntimeAnswered,
     RuntimeFact,
+    RuntimeFailure,
+    RuntimeFailureKind,
 )
 from runtimes.hollow.core import AT_ONCE, HollowAnswer, HollowCore
 from runtimes.hollow.machine import Instant
@@ -31,6 +33,11 @@ NAME: Final = "hollow"
 
 STEPS_PER_TURN: Final = 64
 """Steps that are gone before other actors get their turn. Without a bound they wait a third of a second."""
+
+
+_UNCERTAIN: Final = RuntimeFailure(
+    kind=RuntimeFailureKind.UNCERTAIN, message="the runtime failed over the request"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +55,8 @@ class HollowMemory:
     """What outlives a life of HollowContainers: everything, so that its containers run on."""
 
     core: HollowCore
+    in_hand: CallRuntime | None = None
+    """The call that is being taken. A life that finds one here follows on a crash over it."""
     followers: list[Port[RuntimeFact]] = field(default_factory=list)
 
 
@@ -60,7 +69,7 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     follow and when it starts again, and ``PodContainersAre`` for what happens by itself: a container that
     ends, becomes ready, or dies with its sandbox.
     Fails when: it has a bug. Containers run on, calls that take time are answered by the next life, and
-    only the call in the message that failed is never answered.
+    the call that it failed over is answered as uncertain.
     Order: answers come before the facts of the same turn, so a fact includes what the answers say.
     """
 
@@ -75,6 +84,9 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
 
     @override
     def started(self) -> None:
+        failed, self._memory.in_hand = self._memory.in_hand, None
+        if failed is not None:
+            self._answer([HollowAnswer(failed, _UNCERTAIN)])
         self._tell(self._memory.followers, self._everything())
         self._set_timer()
 
@@ -82,7 +94,9 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     def receive(self, message: HollowContainersMessage, /) -> None:
         match message:
             case CallRuntime():
+                self._memory.in_hand = message
                 self._answer(self._core.take(message, self._now()))
+                self._memory.in_hand = None
             case HollowStepsDue():
                 self._goes_on = False
                 self._timer = self._timer_due = None

@@ -105,10 +105,16 @@ def stepped(tmp_path: Path) -> Iterator[Stepped]:
 
 def test_it_stops_in_the_reverse_order_of_its_start(stepped: Stepped) -> None:
     started = [actor.name for actor in stepped.system.describe() if actor.type != "supervisor"]
+    (worker,) = (name for name in started if name.startswith("pods/"))
     assert started == [
         "pod-manager",
         "secret-manager",
         "configmap-manager",
+        "runtime/containers",
+        "runtime",
+        "status-keeper",
+        worker,
+        "pod-keeper",
         "source/file",
         "event-feed",
         "http-server",

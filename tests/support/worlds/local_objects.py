@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 from typing_extensions import override
@@ -38,7 +39,7 @@ class LocalObjectsWorld(ObjectsWorld):
             f"--pod-manifest-path={self._pods}",
             "--file-check-frequency=5s",
         ]
-        super().__init__(run, settings_of(parse(flags), (), hostname=NODE))
+        super().__init__(run, replace(settings_of(parse(flags), (), hostname=NODE), runtime=None))
         self._pods.mkdir()
         self._objects.mkdir()
         self._writings = 0

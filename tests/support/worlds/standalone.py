@@ -94,7 +94,7 @@ class StandaloneWorld(World):
 
     def _tree(self, run: StoryRun, watches: FakeDirectoryWatches) -> SupervisorSpec:
         nowhere = run.folder.parent / "no-root"
-        settings = replace(SETTINGS, static_pod_path=run.folder, root_dir=nowhere)
+        settings = replace(SETTINGS, static_pod_path=run.folder, root_dir=nowhere, runtime=None)
         edges = Edges(keep_watch=watches)
         tree = AgentTree(settings, Listeners(), lambda: self.play.system, edges)
         root = _with_child(tree.root(), isolated(FAKE_SOURCE, self._make_fake_source))

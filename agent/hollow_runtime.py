@@ -1,0 +1,67 @@
+"""The runtime that makes pods seem to run, as ``--runtime hollow`` asks for it. A part of ``pod_tree``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from kernel import Address, AnySpec, Port, isolated
+from messages.events import PostEvent
+from messages.pod_runtime import PodRuntimeMessage
+from runtimes.containers.actor import (
+    POD_RUNTIME,
+    ContainersOptions,
+    ContainersPorts,
+    ContainersRuntime,
+)
+from runtimes.containers.record import RuntimeMemory
+from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
+from runtimes.hollow.core import HollowCore
+from runtimes.hollow.rules import rules_of
+from settings.agent import Settings
+from settings.runtime import HollowSettings
+from settings.version import version
+
+_OPTIONS: Final = ContainersOptions(log_level=logging.DEBUG)
+"""A hollow node has pods by the thousand: a line at level info for each step takes 23 us."""
+
+
+class HollowRuntime:
+    """Its two actors, and what outlives their crashes.
+
+    ``events`` gives the address of the poster of events; None for an agent without a cluster.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        told: HollowSettings,
+        address: Address,
+        events: Callable[[], Port[PostEvent] | None],
+    ) -> None:
+        rules = rules_of(told.times, settings.pod_networks, told.seed)
+        self._address = address
+        self._events = events
+        self._containers = HollowMemory(core=HollowCore(rules))
+        self._pods = RuntimeMemory()
+
+    def specs(self) -> tuple[AnySpec, ...]:
+        """Return the specs, that of the containers first. They are isolated: pods outlive their trouble."""
+        return (
+            isolated(HOLLOW_CONTAINERS, lambda: HollowContainers(version(), self._containers)),
+            isolated(POD_RUNTIME, self._make_runtime),
+        )
+
+    def port(self) -> Port[PodRuntimeMessage]:
+        """Return the address of the runtime of pods."""
+        return self._address(POD_RUNTIME)
+
+    def _make_runtime(self) -> ContainersRuntime:
+        containers = self._address(HOLLOW_CONTAINERS)
+        ports = ContainersPorts(
+            containers=containers,
+            me=self._address(POD_RUNTIME),
+            events=self._events(),
+        )
+        return ContainersRuntime(ports, self._pods, _OPTIONS)

@@ -1,0 +1,147 @@
+"""Composes the actors that run pods: the runtime, workers, and who keeps them. A part of ``tree``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from actors.node.machine import Machine
+from actors.pod_manager import POD_MANAGER
+from actors.pods.keeper import POD_KEEPER, PODS, PodKeeper, PodKeeperPorts, keeper_memory
+from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
+from actors.pods.worker_parts import WorkerPorts
+from agent.hollow_runtime import HollowRuntime
+from agent.node_view import configured_node
+from kernel import Address, AnySpec, DynamicSpec, Port, SupervisorSpec, isolated
+from messages.api import CallApi
+from messages.events import PostEvent
+from messages.node import FollowNode
+from messages.objects import ObjectKind, ObjectManagerMessage
+from messages.pod_lives import PodLivesMessage
+from messages.pod_runtime import PodRuntimeMessage
+from messages.pods import SourceName
+from messages.statuses import StatusKeeperMessage
+from settings.agent import Settings
+from settings.runtime import RuntimeKind, RuntimeSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodApiPorts:
+    """Whom the keepers of pods and of statuses talk to about the API server."""
+
+    calls: Port[CallApi]
+    node: Port[FollowNode]
+    events: Port[PostEvent]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodPorts:
+    """The addresses that the endpoints ask about pods that run."""
+
+    lives: Port[PodLivesMessage]
+    statuses: Port[StatusKeeperMessage]
+    runtime: Port[PodRuntimeMessage]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodEdges:
+    """Where the part of the agent that runs pods ends."""
+
+    api: Callable[[], PodApiPorts | None]
+    """Returns whom to talk to about the API server; None if the agent belongs to no cluster."""
+    objects: Callable[[], Mapping[ObjectKind, Port[ObjectManagerMessage]]]
+    """Returns the managers of Secrets and ConfigMaps."""
+    machine: Machine
+
+
+class ComposedRuntime(Protocol):
+    """The actors of a runtime of pods."""
+
+    def specs(self) -> tuple[AnySpec, ...]:
+        """Return their specs, in the order in which they start."""
+        ...
+
+    def port(self) -> Port[PodRuntimeMessage]:
+        """Return the address that takes commands about pods."""
+        ...
+
+
+class PodTree:
+    """The runtime of pods, the workers, who keeps them and their statuses, and what outlives a crash.
+
+    The machine is read once, when this is made: what is on it does not change while pods run on it.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        runtime: RuntimeSettings,
+        sources: frozenset[SourceName],
+        address: Address,
+        edges: PodEdges,
+    ) -> None:
+        self._address = address
+        self._edges = edges
+        facts = edges.machine.read()
+        self._host_ips = facts.addresses
+        self._logs_steps = runtime.kind is not RuntimeKind.HOLLOW
+        self._runtime = self._composed(settings, runtime)
+        self._keeper_memory = keeper_memory(configured_node(settings, facts), sources)
+        self._status_memory = StatusMemory()
+
+    def specs(self) -> tuple[AnySpec, ...]:
+        """Return the specs. They start before the sources, and stop after them."""
+        # Each is isolated: while one of them is in trouble, what runs goes on.
+        return (
+            SupervisorSpec(name="runtimes", children=self._runtime.specs()),
+            isolated(STATUS_KEEPER, self._make_status_keeper),
+            DynamicSpec(key=PODS),
+            isolated(POD_KEEPER, self._make_keeper),
+        )
+
+    def ports(self) -> PodPorts:
+        """Return the addresses that the endpoints ask."""
+        lives, statuses = self._address(POD_KEEPER), self._address(STATUS_KEEPER)
+        return PodPorts(lives=lives, statuses=statuses, runtime=self._runtime.port())
+
+    def _composed(self, settings: Settings, runtime: RuntimeSettings) -> ComposedRuntime:
+        return HollowRuntime(settings, runtime.hollow, self._address, self._events)
+
+    def _events(self) -> Port[PostEvent] | None:
+        api = self._edges.api()
+        return api.events if api is not None else None
+
+    def _make_status_keeper(self) -> StatusKeeper:
+        api = self._edges.api()
+        me = self._address(STATUS_KEEPER)
+        if api is None:
+            return StatusKeeper(StatusPorts(me=me), self._status_memory)
+        pod_manager = self._address(POD_MANAGER)
+        ports = StatusPorts(me=me, pod_manager=pod_manager, calls=api.calls, events=api.events)
+        return StatusKeeper(ports, self._status_memory)
+
+    def _make_keeper(self) -> PodKeeper:
+        api = self._edges.api()
+        me, statuses = self._address(POD_KEEPER), self._address(STATUS_KEEPER)
+        pod_manager, runtime = self._address(POD_MANAGER), self._runtime.port()
+        worker = WorkerPorts(
+            keeper=me,
+            runtime=runtime,
+            statuses=statuses,
+            objects=self._edges.objects(),
+            events=self._events(),
+            host_ips=lambda: self._host_ips,
+            logs_steps=self._logs_steps,
+        )
+        ports = PodKeeperPorts(
+            pod_manager=pod_manager,
+            node=api.node if api is not None else None,
+            workers=self._address(PODS),
+            runtime=runtime,
+            statuses=statuses,
+            worker=worker,
+            address=self._address,
+            me=me,
+        )
+        return PodKeeper(ports, self._keeper_memory)
