@@ -13,6 +13,7 @@ from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory,
 from actors.pods.worker_parts import WorkerPorts
 from agent.hollow_runtime import HollowRuntime
 from agent.node_view import configured_node
+from agent.provider_runtime import ProviderRuntime
 from kernel import Address, AnySpec, DynamicSpec, Port, SupervisorSpec, isolated
 from messages.api import CallApi
 from messages.events import PostEvent
@@ -106,6 +107,8 @@ class PodTree:
         return PodPorts(lives=lives, statuses=statuses, runtime=self._runtime.port())
 
     def _composed(self, settings: Settings, runtime: RuntimeSettings) -> ComposedRuntime:
+        if runtime.kind is RuntimeKind.PROVIDER:
+            return ProviderRuntime(runtime.provider, self._address, self._events)
         return HollowRuntime(settings, runtime.hollow, self._address, self._events)
 
     def _events(self) -> Port[PostEvent] | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kernel import ChildSpec, Port, isolated
+from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
-from messages.pod_runtime import RuntimeNode
+from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from runtimes.virtual.actor import (
     VIRTUAL_RUNTIME,
     VirtualPorts,
@@ -22,17 +22,17 @@ from settings.errors import UsageError
 class ProviderRuntime:
     """The one object of the class, what calls it, and what outlives a crash of the actor.
 
-    ``runtime`` gives the actor's address, once there is one; ``events`` that of the poster of events, or
-    None for a standalone agent. Raises ``UsageError`` if the class cannot be used.
+    ``address`` works once there is a system; ``events`` gives the address of the poster of events, or None
+    for a standalone agent. Raises ``UsageError`` if the class cannot be used.
     """
 
     def __init__(
         self,
         provider: str,
-        runtime: Callable[[], Port[VirtualRuntimeMessage]],
+        address: Address,
         events: Callable[[], Port[PostEvent] | None],
     ) -> None:
-        self._runtime = runtime
+        self._address = address
         self._events = events
         self._memory = VirtualMemory()
         self._calls = ThreadedCalls()
@@ -43,13 +43,20 @@ class ProviderRuntime:
         except ProviderLoadError as error:
             raise UsageError(f"--runtime: {error}") from error
 
-    def spec(self) -> ChildSpec[VirtualRuntimeMessage]:
+    def specs(self) -> tuple[AnySpec, ...]:
         """Return the spec of the actor. It is isolated: other actors do not fail with it."""
-        return isolated(VIRTUAL_RUNTIME, self._make)
+        return (isolated(VIRTUAL_RUNTIME, self._make),)
+
+    def port(self) -> Port[PodRuntimeMessage]:
+        """Return the address of the runtime of pods."""
+        return self._runtime()
 
     def node(self) -> RuntimeNode | None:
         """Return what the class said last of the Node; None if it said nothing. On any thread."""
         return self._memory.node
+
+    def _runtime(self) -> Port[VirtualRuntimeMessage]:
+        return self._address(VIRTUAL_RUNTIME)
 
     def _make(self) -> VirtualRuntime:
         ports = VirtualPorts(events=self._events(), me=self._runtime())

@@ -183,10 +183,16 @@ class AgentTree:
     def _make_event_feed(self) -> EventFeed:
         feed = self._address(EVENT_FEED)
         managers = tuple(self._objects.ports().values())
-        ports = FeedPorts(pod_manager=self.pod_manager, managers=managers, me=feed)
+        ports = FeedPorts(
+            pod_manager=self.pod_manager,
+            managers=managers,
+            me=feed,
+            statuses=self._pods.ports().statuses if self._pods else None,
+        )
         return EventFeed(ports, self._feed_memory)
 
     def _make_http_server(self) -> HttpServer:
+        pods = self._pods.ports() if self._pods else None
         backend = EndpointBackend(
             system=self._system(),
             pod_manager=self.pod_manager,
@@ -198,6 +204,9 @@ class AgentTree:
             objects=self._objects.ports(),
             feed=self._address(EVENT_FEED),
             limits=self._listeners.limits,
+            statuses=pods.statuses if pods else None,
+            lives=pods.lives if pods else None,
+            runtime=pods.runtime if pods else None,
             hosts=self._settings.hosts,
         )
         return HttpServer(backend, self._listeners)
