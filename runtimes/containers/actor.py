@@ -114,7 +114,8 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
     Tells: the runtime of containers ``FollowContainers`` when it starts, and ``CallRuntime``; who commanded a
     pod ``PodObserved``; events ``PostEvent``.
     Fails when: it has a bug. The next life keeps commands, back-offs and calls, and decides nothing before
-    the runtime of containers has told what there is, and of a pod with a call in flight before a look at it.
+    the runtime of containers has told what there is, nor about a pod with a call in flight before a look at
+    it. So it does whenever that runtime tells anew what there is.
 
     Order: one request in flight for each container and each sandbox; of pods that wait for room to start
     the oldest is first. Repetition: commands may repeat. What is known of a pod is told again after a
@@ -149,7 +150,6 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
     def started(self) -> None:
         for record in self._memory.records.values():
             record.tell_again, record.wake_at, record.tell_by = True, None, None
-            record.is_in_doubt |= bool(record.calls)
         self._ports.containers.tell(FollowContainers(subscriber=self._ports.me))
         self._watch_for_overdue()
 
@@ -239,6 +239,9 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self._driver.limits = Limits(
             longest_backoff=self._options.longest_backoff, assumes_images=listing.assumes_images
         )
+        for record in self._memory.records.values():
+            # Either side may have crashed: an answer, or the call itself, may be lost.
+            record.is_in_doubt |= bool(record.calls)
         found: dict[PodUid, list[SandboxContents]] = {uid: [] for uid in self._memory.records}
         for each in listing.sandboxes:
             found.setdefault(each.pod.uid, []).append(each)

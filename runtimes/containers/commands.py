@@ -23,12 +23,12 @@ def note_run(record: RuntimeRecord, command: RunPod) -> None:
     if record.is_stopping:
         record.tell_again = True
         return
-    record.wanted, record.mark = Wanted.RUN, command.mark
     if record.pod is not command.pod:
-        before, record.shape = record.shape, shape_of(command.pod)
-        record.pod = command.pod
+        before, after = record.shape, shape_of(command.pod)
+        record.pod, record.shape = command.pod, after
         if before is not None:
-            _note_new_resources(record, before, record.shape)
+            _note_new_resources(record, before, after)
+    record.wanted, record.mark = Wanted.RUN, command.mark
     if record.objects != command.objects:
         record.objects = command.objects
         _forget_errors(record)

@@ -123,6 +123,9 @@ class ContainerSteps:
             and not (notes is not None and notes.discarded_id == instance.id)
         )
         self._wait(container)
+        if is_usable and notes is not None and notes.retry_at > self._draft.now:
+            self._draft.wait_until(notes.retry_at)
+            return
         request = StartContainer(id=instance.id) if is_usable else RemoveContainer(id=instance.id)
         self._draft.steps.append(Step(container.name, request))
 

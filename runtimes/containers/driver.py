@@ -170,7 +170,7 @@ class PodDriver:
 def troubles(record: RuntimeRecord) -> tuple[PodTrouble, ...]:
     """Return what is wrong with the pod as a whole."""
     found = []
-    if record.sandbox_error:
+    if record.sandbox_error and not record.is_stopping:
         message = f"Failed to create pod sandbox: {record.sandbox_error}"
         found.append(PodTrouble(reason="FailedCreatePodSandBox", message=message))
     for name, notes in (record.notes or {}).items():

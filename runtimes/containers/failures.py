@@ -54,7 +54,8 @@ def learn_failure(
             _learn_creation(record, step, failure, now, longest)
         case StartContainer(id=container_id):
             notes = record.notes_of(step.target)
-            notes.discarded_id = container_id
+            if failure.kind is not RuntimeFailureKind.UNCERTAIN:
+                notes.discarded_id = container_id
             _note_error(notes, "RunContainerError", failure, now, longest)
             # It may have become an exit, with a code and a reason of its own.
             record.is_in_doubt = True

@@ -53,6 +53,8 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from runtimes.containers.restarts import AfterExit
+from runtimes.containers.shape import ContainerPart, PodShape, shape_of
 from tests.support.kernel.clock import ManualClock
 from tests.support.runtimes.situations import named
 
@@ -77,6 +79,7 @@ class ScriptedSandbox:
 
     pod: PodIdentity
     observed: SandboxObserved
+    shape: PodShape
     containers: dict[str, ContainerObserved] = field(default_factory=dict)
 
     @property
@@ -104,17 +107,19 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         """By name of the container: it exits with this code as soon as it is started."""
         self.ignores_stop: set[str] = set()
         """Names of containers that only end when they are killed: their stops are held."""
-        self._directives: deque[tuple[type, Directive]] = deque()
+        self._directives: dict[type, deque[Directive]] = {}
         self._held: list[CallRuntime] = []
         self._followers: dict[Port[RuntimeFact], None] = {}
         self._serial = itertools.count(1)
         self._used: set[str] = set()
+        self._ended: set[tuple[PodUid, str]] = set()
+        """Regular containers that ended for good."""
 
     # --- what a test says ------------------------------------------------------------------------------
 
     def next(self, request: type, directive: Directive, times: int = 1) -> None:
         """Say what becomes of the next request of this type."""
-        self._directives.extend([(request, directive)] * times)
+        self._directives.setdefault(request, deque()).extend([directive] * times)
 
     def release(self) -> None:
         """Carry out what is held."""
@@ -153,6 +158,18 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         for each in self._of(uid):
             del self.sandboxes[each.observed.id]
         self.tell_pod(uid)
+
+    def forgets(self, uid: PodUid) -> None:
+        """Let a pod of this UID be another one from now on, since it was forgotten."""
+        self.stopping.discard(uid)
+        self._used = {name for name in self._used if not name.startswith(f"{uid}/")}
+        self._ended = {each for each in self._ended if each[0] != uid}
+
+    def heal(self) -> None:
+        """Carry out all that is held, and everything from now on."""
+        self._directives.clear()
+        self.ignores_stop.clear()
+        self.release()
 
     def goes_away(self) -> None:
         self.tell_all(RuntimeIsAway(message="connection refused"))
@@ -204,6 +221,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
                 self._answer(call, self._seen(request.uid))
             return
         self.requests.append(named(request))
+        self._check_stop(request)
         match self._directive(request):
             case Deed.DONE:
                 self._answer(call, self._carry_out(request))
@@ -218,8 +236,8 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
                 self._answer(call, failure)
 
     def _directive(self, request: RuntimeRequest) -> Directive:
-        if self._directives and isinstance(request, self._directives[0][0]):
-            return self._directives.popleft()[1]
+        if directives := self._directives.get(type(request)):
+            return directives.popleft()
         if isinstance(request, StopContainer) and request.grace > 0:
             found = self._find(request.id)
             if found is not None and found[1].name in self.ignores_stop:
@@ -237,7 +255,6 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
 
     def _RunSandbox(self, request: RunSandbox) -> RuntimeOutcome:  # noqa: N802
         pod = request.pod
-        self._check(pod.uid not in self.stopping, f"a sandbox of {pod.name} after its stop")
         self._check(
             not any(each.observed.state is SandboxState.READY for each in self._of(pod.uid)),
             f"a second sandbox of {pod.name}",
@@ -253,7 +270,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         identity = PodIdentity(
             uid=pod.uid, namespace=pod.namespace, name=pod.name, source=pod.source
         )
-        self.sandboxes[observed.id] = ScriptedSandbox(identity, observed)
+        self.sandboxes[observed.id] = ScriptedSandbox(identity, observed, shape_of(pod))
         return observed
 
     def _StopSandbox(self, request: StopSandbox) -> RuntimeOutcome:  # noqa: N802
@@ -285,7 +302,6 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         name = request.container["name"]
         if each is None or each.observed.state is not SandboxState.READY:
             return RuntimeFailure(kind=RuntimeFailureKind.NOT_FOUND, message="no such sandbox")
-        self._check(each.pod.uid not in self.stopping, f"{name} was created after the stop")
         self._use(f"{each.pod.uid}/{name}/{request.attempt}")
         one = ContainerObserved(
             id=f"c{next(self._serial)}",
@@ -305,7 +321,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         if found is None:
             return NOT_FOUND
         each, one = found
-        self._check(each.pod.uid not in self.stopping, f"{one.name} was started after the stop")
+        self._check_order(each, one)
         self._check(one.state is ContainerState.CREATED, f"{one.name} was started twice")
         others = [
             other
@@ -350,6 +366,11 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
     # --- inside ----------------------------------------------------------------------------------------
 
     def _end(self, each: ScriptedSandbox, one: ContainerObserved, code: int) -> None:
+        shape = each.shape.get(one.name)
+        if shape is None or shape.part is not ContainerPart.REGULAR:
+            pass
+        elif shape.behaviour.after(code) is AfterExit.ENDED:
+            self._ended.add((each.pod.uid, one.name))
         each.containers[one.id] = replace(
             one,
             state=ContainerState.EXITED,
@@ -377,6 +398,41 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
             name="scripted",
             version="1.2.3",
             assumes_images=self.assumes_images,
+        )
+
+    def _check_stop(self, request: RuntimeRequest) -> None:
+        match request:
+            case RunSandbox(pod=pod) | CreateContainer(pod=pod):
+                uid = pod.uid
+            case StartContainer(id=container_id) if found := self._find(container_id):
+                uid = found[0].pod.uid
+            case _:
+                return
+        self._check(uid not in self.stopping, f"after the stop of {uid}: {named(request)}")
+
+    def _check_order(self, each: ScriptedSandbox, one: ContainerObserved) -> None:
+        """Check that init containers and sidecars before this container are as far as they should be."""
+        shape = each.shape.get(one.name)
+        self._check((each.pod.uid, one.name) not in self._ended, f"{one.name} had ended for good")
+        if shape is None or shape.part is ContainerPart.EPHEMERAL or self._has_begun(each):
+            return
+        for earlier in each.shape.inits:
+            if earlier.name == one.name:
+                return
+            instances = [two for two in each.containers.values() if two.name == earlier.name]
+            newest = max(instances, key=lambda two: two.attempt, default=None)
+            is_over = newest is not None and (
+                newest.state is ContainerState.RUNNING
+                if earlier.part is ContainerPart.SIDECAR
+                else newest.exit_code == 0
+            )
+            self._check(is_over, f"{one.name} was started before {earlier.name} was over")
+
+    def _has_begun(self, each: ScriptedSandbox) -> bool:
+        regular = {shape.name for shape in each.shape.regular}
+        return any(
+            one.name in regular and one.state is not ContainerState.CREATED
+            for one in each.containers.values()
         )
 
     def _use(self, name: str) -> None:
