@@ -253,6 +253,7 @@ class _Look(Generic[T]):
         records = {name: self._records[name] for name in in_byte_order(self._records)}
         yield
         claims = {name: record.good for name, record in records.items() if record.good is not None}
+        yield
         # The last in name order wins, as in a kubelet (F12).
         lost = conflicts((name, claims[name]) for name in reversed(claims))
         yield
