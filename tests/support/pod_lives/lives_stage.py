@@ -20,7 +20,15 @@ from actors.pods.keeper import (
 from actors.pods.node_view import NodeView
 from actors.pods.orders import worker_key
 from actors.pods.worker_parts import WorkerPorts
-from kernel import ChildSpec, DynamicMessage, DynamicSpec, Port, Runtime, Steps, SupervisorSpec
+from kernel import (
+    DynamicMessage,
+    DynamicSpec,
+    Port,
+    Runtime,
+    Steps,
+    SupervisorSpec,
+    isolated,
+)
 from messages.events import PostEvent
 from messages.objects import ObjectKind
 from messages.pod_lives import (
@@ -100,12 +108,10 @@ class LivesStage:
         return SupervisorSpec(
             name="agent",
             children=(
-                ChildSpec(key=PLAIN_RUNTIME, factory=lambda: PlainRuntime(self.machine)),
-                ChildSpec(
-                    key=POD_MANAGER, factory=lambda: PodManager(self._sources, self._pod_memory)
-                ),
+                isolated(PLAIN_RUNTIME, lambda: PlainRuntime(self.machine)),
+                isolated(POD_MANAGER, lambda: PodManager(self._sources, self._pod_memory)),
                 DynamicSpec(key=PODS),
-                ChildSpec(key=POD_KEEPER, factory=self._make_keeper),
+                isolated(POD_KEEPER, self._make_keeper),
             ),
         )
 

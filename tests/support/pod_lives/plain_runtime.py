@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, assert_never
+from typing import Protocol, TypeAlias, assert_never
 
 from typing_extensions import override
 
@@ -35,7 +35,7 @@ from messages.pod_runtime import (
     SandboxState,
     StopPod,
 )
-from messages.pods import Pod, PodUid
+from messages.pods import JsonObject, Pod, PodUid
 from messages.units import Seconds, Timestamp
 
 
@@ -63,7 +63,14 @@ class GraceOver:
     uid: PodUid
 
 
-PlainRuntimeMessage: TypeAlias = PodRuntimeMessage | ContainerExits | TroubleIs | GraceOver
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LooksAgain:
+    """Everything is told once more."""
+
+
+PlainRuntimeMessage: TypeAlias = (
+    PodRuntimeMessage | ContainerExits | TroubleIs | GraceOver | LooksAgain
+)
 
 PLAIN_RUNTIME = Key[PlainRuntimeMessage]("runtime")
 
@@ -94,6 +101,18 @@ class PodOnMachine:
         ]
 
 
+class Observer(Protocol):
+    """Somebody who looks at the machine all the time."""
+
+    def commanded(self, command: RunPod | StopPod | ForgetPod) -> None:
+        """See a command that the runtime takes."""
+        ...
+
+    def started(self, uid: PodUid, instance: ContainerObserved) -> None:
+        """See a container that was started."""
+        ...
+
+
 @dataclass(slots=True)
 class Machine:
     """What outlives lives of the runtime, and what the test may set."""
@@ -108,7 +127,19 @@ class Machine:
     """Pods whose containers run on until their grace is over."""
     is_away: bool = False
     """It answers nothing."""
+    is_silent: bool = False
+    """It does what it is told, and tells nobody what became of it."""
+    observers: list[Observer] = field(default_factory=list)
+    """They are told each command, start and stop at the moment that it happens."""
     serial: int = 0
+    untold: dict[PodUid, PodOnMachine] = field(default_factory=dict)
+    """Pods that were removed while it told nobody."""
+
+    def forget_commands(self) -> None:
+        """Forget what was commanded, as a runtime does whose process ended. What runs goes on."""
+        for pod in self.pods.values():
+            pod.command = pod.reply_to = pod.kill_at = None
+            pod.mark = pod.effect = NO_MARK
 
     def running(self) -> list[str]:
         """Return the containers that run, as ``web/main``."""
@@ -157,8 +188,12 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
             case _:
                 self._happen(message)
 
-    def _happen(self, event: ContainerExits | TroubleIs | GraceOver) -> None:
+    def _happen(self, event: ContainerExits | TroubleIs | GraceOver | LooksAgain) -> None:
         match event:
+            case LooksAgain():
+                untold, self._machine.untold = self._machine.untold, {}
+                for uid, pod in (untold | self._machine.pods).items():
+                    self._observe(uid, pod)
             case ContainerExits(uid=uid, name=name, code=code):
                 self._exit(uid, name, code)
             case TroubleIs(uid=uid, trouble=trouble):
@@ -176,14 +211,13 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
             self._stop_now(uid, pod)
 
     def _command(self, command: RunPod | StopPod | ForgetPod) -> None:
-        pod = self._machine.pods.get(
-            command.uid if not isinstance(command, RunPod) else command.pod.uid
-        )
-        if pod is None:
-            pod = self._unknown(command)
+        uid = command.pod.uid if isinstance(command, RunPod) else command.uid
+        pod = self._machine.pods.get(uid) or self._unknown(command)
         if command.mark < pod.mark:
             return
         pod.mark, pod.reply_to = command.mark, command.reply_to
+        for observer in self._machine.observers:
+            observer.commanded(command)
         match command:
             case RunPod(pod=wanted):
                 self._machine.commands.append(f"run {wanted.name}")
@@ -192,18 +226,23 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
                     pod.command = command
                     self._machine.pods[wanted.uid] = pod
                     self._run(wanted, pod)
-            case StopPod(uid=uid, grace=grace):
+            case StopPod(grace=grace):
                 self._machine.commands.append(f"stop {pod.name} {grace:g}")
                 pod.command = command
                 self._stop_within(uid, pod, grace)
-            case ForgetPod(uid=uid):
+            case ForgetPod():
                 self._machine.commands.append(f"forget {pod.name}")
-                self._stop_now(uid, pod)
-                pod.command, pod.sandbox, pod.containers = command, None, {}
-                pod.effect = pod.mark
-                self._observe(uid, pod)
-                if self._machine.pods.pop(uid, None) is not None:
-                    self._machine.diary.append(f"remove {pod.name}")
+                self._forget(command, pod)
+
+    def _forget(self, command: ForgetPod, pod: PodOnMachine) -> None:
+        self._stop_now(command.uid, pod)
+        pod.command, pod.sandbox, pod.containers = command, None, {}
+        pod.effect = pod.mark
+        self._observe(command.uid, pod)
+        if self._machine.pods.pop(command.uid, None) is not None:
+            self._machine.diary.append(f"remove {pod.name}")
+        if self._machine.is_silent:
+            self._machine.untold[command.uid] = pod
 
     def _unknown(self, command: RunPod | StopPod | ForgetPod) -> PodOnMachine:
         if isinstance(command, RunPod):
@@ -221,11 +260,12 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
                 ips=("10.0.0.1",),
             )
         for container in wanted.document["spec"]["containers"]:
-            self._run_container(pod, container["name"], container.get("image", ""))
+            self._run_container(wanted.uid, pod, container)
         pod.effect = pod.mark
         self._observe(wanted.uid, pod)
 
-    def _run_container(self, pod: PodOnMachine, name: str, image: str) -> None:
+    def _run_container(self, uid: PodUid, pod: PodOnMachine, wanted: JsonObject) -> None:
+        name, image = wanted["name"], wanted.get("image", "")
         history = pod.containers.get(name)
         before = history.current if history is not None else None
         if before is not None and before.state is ContainerState.RUNNING:
@@ -247,6 +287,8 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
         )
         pod.containers[name] = ContainerHistory(name=name, current=instance, last=before)
         self._machine.diary.append(f"start {pod.name}/{name}#{attempt}")
+        for observer in self._machine.observers:
+            observer.started(uid, instance)
 
     def _restarts(self, pod: PodOnMachine, ended: ContainerObserved) -> bool:
         if not isinstance(pod.command, RunPod):
@@ -300,7 +342,7 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
         self._observe(uid, pod)
 
     def _observe(self, uid: PodUid, pod: PodOnMachine) -> None:
-        if pod.reply_to is None or self._machine.is_away:
+        if pod.reply_to is None or self._machine.is_away or self._machine.is_silent:
             return
         waiting = ContainerWait(reason="ContainerCreating")
         pod.reply_to.tell(
