@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, TypeAlias, assert_never
 
 from typing_extensions import override
@@ -28,8 +29,20 @@ from runtimes.container_runtime import (
 )
 from runtimes.hollow.core import AT_ONCE, HollowAnswer, HollowCore
 from runtimes.hollow.machine import Instant
+from runtimes.hollow.record_keeper import (
+    HollowPodsSaved,
+    HollowRecordsMessage,
+    ReadHollowPods,
+    SaveHollowPods,
+)
+from runtimes.hollow.saving import restore, saved
 
 NAME: Final = "hollow"
+
+SAVING_PAUSE: Final = Seconds(0.1)
+"""Between two times that pods are saved."""
+SAVED_PER_TURN: Final = 512
+ASK_AGAIN_AFTER: Final = Seconds(5.0)
 
 STEPS_PER_TURN: Final = 64
 """Steps that are gone before other actors get their turn. Without a bound they wait a third of a second."""
@@ -45,7 +58,19 @@ class HollowStepsDue:
     """Told by its timer, and by itself while more steps are due than it goes in one turn."""
 
 
-HollowContainersMessage: TypeAlias = ContainerRuntimeMessage | HollowStepsDue
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavingDue:
+    """Timer: what changed meanwhile is to be saved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedLate:
+    """Timer: nobody answered what the process before has saved."""
+
+
+HollowContainersMessage: TypeAlias = (
+    ContainerRuntimeMessage | HollowStepsDue | HollowPodsSaved | SavingDue | SavedLate
+)
 
 HOLLOW_CONTAINERS = Key[HollowContainersMessage]("runtime/containers")
 
@@ -58,6 +83,10 @@ class HollowMemory:
     in_hand: CallRuntime | None = None
     """The call that is being taken. A life that finds one here follows on a crash over it."""
     followers: list[Port[RuntimeFact]] = field(default_factory=list)
+    is_restored: bool = False
+    """Whether it knows what the process before has saved."""
+    waiting: list[HollowContainersMessage] = field(default_factory=list)
+    """What it was told before it knew that."""
 
 
 class HollowContainers(PooledActor[HollowContainersMessage]):
@@ -70,28 +99,54 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     ends, becomes ready, or dies with its sandbox.
     Fails when: it has a bug. Containers run on, calls that take time are answered by the next life, and
     the call that it failed over is answered as uncertain.
+
+    With records it first waits for what the process before has saved; whatever it is told meanwhile waits
+    too. After that it tells them each pod that changed, many changes within a tenth of a second at once.
+
     Order: answers come before the facts of the same turn, so a fact includes what the answers say.
     """
 
-    def __init__(self, version: str, memory: HollowMemory) -> None:
+    def __init__(
+        self, version: str, memory: HollowMemory, records: Port[HollowRecordsMessage] | None = None
+    ) -> None:
         self._version = version
+        self._records = records
         self._memory = memory
         self._core = memory.core
         self._timer: Timer | None = None
         self._timer_due: Seconds | None = None
         self._goes_on = False
         """Whether it told itself to go on."""
+        self._saving_timer: Timer | None = None
+        self._saved_at: Seconds | None = None
 
     @override
     def started(self) -> None:
         failed, self._memory.in_hand = self._memory.in_hand, None
         if failed is not None:
             self._answer([HollowAnswer(failed, _UNCERTAIN)])
+        if self._records is not None and not self._memory.is_restored:
+            self._ask_records(self._records)
+            return
         self._tell(self._memory.followers, self._everything())
         self._set_timer()
+        self._save()
+
+    @override
+    def stopping(self) -> None:
+        self._save_now(len(self._core.machine.touched))
 
     @override
     def receive(self, message: HollowContainersMessage, /) -> None:
+        if self._records is not None and not self._memory.is_restored:
+            self._wait_for_records(message, self._records)
+            return
+        self._handle(message)
+        self._tell_changes()
+        self._set_timer()
+        self._save()
+
+    def _handle(self, message: HollowContainersMessage) -> None:
         match message:
             case CallRuntime():
                 self._memory.in_hand = message
@@ -107,10 +162,60 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
                 subscriber.tell(self._everything())
             case DescribeRuntime(reply_to=reply_to):
                 reply_to.tell(self._described())
+            case SavingDue():
+                self._saving_timer = None
+            case HollowPodsSaved() | SavedLate():
+                pass  # it was answered before
             case _:
                 assert_never(message)
-        self._tell_changes()
-        self._set_timer()
+
+    # --- records ---------------------------------------------------------------------------------------
+
+    def _ask_records(self, records: Port[HollowRecordsMessage]) -> None:
+        records.tell(ReadHollowPods(reply_to=self.me))
+        self.after(ASK_AGAIN_AFTER, SavedLate())
+
+    def _wait_for_records(
+        self, message: HollowContainersMessage, records: Port[HollowRecordsMessage]
+    ) -> None:
+        memory = self._memory
+        if isinstance(message, HollowPodsSaved):
+            restore(self._core.machine, message.pods, self._now())
+            memory.is_restored = True
+            waiting, memory.waiting = memory.waiting, []
+            for each in waiting:
+                self._handle(each)
+            self._tell_changes()
+            self._set_timer()
+        elif isinstance(message, SavedLate):
+            self._ask_records(records)
+        else:
+            memory.waiting.append(message)
+
+    def _save(self) -> None:
+        """Have saved what changed: at once, or in a moment if that was done just now."""
+        if self._records is None:
+            self._core.machine.touched.clear()
+            return
+        if not self._core.machine.touched or self._saving_timer is not None:
+            return
+        now = self.clock.monotonic()
+        if self._saved_at is None or now >= self._saved_at + SAVING_PAUSE:
+            self._save_now(SAVED_PER_TURN)
+            self._saved_at = now
+        if self._core.machine.touched:
+            self._saving_timer = self.after(SAVING_PAUSE, SavingDue())
+
+    def _save_now(self, limit: int) -> None:
+        machine, now = self._core.machine, self._now()
+        uids = tuple(islice(machine.touched, limit))
+        for uid in uids:
+            del machine.touched[uid]
+        if self._records is not None and uids:
+            pods = tuple(saved(machine, uid, now) for uid in uids)
+            self._records.tell(SaveHollowPods(pods=pods))
+
+    # --- what it tells ---------------------------------------------------------------------------------
 
     def _answer(self, answers: Iterable[HollowAnswer]) -> None:
         for call, outcome in answers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from kernel import Port, Runtime
@@ -15,6 +16,7 @@ from messages.pod_runtime import (
     SandboxObserved,
 )
 from messages.pods import JsonObject, Pod
+from messages.units import Seconds
 from runtimes.container_runtime import (
     CallRuntime,
     ContainersAre,
@@ -37,10 +39,16 @@ from runtimes.hollow.actor import (
 )
 from runtimes.hollow.annotations import PREFIX
 from runtimes.hollow.core import HollowCore
+from runtimes.hollow.record_file import HollowRecordFile
+from runtimes.hollow.record_keeper import (
+    HOLLOW_RECORDS,
+    HollowRecordKeeper,
+    HollowRecordsMemory,
+)
 from runtimes.hollow.rules import HollowRules
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe
-from tests.support.kernel.stage import PATIENT_ROOT, stage_for
+from tests.support.kernel.stage import PATIENT_ROOT, StagedActor, stage_for
 
 VERSION = "0.1.0"
 
@@ -56,16 +64,28 @@ def hollow_pod(name: str = "web", spec: Mapping[str, Any] | None = None, **said:
 class HollowStage:
     """Calls a hollow runtime, and shows what it answers and tells."""
 
-    def __init__(self, rules: HollowRules, runtime: Runtime | None = None) -> None:
+    def __init__(
+        self, rules: HollowRules, runtime: Runtime | None = None, records: Path | None = None
+    ) -> None:
         self.memory = HollowMemory(core=HollowCore(rules))
-        self.play = stage_for(
-            (HOLLOW_CONTAINERS, lambda _: HollowContainers(VERSION, self.memory)),
-            runtime=runtime,
-            root=PATIENT_ROOT,
+        self.records = (
+            HollowRecordsMemory(file=HollowRecordFile(records)) if records is not None else None
         )
+        self.play = stage_for(*self._actors(), runtime=runtime, root=PATIENT_ROOT)
         self.answers: Probe[RuntimeAnswered] = Probe()
         self.facts: Probe[RuntimeFact] = Probe()
         self._refs = itertools.count(1)
+
+    def _actors(self) -> Iterator[StagedActor]:
+        records = self.records
+        if records is None:
+            yield HOLLOW_CONTAINERS, lambda _: HollowContainers(VERSION, self.memory)
+            return
+        yield HOLLOW_RECORDS, lambda _: HollowRecordKeeper(records)
+        yield (
+            HOLLOW_CONTAINERS,
+            lambda play: HollowContainers(VERSION, self.memory, play.port(HOLLOW_RECORDS)),
+        )
 
     def call(self, request: RuntimeRequest) -> RuntimeOutcome:
         """Make a call, and return its outcome, which comes without a wait."""
@@ -87,6 +107,7 @@ class HollowStage:
 
     def follow(self) -> ContainersAre:
         """Follow, and return what there is at the beginning."""
+        self.facts.drain()
         self.play.tell(HOLLOW_CONTAINERS, FollowContainers(subscriber=self.facts))
         fact = self.facts.next()
         assert isinstance(fact, ContainersAre)
@@ -162,10 +183,15 @@ def container_of(pod: Pod, name: str) -> JsonObject:
 
 @contextmanager
 def hollow_stage(
-    rules: HollowRules | None = None, runtime: Runtime | None = None
+    rules: HollowRules | None = None,
+    runtime: Runtime | None = None,
+    records: Path | None = None,
+    *,
+    at: float = 0.0,
 ) -> Iterator[HollowStage]:
-    """Start a hollow runtime for the ``with`` block."""
-    stage = HollowStage(rules or HollowRules(), runtime)
+    """Start a hollow runtime for the ``with`` block, ``at`` seconds after the test's epoch."""
+    stage = HollowStage(rules or HollowRules(), runtime, records)
+    stage.play.clock.move(Seconds(at))
     stage.play.start()
     try:
         yield stage
