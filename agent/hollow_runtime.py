@@ -18,6 +18,12 @@ from runtimes.containers.actor import (
 from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
 from runtimes.hollow.core import HollowCore
+from runtimes.hollow.record_file import HollowRecordFile
+from runtimes.hollow.record_keeper import (
+    HOLLOW_RECORDS,
+    HollowRecordKeeper,
+    HollowRecordsMemory,
+)
 from runtimes.hollow.rules import rules_of
 from settings.agent import Settings
 from settings.runtime import HollowSettings
@@ -28,7 +34,7 @@ _OPTIONS: Final = ContainersOptions(log_level=logging.DEBUG)
 
 
 class HollowRuntime:
-    """Its two actors, and what outlives their crashes.
+    """Its actors, and what outlives their crashes.
 
     ``events`` gives the address of the poster of events; None for an agent without a cluster.
     """
@@ -45,17 +51,26 @@ class HollowRuntime:
         self._events = events
         self._containers = HollowMemory(core=HollowCore(rules))
         self._pods = RuntimeMemory()
+        file = HollowRecordFile(settings.root_dir / "hollow" / "containers.json")
+        self._records = HollowRecordsMemory(file=file) if told.keeps_records else None
 
     def specs(self) -> tuple[AnySpec, ...]:
-        """Return the specs, that of the containers first. They are isolated: pods outlive their trouble."""
+        """Return the specs, those of the containers first. They are isolated: pods outlive their trouble."""
+        records = self._records
+        keeper = (isolated(HOLLOW_RECORDS, lambda: HollowRecordKeeper(records)),) if records else ()
         return (
-            isolated(HOLLOW_CONTAINERS, lambda: HollowContainers(version(), self._containers)),
+            *keeper,
+            isolated(HOLLOW_CONTAINERS, self._make_containers),
             isolated(POD_RUNTIME, self._make_runtime),
         )
 
     def port(self) -> Port[PodRuntimeMessage]:
         """Return the address of the runtime of pods."""
         return self._address(POD_RUNTIME)
+
+    def _make_containers(self) -> HollowContainers:
+        records = self._address(HOLLOW_RECORDS) if self._records is not None else None
+        return HollowContainers(version(), self._containers, records)
 
     def _make_runtime(self) -> ContainersRuntime:
         containers = self._address(HOLLOW_CONTAINERS)

@@ -29,6 +29,7 @@ def runtime_of(line: CommandLine, *, is_joined: bool) -> RuntimeSettings | None:
         "--hollow-capacity": line.hollow_capacity,
         "--hollow-times": line.hollow_times,
         "--hollow-seed": line.hollow_seed,
+        "--hollow-records": line.hollow_records,
         "--force-hollow": line.force_hollow,
     }
     for flag, value in flags.items():
@@ -39,7 +40,9 @@ def runtime_of(line: CommandLine, *, is_joined: bool) -> RuntimeSettings | None:
     return RuntimeSettings(
         kind=RuntimeKind.HOLLOW,
         is_forced=line.force_hollow,
-        hollow=HollowSettings(times=line.hollow_times, seed=line.hollow_seed),
+        hollow=HollowSettings(
+            times=line.hollow_times, seed=line.hollow_seed, keeps_records=line.hollow_records
+        ),
     )
 
 

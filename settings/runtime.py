@@ -34,6 +34,8 @@ class HollowSettings:
     """``--hollow-times``: durations by the names of ``settings.values.hollow_times.NAMES``."""
     seed: str = ""
     """``--hollow-seed``: durations that are drawn from ranges are the same for the same seed."""
+    keeps_records: bool = False
+    """``--hollow-records``: hollow containers outlive the agent's process, as real ones do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,7 @@ def test_every_own_flag_is_told_by_its_name() -> None:
                 "--output=json",
                 "--hollow-times=run-for=10s",
                 "--hollow-seed=s",
+                "--hollow-records",
             ),
         ]
     )
@@ -66,6 +67,7 @@ def test_every_own_flag_is_told_by_its_name() -> None:
         output="json",
         hollow_times={"run-for": Span(Seconds(10.0), Seconds(10.0))},
         hollow_seed="s",
+        hollow_records=True,
     )
 
 

@@ -45,7 +45,9 @@ def test_other_times_are_refused_with_their_name(text: str, complaint: str) -> N
     assert complaint in refusal(lambda: parse([f"--hollow-times={text}"]))
 
 
-@pytest.mark.parametrize("flag", ["--hollow-times=run-for=1s", "--hollow-seed=a"])
+@pytest.mark.parametrize(
+    "flag", ["--hollow-times=run-for=1s", "--hollow-seed=a", "--hollow-records"]
+)
 def test_times_of_hollow_containers_are_for_a_hollow_node(flag: str) -> None:
     said = refusal(lambda: settled(flag, "--runtime=shop.node:Node"))
     assert said == f"{flag.split('=', maxsplit=1)[0]} has an effect only with --runtime hollow"
