@@ -118,10 +118,16 @@ class PodTree:
     def _make_status_keeper(self) -> StatusKeeper:
         api = self._edges.api()
         me = self._address(STATUS_KEEPER)
+        pods, pod_manager = self._address(POD_KEEPER), self._address(POD_MANAGER)
         if api is None:
-            return StatusKeeper(StatusPorts(me=me), self._status_memory)
-        pod_manager = self._address(POD_MANAGER)
-        ports = StatusPorts(me=me, pod_manager=pod_manager, calls=api.calls, events=api.events)
+            return StatusKeeper(StatusPorts(me=me, pod_keeper=pods), self._status_memory)
+        ports = StatusPorts(
+            me=me,
+            pod_keeper=pods,
+            pod_manager=pod_manager,
+            calls=api.calls,
+            events=api.events,
+        )
         return StatusKeeper(ports, self._status_memory)
 
     def _make_keeper(self) -> PodKeeper:
