@@ -58,6 +58,8 @@ OWNED: Final = frozenset(
 
 _DISRUPTIONS: Final = frozenset({"Evicted", "Preempting", "Terminated"})
 """Failures by which the node disrupts a pod that could have gone on."""
+_RARE: Final = frozenset({DISRUPTION, SUPPORTED})
+"""Conditions that stay once a pod has them."""
 _BY_THE_NODE: Final = "TerminationByKubelet"
 """The reason of a disruption by the node. Controllers disrupt pods too, and write the same condition."""
 _RESIZES: Final[Mapping[str, tuple[str, str]]] = {
@@ -80,9 +82,18 @@ class _Now(NamedTuple):
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Most conditions of most pods are these.
+_SANDBOX_READY: Final = _Now(SANDBOX, is_true=True)
+_NO_SANDBOX: Final = _Now(SANDBOX, is_true=False)
+_INITIALIZED: Final = _Now(INITIALIZED, is_true=True)
+_ALL_READY: Final = _Now(READY, is_true=True)
+_ALL_CONTAINERS_READY: Final = _Now(CONTAINERS_READY, is_true=True)
+_SCHEDULED: Final = _Now(SCHEDULED, is_true=True)
+
+
+@dataclass(slots=True, kw_only=True)
 class ConditionInput:
-    """What the conditions follow from."""
+    """What the conditions follow from. Not frozen, since that takes three times as long to make."""
 
     pod: Pod
     observed: PodObserved | None
@@ -90,6 +101,8 @@ class ConditionInput:
     phase: PodPhase
     failure: PodFailure | None
     """Only once it has failed the pod."""
+    is_refused: bool
+    """It was never taken on."""
     is_ended: bool
     previous: tuple[PodCondition, ...]
     now: Timestamp
@@ -97,26 +110,28 @@ class ConditionInput:
 
 def conditions_of(given: ConditionInput) -> tuple[PodCondition, ...]:
     """Return all conditions. A time changes only with the condition's status (rule V4)."""
-    if _was_refused(given):
-        return _timed(given, _of_refused(given))
-    return _timed(given, (*_resizes(given), *_usual(given), *_special(given)))
+    before = {known.type: known for known in given.previous}
+    if given.is_refused:
+        return _timed(given, _of_refused(given), before)
+    usual = _usual(given)
+    if given.failure is None and not _troubles(given) and before.keys().isdisjoint(_RARE):
+        return _timed(given, usual, before)
+    return _timed(given, (*_resizes(given), *usual, *_special(given)), before)
 
 
-def _usual(given: ConditionInput) -> Iterable[_Now]:
+def _usual(given: ConditionInput) -> tuple[_Now, ...]:
     containers_ready = _containers_ready(given)
-    yield _Now(SANDBOX, _has_sandbox(given))
-    yield _initialized(given)
-    yield _ready(given.pod, containers_ready)
-    yield containers_ready
-    yield _Now(SCHEDULED, is_true=True)
-
-
-def _was_refused(given: ConditionInput) -> bool:
-    """Return whether the pod was never taken on: it has a reason and nothing else (rule Y12)."""
-    return given.failure is not None and given.observed is None
+    return (
+        _SANDBOX_READY if _has_sandbox(given) else _NO_SANDBOX,
+        _initialized(given),
+        _ready(given.pod, containers_ready),
+        containers_ready,
+        _SCHEDULED,
+    )
 
 
 def _of_refused(given: ConditionInput) -> Iterable[_Now]:
+    """Yield the conditions of a pod that was never taken on: those that it had (rule Y12)."""
     for known in given.previous:
         if known.type == DISRUPTION:
             continue
@@ -147,14 +162,14 @@ def _initialized(given: ConditionInput) -> _Now:
         return _Now(INITIALIZED, is_true=True, reason="PodCompleted")
     seen = histories(given.observed)
     if not inits or any(has_started(seen.get(each["name"])) for each in containers(given.pod)):
-        return _Now(INITIALIZED, is_true=True)
+        return _INITIALIZED
     incomplete = [
         name
         for name, is_side in ((each["name"], is_sidecar(each)) for each in inits)
         if not _is_initialized(seen.get(name), verdict_on(name, given.verdicts), is_side=is_side)
     ]
     if not incomplete:
-        return _Now(INITIALIZED, is_true=True)
+        return _INITIALIZED
     message = f"containers with incomplete status: {_listed(incomplete)}"
     return _Now(INITIALIZED, is_true=False, reason="ContainersNotInitialized", message=message)
 
@@ -177,7 +192,7 @@ def _containers_ready(given: ConditionInput) -> _Now:
         if given.is_ended or not is_ready(seen.get(name), verdict_on(name, given.verdicts))
     ]
     if not unready:
-        return _Now(CONTAINERS_READY, is_true=True)
+        return _ALL_CONTAINERS_READY
     message = f"containers with unready status: {_listed(unready)}"
     return _Now(CONTAINERS_READY, is_true=False, reason="ContainersNotReady", message=message)
 
@@ -196,7 +211,7 @@ def _ready(pod: Pod, containers_ready: _Now) -> _Now:
         return containers_ready._replace(type=READY)
     gates = pod.document["spec"].get("readinessGates") or ()
     if not gates:
-        return _Now(READY, is_true=True)
+        return _ALL_READY
     states = {
         each.get("type"): each.get("status")
         for each in (pod.document.get("status") or {}).get("conditions") or ()
@@ -205,7 +220,7 @@ def _ready(pod: Pod, containers_ready: _Now) -> _Now:
     message = ", ".join(each for each in missing if each)
     if message:
         return _Now(READY, is_true=False, reason="ReadinessGatesNotReady", message=message)
-    return _Now(READY, is_true=True)
+    return _ALL_READY
 
 
 def _gate_message(gate: str, states: Mapping[str, str]) -> str:
@@ -257,14 +272,18 @@ def _listed(names: Iterable[str]) -> str:
     return f"[{' '.join(names)}]"
 
 
-def _timed(given: ConditionInput, conditions: Iterable[_Now]) -> tuple[PodCondition, ...]:
-    before = {known.type: known for known in given.previous}
+def _timed(
+    given: ConditionInput, conditions: Iterable[_Now], before: Mapping[str, PodCondition]
+) -> tuple[PodCondition, ...]:
     timed = []
     for type_, is_true, reason, message in conditions:
         status = "True" if is_true else "False"
         known = before.get(type_)
-        since = given.now if known is None or known.status != status else known.since
-        timed.append(_condition(type_, status, since, reason, message))
+        if known is None or known.status != status:
+            known = _condition(type_, status, given.now, reason, message)
+        elif known.reason != reason or known.message != message:
+            known = _condition(type_, status, known.since, reason, message)
+        timed.append(known)
     return tuple(timed)
 
 

@@ -6,7 +6,7 @@ container through this page, so they cannot contradict each other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, Final, TypeAlias
 
@@ -124,19 +124,19 @@ def verdict_on(name: str, verdicts: Mapping[str, ProbeVerdict] | None) -> ProbeV
     return NO_PROBES if verdicts is None else verdicts.get(name, NO_PROBES)
 
 
-def containers(pod: Pod) -> tuple[Container, ...]:
+def containers(pod: Pod) -> Sequence[Container]:
     """Return the regular containers of a pod, as specified."""
-    return tuple(pod.document["spec"].get("containers") or ())
+    return pod.document["spec"].get("containers") or ()
 
 
-def init_containers(pod: Pod) -> tuple[Container, ...]:
+def init_containers(pod: Pod) -> Sequence[Container]:
     """Return the init containers of a pod, sidecars included, in their order."""
-    return tuple(pod.document["spec"].get("initContainers") or ())
+    return pod.document["spec"].get("initContainers") or ()
 
 
-def ephemeral_containers(pod: Pod) -> tuple[Container, ...]:
+def ephemeral_containers(pod: Pod) -> Sequence[Container]:
     """Return the ephemeral containers of a pod."""
-    return tuple(pod.document["spec"].get("ephemeralContainers") or ())
+    return pod.document["spec"].get("ephemeralContainers") or ()
 
 
 def restart_policy(pod: Pod) -> str:

@@ -61,6 +61,7 @@ def status_after(situation: StatusSituation) -> PodStatus:
         verdicts=situation.verdicts,
         phase=verdict.phase,
         failure=failure if has_failed else None,
+        is_refused=observed is None and verdict.phase is PodPhase.FAILED and bool(verdict.reason),
         is_ended=situation.is_ended,
         previous=() if previous is None else previous.conditions,
         now=now,

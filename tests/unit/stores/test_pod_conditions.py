@@ -239,3 +239,10 @@ def test_a_refused_pod_keeps_the_conditions_that_it_had_and_gets_no_others() -> 
     found = conditions(pod_of(), None, failure=failure, previous=before)
     assert found["PodScheduled"] == scheduled
     assert told(found["Ready"]) == ("False", "PodFailed", "")
+
+
+def test_a_pod_that_an_earlier_life_of_the_agent_refused_stays_as_it_is() -> None:
+    failure = PodFailure(reason="OutOfcpu", message="not enough cpu")
+    refused = after(pod_of(), None, failure=failure)
+    again = after(pod_of(), None, previous=refused)
+    assert again == refused
