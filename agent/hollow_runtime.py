@@ -8,7 +8,7 @@ from typing import Final
 
 from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
-from messages.pod_runtime import PodRuntimeMessage
+from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,
@@ -67,6 +67,10 @@ class HollowRuntime:
     def port(self) -> Port[PodRuntimeMessage]:
         """Return the address of the runtime of pods."""
         return self._address(POD_RUNTIME)
+
+    def node(self) -> RuntimeNode | None:
+        """Return nothing: flags say what a hollow Node is."""
+        return None
 
     def _make_containers(self) -> HollowContainers:
         records = self._address(HOLLOW_RECORDS) if self._records is not None else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from actors.events.poster import EVENT_POSTER, EventMemory, EventPoster, EventPosterMessage
@@ -183,6 +183,10 @@ class Joined:
     def machine(self) -> Machine:
         """The machine that the Node shows."""
         return self._edges.machine
+
+    def show(self, machine: Machine) -> None:
+        """Have the Node show another machine than that which the agent runs on."""
+        self._edges = replace(self._edges, machine=machine)
 
     def note_failed_loops(self, names: frozenset[str]) -> None:
         """Tell the Node's registrar which loops of the agent fail."""

@@ -35,7 +35,11 @@ def configured_node(settings: Settings, facts: MachineFacts) -> NodeView:
     """Return the node as it is without an API server, on a machine with these facts."""
     return NodeView(
         name=settings.node_name,
-        labels={**default_labels(settings.node_name, facts.architecture), **settings.node_labels},
+        labels={
+            **default_labels(settings.node_name, facts.architecture),
+            **facts.labels,
+            **settings.node_labels,
+        },
         taints=settings.taints,
         allocatable=allocatable(node_resources(settings), facts),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from actors.node.machine import Machine
+from actors.node.machine import DescribedMachine, Machine
 from actors.pod_manager import POD_MANAGER
 from actors.pods.keeper import POD_KEEPER, PODS, PodKeeper, PodKeeperPorts, keeper_memory
 from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
@@ -20,7 +20,7 @@ from messages.events import PostEvent
 from messages.node import FollowNode
 from messages.objects import ObjectKind, ObjectManagerMessage
 from messages.pod_lives import PodLivesMessage
-from messages.pod_runtime import PodRuntimeMessage
+from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import SourceName
 from messages.statuses import StatusKeeperMessage
 from settings.agent import Settings
@@ -67,6 +67,10 @@ class ComposedRuntime(Protocol):
         """Return the address that takes commands about pods."""
         ...
 
+    def node(self) -> RuntimeNode | None:
+        """Return what the runtime says of the Node; None if that is nothing. On any thread."""
+        ...
+
 
 class PodTree:
     """The runtime of pods, the workers, who keeps them and their statuses, and what outlives a crash.
@@ -84,10 +88,12 @@ class PodTree:
     ) -> None:
         self._address = address
         self._edges = edges
-        facts = edges.machine.read()
-        self._host_ips = facts.addresses
         self._logs_steps = runtime.kind is not RuntimeKind.HOLLOW
         self._runtime = self._composed(settings, runtime)
+        self.machine = DescribedMachine(machine=edges.machine, told=self._runtime.node)
+        """The machine, as the runtime describes it."""
+        facts = self.machine.read()
+        self._host_ips = facts.addresses
         self._keeper_memory = keeper_memory(configured_node(settings, facts), sources)
         self._status_memory = StatusMemory()
 

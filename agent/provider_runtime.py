@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from typing_extensions import override
 
 from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
+from messages.units import Seconds
 from runtimes.virtual.actor import (
     VIRTUAL_RUNTIME,
     VirtualPorts,
     VirtualRuntime,
     VirtualRuntimeMessage,
 )
-from runtimes.virtual.calls import ThreadedCalls
-from runtimes.virtual.loading import ProviderLoadError, attached, load_provider
+from runtimes.virtual.calls import (
+    ProviderCall,
+    ProviderCallEnded,
+    ProviderCalls,
+    Returned,
+    ThreadedCalls,
+)
+from runtimes.virtual.loading import LoadedProvider, ProviderLoadError, attached, load_provider
 from runtimes.virtual.memory import RuntimeContext, VirtualMemory, VirtualRules
+from runtimes.virtual.node_reports import sound_node
+from runtimes.virtual.pods import Method
 from settings.errors import UsageError
+
+FIRST_NODE_WITHIN: Final = Seconds(5.0)
+"""How long the start of the agent waits for the first answer about the Node."""
 
 
 class ProviderRuntime:
@@ -42,6 +59,7 @@ class ProviderRuntime:
             )
         except ProviderLoadError as error:
             raise UsageError(f"--runtime: {error}") from error
+        self._memory.node = first_node(self._loaded, self._calls)
 
     def specs(self) -> tuple[AnySpec, ...]:
         """Return the spec of the actor. It is isolated: other actors do not fail with it."""
@@ -61,3 +79,33 @@ class ProviderRuntime:
     def _make(self) -> VirtualRuntime:
         ports = VirtualPorts(events=self._events(), me=self._runtime())
         return VirtualRuntime(self._loaded, self._calls, ports, self._memory, VirtualRules())
+
+
+def first_node(
+    loaded: LoadedProvider, calls: ProviderCalls, within: Seconds = FIRST_NODE_WITHIN
+) -> RuntimeNode | None:
+    """Return what the class says of the Node before anything runs; None if it says nothing in time.
+
+    Admission and the new Node need it at once. What is wrong with it is said when the actor asks again.
+    """
+    if not loaded.can.node:
+        return None
+    answered = _Answered()
+    target = partial(getattr(loaded.provider, Method.NODE))
+    call = ProviderCall(0, Method.NODE, target, sound_node)
+    calls.start(call, answered)
+    if not answered.event.wait(within):
+        calls.give_up(call)
+    said = call.outcome.value if isinstance(call.outcome, Returned) else None
+    return said if isinstance(said, RuntimeNode) else None
+
+
+class _Answered(Port[ProviderCallEnded]):
+    """Wakes the thread that waits for one call."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+
+    @override
+    def tell(self, message: ProviderCallEnded, /) -> None:
+        self.event.set()

@@ -67,6 +67,8 @@ class AgentTree:
             ObjectEdges(api=self._api_ports, keep_watch=self._edges.keep_watch),
         )
         self._pods = self._pod_tree(settings.runtime) if settings.runtime else None
+        if self.joined is not None and self._pods is not None:
+            self.joined.show(self._pods.machine)
 
     def root(self) -> SupervisorSpec:
         """Return the whole tree."""

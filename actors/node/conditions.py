@@ -119,6 +119,22 @@ def current_conditions(pressures: Pressures, failed: Sequence[str]) -> tuple[Nod
     return (*(_of_pressure(*item) for item in pressures.items()), _of_readiness(failed))
 
 
+def with_troubles(
+    found: Iterable[NodeCondition], troubles: Mapping[str, str]
+) -> tuple[NodeCondition, ...]:
+    """Return the conditions, and those bad that the runtime of pods says are bad."""
+
+    def told(condition: NodeCondition) -> NodeCondition:
+        message = troubles.get(condition.type.value)
+        if message is None:
+            return condition
+        is_good_when_true = condition.type is ConditionType.READY
+        bad = ConditionStatus.FALSE if is_good_when_true else ConditionStatus.TRUE
+        return NodeCondition(type=condition.type, status=bad, reason="RuntimeSays", message=message)
+
+    return tuple(map(told, found))
+
+
 def condition_documents(
     found: Iterable[NodeCondition], previous: Sequence[JsonObject], now: Timestamp
 ) -> list[JsonObject]:

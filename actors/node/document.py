@@ -40,8 +40,8 @@ def node_path(name: str) -> str:
 
 
 def node_labels(rules: NodeRules, facts: MachineFacts) -> dict[str, str]:
-    """Return the labels that the agent sets. Configured labels override the default ones."""
-    return {**default_labels(rules.name, facts.architecture), **rules.labels}
+    """Return the labels that the agent sets. The runtime's override the default ones, and configured all."""
+    return {**default_labels(rules.name, facts.architecture), **facts.labels, **rules.labels}
 
 
 def node_annotations(rules: NodeRules) -> dict[str, str]:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Protocol
 
 from typing_extensions import override
 
 from actors.node.conditions import Availability, PressureSignals
+from manifests.requests import Amounts, amounts_of
+from messages.pod_runtime import RuntimeNode
 
 ARCHITECTURES: Final[Mapping[str, str]] = {
     "x86_64": "amd64",
@@ -52,6 +54,12 @@ class MachineFacts:
     architecture: str = ""
     """Go's name of it."""
     signals: PressureSignals = field(default_factory=PressureSignals)
+    stated: Amounts = field(default_factory=dict)
+    """Amounts of resources that the runtime of pods states, in place of the machine's."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that the runtime wants on the Node."""
+    troubles: Mapping[str, str] = field(default_factory=dict)
+    """What the runtime says is wrong, by the type of the Node's condition that is bad because of it."""
 
 
 class Machine(Protocol):
@@ -125,6 +133,29 @@ class LinuxMachine(Machine):
         used = _number(load[3].rpartition("/")[2]) if len(load) > 3 else None
         free = None if limit is None or used is None else max(0, limit - used)
         return Availability(free=free, total=limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedMachine(Machine):
+    """A machine of which the runtime of pods says a part itself, since its pods run elsewhere."""
+
+    machine: Machine
+    told: Callable[[], RuntimeNode | None]
+    """Returns what the runtime says at present; None while that is nothing. Does not block."""
+
+    @override
+    def read(self) -> MachineFacts:
+        """Return the machine's facts, but those that the runtime tells."""
+        facts, told = self.machine.read(), self.told()
+        if told is None:
+            return facts
+        return replace(
+            facts,
+            addresses=told.addresses or facts.addresses,
+            stated=amounts_of(told.capacity),
+            labels=told.labels,
+            troubles=told.troubles,
+        )
 
 
 def default_addresses() -> tuple[str, ...]:

@@ -14,7 +14,13 @@ import structlog
 from typing_extensions import override
 
 from actors.node import document
-from actors.node.conditions import ConditionType, current_conditions, lasting_pressures, pressures
+from actors.node.conditions import (
+    ConditionType,
+    current_conditions,
+    lasting_pressures,
+    pressures,
+    with_troubles,
+)
 from actors.node.facts import fact_of
 from actors.node.followers import Followers, FollowersMemory
 from actors.node.machine import Machine
@@ -205,7 +211,8 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
             measured, self._memory.pressed, now, self._rules.pressure_transition_period
         )
         self._operations.facts = facts
-        self._operations.found = current_conditions(held, self._memory.failed)
+        found = current_conditions(held, self._memory.failed)
+        self._operations.found = with_troubles(found, facts.troubles)
         self._operations.want_report()
         self._operations.observed.age()
         if self._next_look is not None:

@@ -48,8 +48,8 @@ def capacity(told: NodeResources, facts: MachineFacts) -> dict[str, int]:
         STORAGE: facts.storage,
         **{f"{HUGEPAGES}{_binary(size)}": every for size, every in facts.hugepages.items()},
     }
-    found = {**(machine if told.is_machine else {}), **told.stated}
-    pods = _pods(told, found.get(CPU, facts.cpus * 1000))
+    found = {**(machine if told.is_machine else {}), **facts.stated, **told.stated}
+    pods = _pods(told, found, facts)
     return found if pods is None else {**found, PODS: pods}
 
 
@@ -72,9 +72,10 @@ def written(amounts: Amounts) -> dict[str, str]:
     return {name: _quantity(name, amount) for name, amount in amounts.items()}
 
 
-def _pods(told: NodeResources, cpu: int) -> int | None:
-    if PODS in told.stated:
-        return told.stated[PODS]
+def _pods(told: NodeResources, found: Amounts, facts: MachineFacts) -> int | None:
+    if PODS in found:
+        return found[PODS]
+    cpu = found.get(CPU, facts.cpus * 1000)
     by_cores = told.pods_per_core * (cpu // 1000) if told.pods_per_core else None
     limits = [limit for limit in (told.max_pods, by_cores) if limit is not None]
     return min(limits, default=None)

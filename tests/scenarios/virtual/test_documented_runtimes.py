@@ -20,11 +20,13 @@ from messages.pod_runtime import (
     PodsObserved,
     RunPod,
     RuntimeDescribed,
+    RuntimeNode,
     StopPod,
 )
 from messages.pods import PodPhase, PodUid
 from messages.units import Seconds
 from runtimes.virtual.loading import load_provider
+from runtimes.virtual.node_reports import sound_node
 from runtimes.virtual.provider import PodReport
 from runtimes.virtual.reports import sound_reports
 from tests.support.builders import make_pod
@@ -85,6 +87,12 @@ def test_every_documented_report_is_sound() -> None:
     assert isinstance(readings, dict)
     assert len(readings) == 5
     assert {type(each) for each in readings.values()} == {PodReport}
+
+
+def test_the_documented_node_is_sound() -> None:
+    node = sound_node(defined("NODE"))
+    assert isinstance(node, RuntimeNode)
+    assert node.capacity["pods"] == "5000"
 
 
 def test_the_documented_actor_keeps_the_seam() -> None:

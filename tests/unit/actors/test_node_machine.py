@@ -8,8 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from actors.node.conditions import Availability, PressureSignals
-from actors.node.machine import ARCHITECTURES, LinuxMachine, MachineFacts, default_addresses
+from actors.node.conditions import (
+    Availability,
+    PressureSignals,
+    current_conditions,
+    pressures,
+    with_troubles,
+)
+from actors.node.machine import (
+    ARCHITECTURES,
+    DescribedMachine,
+    LinuxMachine,
+    MachineFacts,
+    default_addresses,
+)
+from actors.node.resources import NodeResources, capacity
+from messages.pod_runtime import RuntimeNode
+from tests.support.node.node_stage import FACTS, MadeUpMachine
 
 MEMINFO = """\
 MemTotal:       16326428 kB
@@ -127,3 +142,41 @@ def test_this_machine_can_be_read() -> None:
     assert facts.memory > 0
     assert facts.architecture in {*ARCHITECTURES.values(), os.uname().machine}
     assert facts.signals != PressureSignals()
+
+
+# --- a machine that the runtime of pods describes ---------------------------------------------------
+
+
+def described(told: RuntimeNode | None) -> MachineFacts:
+    """Return the facts of a machine of which a runtime tells this."""
+    return DescribedMachine(machine=MadeUpMachine(), told=lambda: told).read()
+
+
+def test_a_runtime_that_says_nothing_leaves_the_machine_as_it_is() -> None:
+    assert described(None) == FACTS
+    assert described(RuntimeNode()) == FACTS
+
+
+def test_what_a_runtime_says_counts_in_place_of_the_machine_s() -> None:
+    facts = described(
+        RuntimeNode(
+            capacity={"cpu": "64", "pods": "500", "example.com/gpu": "2"},
+            addresses=("10.0.0.9",),
+            labels={"zone": "b"},
+            troubles={"Ready": "no answer"},
+        )
+    )
+    assert facts.addresses == ("10.0.0.9",)
+    found = capacity(NodeResources(), facts)
+    assert (found["cpu"], found["pods"], found["example.com/gpu"]) == (64_000, 500, 2)
+    assert found["memory"] == FACTS.memory
+    assert (facts.labels, facts.troubles) == ({"zone": "b"}, {"Ready": "no answer"})
+
+
+def test_conditions_are_bad_that_a_runtime_says_are_bad() -> None:
+    fine = current_conditions(pressures(PressureSignals()), ())
+    found = with_troubles(fine, {"Ready": "no answer", "DiskPressure": "the store is full"})
+    told = {each.type.value: (each.status.value, each.message) for each in found}
+    assert told["Ready"] == ("False", "no answer")
+    assert told["DiskPressure"] == ("True", "the store is full")
+    assert with_troubles(fine, {}) == fine
