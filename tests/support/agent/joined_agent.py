@@ -9,7 +9,7 @@ import re
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -19,6 +19,7 @@ from messages.api import ApiRequest, Verb
 from messages.pods import CONFIG_MIRROR, JsonObject
 from tests.support.agent.process import AgentProcess, eventually, manifest
 from tests.support.apiserver.client import ApiClient
+from tests.support.apiserver.status import StatusError
 from tests.support.cluster.cluster import Cluster
 from tests.support.wire.client import SLOW, NotYet
 
@@ -61,6 +62,7 @@ class JoinedAgent(AgentProcess):
             f"--kubeconfig={self.kubeconfig}",
             f"--config={self._configuration}",
             f"--hostname-override={self.node_name}",
+            "--runtime=hollow",
             *flags,
             **more,
         )
@@ -246,7 +248,9 @@ class Onlooker:
         """Remove all objects of these kinds that tests leave behind; of all such kinds if none is given."""
         for plural in plurals or ("pods", "events", "leases", "nodes"):
             for item in self.admin.all(plural):
-                self.admin.remove(plural, *_place(item))
+                # An agent that was killed may have sent a last request.
+                with suppress(StatusError):
+                    self.admin.remove(plural, *_place(item))
 
 
 def condition(node: JsonObject, kind: str) -> JsonObject:

@@ -12,7 +12,8 @@ from tests.support.project.checkout import CONTRACTS, NO_ROOMS, ROOT, TOOL, code
 
 def not_packages(root: Path) -> set[Path]:
     """Return the folders of the product's code that the check of imports passes over."""
-    modules = [path for path in code(root) if path.parts[0] in rooms(root)]
+    found = rooms(root)
+    modules = [path for path in code(root) if path.parts[0] in found]
     folders = {folder for path in modules for folder in path.parents if folder.parts}
     return {folder for folder in folders if not root.joinpath(folder, "__init__.py").exists()}
 
