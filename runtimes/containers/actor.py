@@ -6,24 +6,20 @@ and what is known at all.
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import islice
-from typing import Final, TypeAlias, assert_never
+from typing import Final, assert_never
 
 import structlog
 from typing_extensions import override
 
-from kernel import Key, PooledActor, Port, Timer
-from messages.events import PostEvent
+from kernel import PooledActor, Timer
 from messages.pod_runtime import (
     ContainerState,
     DescribeRuntime,
     ForgetPod,
     ListRuntimePods,
-    PodRuntimeMessage,
     PodsObserved,
     RunPod,
     RuntimeDescribed,
@@ -33,7 +29,6 @@ from messages.pod_runtime import (
 from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.container_runtime import (
-    ContainerRuntimeMessage,
     ContainersAre,
     FollowContainers,
     PodContainersAre,
@@ -49,6 +44,16 @@ from runtimes.containers.commands import note_forget, note_run, note_stop
 from runtimes.containers.contents import Contents, in_order
 from runtimes.containers.driver import PodDriver
 from runtimes.containers.learning import learn, take_contents
+from runtimes.containers.messages import (
+    DEFAULT_OPTIONS,
+    POD_RUNTIME,
+    AnswersDue,
+    ContainersOptions,
+    ContainersPorts,
+    ContainersRuntimeMessage,
+    PodsDue,
+    RestOfPods,
+)
 from runtimes.containers.observing import runtime_pod
 from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
 from runtimes.containers.sayings import when_answered
@@ -59,51 +64,9 @@ MOST_AT_ONCE: Final = 64
 """Pods that are examined in one turn, so that others need not wait for long."""
 OVERDUE_CHECK: Final = Seconds(30.0)
 
+__all__ = ["POD_RUNTIME", "ContainersOptions", "ContainersPorts", "ContainersRuntime"]
+
 _log = structlog.get_logger("runtime")
-
-
-@dataclass(frozen=True, slots=True)
-class PodsDue:
-    """Timer: a pod is due."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnswersDue:
-    """Timer: look for calls that nobody answered."""
-
-
-@dataclass(frozen=True, slots=True)
-class RestOfPods:
-    """Told to itself: examine the pods that did not fit into the last turn."""
-
-
-ContainersRuntimeMessage: TypeAlias = (
-    PodRuntimeMessage | RuntimeAnswered | RuntimeFact | PodsDue | AnswersDue | RestOfPods
-)
-
-POD_RUNTIME = Key[ContainersRuntimeMessage]("runtime")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainersPorts:
-    """Whom the runtime of pods tells."""
-
-    containers: Port[ContainerRuntimeMessage]
-    me: Port[ContainersRuntimeMessage]
-    """Its own address, which outlives a crash: what it subscribes with, and where answers go."""
-    events: Port[PostEvent] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainersOptions:
-    """What a configuration says about running containers."""
-
-    longest_backoff: Seconds = Seconds(300.0)
-    """``crashLoopBackOff.maxContainerRestartPeriod``."""
-    parallel_starts: int | None = None
-    """Sandboxes and containers that are started at the same time; None for any number."""
-    log_level: int = logging.INFO
-    """Of the lines for each step: debug for thousands of pods."""
 
 
 class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
@@ -126,7 +89,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self,
         ports: ContainersPorts,
         memory: RuntimeMemory,
-        options: ContainersOptions = ContainersOptions(),  # frozen
+        options: ContainersOptions = DEFAULT_OPTIONS,
     ) -> None:
         self._ports = ports
         self._memory = memory

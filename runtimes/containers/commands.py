@@ -25,7 +25,7 @@ def note_run(record: RuntimeRecord, command: RunPod) -> None:
         return
     if record.pod is not command.pod:
         before, after = record.shape, shape_of(command.pod)
-        record.pod, record.shape = command.pod, after
+        record.pod, record.shape, record.impossible = command.pod, after, None
         if before is not None:
             _note_new_resources(record, before, after)
     record.wanted, record.mark = Wanted.RUN, command.mark

@@ -38,9 +38,7 @@ class ContainerSteps:
         """Whether the pod has ended: an init container failed, or all regular ones ended, for good."""
         shape = self._now.shape
         return all(map(self._has_ended, shape.regular)) or any(
-            self._has_ended(each) and self._newest[each.name].exit_code != 0
-            for each in shape.inits
-            if each.part is ContainerPart.INIT
+            each.part is ContainerPart.INIT and self._has_failed(each) for each in shape.inits
         )
 
     def wait_all(self) -> None:
@@ -164,14 +162,19 @@ class ContainerSteps:
 
     def _has_ended(self, container: ContainerShape) -> bool:
         """Return whether it exited and, by its restart policy, never runs again."""
-        instance = self._newest.get(container.name)
-        if instance is None or instance.state is not ContainerState.EXITED:
+        instance, notes = self._newest.get(container.name), self._now.notes.get(container.name)
+        if instance is None:
+            return notes is not None and notes.has_ended
+        if instance.state is not ContainerState.EXITED:
             return False
-        notes = self._now.notes.get(container.name)
         is_replaced = notes is not None and notes.replaced_id == instance.id
         return not (is_replaced or self._is_outdated(instance)) and (
             container.behaviour.after(instance.exit_code) is AfterExit.ENDED
         )
+
+    def _has_failed(self, container: ContainerShape) -> bool:
+        instance = self._newest.get(container.name)
+        return instance is not None and instance.exit_code != 0 and self._has_ended(container)
 
     def _is_over(self, container: ContainerShape) -> bool:
         if container.part is ContainerPart.INIT:

@@ -78,8 +78,10 @@ class PodDriver:
         note_exits(record, moment, self.limits.longest_backoff)
         situation = self._situation(record, now)
         decided = self._decide(record, situation)
-        if record.paused_until > now:
-            due: Seconds | None = record.paused_until
+        if record.impossible is not None and not record.is_stopping:
+            due: Seconds | None = None  # whoever commanded the pod ends it
+        elif record.paused_until > now:
+            due = record.paused_until
         else:
             due = decided.wake_at
             for step in decided.steps:
@@ -169,7 +171,7 @@ class PodDriver:
 
 def troubles(record: RuntimeRecord) -> tuple[PodTrouble, ...]:
     """Return what is wrong with the pod as a whole."""
-    found = []
+    found = [] if record.impossible is None else [record.impossible]
     if record.sandbox_error and not record.is_stopping:
         message = f"Failed to create pod sandbox: {record.sandbox_error}"
         found.append(PodTrouble(reason="FailedCreatePodSandBox", message=message))

@@ -10,7 +10,7 @@ from runtimes.containers.crash_backoff import delay_from_history, monotonic
 from runtimes.containers.notes import ContainerNotes, CrashNotes
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.restarts import AfterExit
-from runtimes.containers.shape import ContainerShape, PodShape
+from runtimes.containers.shape import ContainerPart, ContainerShape, PodShape
 from runtimes.containers.situation import newest_instances
 
 
@@ -40,6 +40,21 @@ def note_vanished(record: RuntimeRecord, before: Contents, after: Contents) -> N
             if one.id not in there:
                 notes = record.notes_of(one.name)
                 notes.highest = max(notes.highest, one.attempt)
+                notes.has_ended |= _has_ended(record, one, notes)
+
+
+def _has_ended(record: RuntimeRecord, one: ContainerObserved, notes: ContainerNotes) -> bool:
+    """Return whether the instance was the last one of its container, which does not run again."""
+    container = record.shape.get(one.name) if record.shape is not None else None
+    return (
+        container is not None
+        and container.part is ContainerPart.REGULAR
+        and one.state is ContainerState.EXITED
+        and one.attempt == notes.highest
+        and one.id != notes.replaced_id
+        and container.behaviour.after(one.exit_code) is AfterExit.ENDED
+        and record.restart_all_at is None
+    )
 
 
 def _matters(container: ContainerShape, one: ContainerObserved) -> bool:

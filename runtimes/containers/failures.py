@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from messages.pod_runtime import ContainerWait
+from messages.pod_runtime import ContainerWait, PodTrouble
 from messages.units import Seconds
 from runtimes.container_runtime import (
     CreateContainer,
@@ -40,6 +40,10 @@ def learn_failure(
 ) -> None:
     """Write down what ``failure`` says."""
     match step.request:
+        case RunSandbox() | CreateContainer() if failure.kind is RuntimeFailureKind.UNSUPPORTED:
+            record.impossible = PodTrouble(
+                reason=failure.reason or "Unsupported", message=failure.message, is_for_good=True
+            )
         case FindImage(image=image) | PullImage(image=image):
             _learn_image(record, step, image, failure, now)
             return

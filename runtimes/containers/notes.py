@@ -51,6 +51,8 @@ class ContainerNotes:
 
     highest: int = -1
     """The highest attempt that was ever seen: also of instances that somebody else removed."""
+    has_ended: bool = False
+    """It ended for good, and somebody else removed the instance that did."""
     crashes: CrashNotes | None = None
     image: ImageNotes | None = None
     error: ContainerWait | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from messages.objects import ObjectId, ObjectValue
-from messages.pod_runtime import NO_MARK, Mark, PodObserved, PodsObserved, ProbeVerdict
+from messages.pod_runtime import NO_MARK, Mark, PodObserved, PodsObserved, PodTrouble, ProbeVerdict
 from messages.pods import Pod, PodUid
 from messages.port import Port
 from messages.units import Seconds, Timestamp
@@ -74,6 +74,8 @@ class RuntimeRecord:
     sandbox_failures: int = 0
     sandbox_retry_at: Seconds = Seconds(0.0)
     sandbox_error: str = ""
+    impossible: PodTrouble | None = None
+    """Why the pod can never run here."""
     failures: int = 0
     """How often in a row something else than a start failed: a stop, a removal, a look."""
     paused_until: Seconds = Seconds(0.0)

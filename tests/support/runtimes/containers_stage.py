@@ -119,6 +119,12 @@ class PodsStage:
 
         return self.play.ask(POD_RUNTIME, question).pods
 
+    def asked_for_pods(self) -> Probe[PodsObserved]:
+        """Ask what pods there are, and return where the answer comes."""
+        answers: Probe[PodsObserved] = Probe()
+        self.play.tell(POD_RUNTIME, ListRuntimePods(reply_to=answers))
+        return answers
+
     def described(self) -> RuntimeDescribed:
         def question(reply_to: Port[RuntimeDescribed]) -> DescribeRuntime:
             return DescribeRuntime(reply_to=reply_to)

@@ -367,9 +367,12 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
 
     def _end(self, each: ScriptedSandbox, one: ContainerObserved, code: int) -> None:
         shape = each.shape.get(one.name)
-        if shape is None or shape.part is not ContainerPart.REGULAR:
-            pass
-        elif shape.behaviour.after(code) is AfterExit.ENDED:
+        if (
+            shape is not None
+            and shape.part is ContainerPart.REGULAR
+            and shape.behaviour.after(code) is AfterExit.ENDED
+            and not each.shape.restarts_all
+        ):
             self._ended.add((each.pod.uid, one.name))
         each.containers[one.id] = replace(
             one,

@@ -1,0 +1,60 @@
+"""What the actor that runs pods as containers hears, whom it tells, and what can be configured."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from kernel import Key, Port
+from messages.events import PostEvent
+from messages.pod_runtime import PodRuntimeMessage
+from messages.units import Seconds
+from runtimes.container_runtime import ContainerRuntimeMessage, RuntimeAnswered, RuntimeFact
+
+
+@dataclass(frozen=True, slots=True)
+class PodsDue:
+    """Timer: a pod is due."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersDue:
+    """Timer: look for calls that nobody answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestOfPods:
+    """Told to itself: examine the pods that did not fit into the last turn."""
+
+
+ContainersRuntimeMessage: TypeAlias = (
+    PodRuntimeMessage | RuntimeAnswered | RuntimeFact | PodsDue | AnswersDue | RestOfPods
+)
+
+POD_RUNTIME = Key[ContainersRuntimeMessage]("runtime")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainersPorts:
+    """Whom the runtime of pods tells."""
+
+    containers: Port[ContainerRuntimeMessage]
+    me: Port[ContainersRuntimeMessage]
+    """Its own address, which outlives a crash: what it subscribes with, and where answers go."""
+    events: Port[PostEvent] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainersOptions:
+    """What a configuration says about running containers."""
+
+    longest_backoff: Seconds = Seconds(300.0)
+    """``crashLoopBackOff.maxContainerRestartPeriod``."""
+    parallel_starts: int | None = None
+    """Sandboxes and containers that are started at the same time; None for any number."""
+    log_level: int = logging.INFO
+    """Of the lines for each step: debug for thousands of pods."""
+
+
+DEFAULT_OPTIONS: Final = ContainersOptions()

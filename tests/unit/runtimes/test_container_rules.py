@@ -1,0 +1,148 @@
+"""Small rules of containers: hashes, names of images, restart rules, delays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from messages.units import Seconds, Timestamp
+from runtimes.containers.crash_backoff import delay_from_history, doubled, monotonic, note_restart
+from runtimes.containers.hashes import container_hash
+from runtimes.containers.image_names import default_pull_policy, is_image_name
+from runtimes.containers.notes import CrashNotes
+from runtimes.containers.restarts import AfterExit, behaviour_of
+from runtimes.containers.shape import DEFAULT_GRACE, MOST_GRACE, bounded_grace
+from tests.support.runtimes.situations import WALL, container, exited, running
+
+LONGEST = Seconds(300.0)
+ENDED, RESTART, RESTART_ALL = AfterExit.ENDED, AfterExit.RESTART, AfterExit.RESTART_ALL
+
+
+def test_the_hash_of_a_container_is_a_kubelets() -> None:
+    assert container_hash("test_container", "foo/image:v1") == "8e45cbd0"
+
+
+def test_a_hash_is_of_the_text_as_go_escapes_it() -> None:
+    assert container_hash("a", "<&>") == container_hash("a", "<&>")
+    assert container_hash("a", "<") != container_hash("a", "\\u003c")
+
+
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [
+        ("nginx", "Always"),
+        ("nginx:latest", "Always"),
+        ("nginx:1.25", "IfNotPresent"),
+        ("registry.example:5000/team/app", "Always"),
+        ("Registry.Example/team/app:v1", "IfNotPresent"),
+        ("app@sha256:" + "a" * 64, "IfNotPresent"),
+        ("[::1]:5000/app:1", "IfNotPresent"),
+    ],
+)
+def test_an_image_is_pulled_always_if_it_is_the_latest(image: str, policy: str) -> None:
+    assert is_image_name(image)
+    assert default_pull_policy(image) == policy
+
+
+@pytest.mark.parametrize("image", ["", "No Such", "Upper", "app:", "app:bad/tag:", "app@sha256:12"])
+def test_what_no_registry_could_have_is_no_name_of_an_image(image: str) -> None:
+    assert not is_image_name(image)
+
+
+def rule(action: str, operator: str, *values: int) -> dict[str, Any]:
+    return {"action": action, "exitCodes": {"operator": operator, "values": list(values)}}
+
+
+@pytest.mark.parametrize(
+    ("document", "pod_policy", "code", "expected"),
+    [
+        ({}, "Always", 0, RESTART),
+        ({}, "OnFailure", 0, ENDED),
+        ({}, "OnFailure", 1, RESTART),
+        ({}, "Never", 1, ENDED),
+        ({}, "OnFailure", None, RESTART),
+        ({"restartPolicy": "Never"}, "Always", 1, ENDED),
+        ({"restartPolicy": "Always"}, "Never", 0, RESTART),
+        ({"restartPolicyRules": [rule("Restart", "In", 42)]}, "Never", 42, RESTART),
+        ({"restartPolicyRules": [rule("Restart", "In", 42)]}, "Never", 41, ENDED),
+        ({"restartPolicyRules": [rule("Restart", "NotIn", 42)]}, "Never", 41, RESTART),
+        ({"restartPolicyRules": [rule("Restart", "NotIn", 42)]}, "Never", 42, ENDED),
+        ({"restartPolicyRules": [rule("RestartAllContainers", "In", 7)]}, "Never", 7, RESTART_ALL),
+        (
+            {
+                "restartPolicyRules": [
+                    rule("Restart", "In", 7),
+                    rule("RestartAllContainers", "In", 7),
+                ]
+            },
+            "Never",
+            7,
+            RESTART,
+        ),
+        ({"restartPolicyRules": [{}]}, "Never", 7, ENDED),
+    ],
+)
+def test_what_follows_an_exit(
+    document: dict[str, Any], pod_policy: str, code: int | None, expected: AfterExit
+) -> None:
+    assert behaviour_of(container("a", **document), pod_policy).after(code) is expected
+
+
+@pytest.mark.parametrize(
+    ("grace", "expected"),
+    [
+        (30, 30.0),
+        (0, 0.0),
+        (-5, 0.0),
+        (10**12, MOST_GRACE),
+        (float("nan"), DEFAULT_GRACE),
+        (None, DEFAULT_GRACE),
+        ("soon", DEFAULT_GRACE),
+        (True, DEFAULT_GRACE),
+    ],
+)
+def test_a_grace_is_used_as_far_as_it_makes_sense(grace: object, expected: float) -> None:
+    assert bounded_grace(grace) == expected
+
+
+def test_pauses_double_to_the_longest() -> None:
+    assert [doubled(Seconds(10.0), LONGEST, failures) for failures in (0, 1, 2, 5, 6, 10_000)] == [
+        10.0,
+        10.0,
+        20.0,
+        160.0,
+        300.0,
+        300.0,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("waited", "expected"),
+    [(0.0, 10.0), (10.0, 20.0), (21.0, 40.0), (160.0, 300.0), (9_999.0, 300.0)],
+)
+def test_the_delay_of_another_life_is_seen_from_what_it_waited_last(
+    waited: float, expected: float
+) -> None:
+    previous = exited("a", 1, 3)
+    assert previous.finished_at is not None
+    now = running("a", 4, created_at=Timestamp(previous.finished_at + waited))
+    assert delay_from_history(previous, now, LONGEST) == expected
+
+
+def test_without_a_history_the_delay_is_short() -> None:
+    assert delay_from_history(None, running("a", 4), LONGEST) == 10.0
+    assert delay_from_history(None, running("a"), LONGEST) == 0.0
+
+
+def test_a_restart_is_counted_once_for_each_exit() -> None:
+    crashes = CrashNotes("h", "a-0", Seconds(100.0))
+    for instance, delay in (("a-0", 10.0), ("a-0", 10.0), ("a-1", 20.0), ("a-2", 25.0)):
+        note_restart(crashes, instance, Seconds(100.0), Seconds(25.0))
+        assert crashes.delay == delay
+
+
+def test_a_wall_clock_that_went_back_makes_no_exit_of_the_future() -> None:
+    assert monotonic(Timestamp(WALL + 50), Seconds(7.0), WALL) == 7.0
+    assert monotonic(Timestamp(WALL - 5), Seconds(7.0), WALL) == 2.0
+    assert monotonic(None, Seconds(7.0), WALL) == 7.0
