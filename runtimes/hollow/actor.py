@@ -17,7 +17,9 @@ from kernel import Key, PooledActor, Port, Timer
 from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.units import Seconds
 from runtimes.container_runtime import (
+    AskContainer,
     CallRuntime,
+    ContainerAnswered,
     ContainerRuntimeMessage,
     ContainersAre,
     FollowContainers,
@@ -29,6 +31,7 @@ from runtimes.container_runtime import (
 )
 from runtimes.hollow.core import AT_ONCE, HollowAnswer, HollowCore
 from runtimes.hollow.machine import Instant
+from runtimes.hollow.questions import answer_of
 from runtimes.hollow.record_keeper import (
     HollowPodsSaved,
     HollowRecordsMessage,
@@ -93,7 +96,7 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     """Makes, runs and ends containers as their pods' annotations say, or as the rules say.
 
     Owns: sandboxes, containers, images and addresses of pods; the calls that take time.
-    Hears: ``CallRuntime``, ``FollowContainers``, ``DescribeRuntime``; its own timer.
+    Hears: ``CallRuntime``, ``AskContainer``, ``FollowContainers``, ``DescribeRuntime``; its own timer.
     Tells: whoever made a call ``RuntimeAnswered``, once; followers ``ContainersAre`` when they begin to
     follow and when it starts again, and ``PodContainersAre`` for what happens by itself: a container that
     ends, becomes ready, or dies with its sandbox.
@@ -141,6 +144,8 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
         if self._records is not None and not self._memory.is_restored:
             self._wait_for_records(message, self._records)
             return
+        if isinstance(message, SavingDue):
+            self._saving_timer = None
         self._handle(message)
         self._tell_changes()
         self._set_timer()
@@ -162,10 +167,11 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
                 subscriber.tell(self._everything())
             case DescribeRuntime(reply_to=reply_to):
                 reply_to.tell(self._described())
-            case SavingDue():
-                self._saving_timer = None
-            case HollowPodsSaved() | SavedLate():
-                pass  # it was answered before
+            case AskContainer(question=question, reply_to=reply_to, ref=ref):
+                answer = answer_of(self._core.machine, question, self.clock.wall())
+                reply_to.tell(ContainerAnswered(ref=ref, answer=answer))
+            case SavingDue() | HollowPodsSaved() | SavedLate():
+                pass  # what was saved before is known by now
             case _:
                 assert_never(message)
 

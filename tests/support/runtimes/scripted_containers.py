@@ -19,6 +19,7 @@ from kernel import Port
 from messages.pod_runtime import (
     ContainerObserved,
     ContainerState,
+    DescribeRuntime,
     RuntimeDescribed,
     SandboxObserved,
     SandboxState,
@@ -26,6 +27,7 @@ from messages.pod_runtime import (
 from messages.pods import PodUid
 from messages.units import Timestamp
 from runtimes.container_runtime import (
+    AskContainer,
     CallRuntime,
     ContainerRuntimeMessage,
     ContainersAre,
@@ -208,8 +210,10 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
             case FollowContainers(subscriber=subscriber):
                 self._followers[subscriber] = None
                 subscriber.tell(self._everything())
-            case _:
-                message.reply_to.tell(RuntimeDescribed(name="scripted"))
+            case DescribeRuntime(reply_to=reply_to):
+                reply_to.tell(RuntimeDescribed(name="scripted"))
+            case AskContainer():
+                raise AssertionError("nobody has questions here")
 
     def _take(self, call: CallRuntime) -> None:
         request = call.request
