@@ -18,6 +18,7 @@ from benchmarks.agent import ROOT
 from benchmarks.editing import edit_rows
 from benchmarks.exhausting import exhaust_rows
 from benchmarks.footprint import idle_rows, memory_rows
+from benchmarks.hollow_pods import hollow_pod_rows, hollow_rows
 from benchmarks.joining import bound_rows, many_bound_rows
 from benchmarks.machine import load, machine
 from benchmarks.many_files import many_files_rows
@@ -30,6 +31,7 @@ from benchmarks.restarting import restart_rows
 from benchmarks.row import Row
 from benchmarks.soaking import soak_rows
 from benchmarks.starting import start_rows, thousand_rows
+from benchmarks.status_writing import status_rows
 from benchmarks.storms import cut_rows
 from benchmarks.swapping import swap_rows
 from benchmarks.table import table
@@ -79,6 +81,9 @@ SUBJECTS: dict[str, Subject] = {
     "restart": restart_rows,
     "crash": crash_rows,
     "idle": idle_rows,
+    "hollow": hollow_rows,
+    "hollow-pod": hollow_pod_rows,
+    "status": status_rows,
     "bound": bound_rows,
     "bound-many": many_bound_rows,
     "edits": edit_rows,

@@ -26,6 +26,7 @@ class Follower:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=GIVE_UP_AFTER)
         self._told: dict[str, float] = {}
         self._of_pods: Counter[str] = Counter()
+        self._running: dict[str, float] = {}
         self._remarks: list[str] = []
 
     def __enter__(self) -> Self:
@@ -63,6 +64,11 @@ class Follower:
             raise TimeoutError(f"{missing} changes are not told; {self._remarks}") from None
         return max((self._told[version] for version in versions), default=perf_counter())
 
+    def running(self, name: str) -> float:
+        """Return when a pod was told to run; waits for it."""
+        wait_until(lambda: name in self._running, 0.001)
+        return self._running[name]
+
     def _is_told(self, versions: Collection[str]) -> bool:
         # How many of any is quickly known, and seldom wrong.
         return len(self._told) >= len(versions) and self._told.keys() >= set(versions)
@@ -78,6 +84,8 @@ class Follower:
                     self._told[data["resourceVersion"]] = now
                 elif event == "pod":
                     self._of_pods[data["op"]] += 1
+                elif event == "status" and data["phase"] == "Running":
+                    self._running.setdefault(data["name"], now)
                 elif event == "comment":
                     self._remarks.append(data)
 

@@ -15,6 +15,11 @@ def resident_bytes(pid: int) -> int:
     return _number_in_status(pid, "VmRSS") * 1024
 
 
+def highest_resident_bytes(pid: int) -> int:
+    """Return how much memory a process has had at most."""
+    return _number_in_status(pid, "VmHWM") * 1024
+
+
 def threads(pid: int) -> int:
     """Return how many threads a process has."""
     return _number_in_status(pid, "Threads")
