@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from typing import Final
 
 from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
@@ -29,9 +27,6 @@ from settings.agent import Settings
 from settings.runtime import HollowSettings
 from settings.version import version
 
-_OPTIONS: Final = ContainersOptions(log_level=logging.DEBUG)
-"""A hollow node has pods by the thousand: a line at level info for each step takes 23 us."""
-
 
 class HollowRuntime:
     """Its actors, and what outlives their crashes.
@@ -51,6 +46,7 @@ class HollowRuntime:
         self._events = events
         self._containers = HollowMemory(core=HollowCore(rules))
         self._pods = RuntimeMemory()
+        self._options = ContainersOptions(longest_backoff=settings.longest_restart_pause)
         file = HollowRecordFile(settings.root_dir / "hollow" / "containers.json")
         self._records = HollowRecordsMemory(file=file) if told.keeps_records else None
 
@@ -83,4 +79,4 @@ class HollowRuntime:
             me=self._address(POD_RUNTIME),
             events=self._events(),
         )
-        return ContainersRuntime(ports, self._pods, _OPTIONS)
+        return ContainersRuntime(ports, self._pods, self._options)

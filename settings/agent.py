@@ -62,6 +62,8 @@ class Settings:
     """Labels of the node in addition to those that every node has."""
     taints: tuple[JsonObject, ...]
     """Taints of the node; of a Node when this agent creates it. Later the cluster may change them."""
+    longest_restart_pause: Seconds
+    """How long a container that ends again and again waits at most until it is started again."""
     resources: ResourceSettings
     """What the node has for pods."""
     pod_networks: tuple[str, ...]
@@ -123,6 +125,9 @@ def _in_effect(settings: Settings) -> JsonObject:
         "healthzPort": settings.healthz_port,
         "healthzBindAddress": settings.healthz_bind_address,
         "registerWithTaints": list(settings.taints),
+        "crashLoopBackOff": {
+            "maxContainerRestartPeriod": format_duration(settings.longest_restart_pause)
+        },
         "logging": {
             **logging,
             "format": settings.logging_format,

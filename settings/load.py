@@ -44,7 +44,7 @@ from settings.load_resources import (
     pod_networks_of,
     resources_of,
 )
-from settings.load_runtime import node_labels_of, runtime_of, taints_of
+from settings.load_runtime import node_labels_of, restart_pause_of, runtime_of, taints_of
 from settings.values.addresses import is_loopback
 
 SERVED = frozenset({
@@ -61,6 +61,7 @@ SERVED = frozenset({
     "logging.format",
     "logging.verbosity",
     "registerWithTaints",
+    "crashLoopBackOff.maxContainerRestartPeriod",
     *SERVED_OF_RESOURCES,
 })  # fmt: skip
 
@@ -118,6 +119,7 @@ def settings_of(
         runtime=runtime,
         node_labels=node_labels_of(line, runtime, is_joined=cluster is not None),
         taints=taints_of(configuration, runtime),
+        longest_restart_pause=restart_pause_of(configuration),
         resources=resources,
         pod_networks=pod_networks_of(configuration),
         address=address,

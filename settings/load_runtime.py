@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from messages.pods import JsonObject
+from messages.units import Seconds
 from settings.configuration.schema import KubeletConfiguration
 from settings.errors import UsageError
 from settings.flags.command_line import CommandLine
@@ -17,6 +19,10 @@ from settings.runtime import (
     RuntimeSettings,
 )
 from settings.values.node_labels import check_labels, check_taints
+
+SHORTEST_RESTART_PAUSE: Final = 1.0
+LONGEST_RESTART_PAUSE: Final = 300.0
+"""A kubelet takes no other ones either."""
 
 _CRI = "cri"
 
@@ -44,6 +50,14 @@ def runtime_of(line: CommandLine, *, is_joined: bool) -> RuntimeSettings | None:
             times=line.hollow_times, seed=line.hollow_seed, keeps_records=line.hollow_records
         ),
     )
+
+
+def restart_pause_of(configuration: KubeletConfiguration) -> Seconds:
+    """Return how long containers wait at most to be started again. Raises ``UsageError``."""
+    pause = configuration.crashLoopBackOff.maxContainerRestartPeriod
+    if not SHORTEST_RESTART_PAUSE <= pause <= LONGEST_RESTART_PAUSE:
+        raise UsageError("crashLoopBackOff.maxContainerRestartPeriod should be from 1s to 5m")
+    return Seconds(pause)
 
 
 def node_labels_of(

@@ -6,6 +6,7 @@ and what is known at all.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
@@ -99,7 +100,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self._driver = PodDriver(
             memory,
             self._calls,
-            PodTeller(ports.events, options.log_level),
+            PodTeller(ports.events, self._level),
             self._agenda,
             Limits(longest_backoff=options.longest_backoff),
         )
@@ -288,6 +289,11 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             pods=self._pods(),
             containers=states,
         )
+
+    def _level(self) -> int:
+        """Return the level of the lines of the log for each step."""
+        few = len(self._memory.records) <= self._options.pods_told_of
+        return logging.INFO if few else logging.DEBUG
 
     # --- time ------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -31,12 +31,12 @@ BEGINNING_WITHIN: Final = Seconds(0.5)
 class PodTeller:
     """Tells what has changed of a pod, once for each change.
 
-    The lines of the log for each step have the ``level``. Failures are warnings in any case.
+    ``level`` gives that of the lines of the log for each step. Failures are warnings in any case.
     """
 
     __slots__ = ("_events", "_level", "_log")
 
-    def __init__(self, events: Port[PostEvent] | None, level: int = logging.INFO) -> None:
+    def __init__(self, events: Port[PostEvent] | None, level: Callable[[], int]) -> None:
         self._events = events
         self._level = level
         # Bound once: what is below the level of the log then costs next to nothing.
@@ -98,7 +98,7 @@ class PodTeller:
         for one in _all(record.contents):
             if one.id in ran and one.state is ContainerState.EXITED:
                 self._log.log(
-                    self._level,
+                    self._level(),
                     "container exited",
                     pod=record.display_name,
                     container=one.name,
@@ -131,7 +131,7 @@ class PodTeller:
                 self.say(record, when_waiting(wait, name, record.pod), name)
 
     def _log_saying(self, record: RuntimeRecord, saying: Saying, container: str) -> None:
-        level = logging.WARNING if saying.type is WARNING else self._level
+        level = logging.WARNING if saying.type is WARNING else self._level()
         self._log.log(
             level,
             saying.message,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from structlog.testing import capture_logs
 
 from messages.pod_runtime import ContainerState, SandboxState
+from runtimes.containers.messages import ContainersOptions
 from tests.support.runtimes.containers_stage import ContainersStage, containers_stage
 from tests.support.runtimes.hollow_stage import hollow_pod
 
@@ -84,3 +86,14 @@ def test_nothing_is_disturbed_by_a_crash(stage: ContainersStage) -> None:
     stage.crash()
     assert stage.told() == [before]
     assert stage.running(pod) == ["main-0"]
+
+
+def test_steps_of_many_pods_are_no_lines_for_everybody() -> None:
+    with (
+        containers_stage(options=ContainersOptions(pods_told_of=1)) as stage,
+        capture_logs() as logs,
+    ):
+        stage.run(hollow_pod("a"))
+        stage.run(hollow_pod("b"))
+    levels = {line["pod"]: line["log_level"] for line in logs if "container" in line}
+    assert levels == {"default/a": "info", "default/b": "debug"}

@@ -39,6 +39,7 @@ def test_configz_shows_what_is_in_effect_and_otherwise_what_was_given() -> None:
             "cgroupDriver": "systemd",
             "registerNode": True,
             "registerWithTaints": [{"key": "actorlet/hollow", "effect": "NoSchedule"}],
+            "crashLoopBackOff": {"maxContainerRestartPeriod": "5m0s"},
             "maxPods": 2147483647,
             "podsPerCore": 0,
             "systemReserved": {},
@@ -72,7 +73,8 @@ def test_every_field_that_is_obeyed_is_shown_set_or_not(
     flags: tuple[str, ...], fields: dict[str, Any]
 ) -> None:
     shown = effective_configuration(settled(*flags, **fields))["kubeletconfig"]
-    paths = set(shown) | {f"logging.{name}" for name in shown["logging"]}
+    parts = ("logging", "crashLoopBackOff")
+    paths = set(shown) | {f"{part}.{name}" for part in parts for name in shown[part]}
     assert (SERVED | SERVED_IN_A_CLUSTER) - paths == set()
     unasked = set(shown) - {path.partition(".")[0] for path in SERVED | SERVED_IN_A_CLUSTER}
     assert unasked == {"apiVersion", "kind", *fields.keys() - SERVED_IN_A_CLUSTER - SERVED}

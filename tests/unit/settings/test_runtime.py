@@ -7,7 +7,7 @@ import pytest
 from settings.flags.command_line import parse
 from settings.load import load_settings
 from settings.runtime import RuntimeKind, RuntimeSettings
-from tests.support.settings.settled import refusal, settled
+from tests.support.settings.settled import NO_SOURCE, refusal, settled
 
 HOLLOW = RuntimeSettings(kind=RuntimeKind.HOLLOW)
 LABEL = {"actorlet/runtime": "hollow"}
@@ -64,6 +64,19 @@ def test_the_mark_cannot_be_taken_away_and_the_taint_can() -> None:
     assert settled(registerWithTaints=[]).taints == ()
     taint = {"key": "a", "value": "b", "effect": "NoExecute"}
     assert settled("--register-with-taints=a=b:NoExecute").taints == (taint,)
+
+
+@pytest.mark.parametrize(("written", "pause"), [("1s", 1.0), ("90s", 90.0), ("5m", 300.0)])
+def test_the_longest_wait_of_a_crash_loop_may_be_shorter(written: str, pause: float) -> None:
+    settings = settled(crashLoopBackOff={"maxContainerRestartPeriod": written})
+    assert settings.longest_restart_pause == pause
+    assert settings.warnings == (NO_SOURCE,)
+
+
+@pytest.mark.parametrize("written", ["0s", "500ms", "6m"])
+def test_other_waits_are_refused(written: str) -> None:
+    sentence = refusal(lambda: settled(crashLoopBackOff={"maxContainerRestartPeriod": written}))
+    assert sentence == "crashLoopBackOff.maxContainerRestartPeriod should be from 1s to 5m"
 
 
 def test_a_node_without_a_cluster_may_have_any_label() -> None:

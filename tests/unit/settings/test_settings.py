@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from messages.units import Seconds
 from settings.agent import Settings
 from settings.configuration.file import ConfigurationFile
 from settings.flags.command_line import CommandLine, parse
@@ -34,6 +35,7 @@ def test_nothing_given_is_a_standalone_agent_on_loopback_without_pods() -> None:
         runtime=RuntimeSettings(kind=RuntimeKind.HOLLOW),
         node_labels={"actorlet/runtime": "hollow"},
         taints=({"key": "actorlet/hollow", "effect": "NoSchedule"},),
+        longest_restart_pause=Seconds(300.0),
         resources=ResourceSettings(max_pods=NO_LIMIT_OF_PODS, is_machine=False),
         pod_networks=(),
         address="127.0.0.1",
