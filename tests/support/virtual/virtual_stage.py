@@ -131,8 +131,12 @@ class VirtualStage:
 
     def last(self) -> PodObserved:
         """Return the newest observation."""
+        return self.heard()[-1]
+
+    def heard(self) -> list[PodObserved]:
+        """Return all observations so far."""
         self._heard += self.worker.drain()
-        return self._heard[-1]
+        return self._heard
 
     def lists(self) -> PodsObserved | None:
         """Return all pods; None while there is no answer."""
