@@ -5,15 +5,20 @@ Nothing depends on it while the agent runs. What cannot be written or read is sa
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 import structlog
 
+from files.keeping.disk import (
+    NEW,
+    UNUSABLE,
+    make_directory,
+    read_file,
+    remove_file,
+    sync_directory,
+    write_file,
+)
 from files.keeping.pages import (
     PAGES,
     READ_LIMIT,
@@ -26,18 +31,14 @@ from files.keeping.pages import (
 )
 from files.looking.steps import Steps
 
-UNUSABLE: Final = ".unusable"
-"""Added to the name of a page that is set aside: one that this agent cannot have written. People may look at
-it until the next start removes it: it may hold a password."""
-
-_NEW: Final = ".new"
 _log = structlog.get_logger("files")
 
 
 class KeptContents:
     """The pages in ``directory``, for the files at ``path``. Owned by the one actor that looks at these.
 
-    They are for the agent's user alone, since a manifest may hold a password.
+    They are for the agent's user alone, since a manifest may hold a password. People may look at a page that
+    is set aside until the next start removes it.
     """
 
     def __init__(self, directory: Path, path: Path) -> None:
@@ -75,7 +76,7 @@ class KeptContents:
                 self._kept[number] = page.contents
                 found.update(page.contents)
             elif page.contents:
-                _remove(self._file(number))
+                remove_file(self._file(number))
             yield
         if unusable:
             _log.warning(
@@ -105,14 +106,14 @@ class KeptContents:
         for number in sorted({*fit, *self._kept}):
             contents = fit.get(number, {})
             if self._kept.get(number, {}) != contents:
-                self._make_directory()
+                make_directory(self._directory)
                 self._write(number, contents)
                 changed = True
                 yield
             # The identical bytes as in memory, not those that were read at the start.
             self._kept[number] = contents
         if changed:
-            _sync(self._directory)
+            sync_directory(self._directory)
         self._kept = {number: contents for number, contents in self._kept.items() if contents}
 
     def _write(self, number: int, contents: Contents) -> None:
@@ -120,24 +121,13 @@ class KeptContents:
         if not contents:
             page.unlink(missing_ok=True)
             return
-        new = page.with_suffix(_NEW)
-        new.unlink(missing_ok=True)
-        try:
-            _write_new(new, encoded(Page(path=self._path, contents=contents)))
-            new.replace(page)
-        except OSError:
-            _remove(new)
-            raise
-
-    def _make_directory(self) -> None:
-        self._directory.mkdir(mode=0o700, exist_ok=True)
-        self._directory.chmod(0o700)
+        write_file(page, encoded(Page(path=self._path, contents=contents)))
 
     def _page(self, number: int) -> Page | None:
         """Return a page, an empty one if there is none; None if it is unusable, and set aside."""
         file = self._file(number)
         try:
-            data = _read(file)
+            data = read_file(file, READ_LIMIT)
         except FileNotFoundError:
             return Page(path=self._path, contents={})
         page = decoded(data)
@@ -146,8 +136,8 @@ class KeptContents:
         return page
 
     def _remove_leftovers(self, number: int) -> None:
-        for suffix in (_NEW, UNUSABLE):
-            _remove(self._file(number).with_suffix(suffix))
+        for suffix in (NEW, UNUSABLE):
+            remove_file(self._file(number).with_suffix(suffix))
 
     def _file(self, number: int) -> Path:
         return self._directory / f"{number:02x}.page"
@@ -172,34 +162,3 @@ class KeptContents:
                 "too large: some last good manifests are not kept for a restart", manifests=left_out
             )
         self._left_out = left_out
-
-
-def _remove(file: Path) -> None:
-    with suppress(OSError):
-        file.unlink()
-
-
-def _read(file: Path) -> bytes:
-    """Return at most a little more than a page may have; nothing of what is no file."""
-    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        return os.read(descriptor, READ_LIMIT + 1) if is_file else b""
-    finally:
-        os.close(descriptor)
-
-
-def _write_new(file: Path, data: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    with open(os.open(file, flags, 0o600), "wb") as opened:  # noqa: PTH123 - it must not be others' for a moment
-        opened.write(data)
-        opened.flush()
-        os.fsync(opened.fileno())
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

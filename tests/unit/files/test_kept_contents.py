@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from files.keeping.kept_contents import UNUSABLE, KeptContents
+from files.keeping.disk import UNUSABLE
+from files.keeping.kept_contents import KeptContents
 from files.keeping.pages import PAGE_LIMIT, Page, encoded, page_of
 from files.looking.steps import result_of
 

@@ -1,0 +1,97 @@
+"""What is kept of a pod on disk for the next process, and its form there. Pure.
+
+A page is a line with the version of the form and a digest of the rest, then JSON. A page that is torn, of
+another version, or anything else, is not taken. It holds no value of any Secret.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+from messages.objects import ObjectId, ObjectKind, Origin
+from messages.pods import JsonObject, Pod, PodUid
+from messages.units import Timestamp
+
+PAGE_LIMIT: Final = 256 * 1024
+"""Bytes of a page. One with more is nobody's here."""
+_FORM: Final = b"actorlet-pod 1"
+_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+
+
+class ObjectVersion(NamedTuple):
+    """One version of an object, without what is in it."""
+
+    uid: str
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptPod:
+    """What the next process is to know of a pod."""
+
+    uid: PodUid
+    start_time: Timestamp | None = None
+    """When the node took it on."""
+    objects: Mapping[ObjectId, ObjectVersion] = field(default_factory=dict)
+    """The versions that it was started with or has heard of, of objects whose changes it acts on."""
+    resources: Mapping[str, JsonObject] = field(default_factory=dict)
+    """What it was admitted with, by name of the container."""
+
+
+def kept_pod(
+    pod: Pod, start_time: Timestamp | None, objects: Mapping[ObjectId, ObjectVersion]
+) -> KeptPod:
+    """Return what is kept of ``pod``."""
+    containers = (pod.document.get("spec") or {}).get("containers") or ()
+    found = {each["name"]: each["resources"] for each in containers if each.get("resources")}
+    return KeptPod(uid=pod.uid, start_time=start_time, objects=objects, resources=found)
+
+
+def page_name(uid: PodUid) -> str:
+    """Return the name of the page of a pod: the same in every process, and never a path."""
+    is_plain = 0 < len(uid) <= 200 and _PLAIN.issuperset(uid)
+    return f"{uid if is_plain else sha256(uid.encode()).hexdigest()}.json"
+
+
+def encoded_page(kept: KeptPod) -> bytes:
+    """Return what is kept as it is on disk."""
+    document = {
+        "uid": kept.uid,
+        "startTime": kept.start_time,
+        "objects": [
+            [wanted.kind.value, wanted.origin.value, wanted.namespace, wanted.name, *version]
+            for wanted, version in kept.objects.items()
+        ],
+        "resources": dict(kept.resources),
+    }
+    body = json.dumps(document).encode("ascii")
+    return b"%s %s\n%s" % (_FORM, _digest(body), body)
+
+
+def decoded_page(data: bytes) -> KeptPod | None:
+    """Return what a page says; None if it is torn, of another version, or no page at all."""
+    head, _, body = data.partition(b"\n")
+    if head != b"%s %s" % (_FORM, _digest(body)):
+        return None
+    # Nobody but ``encoded_page`` makes a body with this digest by accident; who does it on purpose is root.
+    document: Mapping[str, Any] = json.loads(body)
+    began = document["startTime"]
+    return KeptPod(
+        uid=PodUid(document["uid"]),
+        start_time=None if began is None else Timestamp(began),
+        objects={
+            ObjectId(
+                kind=ObjectKind(kind), origin=Origin(origin), namespace=namespace, name=name
+            ): ObjectVersion(uid, version)
+            for kind, origin, namespace, name, uid, version in document["objects"]
+        },
+        resources=document["resources"],
+    )
+
+
+def _digest(body: bytes) -> bytes:
+    return sha256(body).hexdigest().encode("ascii")

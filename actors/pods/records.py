@@ -1,0 +1,220 @@
+"""RecordKeeper: keeps a small file of each pod that runs, for the next process.
+
+Nothing depends on it while the agent runs. What cannot be written or read is said once and done without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeAlias, assert_never
+
+import structlog
+from typing_extensions import override
+
+from actors.pods.record_pages import (
+    PAGE_LIMIT,
+    KeptPod,
+    decoded_page,
+    encoded_page,
+    page_name,
+)
+from files.keeping.disk import (
+    NEW,
+    UNUSABLE,
+    make_directory,
+    read_file,
+    remove_file,
+    sync_directory,
+    write_file,
+)
+from kernel import Actor, Key, Port, Timer
+from messages.pods import PodUid
+from messages.units import Seconds
+
+WRITE_AGAIN: Final = Seconds(30.0)
+"""How long after a write that failed it is tried again."""
+MOST_PAGES: Final = 20_000
+"""Pages that are read at a start. More are nobody's pods."""
+
+_log = structlog.get_logger("pods")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepPod:
+    """Keep this of a pod. Coalesced per pod: the newest counts. May repeat."""
+
+    kept: KeptPod
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropPod:
+    """Keep nothing of a pod any more. May repeat."""
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadKeptPods:
+    """Asks for what the process before has kept. Answered by one ``KeptPodsAre``."""
+
+    reply_to: Port[KeptPodsAre]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptPodsAre:
+    """What the process before has kept."""
+
+    pods: Mapping[PodUid, KeptPod]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteAgainDue:
+    """Timer: what could not be written is tried again."""
+
+
+RecordKeeperMessage: TypeAlias = KeepPod | DropPod | ReadKeptPods | WriteAgainDue
+
+
+def _pod_of_record(message: RecordKeeperMessage) -> Hashable | None:
+    match message:
+        case KeepPod(kept=kept):
+            return kept.uid
+        case DropPod(uid=uid):
+            return uid
+        case _:
+            return None
+
+
+RECORD_KEEPER = Key[RecordKeeperMessage]("pod-records", coalesce=_pod_of_record)
+
+
+@dataclass(slots=True)
+class RecordMemory:
+    """What outlives a life of the keeper of records."""
+
+    unwritten: dict[PodUid, KeptPod | None] = field(default_factory=dict)
+    """What is to be on disk, and may not be yet; None for a page that is to go."""
+    trouble: str = ""
+
+
+class RecordKeeper(Actor[RecordKeeperMessage]):
+    """Keeps one page of each pod in a directory, written by rename.
+
+    Owns: the directory.
+    Hears: ``KeepPod``, ``DropPod`` (coalesced per pod), ``ReadKeptPods``; its own timer.
+    Tells: who asked ``KeptPodsAre``.
+    Fails when: it has a bug. The next life writes again what may not be on disk.
+
+    A page that cannot be read is set aside, and all of these are one line of the log. A disk that is full or
+    broken is said once, and once more when it is over; every page is then written after all.
+    """
+
+    def __init__(self, directory: Path, memory: RecordMemory) -> None:
+        self._directory = directory
+        self._memory = memory
+        self._timer: Timer | None = None
+
+    @override
+    def started(self) -> None:
+        self._write()
+
+    @override
+    def receive(self, message: RecordKeeperMessage, /) -> None:
+        match message:
+            case KeepPod(kept=kept):
+                self._memory.unwritten[kept.uid] = kept
+                self._write()
+            case DropPod(uid=uid):
+                self._memory.unwritten[uid] = None
+                self._write()
+            case ReadKeptPods(reply_to=reply_to):
+                reply_to.tell(KeptPodsAre(pods=self._read()))
+            case WriteAgainDue():
+                self._timer = None
+                self._write()
+            case _:
+                assert_never(message)
+
+    # --- writing ---------------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        """Bring onto the disk what is not there yet; give up at the first trouble, and try again later."""
+        unwritten = self._memory.unwritten
+        if not unwritten or self._timer is not None:
+            return
+        try:
+            make_directory(self._directory)
+            for uid, kept in tuple(unwritten.items()):
+                self._write_page(uid, kept)
+                del unwritten[uid]
+            sync_directory(self._directory)
+        except OSError as error:
+            self._note(f"cannot be written: {error.strerror}")
+            self._timer = self.after(WRITE_AGAIN, WriteAgainDue())
+        else:
+            self._note("")
+
+    def _write_page(self, uid: PodUid, kept: KeptPod | None) -> None:
+        page = self._directory / page_name(uid)
+        if kept is None:
+            page.unlink(missing_ok=True)
+        else:
+            write_file(page, encoded_page(kept))
+
+    def _note(self, trouble: str) -> None:
+        """Say what is wrong, or that it is over; each once."""
+        memory = self._memory
+        if trouble == memory.trouble:
+            return
+        memory.trouble = trouble
+        if trouble:
+            _log.warning(
+                "records of pods are not kept for a restart",
+                directory=str(self._directory),
+                reason=trouble,
+            )
+        else:
+            _log.info("records of pods are kept again", directory=str(self._directory))
+
+    # --- reading ---------------------------------------------------------------------------------------
+
+    def _read(self) -> dict[PodUid, KeptPod]:
+        """Read every page. What earlier processes set aside or had half written is removed."""
+        found: dict[PodUid, KeptPod] = {}
+        unusable = 0
+        try:
+            for page in self._pages():
+                kept = self._read_page(page)
+                if kept is None:
+                    unusable += 1
+                else:
+                    found[kept.uid] = kept
+        except OSError as error:
+            self._note(f"cannot be read: {error.strerror}")
+        if unusable:
+            directory = str(self._directory)
+            _log.warning("records of pods are set aside", directory=directory, pages=unusable)
+        return found
+
+    def _pages(self) -> Iterator[Path]:
+        if not self._directory.exists():
+            return
+        files = sorted(self._directory.iterdir())
+        for file in files:
+            if file.suffix in {NEW, UNUSABLE}:
+                remove_file(file)
+        yield from [file for file in files if file.suffix == ".json"][:MOST_PAGES]
+
+    def _read_page(self, page: Path) -> KeptPod | None:
+        """Return what a page says; None if it is unusable, and set aside."""
+        try:
+            data = read_file(page, PAGE_LIMIT)
+        except OSError:
+            data = b""
+        kept = decoded_page(data)
+        if kept is None or page_name(kept.uid) != page.name:
+            page.replace(page.with_suffix(UNUSABLE))
+            return None
+        return kept
