@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from actors.node.machine import DescribedMachine, Machine
 from actors.pod_manager import POD_MANAGER
 from actors.pods.keeper import POD_KEEPER, PODS, PodKeeper, PodKeeperPorts, keeper_memory
+from actors.pods.records import RECORD_KEEPER, RecordKeeper, RecordMemory
 from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
 from actors.pods.worker_parts import WorkerPorts
 from agent.hollow_runtime import HollowRuntime
@@ -25,6 +26,9 @@ from messages.pods import SourceName
 from messages.statuses import StatusKeeperMessage
 from settings.agent import Settings
 from settings.runtime import RuntimeKind, RuntimeSettings
+
+RECORDS: Final = "pod-records"
+"""The directory below ``--root-dir`` with what the next process is to know of pods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +100,10 @@ class PodTree:
         self._host_ips = facts.addresses
         self._keeper_memory = keeper_memory(configured_node(settings, facts), sources)
         self._status_memory = StatusMemory()
+        self._record_memory = RecordMemory()
+        self._records_directory = settings.root_dir / RECORDS
+        # A record of each would take longer than all else that is done for a hollow pod.
+        self._keeps_records = runtime.kind is not RuntimeKind.HOLLOW
 
     def specs(self) -> tuple[AnySpec, ...]:
         """Return the specs. They start before the sources, and stop after them."""
@@ -103,6 +111,7 @@ class PodTree:
         return (
             SupervisorSpec(name="runtimes", children=self._runtime.specs()),
             isolated(STATUS_KEEPER, self._make_status_keeper),
+            *((isolated(RECORD_KEEPER, self._make_records),) if self._keeps_records else ()),
             DynamicSpec(key=PODS),
             isolated(POD_KEEPER, self._make_keeper),
         )
@@ -136,8 +145,12 @@ class PodTree:
         )
         return StatusKeeper(ports, self._status_memory)
 
+    def _make_records(self) -> RecordKeeper:
+        return RecordKeeper(self._records_directory, self._record_memory)
+
     def _make_keeper(self) -> PodKeeper:
         api = self._edges.api()
+        records = self._address(RECORD_KEEPER) if self._keeps_records else None
         me, statuses = self._address(POD_KEEPER), self._address(STATUS_KEEPER)
         pod_manager, runtime = self._address(POD_MANAGER), self._runtime.port()
         worker = WorkerPorts(
@@ -146,6 +159,7 @@ class PodTree:
             statuses=statuses,
             objects=self._edges.objects(),
             events=self._events(),
+            records=records,
             host_ips=lambda: self._host_ips,
             logs_steps=self._logs_steps,
         )
@@ -156,6 +170,7 @@ class PodTree:
             runtime=runtime,
             statuses=statuses,
             worker=worker,
+            records=records,
             address=self._address,
             me=me,
         )

@@ -166,6 +166,18 @@ class ChangeDecided:
     changed: ObjectChanged
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeMissed:
+    """Tells that an object is not what a pod was started with: it changed while no agent was there.
+
+    Nobody else heard of the change. What the pod wants done about it is decided and told as for any other
+    change, for this pod alone. Its ``keys`` are all that the object has: what it was is not known any more.
+    """
+
+    pod: PodUid
+    changed: ObjectChanged
+
+
 ObjectFact: TypeAlias = ObjectChanged | ChangeDecided
 
 
@@ -308,6 +320,7 @@ ObjectManagerMessage: TypeAlias = (
     | GetObject
     | FollowObjects
     | UnfollowObjects
+    | ChangeMissed
     | DescribeObjects
 )
 """What the managers of Secrets and of ConfigMaps hear from others."""

@@ -46,6 +46,7 @@ from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
 from messages.objects import (
     Change,
     ChangeAction,
+    ChangeMissed,
     DescribeObjects,
     FollowObjects,
     GetObject,
@@ -142,8 +143,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
 
     Owns: who references what, who follows what, the lives of the holders. It has no values.
     Hears: ``PodFact``, ``RegisterPod``, ``UnregisterPod``, ``GetObject``, ``FollowObjects``,
-    ``UnfollowObjects``, ``DescribeObjects``; ``HolderFact`` of holders, ``LocalHolderFact``; ``NodeFact``;
-    its own timers.
+    ``UnfollowObjects``, ``ChangeMissed``, ``DescribeObjects``; ``HolderFact`` of holders,
+    ``LocalHolderFact``; ``NodeFact``; its own timers.
     Tells: PodManager ``Subscribe``, the Node's registrar ``FollowNode`` and the holder of local objects
     ``ListLocalObjects`` when it starts, and ``LocalReferencesAre``; the holders' supervisor ``StartChild``
     and ``StopChild``; holders ``ReferencesAre`` and ``ReadObject``; subscribers ``ObjectFact``; who posts
@@ -218,12 +219,18 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 reply_to.tell(self._described(in_detail=in_detail))
             case NodeIs() | NodeIsGone():
                 self._note_node(message)
-            case PortionDue():
-                self._unhurried.go_on()
-            case SayDue():
-                self._say()
+            case PortionDue() | SayDue():
+                self._take_turn(message)
+            case ChangeMissed():
+                self._note_missed(message)
             case _:
                 self._note_holder(message)
+
+    def _take_turn(self, timer: PortionDue | SayDue) -> None:
+        if isinstance(timer, SayDue):
+            self._say()
+        else:
+            self._unhurried.go_on()
 
     def _now(self) -> Seconds:
         return self.clock.monotonic()
@@ -359,6 +366,18 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         for fact in facts:
             for follower in followers:
                 follower.tell(fact)
+
+    def _note_missed(self, missed: ChangeMissed) -> None:
+        """Tell what a pod wants done about a change that nobody heard of, for this pod alone."""
+        changed, pod = missed.changed, self._references.get(missed.pod)
+        if pod is None or changed.object not in pod.references:
+            return
+        decided = tuple(decisions(changed, (pod,), self._chance))
+        self._memory.decisions.update(decision.action for decision in decided)
+        self._notices.note_change(changed, decided)
+        for follower in self._followers.get(changed.object, is_referenced=True):
+            for decision in decided:
+                follower.tell(decision)
 
     def _note_state(self, wanted: ObjectId) -> None:
         """Note how an object is held; follow it from when it is in trouble until that is over."""

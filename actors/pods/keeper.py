@@ -7,7 +7,7 @@ is the actor around both: the facts that it hears, in portions, and when it asks
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final, assert_never
 
@@ -22,12 +22,15 @@ from actors.pods.keeper_parts import (
     PodKeeperMemory,
     PodKeeperMessage,
     PodKeeperPorts,
+    RecordsLate,
     ReportsOverdue,
     keeper_memory,
 )
 from actors.pods.node_view import view_of
 from actors.pods.orders import LifeIs, WorkerGone
 from actors.pods.pod_records import life_of
+from actors.pods.record_pages import KeptPod
+from actors.pods.records import KeptPodsAre, ReadKeptPods
 from actors.pods.roster import PodRoster
 from actors.pods.worker_launcher import WorkerLauncher
 from kernel import PooledActor, Timer
@@ -42,6 +45,7 @@ from messages.pod_lives import (
 )
 from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
 from messages.pod_runtime import ListRuntimePods, PodsObserved
+from messages.pods import PodUid
 from messages.units import Seconds
 
 __all__ = [
@@ -58,6 +62,8 @@ PORTION: Final = 64
 """Pods that one turn looks after. Others of the pool have theirs in between."""
 LIST_EVERY: Final = Seconds(60.0)
 """Between two questions to the runtime for pods that nobody knows."""
+RECORDS_WITHIN: Final = Seconds(5.0)
+"""How long the disk is waited for. A pod is rather started without what was kept of it."""
 LIST_AGAIN: Final = Seconds(5.0)
 """The same, before the first answer: the question may have been lost with a life of the runtime."""
 
@@ -68,10 +74,11 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     Owns: which pods have workers, the lines for static names, the sums of admission, and what is known of
     pods that only the runtime has.
     Hears: ``PodFact``, ``NodeFact``; ``PodsObserved`` of the runtime; ``LifeIs`` and ``WorkerGone`` of
-    workers; ``KillPod``, ``RepeatPodStatuses``, ``DescribePodLives``; its own timers.
+    workers; ``KeptPodsAre``; ``KillPod``, ``RepeatPodStatuses``, ``DescribePodLives``; its own timers.
     Tells: PodManager ``Subscribe``, the Node's keeper ``FollowNode`` and the runtime ``ListRuntimePods``
     when it starts; the supervisor of workers ``StartChild`` and ``StopChild``; workers ``PodWish``; the
-    keeper of statuses ``PodStatusIs`` of pods that are refused, and ``ForgetPodStatus``.
+    keeper of statuses ``PodStatusIs`` of pods that are refused, and ``ForgetPodStatus``; the keeper of
+    records ``ReadKeptPods`` and ``DropPod``.
     Fails when: it has a bug. The next life knows the same pods, hears all listings again, and repeats to
     every worker what is wished of it.
 
@@ -99,6 +106,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             ports.node.tell(FollowNode(subscriber=ports.me))
         self._work.append(self._repeating())
         self._list()
+        self._read_records()
         self._go_on_later()
 
     @override
@@ -106,12 +114,14 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         match message:
             case PodsAre() | PodsChanged() | PodsObserved() | NodeIs() | NodeIsGone():
                 self._note(message)
+            case KeptPodsAre(pods=pods):
+                self._note_records(pods)
             case LifeIs(uid=uid, wish=wish, life=life):
                 self._launcher.note_up(uid)
                 self._roster.note_life(uid, wish, life)
             case WorkerGone(uid=uid):
                 self._launcher.note_gone(uid)
-            case NextPortion() | ListDue() | ReportsOverdue():
+            case NextPortion() | ListDue() | ReportsOverdue() | RecordsLate():
                 self._take_turn(message)
             case _:
                 self._serve(message)
@@ -147,7 +157,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             case _:
                 assert_never(message)
 
-    def _take_turn(self, timer: NextPortion | ListDue | ReportsOverdue) -> None:
+    def _take_turn(self, timer: NextPortion | ListDue | ReportsOverdue | RecordsLate) -> None:
         match timer:
             case NextPortion():
                 self._is_going_on = False
@@ -156,13 +166,17 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
                 self._list()
             case ReportsOverdue():
                 self._launcher.give_up()
+            case RecordsLate():
+                self._note_records({})
             case _:
                 assert_never(timer)
 
     # --- in portions -----------------------------------------------------------------------------------
 
     def _go_on_later(self) -> None:
-        if self._work and self._memory.has_runtime_listed and not self._is_going_on:
+        memory = self._memory
+        may_begin = memory.has_runtime_listed and memory.kept is not None
+        if self._work and may_begin and not self._is_going_on:
             self._is_going_on = True
             self.me.tell(NextPortion())
 
@@ -212,6 +226,8 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         for uid in self._roster.orphans(frozenset(self._memory.listed)):
             self._roster.stop_orphan(uid)
             yield
+        if self._memory.sources <= self._memory.listed:
+            self._launcher.drop_strange_records()
 
     def _repeating(self) -> Iterator[None]:
         for uid in tuple(self._memory.roster.records):
@@ -224,6 +240,18 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             yield
 
     # --- what it asks and answers ----------------------------------------------------------------------
+
+    def _read_records(self) -> None:
+        """Ask for what an earlier process has kept, once."""
+        if self._ports.records is None:
+            self._note_records({})
+        elif self._memory.kept is None:
+            self._ports.records.tell(ReadKeptPods(reply_to=self._ports.me))
+            self.after(RECORDS_WITHIN, RecordsLate())
+
+    def _note_records(self, pods: Mapping[PodUid, KeptPod]) -> None:
+        if self._memory.kept is None:
+            self._memory.kept = dict(pods)
 
     def _list(self) -> None:
         self._ports.runtime.tell(ListRuntimePods(reply_to=self._ports.me))

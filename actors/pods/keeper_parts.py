@@ -8,6 +8,8 @@ from typing import TypeAlias
 from actors.pods.admission import Admission
 from actors.pods.node_view import NodeView
 from actors.pods.orders import LifeIs, WorkerGone
+from actors.pods.record_pages import KeptPod
+from actors.pods.records import DropPod, KeptPodsAre, ReadKeptPods
 from actors.pods.roster import RosterMemory
 from actors.pods.worker_parts import WorkerMemory, WorkerPorts
 from kernel import Address, DynamicMessage, Key, Port
@@ -34,16 +36,23 @@ class ReportsOverdue:
     """Timer: workers that were started or stopped have not reported."""
 
 
+@dataclass(frozen=True, slots=True)
+class RecordsLate:
+    """Timer: the disk has not answered. Pods are started without what was kept of them."""
+
+
 PodKeeperMessage: TypeAlias = (
     PodFact
     | NodeFact
     | PodsObserved
+    | KeptPodsAre
     | PodLivesMessage
     | LifeIs
     | WorkerGone
     | NextPortion
     | ListDue
     | ReportsOverdue
+    | RecordsLate
 )
 
 POD_KEEPER = Key[PodKeeperMessage]("pod-keeper")
@@ -63,6 +72,8 @@ class PodKeeperPorts:
     statuses: Port[PodStatusIs | ForgetPodStatus]
     worker: WorkerPorts
     """What every worker gets."""
+    records: Port[ReadKeptPods | DropPod] | None = None
+    """Who has what an earlier process kept; None if nothing is kept."""
     address: Address
     me: Port[PodKeeperMessage]
     """Its own address, which outlives it."""
@@ -82,6 +93,8 @@ class PodKeeperMemory:
     listed: set[SourceName] = field(default_factory=set)
     """The sources that have listed for good."""
     has_runtime_listed: bool = False
+    kept: dict[PodUid, KeptPod] | None = None
+    """What an earlier process has kept, of pods that were not started yet; None until that is known."""
 
 
 def keeper_memory(node: NodeView, sources: frozenset[SourceName]) -> PodKeeperMemory:

@@ -6,12 +6,23 @@ needed whenever a container starts, so their objects are told to the runtime, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from actors.pods.record_pages import ObjectVersion
+from manifests.change_hooks import ON_OBJECT_CHANGE, ChangeHook, ChangeHookError, change_hook
 from manifests.references.pods import Use, pod_references
-from messages.objects import ObjectId, ObjectKind, ObjectRead, ObjectValue, Origin, ReadVerdict
+from messages.objects import (
+    Change,
+    ObjectChanged,
+    ObjectId,
+    ObjectKind,
+    ObjectRead,
+    ObjectValue,
+    Origin,
+    ReadVerdict,
+)
 from messages.pods import Pod
 
 _FILES: Final = frozenset({Use.VOLUME, Use.PART})
@@ -33,10 +44,16 @@ class NeededObject:
     for_files: bool = False
     """A volume needs it, and is not optional."""
     is_required: bool = False
+    is_acted_on: bool = False
+    """The pod has something done when it changes, by its annotation."""
     verdict: ReadVerdict | None = None
     """None until the first answer."""
     value: ObjectValue | None = None
     """Kept for variables alone."""
+    version: ObjectVersion | None = None
+    """Of the last value that was read."""
+    keys: tuple[str, ...] = ()
+    """Of an object whose changes are acted on."""
 
     @property
     def is_there(self) -> bool:
@@ -68,18 +85,46 @@ class NeededObjects:
             if before is not None:
                 known.verdict = before.verdict
                 known.value = before.value if known.for_variables else None
+                known.version, known.keys = before.version, before.keys
 
     def note(self, wanted: ObjectId, read: ObjectRead) -> None:
         """Note the answer to a read."""
         known = self._objects.get(wanted)
-        if known is not None:
-            known.verdict = read.verdict
-            known.value = read.value if known.for_variables else None
+        if known is None:
+            return
+        known.verdict = read.verdict
+        known.value = read.value if known.for_variables else None
+        if read.value is not None and known.is_acted_on:
+            known.version = ObjectVersion(read.value.uid, read.value.resource_version)
+            known.keys = tuple(sorted(read.value.data))
 
     def values(self) -> dict[ObjectId, ObjectValue]:
         """Return what variables are set from, as far as it is there."""
         found = self._objects.items()
         return {wanted: known.value for wanted, known in found if known.value is not None}
+
+    def versions(self) -> dict[ObjectId, ObjectVersion]:
+        """Return the versions of the objects whose changes are acted on, as they were read last."""
+        found = self._objects.items()
+        return {wanted: known.version for wanted, known in found if known.version is not None}
+
+    def missed_changes(
+        self, begun_with: Mapping[ObjectId, ObjectVersion]
+    ) -> Iterator[ObjectChanged]:
+        """Yield what has changed since the pod had the versions that it has ``begun_with``.
+
+        What was in them is not known any more, so every key counts as changed.
+        """
+        for wanted, known in self._objects.items():
+            before, now = begun_with.get(wanted), known.version
+            if now is not None and now != before:
+                yield ObjectChanged(
+                    object=wanted,
+                    change=Change.ADDED if before is None else Change.MODIFIED,
+                    uid=now.uid,
+                    resource_version=now.resource_version,
+                    keys=known.keys,
+                )
 
     def unanswered(self) -> list[ObjectId]:
         """Return those that no read was answered for."""
@@ -100,20 +145,35 @@ class NeededObjects:
 
 
 def needed_objects(pod: Pod) -> NeededObjects | None:
-    """Return what ``pod`` needs before it can start; None if it needs nothing."""
+    """Return what ``pod`` needs before it can start, or acts on; None if that is nothing."""
     objects: dict[ObjectId, NeededObject] = {}
     origin = Origin.LOCAL if pod.is_static else Origin.API
+    hook: ChangeHook | None = None
+    is_hook_read = False
     for reference in pod_references(pod.document):
+        if not is_hook_read:  # most pods have no references, and no annotation is looked for then
+            hook, is_hook_read = _hook_of(pod), True
         is_variable, is_file = reference.use is Use.START, reference.use in _FILES
-        if is_variable or (is_file and not reference.is_optional):
+        is_needed_file = is_file and not reference.is_optional
+        is_acted_on = hook is not None and hook.concerns({reference.use})
+        if is_variable or is_needed_file or is_acted_on:
             wanted = ObjectId(
                 kind=reference.kind, namespace=pod.namespace, name=reference.name, origin=origin
             )
             known = objects.setdefault(wanted, NeededObject())
             known.for_variables |= is_variable
-            known.for_files |= is_file
-            known.is_required |= not reference.is_optional
+            known.for_files |= is_needed_file
+            known.is_required |= (is_variable or is_file) and not reference.is_optional
+            known.is_acted_on |= is_acted_on
     return NeededObjects(objects) if objects else None
+
+
+def _hook_of(pod: Pod) -> ChangeHook | None:
+    """Return what the pod wants done about changes. An annotation that cannot be read is others' business."""
+    try:
+        return change_hook(pod.annotations.get(ON_OBJECT_CHANGE, ""))
+    except ChangeHookError:
+        return None
 
 
 def _sentence(wanted: ObjectId, known: NeededObject) -> str:

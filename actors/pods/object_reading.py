@@ -7,10 +7,13 @@ from typing import Final, TypeAlias
 
 from actors.pods.needed_objects import NeededObjects, needed_objects
 from actors.pods.orders import ObjectsDue
+from actors.pods.record_pages import ObjectVersion
 from kernel import Port, Timer
 from messages.objects import (
+    ChangeMissed,
     FollowObjects,
     GetObject,
+    ObjectChanged,
     ObjectFact,
     ObjectId,
     ObjectKind,
@@ -30,7 +33,8 @@ ANSWERED_WITHIN: Final = Seconds(3.0)
 """How long the first start waits for answers. Reads are answered within little more than a second."""
 
 ObjectManagers: TypeAlias = Mapping[
-    ObjectKind, Port[RegisterPod | UnregisterPod | GetObject | FollowObjects | UnfollowObjects]
+    ObjectKind,
+    Port[RegisterPod | UnregisterPod | GetObject | FollowObjects | UnfollowObjects | ChangeMissed],
 ]
 """The addresses of the managers of Secrets and of ConfigMaps."""
 
@@ -64,6 +68,20 @@ class ObjectReading:
     def values(self) -> dict[ObjectId, ObjectValue]:
         """Return what variables are set from, as far as it is there."""
         return {} if self._needed is None else self._needed.values()
+
+    def versions(self) -> dict[ObjectId, ObjectVersion]:
+        """Return the versions of the objects whose changes the pod acts on."""
+        return {} if self._needed is None else self._needed.versions()
+
+    def tell_missed(self, begun_with: Mapping[ObjectId, ObjectVersion]) -> list[ObjectChanged]:
+        """Have the managers decide about changes since the pod had those versions. Return the changes."""
+        if self._needed is None or self._pod is None:
+            return []
+        missed = list(self._needed.missed_changes(begun_with))
+        for changed in missed:
+            told = ChangeMissed(pod=self._pod.uid, changed=changed)
+            self._managers[changed.object.kind].tell(told)
+        return missed
 
     def begin(self, pod: Pod) -> None:
         """Hold, follow and read what ``pod`` needs. May repeat, with another version of the pod."""

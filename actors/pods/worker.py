@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final, assert_never
 
 import structlog
@@ -21,26 +20,24 @@ from actors.pods.needed_objects import needed_objects
 from actors.pods.object_reading import ObjectReading
 from actors.pods.orders import (
     DeadlineDue,
-    LifeIs,
     ObjectsDue,
     PodWish,
     PodWorkerMessage,
     RepeatStatus,
     WorkerGone,
 )
-from actors.pods.pod_events import pod_event
+from actors.pods.record_pages import kept_pod
+from actors.pods.records import KeepPod
+from actors.pods.worker_news import WorkerNews
 from actors.pods.worker_parts import WorkerMemory, WorkerPorts
 from kernel import PooledActor, Port, Timer
-from messages.events import EventType
 from messages.objects import ChangeDecided, ObjectChanged, ObjectId, ObjectRead, ObjectValue
 from messages.pod_lives import PodLife
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
-from messages.pods import TERMINAL_PHASES, Pod, PodPhase
-from messages.statuses import PodFailure, PodStatus, PodStatusIs
-from messages.units import Seconds, Timestamp
+from messages.pods import TERMINAL_PHASES, Pod
+from messages.statuses import PodFailure
+from messages.units import Seconds
 from stores.statuses.phase import phase_of
-from stores.statuses.reading import status_of
-from stores.statuses.status import StatusSituation, shows_same, status_after
 
 OVERDUE: Final = PodFailure(
     reason="DeadlineExceeded",
@@ -70,7 +67,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     Hears: ``PodWish`` of its keeper; ``PodObserved``; ``ObjectRead``, ``ObjectFact``; its own timers.
     Tells: the runtime as above; the keeper of statuses ``PodStatusIs`` when the status is another one;
     its keeper ``LifeIs``, and ``WorkerGone`` when it is finished and stops; the managers of objects
-    ``RegisterPod``, ``FollowObjects`` and ``GetObject`` for a pod that references any.
+    ``RegisterPod``, ``FollowObjects``, ``GetObject`` and ``ChangeMissed`` for a pod that references any;
+    the keeper of records ``KeepPod``.
     Fails when: it has a bug. The next life tells everything again.
 
     Order: of the wishes and of the observations only the newest counts. An observation with a smaller mark
@@ -87,6 +85,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         self._ports = ports
         self._memory = memory
         self._address = me
+        self._news = WorkerNews(ports, memory)
         self._commands = 0
         self._told: LifeStep | None = None
         """The last step that the runtime was told in this life."""
@@ -98,8 +97,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     @override
     def started(self) -> None:
         memory = self._memory
-        if memory.status is None:
-            memory.status = self._first_status()
+        self._news.begin(self.clock.wall())
         if memory.life.is_stopped:
             self._let_go()  # the life before may have crashed over it
         self._take(memory.wish)
@@ -122,9 +120,9 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 pass  # who hears of all changes carries it out
             case DeadlineDue():
                 self._go_on()
-                self._tell_life()
+                self._news.tell_life()
             case RepeatStatus():
-                self._tell_status()
+                self._news.tell_status()
             case _:
                 assert_never(message)
 
@@ -146,7 +144,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             life.leave()
         life.note_pod(wish.pod)
         self._go_on()
-        self._tell_life()
+        self._news.tell_life()
 
     def _go_on(self) -> None:
         """Tell the runtime what is to be done in this stage, unless it was told."""
@@ -181,8 +179,36 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             if missing:
                 self._wait_for(missing)
                 return
+            self._compare(reading)
         self._waits_for = []
         self._command(RUN)
+        self._keep()
+
+    def _compare(self, reading: ObjectReading) -> None:
+        """Have decided what is to be done about objects that changed while no agent was there."""
+        memory = self._memory
+        if memory.was_compared:
+            return
+        memory.was_compared = True
+        if memory.kept is None or not memory.wish.was_there:
+            return  # what it is started with now is the newest
+        for changed in reading.tell_missed(memory.kept.objects):
+            wanted = changed.object
+            self._news.say("an object changed while no agent was there", object=wanted.display_name)
+            message = f'{wanted.kind} "{wanted.name}" changed while the agent was not running'
+            self._news.post(PodFailure(reason="ReferenceChanged", message=message))
+
+    def _keep(self) -> None:
+        """Have kept on disk what the next process is to know."""
+        memory, records = self._memory, self._ports.records
+        if records is None or memory.life.stage is not PodLife.SYNC or self._told is not RUN:
+            return
+        began = memory.status.start_time if memory.status is not None else None
+        versions = self._reading.versions() if self._reading is not None else {}
+        kept = kept_pod(self._pod, began, versions)
+        if kept != memory.kept:
+            memory.kept = kept
+            records.tell(KeepPod(kept=kept))
 
     def _command(self, step: LifeStep) -> None:
         self._told = step
@@ -194,7 +220,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             self._told_objects = self._reading.values() if self._reading is not None else {}
             runtime.tell(RunPod(pod=pod, mark=mark, reply_to=me, objects=self._told_objects))
         elif isinstance(step, StopStep):
-            self._say("stopping a pod", grace=step.grace, reason=self._reason())
+            self._news.say("stopping a pod", grace=step.grace, reason=self._news.reason())
             runtime.tell(StopPod(uid=pod.uid, mark=mark, reply_to=me, grace=step.grace))
         else:
             runtime.tell(ForgetPod(uid=pod.uid, mark=mark, reply_to=me))
@@ -213,7 +239,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         if before is not PodLife.TERMINATED:
             if observed.mark >= Mark(self.incarnation, self._commands):
                 self._learn(observed)
-            self._note_status(observed)
+            self._news.note_status(observed, self.clock.wall())
         elif self._told is FORGET and observed.mark >= Mark(self.incarnation, self._commands):
             life.note(LifeEvent.FORGOTTEN)  # its status stays that of its end
         if life.stage is not before:
@@ -238,8 +264,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             self._let_go()
         self._go_on()
         if life.stage is PodLife.FINISHED:
-            self._tell_status()
-        self._tell_life()
+            self._news.tell_status()
+        self._news.tell_life()
 
     def _take_object(self, message: ObjectRead | ObjectChanged | ObjectsDue) -> None:
         """Run the pod if what it waited for is there now, or if other variables are to be set from now on."""
@@ -257,13 +283,14 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             self._told is not RUN or reading.values() != self._told_objects
         ):
             self._run_if_ready()
+        self._keep()
 
     def _wait_for(self, missing: list[str]) -> None:
         """Say that the pod waits, once for each list of what is ``missing``."""
         if missing != self._waits_for:
             self._waits_for = missing
-            self._say("a pod waits for objects", missing=missing)
-            self._note_status(None)
+            self._news.say("a pod waits for objects", missing=missing)
+            self._news.note_status(None, self.clock.wall())
 
     # --- how long it may be active ---------------------------------------------------------------------
 
@@ -280,63 +307,4 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             self._deadline = self.after(Seconds(min(left, _LONGEST_TIMER)), DeadlineDue())
         else:
             self._memory.life.end(OVERDUE)
-            self._post(EventType.NORMAL, OVERDUE)
-
-    # --- what is told ----------------------------------------------------------------------------------
-
-    def _first_status(self) -> PodStatus:
-        """Return what was shown of the pod before: by an earlier life of the agent, or nothing."""
-        memory = self._memory
-        shown = status_of(self._pod.document) or PodStatus(
-            phase=PodPhase.PENDING, conditions=(), observed=None
-        )
-        began = shown.start_time or memory.start_time or Timestamp(int(self.clock.wall()))
-        return replace(shown, start_time=began)
-
-    def _note_status(self, observed: PodObserved | None) -> None:
-        """Tell the status that follows, if people see another one."""
-        memory = self._memory
-        status = status_after(
-            StatusSituation(
-                pod=self._pod,
-                observed=observed,
-                previous=memory.status,
-                failure=memory.life.failure,
-                is_ended=memory.life.is_stopped,
-                host_ips=self._ports.host_ips(),
-                now=self.clock.wall(),
-            )
-        )
-        before, memory.status = memory.status, status
-        if before is None or not shows_same(before, status):
-            self._tell_status()
-
-    def _tell_status(self) -> None:
-        memory = self._memory
-        if memory.status is not None and not memory.wish.has_no_document:
-            is_finished = memory.life.stage is PodLife.FINISHED
-            self._ports.statuses.tell(
-                PodStatusIs(pod=self._pod, status=memory.status, is_finished=is_finished)
-            )
-
-    def _tell_life(self) -> None:
-        memory = self._memory
-        told = LifeIs(uid=self._pod.uid, wish=memory.wish.number, life=memory.life.stage)
-        self._ports.keeper.tell(told)
-
-    def _reason(self) -> str:
-        """Return in a word why it is stopped."""
-        life, wish = self._memory.life, self._memory.wish
-        if life.failure is not None:
-            return life.failure.reason
-        if wish.is_removed:
-            return "removed"
-        return "deleted" if life.is_leaving else "ended"
-
-    def _say(self, step: str, **fields: object) -> None:
-        emit = _log.info if self._ports.logs_steps else _log.debug
-        emit(step, pod=self._pod.display_name, **fields)
-
-    def _post(self, kind: EventType, failure: PodFailure) -> None:
-        if self._ports.events is not None:
-            self._ports.events.tell(pod_event(self._pod, kind, failure))
+            self._news.post(OVERDUE)

@@ -30,6 +30,7 @@ from actors.pods.pod_records import (
     TellRefusal,
     TellWish,
 )
+from actors.pods.records import DropPod
 from actors.pods.roster import PodRoster
 from actors.pods.worker import PodWorker
 from actors.pods.worker_parts import WorkerMemory
@@ -142,13 +143,25 @@ class WorkerLauncher:
         """Return the memory of a worker: that of its earlier lives, if it had any."""
         memory = self._memory.workers.get(record.pod.uid)
         if memory is None or memory.wish.since != record.since:
-            memory = self._memory.workers[record.pod.uid] = WorkerMemory(wish=record.wished())
+            uid, kept = record.pod.uid, self._memory.kept or {}
+            memory = WorkerMemory(wish=record.wished(), kept=kept.pop(uid, None))
+            self._memory.workers[uid] = memory
         return memory
 
     def _forget_memory(self, uid: PodUid) -> None:
         """Forget what a worker left. That of a pod which is listed stays: its status may be asked for."""
         if uid not in self._memory.roster.records:
             self._memory.workers.pop(uid, None)
+            if self._ports.records is not None:
+                self._ports.records.tell(DropPod(uid=uid))
+
+    def drop_strange_records(self) -> None:
+        """Drop what an earlier process has kept of pods that are no more."""
+        kept, records = self._memory.kept or {}, self._memory.roster.records
+        for uid in [uid for uid in kept if uid not in records]:
+            del kept[uid]
+            if self._ports.records is not None:
+                self._ports.records.tell(DropPod(uid=uid))
 
     def tell_status(self, uid: PodUid, record: PodRecord) -> None:
         """Have the status of a pod told once more."""

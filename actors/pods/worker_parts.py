@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from actors.pods.lifecycle import Life
 from actors.pods.object_reading import ObjectManagers
 from actors.pods.orders import LifeIs, PodWish, WorkerGone
+from actors.pods.record_pages import KeptPod
+from actors.pods.records import KeepPod
 from kernel import Port
 from messages.events import PostEvent
 from messages.pod_runtime import ForgetPod, RunPod, StopPod
 from messages.statuses import PodStatus, PodStatusIs
-from messages.units import Timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,8 @@ class WorkerPorts:
     objects: ObjectManagers
     events: Port[PostEvent] | None
     """Who posts events; None if the agent belongs to no cluster."""
+    records: Port[KeepPod] | None = None
+    """Who keeps what the next process is to know; None if nothing is to outlive this one."""
     host_ips: Callable[[], tuple[str, ...]]
     """Returns the addresses of this machine."""
     logs_steps: bool = True
@@ -37,8 +40,10 @@ class WorkerMemory:
 
     wish: PodWish
     """The last one that was taken, or the first one."""
-    start_time: Timestamp | None = None
-    """When the node took the pod on, if an earlier life of the agent knew."""
+    kept: KeptPod | None = None
+    """What is on disk of it, if an earlier process kept it or this one did."""
+    was_compared: bool = False
+    """Objects that changed while no agent was there were decided on, or there was nothing to compare."""
     life: Life = field(default_factory=Life)
     status: PodStatus | None = None
     """The last one that was told."""

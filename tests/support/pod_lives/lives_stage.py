@@ -19,6 +19,7 @@ from actors.pods.keeper import (
 )
 from actors.pods.node_view import NodeView
 from actors.pods.orders import worker_key
+from actors.pods.records import DropPod, KeepPod, ReadKeptPods
 from actors.pods.worker_parts import WorkerPorts
 from kernel import (
     DynamicMessage,
@@ -85,6 +86,7 @@ class LivesWorld:
     statuses: Statuses = field(default_factory=Statuses)
     events: Probe[PostEvent] = field(default_factory=Probe)
     objects: PlainObjects = field(default_factory=PlainObjects)
+    records: Port[KeepPod | DropPod | ReadKeptPods] | None = None
     node: NodeView = field(default_factory=lambda: NodeView(name="node"))
     sources: frozenset[SourceName] = frozenset({FILE, HTTP, API})
 
@@ -125,6 +127,7 @@ class LivesStage:
             statuses=world.statuses,
             objects={kind: world.objects.manager(kind) for kind in ObjectKind},
             events=world.events,
+            records=world.records,
             host_ips=lambda: ("192.0.2.1",),
         )
         ports = PodKeeperPorts(
@@ -134,6 +137,7 @@ class LivesStage:
             runtime=runtime,
             statuses=world.statuses,
             worker=worker,
+            records=world.records,
             address=play.port,
             me=keeper,
         )

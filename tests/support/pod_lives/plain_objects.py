@@ -10,6 +10,7 @@ from typing_extensions import override
 from kernel import Port
 from messages.objects import (
     Change,
+    ChangeMissed,
     FollowObjects,
     GetObject,
     ObjectChanged,
@@ -26,7 +27,7 @@ from messages.objects import (
 from messages.pods import PodUid
 
 ManagerMessage: TypeAlias = (
-    RegisterPod | UnregisterPod | GetObject | FollowObjects | UnfollowObjects
+    RegisterPod | UnregisterPod | GetObject | FollowObjects | UnfollowObjects | ChangeMissed
 )
 
 
@@ -37,6 +38,7 @@ class PlainObjects:
     values: dict[tuple[ObjectKind, str], ObjectValue] = field(default_factory=dict)
     followers: dict[ObjectId, dict[Port[ObjectFact], None]] = field(default_factory=dict)
     registered: set[PodUid] = field(default_factory=set)
+    missed: list[ChangeMissed] = field(default_factory=list)
     reads: int = 0
     asked: int = 0
     """Messages of any kind."""
@@ -83,6 +85,8 @@ class _Manager(Port[ManagerMessage]):
                 objects.followers.get(wanted, {}).pop(subscriber, None)
             case GetObject():
                 self._read(message)
+            case ChangeMissed():
+                objects.missed.append(message)
             case _:
                 raise AssertionError(f"nobody of these tests follows all objects: {message}")
 

@@ -1,0 +1,93 @@
+"""What the worker of a pod tells others: its status, where it is in its life, events and lines of the log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import structlog
+
+from actors.pods.orders import LifeIs
+from actors.pods.pod_events import pod_event
+from actors.pods.worker_parts import WorkerMemory, WorkerPorts
+from messages.events import EventType
+from messages.pod_lives import PodLife
+from messages.pod_runtime import PodObserved
+from messages.pods import PodPhase
+from messages.statuses import PodFailure, PodStatus, PodStatusIs
+from messages.units import Timestamp
+from stores.statuses.reading import status_of
+from stores.statuses.status import StatusSituation, shows_same, status_after
+
+_log = structlog.get_logger("pods")
+
+
+class WorkerNews:
+    """Tells what becomes of one pod, for one life of its worker."""
+
+    def __init__(self, ports: WorkerPorts, memory: WorkerMemory) -> None:
+        self._ports = ports
+        self._memory = memory
+
+    def begin(self, now: Timestamp) -> None:
+        """Go on from what was shown of the pod before: by an earlier life of the agent, or nothing."""
+        memory = self._memory
+        if memory.status is not None:
+            return
+        shown = status_of(memory.wish.pod.document) or PodStatus(
+            phase=PodPhase.PENDING, conditions=(), observed=None
+        )
+        kept = memory.kept.start_time if memory.kept is not None else None
+        began = shown.start_time or kept or Timestamp(int(now))
+        memory.status = replace(shown, start_time=began)
+
+    def note_status(self, observed: PodObserved | None, now: Timestamp) -> None:
+        """Tell the status that follows, if people see another one."""
+        memory = self._memory
+        status = status_after(
+            StatusSituation(
+                pod=memory.wish.pod,
+                observed=observed,
+                previous=memory.status,
+                failure=memory.life.failure,
+                is_ended=memory.life.is_stopped,
+                host_ips=self._ports.host_ips(),
+                now=now,
+            )
+        )
+        before, memory.status = memory.status, status
+        if before is None or not shows_same(before, status):
+            self.tell_status()
+
+    def tell_status(self) -> None:
+        """Tell the status, whether or not it was told before."""
+        memory = self._memory
+        if memory.status is not None and not memory.wish.has_no_document:
+            is_finished = memory.life.stage is PodLife.FINISHED
+            pod = memory.wish.pod
+            told = PodStatusIs(pod=pod, status=memory.status, is_finished=is_finished)
+            self._ports.statuses.tell(told)
+
+    def tell_life(self) -> None:
+        """Tell the keeper where the pod is in its life."""
+        memory = self._memory
+        uid, wish = memory.wish.pod.uid, memory.wish.number
+        self._ports.keeper.tell(LifeIs(uid=uid, wish=wish, life=memory.life.stage))
+
+    def reason(self) -> str:
+        """Return in a word why it is stopped."""
+        life, wish = self._memory.life, self._memory.wish
+        if life.failure is not None:
+            return life.failure.reason
+        if wish.is_removed:
+            return "removed"
+        return "deleted" if life.is_leaving else "ended"
+
+    def say(self, step: str, **fields: object) -> None:
+        """Log a step of the pod's life."""
+        emit = _log.info if self._ports.logs_steps else _log.debug
+        emit(step, pod=self._memory.wish.pod.display_name, **fields)
+
+    def post(self, what: PodFailure) -> None:
+        """Post an event about the pod, if there is anybody to post it."""
+        if self._ports.events is not None:
+            self._ports.events.tell(pod_event(self._memory.wish.pod, EventType.NORMAL, what))

@@ -1,0 +1,238 @@
+"""What the next process knows of pods: read at its start, kept while they run, done without if need be."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+from typing_extensions import override
+
+from actors.pods import records
+from actors.pods.record_pages import KeptPod, encoded_page
+from actors.pods.records import (
+    RECORD_KEEPER,
+    DropPod,
+    KeepPod,
+    KeptPodsAre,
+    ReadKeptPods,
+    RecordKeeper,
+    RecordMemory,
+)
+from kernel import Port, Runtime
+from messages.objects import Change, ObjectKind
+from messages.pods import API, FILE, Pod, PodUid
+from messages.units import Timestamp
+from tests.support.builders import make_pod
+from tests.support.kernel.stage import Stage, stage_of
+from tests.support.pod_lives.lives_stage import LivesStage, LivesWorld, api_pod, lives_stage
+
+WEB = KeptPod(uid=PodUid("web"), start_time=Timestamp(5.0))
+
+
+@contextmanager
+def keeper_stage(directory: Path, runtime: Runtime | None = None) -> Iterator[Stage]:
+    memory = RecordMemory()
+    with stage_of(
+        (RECORD_KEEPER, lambda _play: RecordKeeper(directory, memory)), runtime=runtime
+    ) as play:
+        yield play
+
+
+def kept(play: Stage) -> dict[PodUid, KeptPod]:
+    def question(reply_to: Port[KeptPodsAre]) -> ReadKeptPods:
+        return ReadKeptPods(reply_to=reply_to)
+
+    return dict(play.ask(RECORD_KEEPER, question).pods)
+
+
+def test_what_was_kept_is_there_for_the_next_process(tmp_path: Path, runtime: Runtime) -> None:
+    directory = tmp_path / "records"
+    with keeper_stage(directory, runtime) as play:
+        play.tell(RECORD_KEEPER, KeepPod(kept=WEB))
+        play.tell(RECORD_KEEPER, KeepPod(kept=KeptPod(uid=PodUid("gone"))))
+        play.tell(RECORD_KEEPER, DropPod(uid=PodUid("gone")))
+    with keeper_stage(directory) as play:
+        assert kept(play) == {WEB.uid: WEB}
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert (directory / "web.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_directory_nothing_was_kept(tmp_path: Path) -> None:
+    with keeper_stage(tmp_path / "records") as play:
+        assert kept(play) == {}
+
+
+def test_what_cannot_be_read_is_set_aside_and_said_once(tmp_path: Path) -> None:
+    page = encoded_page(WEB)
+    (tmp_path / "web.json").write_bytes(page)
+    (tmp_path / "torn.json").write_bytes(page[:-3])
+    (tmp_path / "renamed.json").write_bytes(page)
+    (tmp_path / "directory.json").mkdir()
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "link.json").symlink_to("web.json")
+    (tmp_path / "half.new").write_bytes(b"x")
+    (tmp_path / "early.unusable").write_bytes(b"x")
+    with capture_logs() as lines, keeper_stage(tmp_path) as play:
+        assert kept(play) == {WEB.uid: WEB}
+    assert [line["pages"] for line in lines if line["log_level"] == "warning"] == [5]
+    left = {file.name for file in tmp_path.iterdir()}
+    assert left == {"web.json"} | {
+        f"{name}.unusable" for name in ("torn", "renamed", "directory", "pipe", "link")
+    }
+
+
+def test_a_full_disk_is_said_once_and_everything_is_written_when_it_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_file: Path, _data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with capture_logs() as lines, keeper_stage(tmp_path) as play:
+        with monkeypatch.context() as patched:
+            patched.setattr(records, "write_file", full)
+            play.tell(RECORD_KEEPER, KeepPod(kept=WEB))
+            play.tell(RECORD_KEEPER, KeepPod(kept=KeptPod(uid=PodUid("other"))))
+            play.advance(31.0)
+        play.advance(31.0)
+        assert set(kept(play)) == {"web", "other"}
+    said = [line["event"] for line in lines if "records of pods" in line["event"]]
+    assert said == [
+        "records of pods are not kept for a restart",
+        "records of pods are kept again",
+    ]
+
+
+def test_a_crash_while_writing_loses_nothing(tmp_path: Path) -> None:
+    memory = RecordMemory(unwritten={WEB.uid: WEB})
+    keeper = (RECORD_KEEPER, lambda _play: RecordKeeper(tmp_path, memory))
+    with stage_of(keeper) as play:
+        assert kept(play) == {WEB.uid: WEB}
+
+
+class KeptInMemory(Port[KeepPod | DropPod | ReadKeptPods]):
+    """Keeps what pods are told to be kept with, and answers unless it hangs."""
+
+    def __init__(self) -> None:
+        self.pods: dict[PodUid, KeptPod] = {}
+        self.hangs = False
+
+    @override
+    def tell(self, message: KeepPod | DropPod | ReadKeptPods, /) -> None:
+        match message:
+            case KeepPod(kept=told):
+                self.pods[told.uid] = told
+            case DropPod(uid=uid):
+                self.pods.pop(uid, None)
+            case ReadKeptPods(reply_to=reply_to):
+                if not self.hangs:
+                    reply_to.tell(KeptPodsAre(pods=dict(self.pods)))
+
+
+@pytest.fixture
+def world() -> LivesWorld:
+    return LivesWorld(records=KeptInMemory())
+
+
+def records_of(world: LivesWorld) -> KeptInMemory:
+    assert isinstance(world.records, KeptInMemory)
+    return world.records
+
+
+def acting(action: str = "restart", **fields: Any) -> Pod:
+    """Return a pod that wants something done when its ConfigMap changes."""
+    source = [{"configMapRef": {"name": "settings"}}]
+    spec = {"containers": [{"name": "main", "envFrom": source}]}
+    return api_pod(spec=spec, annotations={"actorlet/on-object-change": action}, **fields)
+
+
+def test_a_static_pod_keeps_its_start_time(world: LivesWorld) -> None:
+    web = make_pod("web")
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, web)
+        began = lives.status(web).start_time
+    with lives_stage(world=world) as lives:
+        lives.play.advance(500.0)
+        lives.lists(FILE, web)
+        assert lives.status(web).start_time == began
+
+
+def test_a_record_goes_with_its_pod_and_those_of_strangers_when_all_have_listed(
+    world: LivesWorld,
+) -> None:
+    world.sources = frozenset({FILE, API})
+    records_of(world).pods[PodUid("stranger")] = KeptPod(uid=PodUid("stranger"))
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, make_pod("web"))
+        assert set(records_of(world).pods) == {"stranger", "uid-default-web"}
+        lives.lists(FILE)
+        assert set(records_of(world).pods) == {"stranger"}
+        lives.lists(API)
+        assert records_of(world).pods == {}
+
+
+def test_a_disk_that_does_not_answer_keeps_no_pod_from_running(world: LivesWorld) -> None:
+    records_of(world).hangs = True
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, make_pod("web"))
+        assert lives.ran() == []
+        lives.play.advance(5.0)
+        assert lives.ran() == ["start web/main#0"]
+
+
+def test_a_change_while_no_agent_was_there_is_decided_at_the_next_start(world: LivesWorld) -> None:
+    world.objects.put(ObjectKind.CONFIG_MAP, "settings", level="info")
+    with lives_stage(world=world) as lives:
+        lives.lists(API, acting())
+    world.machine.forget_commands()
+    world.objects.put(ObjectKind.CONFIG_MAP, "settings", level="debug")
+    with lives_stage(world=world) as lives:
+        lives.lists(API, acting())
+        (missed,) = world.objects.missed
+        assert (missed.pod, missed.changed.change, missed.changed.keys) == (
+            acting().uid,
+            Change.MODIFIED,
+            ("level",),
+        )
+        assert [event.reason for event in world.events.drain()] == ["ReferenceChanged"]
+        lives.worker_crashes(acting())
+        assert len(world.objects.missed) == 1
+
+
+def test_a_change_that_the_agent_was_there_for_is_not_decided_again(world: LivesWorld) -> None:
+    world.objects.put(ObjectKind.CONFIG_MAP, "settings", level="info")
+    with lives_stage(world=world) as lives:
+        lives.lists(API, acting())
+        world.objects.put(ObjectKind.CONFIG_MAP, "settings", level="debug")
+        lives.play.settle()
+    world.machine.forget_commands()
+    with lives_stage(world=world) as lives:
+        lives.lists(API, acting())
+        assert world.objects.missed == []
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_nothing_is_decided_for_pods_that_want_nothing_or_start_anew(
+    world: LivesWorld, *, is_running: bool
+) -> None:
+    pod = acting("none" if is_running else "restart")
+    world.objects.put(ObjectKind.CONFIG_MAP, "settings", level="info")
+    with lives_stage(world=world) as lives:
+        lives.lists(API, pod)
+    world.machine.forget_commands()
+    if not is_running:
+        world.machine.pods.clear()
+    world.objects.put(ObjectKind.CONFIG_MAP, "settings", level="debug")
+    with lives_stage(world=world) as lives:
+        lives.lists(API, pod)
+        assert world.objects.missed == []
+
+
+def test_a_pod_without_records_is_kept_nowhere(lives: LivesStage) -> None:
+    lives.lists(FILE, make_pod("web"))
+    assert lives.world.records is None

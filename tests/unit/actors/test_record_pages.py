@@ -1,0 +1,67 @@
+"""The form in which pods are kept on disk: what was written is read, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.pods.record_pages import (
+    KeptPod,
+    ObjectVersion,
+    decoded_page,
+    encoded_page,
+    kept_pod,
+    page_name,
+)
+from messages.objects import ObjectId, ObjectKind, Origin
+from messages.pods import PodUid
+from messages.units import Timestamp
+from tests.support.builders import make_pod
+
+SETTINGS = ObjectId(
+    kind=ObjectKind.CONFIG_MAP, namespace="default", name="settings", origin=Origin.LOCAL
+)
+KEPT = KeptPod(
+    uid=PodUid("web"),
+    start_time=Timestamp(1_700_000_000.0),
+    objects={SETTINGS: ObjectVersion("uid", "7")},
+    resources={"main": {"requests": {"cpu": "1"}}},
+)
+
+
+@pytest.mark.parametrize("kept", [KEPT, KeptPod(uid=PodUid(""))])
+def test_what_was_written_is_read(kept: KeptPod) -> None:
+    assert decoded_page(encoded_page(kept)) == kept
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{}",
+        encoded_page(KEPT)[:-1],
+        encoded_page(KEPT) + b" ",
+        encoded_page(KEPT).replace(b"actorlet-pod 1", b"actorlet-pod 2"),
+        b"actorlet-pod 1 ",
+    ],
+    ids=["empty", "foreign", "torn", "longer", "of the future", "only a head"],
+)
+def test_anything_else_is_not_taken(data: bytes) -> None:
+    assert decoded_page(data) is None
+
+
+@pytest.mark.parametrize("uid", ["../../etc/passwd", "a/b", "", ".", "ä", "a" * 300, "a\0b"])
+def test_a_name_is_never_a_path(uid: str) -> None:
+    name = page_name(PodUid(uid))
+    assert name.removesuffix(".json").isalnum()
+    assert len(name) < 255
+
+
+def test_a_plain_uid_is_the_name() -> None:
+    assert page_name(PodUid("3f2a-11")) == "3f2a-11.json"
+
+
+def test_resources_are_kept_by_container() -> None:
+    resources = {"requests": {"cpu": "1"}}
+    containers = [{"name": "main", "resources": resources}, {"name": "other"}]
+    pod = make_pod(spec={"containers": containers})
+    assert kept_pod(pod, None, {}).resources == {"main": resources}
