@@ -16,7 +16,7 @@ from typing_extensions import override
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
 from kernel import Port, Steps
-from messages.api import ApiRequest
+from messages.api import ApiRequest, CallApi
 from messages.events import PostEvent
 from messages.pod_runtime import ContainerHistory
 from messages.pods import CONFIG_MIRROR, CONFIG_SOURCE, FILE, JsonObject, Pod
@@ -60,6 +60,7 @@ class StatusStage:
     def __init__(self, store: ApiStore, *, is_joined: bool, seed: int = 0) -> None:
         self.store = store
         self.api = FakeApi(store, as_node=NODE)
+        self._calls: list[Port[CallApi]] = [self.api.calls]
         self.events: Probe[PostEvent] = Probe()
         self.memory = StatusMemory()
         self._is_joined = is_joined
@@ -70,6 +71,11 @@ class StatusStage:
         self.play.start()
 
     # --- the agent's side ----------------------------------------------------------------------------
+
+    def connects(self, calls: Port[CallApi]) -> None:
+        """Have calls go by ``calls``, and nowhere else."""
+        self._calls[:] = [calls]
+        self.crashes()
 
     def watches(self) -> None:
         """Have the API source begin its watch: it lists."""
@@ -211,7 +217,7 @@ class StatusStage:
             return StatusKeeper(StatusPorts(me=me), self.memory)
         pod_manager = play.port(POD_MANAGER)
         ports = StatusPorts(
-            me=me, pod_manager=pod_manager, calls=self.api.calls, events=self.events
+            me=me, pod_manager=pod_manager, calls=self._calls[0], events=self.events
         )
         return StatusKeeper(ports, self.memory)
 
