@@ -282,10 +282,11 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
     def _examine(self, record: StatusRecord, calls: BoundedCalls[_Call, StatusOutageOver]) -> None:
         shown = record.object(self._shown.object_of(record.pod), self.clock.monotonic())
         write = self._next_write(record, shown)
+        if write is None:
+            return
         if isinstance(write, NoWrite) or shown is None:
             record.is_waiting = write is NoWrite.NO_OBJECT and record.pod.is_static
-            if write is NoWrite.NOTHING:
-                self._troubles.clear(record)
+            self._troubles.clear(record)
             return
         if isinstance(write, PatchStatus) and record.is_accepted:
             now = self.clock.monotonic()
@@ -297,12 +298,13 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
         record.is_asking = True
         calls.send(_Call(record.pod.uid, record.status, shown, write), write.request, self.me)
 
-    def _next_write(self, record: StatusRecord, shown: Pod | None) -> Write:
+    def _next_write(self, record: StatusRecord, shown: Pod | None) -> Write | None:
+        """Return what to write; None if that cannot be said."""
         try:
             return next_write(record.situation(shown))
         except Exception as error:  # noqa: BLE001  # nonsense of one pod, which other pods do not suffer from
             self._troubles.note(record, f"its status cannot be shown: {type(error).__name__}")
-            return NoWrite.NO_OBJECT
+            return None
 
     def _wait(self, record: StatusRecord, delay: Seconds) -> None:
         record.stop_waiting()

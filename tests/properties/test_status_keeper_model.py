@@ -17,7 +17,7 @@ from tests.support.apiserver.store import ApiStore
 from tests.support.pods.observations import backing_off, exited, running, waiting
 from tests.support.pods.status_stage import StatusStage
 
-NAMES = st.sampled_from(["web", "shop", "mail"])
+NAMES = st.sampled_from(["web", "shop"])
 KINDS = st.sampled_from(
     [
         *(FailureKind.UNREACHABLE, FailureKind.TIMEOUT, FailureKind.SERVER_ERROR),
@@ -70,16 +70,21 @@ class StatusModel(RuleBasedStateMachine):
 
     @rule(name=NAMES, state=STATES)
     def a_worker_tells(self, name: str, state: ContainerHistory) -> None:
-        pod = self.pods.get(name)
-        if pod is not None and pod.uid not in self.finished:
+        pod = self.bound(name)
+        if pod.uid not in self.finished:
             self.told[pod.uid] = self.stage.tells(pod, state)
 
     @rule(name=NAMES, code=st.sampled_from([0, 137]))
     def a_pod_ends(self, name: str, code: int) -> None:
-        pod = self.pods.get(name)
-        if pod is not None and pod.uid not in self.finished:
+        pod = self.bound(name)
+        if pod.uid not in self.finished:
             self.finished.add(pod.uid)
             self.told[pod.uid] = self.stage.tells(pod, exited(code=code), is_finished=True)
+
+    @rule(name=NAMES)
+    def a_pod_is_deleted_and_ends(self, name: str) -> None:
+        self.somebody_deletes_a_pod(name, grace=30)
+        self.a_pod_ends(name, code=137)
 
     @rule(name=NAMES)
     def nothing_is_left_of_a_pod(self, name: str) -> None:
@@ -98,18 +103,28 @@ class StatusModel(RuleBasedStateMachine):
 
     # --- the cluster -----------------------------------------------------------------------------------
 
-    @rule(name=NAMES)
-    def a_pod_is_bound(self, name: str) -> None:
-        if name not in self.stage.names():
+    def bound(self, name: str) -> Pod:
+        """Return the pod that the worker of this name has, a new one if there is none."""
+        if name not in self.pods:
+            if name in self.stage.names():
+                self.stage.removes(name, grace=0)
             self.pods[name] = self.stage.binds(name)
+        return self.pods[name]
 
-    @rule(name=NAMES, grace=st.sampled_from([0, 30]))
+    @rule(name=NAMES, grace=st.sampled_from([0, 30, 30]))
     def somebody_deletes_a_pod(self, name: str, grace: int) -> None:
+        self.bound(name)
         if name in self.stage.names():
             self.stage.removes(name, grace=grace)
 
+    @rule(name=NAMES)
+    def somebody_creates_a_pod_again(self, name: str) -> None:
+        if name not in self.stage.names():
+            self.pods[name] = self.stage.binds(name)
+
     @rule(name=NAMES, phase=st.sampled_from(["Unknown", "Pending"]))
     def somebody_writes_over_a_status(self, name: str, phase: str) -> None:
+        self.bound(name)
         if name in self.stage.names():
             self.stage.store.change("pods", "default", name, status={"phase": phase})
             self.stage.settle()
@@ -144,6 +159,9 @@ class StatusModel(RuleBasedStateMachine):
 
     @override
     def teardown(self) -> None:
+        for document in self.stage.store.pods():
+            if "deletionTimestamp" in document["metadata"]:
+                self.a_pod_ends(document["metadata"]["name"], code=0)
         self.the_watch_lists_anew()
         self.calls_are_answered()
         self.stage.api.calls.recover()
@@ -169,5 +187,5 @@ class StatusModel(RuleBasedStateMachine):
         assert self.stage.asked() == []
 
 
-StatusModel.TestCase.settings = settings(deadline=None, stateful_step_count=25)
+StatusModel.TestCase.settings = settings(deadline=None, stateful_step_count=40)
 TestStatusModel = StatusModel.TestCase

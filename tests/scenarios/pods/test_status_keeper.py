@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import cast
 
 import pytest
 
+from actors.pods.status_keeper import EXAMINED_AT_ONCE, STATUS_KEEPER
+from manifests.times import rfc3339_nano
 from messages.api import FailureKind, Verb
 from messages.pods import Pod
-from messages.statuses import PodFailure
+from messages.statuses import START_BOUNDS, PodFailure, PodStatusIs
+from messages.units import Timestamp
 from tests.support.apiserver.fake_api import ALWAYS, asks
 from tests.support.builders import make_pod
-from tests.support.pods.observations import exited, running, waiting
+from tests.support.pods.observations import backing_off, exited, running, waiting
 from tests.support.pods.status_stage import StatusStage, status_stage
 
 STATIC = make_pod("web", uid="web-1", config_hash="web-1", spec={"nodeName": "n1"})
@@ -249,6 +254,50 @@ def test_a_new_status_is_tried_at_once_though_the_last_one_was_refused(stage: St
     stage.tells(web, waiting())
     stage.tells(web, running())
     assert stage.shown()["phase"] == "Running"
+
+
+def test_a_status_that_cannot_be_rendered_holds_up_nobody(stage: StatusStage) -> None:
+    broken, shop = stage.binds("web"), stage.binds("shop")
+    status = stage.tells(broken, running())
+    stage.asked()
+    poison = replace(status, host_ips=cast("tuple[str, ...]", 7))
+    stage.play.tell(STATUS_KEEPER, PodStatusIs(pod=broken, status=poison))
+    stage.tells(shop, running())
+    assert stage.asked() == ["PATCH shop"]
+    assert list(stage.described().troubles or ()) == [broken.uid]
+    assert len(stage.events.drain()) == 1
+    stage.tells(broken, running(attempt=1))
+    assert stage.asked() == ["PATCH web"]
+
+
+def test_thousands_of_statuses_are_examined_a_few_at_a_time() -> None:
+    with status_stage() as stage:
+        stage.watches()
+        pods = [stage.binds(f"web-{number}") for number in range(3 * EXAMINED_AT_ONCE)]
+        for pod in pods:
+            stage.tells(pod, running())
+        stage.asked()
+        stage.crashes()
+        assert stage.asked() == []
+        assert stage.described().waiting == 0
+        stage.tells(pods[-1], exited())
+        assert stage.asked() == [f"PATCH {pods[-1].name}"]
+
+
+def test_the_time_until_a_pod_runs_is_counted_once(stage: StatusStage) -> None:
+    web = stage.binds()
+    seen = {"kubernetes.io/config.seen": rfc3339_nano(Timestamp(stage.play.clock.wall() - 1.5))}
+    metadata = {**web.document["metadata"], "annotations": seen}
+    web = Pod.of({**web.document, "metadata": metadata})
+    stage.tells(web, waiting())
+    stage.tells(web, running())
+    stage.tells(web, backing_off())
+    stage.tells(web, running(attempt=1))
+    starts = stage.described().starts
+    assert starts is not None
+    assert sum(starts.buckets) == 1
+    assert 1.4 < starts.seconds < 1.6
+    assert starts.buckets[START_BOUNDS.index(2.0)] == 1
 
 
 # --- deletion ------------------------------------------------------------------------------------------
