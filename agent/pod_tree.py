@@ -103,7 +103,8 @@ class PodTree:
         self._record_memory = RecordMemory()
         self._records_directory = settings.root_dir / RECORDS
         # A record of each would take longer than all else that is done for a hollow pod.
-        self._keeps_records = runtime.kind is not RuntimeKind.HOLLOW
+        is_hollow = runtime.kind is RuntimeKind.HOLLOW
+        self._keeps_records = not is_hollow or runtime.hollow.keeps_records
 
     def specs(self) -> tuple[AnySpec, ...]:
         """Return the specs. They start before the sources, and stop after them."""
