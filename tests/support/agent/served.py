@@ -86,6 +86,10 @@ class StandIns:
     """What they, and the actors that deal with the API server, do before they answer."""
     watches: WatchesDescribed | None = None
     """What the keeper of watches answers. None for an agent without a cluster."""
+    pods: PodsDescribed | None = None
+    """What PodManager answers: no pods unless given."""
+    running: Mapping[type, object] | None = None
+    """What those who run pods answer, by the question. None for an agent that runs none."""
     timeouts: EventStreamTimeouts = field(default_factory=EventStreamTimeouts)
     """For readers of events."""
     answer_within: Seconds = AMPLE
@@ -194,10 +198,11 @@ class _StandInActors:
         self._stand_ins = stand_ins
         self._managers = {each.kind: Key[Any](f"manager/{each.kind}") for each in stand_ins.objects}
         self._cluster = Key[Any]("cluster")
+        self._running = Key[Any]("running")
 
     def specs(self) -> tuple[ChildSpec[Any], ...]:
         stand_ins = self._stand_ins
-        pods = {DescribePods: NO_PODS, DescribePod: PodDescribed()}
+        pods = {DescribePods: stand_ins.pods or NO_PODS, DescribePod: PodDescribed()}
         return (
             _spec(POD_MANAGER, self._before, pods),
             *(
@@ -209,6 +214,7 @@ class _StandInActors:
                 stand_ins.before,
                 {**QUIET_CLUSTER, DescribeWatches: stand_ins.watches},
             ),
+            _spec(self._running, stand_ins.before, stand_ins.running or {}),
         )
 
     def feed_ports(self, system: ActorSystem) -> FeedPorts:
@@ -220,6 +226,9 @@ class _StandInActors:
     def backend(self, system: ActorSystem, configuration: JsonObject) -> EndpointBackend:
         cluster: Port[Any] = system.address(self._cluster)
         ports = ClusterPorts(calls=cluster, watches=cluster, mirrors=cluster, events=cluster)
+        running: Port[Any] | None = None
+        if self._stand_ins.running is not None:
+            running = system.address(self._running)
         return EndpointBackend(
             system=system,
             pod_manager=system.address(POD_MANAGER),
@@ -230,6 +239,9 @@ class _StandInActors:
             cluster=ports if self._stand_ins.watches else None,
             objects={kind: system.address(key) for kind, key in self._managers.items()},
             feed=system.address(EVENT_FEED),
+            statuses=running,
+            lives=running,
+            runtime=running,
             answer_within=self._stand_ins.answer_within,
             timeouts=self._stand_ins.timeouts,
         )
