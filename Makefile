@@ -51,7 +51,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: run test check format cover bench clean
 
 run: .venv/agent
-	$(PY) run.py --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
+	$(PY) run.py --runtime hollow --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
 
 test: .venv/dev
 	$(PY) -m pytest -q -n $(PROCESSES) $(ARGS)

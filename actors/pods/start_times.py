@@ -18,11 +18,9 @@ class StartTimesMemory:
         self._seconds = 0.0
 
     def note(self, pod: Pod, before: PodStatus | None, status: PodStatus, now: Timestamp) -> None:
-        """Count ``pod`` if ``status`` is the first by which it runs. One that ran before is not counted."""
-        if before is None or not is_first_run(before, status):
-            return
+        """Count ``pod`` if ``status`` is the first by which it runs, and it did not run before that."""
         seen = _seen(pod)
-        if seen is not None:
+        if seen is not None and is_first_run(before, status) and not _ran_before(status, seen):
             took = max(0.0, now - seen)
             self._buckets[bisect_left(START_BOUNDS, took)] += 1
             self._seconds += took
@@ -32,13 +30,24 @@ class StartTimesMemory:
         return StartTimes(buckets=tuple(self._buckets), seconds=self._seconds)
 
 
-def is_first_run(before: PodStatus, status: PodStatus) -> bool:
-    """Return whether a pod that was pending has begun to run by now, or has ended as one that ran."""
+def is_first_run(before: PodStatus | None, status: PodStatus) -> bool:
+    """Return whether a pod has begun to run by now, or has ended as one that ran.
+
+    ``before`` is its last status: None if this one is the first, as of a pod that starts at once.
+    """
     return (
-        before.phase is PodPhase.PENDING
+        (before is None or before.phase is PodPhase.PENDING)
         and status.phase in {PodPhase.RUNNING, *TERMINAL_PHASES}
         and status.observed is not None
     )
+
+
+def _ran_before(status: PodStatus, seen: Timestamp) -> bool:
+    """Return whether a container started before the pod was ``seen``: an earlier life of the agent ran it."""
+    histories = status.observed.containers.values() if status.observed is not None else ()
+    instances = (each for history in histories for each in (history.current, history.last))
+    starts = (each.started_at for each in instances if each is not None)
+    return any(started is not None and started < seen for started in starts)
 
 
 def _seen(pod: Pod) -> Timestamp | None:
