@@ -35,6 +35,7 @@ from runtimes.container_runtime import (
     PodContainersAre,
     RuntimeAnswered,
     RuntimeFact,
+    RuntimeFailure,
     RuntimeIsAway,
     SandboxContents,
 )
@@ -173,11 +174,13 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             self._calls.end_before(call)
             record.is_in_doubt = False
         learn(record, step, answer.outcome, moment.now, self._options.longest_backoff)
-        container = record.shape.get(step.target) if record.shape is not None else None
-        took = Seconds(moment.now - call.sent_at)
-        sayings = when_answered(step, answer.outcome, took, container)
-        self._driver.teller.say(record, sayings, step.target)
-        self._driver.teller.say_exits(record, before)
+        teller = self._driver.teller
+        if teller.is_heard or isinstance(answer.outcome, RuntimeFailure):
+            container = record.shape.get(step.target) if record.shape is not None else None
+            took = Seconds(moment.now - call.sent_at)
+            sayings = when_answered(step, answer.outcome, took, container)
+            teller.say(record, sayings, step.target)
+        teller.say_exits(record, before)
 
     def _take_fact(self, fact: RuntimeFact) -> None:
         match fact:

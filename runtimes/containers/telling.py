@@ -71,6 +71,11 @@ class PodTeller:
         if news != before or record.tell_again:
             self._send(record, news)
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody is told of steps that succeed."""
+        return self._events is not None or self._log.is_enabled_for(self._level())
+
     def say(self, record: RuntimeRecord, sayings: Iterable[Saying], container: str = "") -> None:
         """Tell people."""
         for saying in sayings:
@@ -94,9 +99,12 @@ class PodTeller:
         """Log the containers that have exited since ``before``."""
         if not before or record.contents is before:
             return
+        exited = [one for one in _all(record.contents) if one.state is ContainerState.EXITED]
+        if not exited:
+            return
         ran = {one.id for one in _all(before) if one.state is ContainerState.RUNNING}
-        for one in _all(record.contents):
-            if one.id in ran and one.state is ContainerState.EXITED:
+        for one in exited:
+            if one.id in ran:
                 self._log.log(
                     self._level(),
                     "container exited",
