@@ -1,7 +1,7 @@
 """How long a container that exits again and again waits before it is started again. Pure.
 
 The first restart is at once. Then it waits 10 s after its exit, then 20 s, and so on, to 300 s. Whoever ran
-for 10 minutes since its last restart begins anew.
+for 10 minutes since its last restart begins anew (rule J4).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What the failure of a step teaches about its pod. Pure, but for the record that it writes to.
 
-Each kind of step has its own pauses: 1 s and more for a sandbox and for what is stopped or removed, 10 s and
-more for images and containers. A request that may have had its effect makes the pod doubtful, until a look.
+Each kind of step has its own pauses (rules J5-J7): 1 s and more for a sandbox and for what is stopped or
+removed, 10 s and more for images and containers. A request that may have had its effect makes the pod
+doubtful, until a look (rule J13).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 ``plan`` depends on the present state and not on events. So it can be asked again after every change and
 every answer. It returns requests that do not depend on each other; the next ones follow from their answers.
 
-The order is that of kubelets since 1.34:
+The order is that of kubelets since 1.34 (rules J1-J3, J8-J12):
 
 1. A pod that has ended for good starts nothing: what still runs of it, sidecars above all, is stopped.
 2. What lives in an old sandbox is stopped, and a sandbox that is missing or dead is replaced.
