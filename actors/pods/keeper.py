@@ -209,9 +209,10 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             if change.op is Op.REMOVE:
                 self._roster.remove_pod(change.pod.uid, change.pod.source)
                 yield
-        others = [change.pod for change in changed.changes if change.op is not Op.REMOVE]
-        for pod in by_creation(others):
-            self._roster.list_pod(pod)
+        others = [change for change in changed.changes if change.op is not Op.REMOVE]
+        statuses = {change.pod.uid for change in others if change.op is Op.RECONCILE}
+        for pod in by_creation(change.pod for change in others):
+            self._roster.list_pod(pod, is_status_alone=pod.uid in statuses)
             yield
 
     def _taking_runtime_pods(self, observed: PodsObserved) -> Iterator[None]:

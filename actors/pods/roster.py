@@ -70,8 +70,11 @@ class PodRoster:
 
     # --- what sources list -----------------------------------------------------------------------------
 
-    def list_pod(self, pod: Pod) -> None:
-        """Take a pod that a source lists: a new one, or another version of one that is known."""
+    def list_pod(self, pod: Pod, *, is_status_alone: bool = False) -> None:
+        """Take a pod that a source lists: a new one, or another version of one that is known.
+
+        ``is_status_alone``: nothing but its status is another one. As a rule that is what this node wrote.
+        """
         record = self._records.get(pod.uid)
         if pod.is_mirror or (record is not None and record.pod is pod):
             return
@@ -87,7 +90,8 @@ class PodRoster:
             self.list_pod(pod)
         else:
             record.pod = pod
-            self._note_version(record)
+            if not is_status_alone or pod.is_terminal or _has_readiness_gates(pod):
+                self._note_version(record)
 
     def remove_pod(self, uid: PodUid, source: str) -> None:
         """Take that ``source`` does not list a pod any more. Nothing if that is another source's by now."""
@@ -347,6 +351,11 @@ class PodRoster:
             following = self._records.get(heir) if heir is not None else None
             if following is not None and following.stage is RecordStage.IN_LINE:
                 self._begin(following)
+
+
+def _has_readiness_gates(pod: Pod) -> bool:
+    """Return whether conditions that others set have a say in whether it is ready (rule L12)."""
+    return bool(pod.document["spec"].get("readinessGates"))
 
 
 def _only_known_to_runtime(found: RuntimePod) -> Pod:

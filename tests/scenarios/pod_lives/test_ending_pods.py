@@ -161,3 +161,27 @@ def test_a_changed_pod_is_told_to_the_runtime_and_stays_the_same_pod(lives: Live
     lives.lists(FILE, make_pod("web", uid="fixed", image="web:2"))
     assert lives.commanded() == ["run web", "run web"]
     assert lives.ran() == ["start web/main#0", "stop web/main#0", "start web/main#1"]
+
+
+def test_a_status_that_the_api_server_took_is_no_news_to_the_pods_worker(
+    lives: LivesStage,
+) -> None:
+    lives.lists(API, api_pod())
+    lives.lists(API, api_pod(status={"phase": "Running"}))
+    assert lives.commanded() == ["run web"]
+
+
+def test_a_condition_that_others_set_is_told_to_a_worker_whose_pod_waits_for_it(
+    lives: LivesStage,
+) -> None:
+    gate = {"readinessGates": [{"conditionType": "example.com/ready"}]}
+    web = api_pod(spec=gate)
+
+    def readiness() -> str:
+        return next(each.status for each in lives.status(web).conditions if each.type == "Ready")
+
+    lives.lists(API, web)
+    assert readiness() == "False"
+    condition = {"type": "example.com/ready", "status": "True"}
+    lives.lists(API, api_pod(spec=gate, status={"phase": "Running", "conditions": [condition]}))
+    assert readiness() == "True"
