@@ -284,11 +284,26 @@ def test_thousands_of_statuses_are_examined_a_few_at_a_time() -> None:
         assert stage.asked() == [f"PATCH {pods[-1].name}"]
 
 
+def seen_before(stage: StatusStage, pod: Pod, seconds: float) -> Pod:
+    seen = Timestamp(stage.play.clock.wall() - seconds)
+    annotations = {**pod.annotations, "kubernetes.io/config.seen": rfc3339_nano(seen)}
+    metadata = {**pod.document["metadata"], "annotations": annotations}
+    return Pod.of({**pod.document, "metadata": metadata})
+
+
+def test_a_pod_that_runs_at_once_is_counted_and_one_of_an_earlier_process_is_not(
+    stage: StatusStage,
+) -> None:
+    for name, started in (("new", stage.play.clock.wall()), ("old", Timestamp(1.0))):
+        pod = seen_before(stage, stage.binds(name), 0.2)
+        stage.tells(pod, running(started_at=started))
+    starts = stage.described().starts
+    assert starts is not None
+    assert sum(starts.buckets) == 1
+
+
 def test_the_time_until_a_pod_runs_is_counted_once(stage: StatusStage) -> None:
-    web = stage.binds()
-    seen = {"kubernetes.io/config.seen": rfc3339_nano(Timestamp(stage.play.clock.wall() - 1.5))}
-    metadata = {**web.document["metadata"], "annotations": seen}
-    web = Pod.of({**web.document, "metadata": metadata})
+    web = seen_before(stage, stage.binds(), 1.5)
     stage.tells(web, waiting())
     stage.tells(web, running())
     stage.tells(web, backing_off())
