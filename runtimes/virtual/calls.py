@@ -79,20 +79,23 @@ class ProviderCalls(Protocol):
 
 
 class ThreadedCalls(ProviderCalls):
-    """Calls on threads, and on one thread with an event loop. It belongs to the process."""
+    """Calls on threads, and on one thread with an event loop. It belongs to the process.
+
+    Only the actor begins calls, so the loop is made by one thread at a time.
+    """
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @override
     def start(self, call: ProviderCall, reply_to: Port[ProviderCallEnded]) -> None:
+        loop = self._running_loop()
         if inspect.iscoroutinefunction(getattr(call.target, "func", call.target)):
             # Making a coroutine runs nothing of it.
-            self._await(call, _coroutine(call.target), reply_to)
+            _await(loop, call, _coroutine(call.target), reply_to)
             return
         threading.Thread(
-            target=self._work, args=(call, reply_to), name=f"provider-{call.method}", daemon=True
+            target=_work, args=(loop, call, reply_to), name=f"provider-{call.method}", daemon=True
         ).start()
 
     @override
@@ -102,43 +105,48 @@ class ThreadedCalls(ProviderCalls):
 
     def close(self) -> None:
         """End the event loop. What still runs on it is dropped."""
-        with self._guard:
-            loop, self._loop = self._loop, None
+        loop, self._loop = self._loop, None
         if loop is not None:
             loop.call_soon_threadsafe(loop.stop)
 
-    def _work(self, call: ProviderCall, reply_to: Port[ProviderCallEnded]) -> None:
-        """Make ``call`` on this thread. If it returns something to await, the loop does that."""
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(
+                target=_run_loop, args=(self._loop,), name="provider-loop", daemon=True
+            ).start()
+        return self._loop
+
+
+def _work(
+    loop: asyncio.AbstractEventLoop, call: ProviderCall, reply_to: Port[ProviderCallEnded]
+) -> None:
+    """Make ``call`` on this thread. If it returns something to await, the loop does that."""
+    try:
+        value = call.target()
+        if inspect.isawaitable(value):
+            _await(loop, call, value, reply_to)
+            return
+        outcome: Returned | ProviderFailure = Returned(call.digest(value))
+    except BaseException as error:  # noqa: BLE001  # whatever somebody's class raises
+        outcome = failure_of(error)
+    _end(call, outcome, reply_to)
+
+
+def _await(
+    loop: asyncio.AbstractEventLoop,
+    call: ProviderCall,
+    awaitable: Awaitable[object],
+    reply_to: Port[ProviderCallEnded],
+) -> None:
+    async def awaited() -> None:
         try:
-            value = call.target()
-            if inspect.isawaitable(value):
-                self._await(call, value, reply_to)
-                return
-            outcome: Returned | ProviderFailure = Returned(call.digest(value))
-        except BaseException as error:  # noqa: BLE001  # whatever somebody's class raises
+            outcome: Returned | ProviderFailure = Returned(call.digest(await awaitable))
+        except BaseException as error:  # noqa: BLE001  # the same
             outcome = failure_of(error)
         _end(call, outcome, reply_to)
 
-    def _await(
-        self, call: ProviderCall, awaitable: Awaitable[object], reply_to: Port[ProviderCallEnded]
-    ) -> None:
-        async def awaited() -> None:
-            try:
-                outcome: Returned | ProviderFailure = Returned(call.digest(await awaitable))
-            except BaseException as error:  # noqa: BLE001  # the same
-                outcome = failure_of(error)
-            _end(call, outcome, reply_to)
-
-        call.task = asyncio.run_coroutine_threadsafe(awaited(), self._running_loop())
-
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
-        with self._guard:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                threading.Thread(
-                    target=_run_loop, args=(self._loop,), name="provider-loop", daemon=True
-                ).start()
-            return self._loop
+    call.task = asyncio.run_coroutine_threadsafe(awaited(), loop)
 
 
 def failure_of(error: BaseException) -> ProviderFailure:
