@@ -55,6 +55,11 @@ class NeededObject:
     keys: tuple[str, ...] = ()
     """Of an object whose changes are acted on."""
 
+    def tells_as_much_as(self, other: NeededObject) -> bool:
+        """Return whether a read for this one kept all that ``other`` needs."""
+        has_value = self.for_variables or not other.for_variables
+        return has_value and (self.is_acted_on or not other.is_acted_on)
+
     @property
     def is_there(self) -> bool:
         """Whether it was found."""
@@ -79,10 +84,10 @@ class NeededObjects:
         return frozenset(each.kind for each in self._objects)
 
     def keep(self, earlier: NeededObjects) -> None:
-        """Take over what an ``earlier`` version of the pod knows of the same objects."""
+        """Take over what an ``earlier`` version of the pod knows of the same objects, needed for the same."""
         for wanted, known in self._objects.items():
             before = earlier._objects.get(wanted)
-            if before is not None:
+            if before is not None and before.tells_as_much_as(known):
                 known.verdict = before.verdict
                 known.value = before.value if known.for_variables else None
                 known.version, known.keys = before.version, before.keys

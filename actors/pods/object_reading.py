@@ -100,7 +100,8 @@ class ObjectReading:
             if wanted not in followed:
                 follow = FollowObjects(subscriber=self._me, object=wanted)
                 self._managers[wanted.kind].tell(follow)
-                self._read(wanted)
+        if self._needed is not None:
+            self._read_all(self._needed.unanswered())
         self._wait()
 
     def end(self, pod: Pod) -> None:

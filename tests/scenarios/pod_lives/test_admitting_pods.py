@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from actors.pods.keeper import POD_KEEPER
 from actors.pods.node_view import NodeView
 from kernel import Runtime
+from messages.node import NodeIs, NodeIsGone, NodeUid
 from messages.pod_lives import PodLife
 from messages.pods import API, FILE, Pod, PodPhase
 from tests.support.builders import make_pod
@@ -94,3 +96,23 @@ def test_a_static_pod_that_is_removed_while_it_waits_for_room_never_starts(
     small.lists(FILE)
     small.play.advance(30.0)
     assert small.machine.running() == ["other/main"]
+
+
+def test_pods_are_compared_with_the_node_as_the_cluster_shows_it(lives: LivesStage) -> None:
+    labels = {"disk": "fast"}
+    node = NodeIs(
+        name="node",
+        uid=NodeUid("1"),
+        is_deleting=False,
+        document={"metadata": {"name": "node", "labels": labels}},
+    )
+    lives.lists(API, api_pod("early", spec={"nodeSelector": labels}))
+    lives.play.tell(POD_KEEPER, node)
+    lives.lists(API, api_pod("late", spec={"nodeSelector": labels}))
+    assert lives.machine.running() == ["late/main"]
+
+
+def test_a_node_that_is_gone_changes_nothing_about_pods_that_run(lives: LivesStage) -> None:
+    lives.lists(API, api_pod())
+    lives.play.tell(POD_KEEPER, NodeIsGone(name="node"))
+    assert lives.machine.running() == ["web/main"]

@@ -9,7 +9,7 @@ import pytest
 from messages.objects import ObjectId, ObjectKind
 from messages.pod_lives import PodLife
 from messages.pods import API, FILE, Pod, PodPhase
-from tests.support.builders import make_pod
+from tests.support.builders import edited, make_pod
 from tests.support.pod_lives.lives_stage import LivesStage, LivesWorld, api_pod, lives_stage
 
 
@@ -125,4 +125,44 @@ def test_a_pod_is_removed_while_it_waits(lives: LivesStage) -> None:
 def test_an_edit_that_drops_the_reference_starts_the_pod(lives: LivesStage) -> None:
     lives.lists(API, with_volume())
     lives.lists(API, api_pod())
+    assert lives.ran() == ["start web/main#0"]
+
+
+def test_an_edit_that_needs_an_object_for_more_has_it_read_again(lives: LivesStage) -> None:
+    settings = {"name": "settings", "configMap": {"name": "settings"}}
+    by_volume = api_pod(spec={"containers": [{"name": "main"}], "volumes": [settings]})
+    lives.world.objects.put(ObjectKind.CONFIG_MAP, "settings", level="info")
+    lives.lists(API, by_volume)
+    lives.lists(API, with_variable())
+    assert [values.get(SETTINGS) is not None for values in lives.machine.objects] == [False, True]
+
+
+def test_an_edit_that_needs_the_same_asks_nobody_again(lives: LivesStage) -> None:
+    lives.world.objects.put(ObjectKind.CONFIG_MAP, "settings", level="info")
+    lives.lists(API, with_variable())
+    reads = lives.world.objects.reads
+    labelled = {**with_variable().document["metadata"], "labels": {"a": "b"}}
+    lives.lists(API, edited(with_variable(), metadata=labelled))
+    assert lives.world.objects.reads == reads
+    assert lives.commanded() == ["run web", "run web"]
+
+
+def test_a_read_that_nobody_answers_holds_a_pod_up_for_a_moment_only(lives: LivesStage) -> None:
+    lives.world.objects.is_silent = True
+    lives.lists(API, with_variable())
+    assert lives.ran() == []
+    lives.play.advance(3.0)
+    assert lives.ran() == ["start web/main#0"]
+    lives.world.objects.put(ObjectKind.CONFIG_MAP, "settings", level="info")
+    lives.world.objects.is_silent = False
+    lives.play.advance(10.0)
+    assert SETTINGS in lives.machine.objects[-1]
+
+
+def test_a_pod_that_crashed_while_it_waited_goes_on_waiting(lives: LivesStage) -> None:
+    lives.lists(API, with_volume())
+    lives.worker_crashes(with_volume())
+    assert lives.ran() == []
+    lives.world.objects.put(ObjectKind.SECRET, "keys", key="value")
+    lives.play.settle()
     assert lives.ran() == ["start web/main#0"]

@@ -39,6 +39,8 @@ class PlainObjects:
     followers: dict[ObjectId, dict[Port[ObjectFact], None]] = field(default_factory=dict)
     registered: set[PodUid] = field(default_factory=set)
     missed: list[ChangeMissed] = field(default_factory=list)
+    is_silent: bool = False
+    """It answers no read."""
     reads: int = 0
     asked: int = 0
     """Messages of any kind."""
@@ -93,6 +95,8 @@ class _Manager(Port[ManagerMessage]):
     def _read(self, question: GetObject) -> None:
         objects = self._objects
         objects.reads += 1
+        if objects.is_silent:
+            return
         value = objects.values.get((self._kind, question.name))
         is_known = question.pod in objects.registered
         found = ReadVerdict.FOUND if value is not None else ReadVerdict.NOT_FOUND

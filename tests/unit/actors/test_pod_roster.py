@@ -285,3 +285,41 @@ def test_no_more_launches_are_under_way_than_the_window_has_room_for() -> None:
     assert take() == launches[2:]
     window.give_up()
     assert not window.is_busy
+
+
+def test_a_finished_pod_that_is_listed_still_is_stopped_again_in_a_next_life() -> None:
+    play = Rostering()
+    pod = api_pod(deleting=True)
+    play.roster.list_pod(pod)
+    play.effects()
+    play.lives(str(pod.uid), PodLife.FINISHED)
+    play.effects()
+    play.roster.repeat(pod.uid)
+    assert play.effects() == [StopWorker(pod.uid)]
+    play.roster.remove_pod(pod.uid, API)
+    assert play.effects() == [ForgetStatus(pod.uid)]
+
+
+def test_an_orphan_that_was_listed_and_is_not_any_more_does_not_come_back() -> None:
+    play = Rostering()
+    found = RuntimePod(
+        uid=PodUid("1"), namespace="default", name="web", source=FILE, is_running=True
+    )
+    play.roster.note_runtime_pod(found)
+    play.roster.stop_orphan(PodUid("1"))
+    play.roster.list_pod(of_name("1"))
+    assert play.roster.missing_of(FILE, ()) == [PodUid("1")]
+    play.roster.remove_pod(PodUid("1"), FILE)
+    play.effects()
+    play.lives("1", PodLife.FINISHED)
+    assert play.effects() == [StopWorker(PodUid("1"))]
+
+
+def test_a_status_that_says_the_end_is_news_and_another_one_is_not() -> None:
+    play = Rostering()
+    play.roster.list_pod(api_pod())
+    play.effects()
+    play.roster.list_pod(api_pod(phase="Running"), is_status_alone=True)
+    assert play.effects() == []
+    play.roster.list_pod(api_pod(phase="Failed"), is_status_alone=True)
+    assert play.effects() == [TellWish(api_pod().uid)]
