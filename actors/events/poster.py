@@ -14,6 +14,7 @@ from typing import TypeAlias, assert_never
 import structlog
 from typing_extensions import override
 
+from actors.events.forbidden import ForbiddenEvents
 from actors.events.series import EventCorrelator, EventSeries, posting
 from actors.outages import NOT_ASKED
 from actors.pending_calls import PendingCalls
@@ -40,7 +41,14 @@ class PostingPauseOver:
     """It is time to try again."""
 
 
-EventPosterMessage: TypeAlias = EventsMessage | ApiAnswered | PostingPauseOver
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForbiddenPauseOver:
+    """It is time to try whether events may be posted in a namespace by now."""
+
+    namespace: str
+
+
+EventPosterMessage: TypeAlias = EventsMessage | ApiAnswered | PostingPauseOver | ForbiddenPauseOver
 
 EVENT_POSTER = Key[EventPosterMessage]("events")
 
@@ -69,7 +77,8 @@ class EventPoster(PooledActor[EventPosterMessage]):
     Fails when: it has a bug. Waiting events are lost then.
 
     Order: series are posted in the order of their first events; events that join a waiting series are
-    posted with it. One request is in flight. An event that cannot be posted is dropped and counted.
+    posted with it. One request is in flight. An event that cannot be posted is dropped and counted. One that
+    is forbidden waits, and others of its namespace with it: the right to it may be given later.
     """
 
     def __init__(self, calls: Port[CallApi], node_name: str, memory: EventMemory) -> None:
@@ -79,6 +88,7 @@ class EventPoster(PooledActor[EventPosterMessage]):
         self._correlator = EventCorrelator()
         self._waiting: dict[EventSeries, None] = {}
         self._pause: Timer | None = None
+        self._forbidden = ForbiddenEvents()
         self._refused: set[FailureKind] = set()
         """The kinds of refusals that were logged."""
 
@@ -94,6 +104,8 @@ class EventPoster(PooledActor[EventPosterMessage]):
                 self._take_answer(message)
             case PostingPauseOver():
                 self._pause = None
+            case ForbiddenPauseOver(namespace=namespace):
+                self._try_forbidden(namespace)
             case _:
                 assert_never(message)
         self._send_next()
@@ -102,6 +114,10 @@ class EventPoster(PooledActor[EventPosterMessage]):
         series = self._correlator.series_of(post, self.clock.wall())
         if series is None:
             self._memory.dropped["spam"] += 1
+            return
+        if self._forbidden.holds(series.namespace):
+            if series not in self._waiting:
+                self._hold(series)
             return
         self._waiting.setdefault(series)
         if len(self._waiting) > QUEUE_LEN:
@@ -119,6 +135,11 @@ class EventPoster(PooledActor[EventPosterMessage]):
         sent, outcome = self._calls.take(answer), answer.outcome
         if sent is None:
             return
+        if isinstance(outcome, ApiFailure) and outcome.kind is FailureKind.FORBIDDEN:
+            self._note_forbidden(sent.series, outcome)
+            return
+        if not isinstance(outcome, ApiFailure) or outcome.kind not in _TRANSIENT:
+            self._waiting.update(dict.fromkeys(self._forbidden.release(sent.series.namespace)))
         if not isinstance(outcome, ApiFailure):
             self._note_success(sent)
         elif outcome.kind in _TRANSIENT:
@@ -145,11 +166,34 @@ class EventPoster(PooledActor[EventPosterMessage]):
             series.attempts = 0
             self._drop(series, "given_up")
 
+    def _note_forbidden(self, series: EventSeries, failure: ApiFailure) -> None:
+        """Have the events of a namespace wait: somebody may give the right to them."""
+        self._say_refused(failure)
+        namespace = series.namespace
+        attempts = self._forbidden.note_refusal(namespace)
+        for each in [each for each in self._waiting if each.namespace == namespace]:
+            del self._waiting[each]
+            self._hold(each)
+        self.after(BACKOFF.delay(attempts), ForbiddenPauseOver(namespace=namespace))
+
+    def _hold(self, series: EventSeries) -> None:
+        dropped = self._forbidden.hold(series)
+        if dropped is not None:
+            self._drop(dropped, "refused")
+
+    def _try_forbidden(self, namespace: str) -> None:
+        series = self._forbidden.probe(namespace)
+        if series is not None:
+            self._waiting.setdefault(series)
+
     def _note_refusal(self, series: EventSeries, failure: ApiFailure) -> None:
+        self._say_refused(failure)
+        self._drop(series, "refused")
+
+    def _say_refused(self, failure: ApiFailure) -> None:
         if failure.kind not in self._refused:
             self._refused.add(failure.kind)
             _log.warning("an event was refused", reason=failure.kind, error=failure.sentence)
-        self._drop(series, "refused")
 
     def _drop(self, series: EventSeries, why: str) -> None:
         """Drop the events of ``series`` that the API server does not know, and count them by ``why``."""

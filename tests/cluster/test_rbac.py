@@ -111,6 +111,29 @@ def test_a_service_account_with_these_rights_is_a_node(
     eventually(lambda: not agent.trouble(), PLENTY)
 
 
+def test_a_service_account_with_these_rights_carries_pods_through_their_lives(
+    agent: JoinedAgent, onlooker: Onlooker
+) -> None:
+    apply(onlooker, *COLLECTIONS.keys() - IDENTITY)
+    onlooker.admin.add(pod("bound", node="edge-1"))
+    agent.serve("web")
+    agent.start_on_manifests()
+    eventually(lambda: phase(onlooker, "bound") == "Running", PLENTY)
+    eventually(lambda: phase(onlooker, "web-edge-1") == "Running", PLENTY)
+    told = {"Pulled", "Created", "Started"}
+    eventually(lambda: {each["reason"] for each in onlooker.admin.events()} >= told)
+
+    onlooker.admin.remove("pods", "default", "bound", grace=None)
+    eventually(lambda: onlooker.pod("bound") is None, PLENTY)
+    assert not agent.trouble()
+    assert agent.forbidden() == 0
+
+
+def phase(onlooker: Onlooker, name: str) -> str:
+    """Return the phase of a pod; empty if there is no such pod."""
+    return str((onlooker.pod(name) or {"status": {}})["status"].get("phase", ""))
+
+
 def test_a_service_account_without_rights_says_so_and_joins_once_it_has_them(
     agent: JoinedAgent, onlooker: Onlooker, cluster: Cluster, token: str
 ) -> None:

@@ -194,11 +194,43 @@ def test_the_oldest_of_a_thousand_waiting_events_goes_first(stage: EventStage) -
 def test_a_refused_event_is_dropped_with_one_line_in_the_log(
     stage: EventStage, logs: list[MutableMapping[str, Any]]
 ) -> None:
-    stage.api.calls.fail(FailureKind.FORBIDDEN, times=2)
+    stage.api.calls.fail(FailureKind.INVALID, times=2)
     stage.posts(event("a"), event("b"), event("c"))
     assert stage.counts() == {"c": 1}
     assert stage.described().dropped == {"refused": 2}
+    assert [one["reason"] for one in logs] == ["invalid"]
+
+
+def test_forbidden_events_go_once_the_right_to_them_is_given(
+    stage: EventStage, logs: list[MutableMapping[str, Any]]
+) -> None:
+    stage.api.calls.fail(FailureKind.FORBIDDEN, times=3)
+    stage.posts(event("a"), event("b"), event("a"))
+    assert stage.methods() == ["POST"]
+    stage.play.advance(2.0)
+    stage.play.advance(4.0)
+    assert stage.methods() == ["POST", "POST"]
+    stage.play.advance(8.0)
+    assert stage.counts() == {"a": 2, "b": 1}
+    assert stage.described() == EventsDescribed(posted=3, dropped={})
     assert [one["reason"] for one in logs] == ["forbidden"]
+
+
+def test_events_that_are_forbidden_hold_up_none_of_another_namespace(stage: EventStage) -> None:
+    stage.api.calls.fail(FailureKind.FORBIDDEN, times=1)
+    stage.posts(event("a", POD), event("b", POD), event("c"))
+    assert stage.counts() == {"c": 1}
+    stage.play.advance(2.0)
+    assert stage.counts() == {"a": 1, "b": 1, "c": 1}
+
+
+def test_of_a_namespace_that_may_have_no_events_only_so_many_wait(stage: EventStage) -> None:
+    stage.api.calls.fail(FailureKind.FORBIDDEN, times=1)
+    pods = [ObjectReference(kind="Pod", name=f"w{n}", namespace="shop") for n in range(103)]
+    stage.posts(*(event(pod.name, pod) for pod in pods))
+    assert stage.described().dropped == {"refused": 3}
+    stage.play.advance(2.0)
+    assert stage.counts().keys() == {pod.name for pod in pods[3:]}
 
 
 def test_a_namespace_that_is_gone_takes_its_events_along(stage: EventStage) -> None:
