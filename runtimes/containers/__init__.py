@@ -1,6 +1,7 @@
 """Runs pods as containers: the runtime of pods that drives any runtime of containers.
 
-- ``shape`` is what a pod's specification says of its containers, ``hashes`` and ``image_names`` belong to it.
+- ``shape`` is what a pod's specification says of its containers, ``hashes``, ``image_names`` and
+  ``environment`` belong to it.
 - ``plan`` decides what to do next with one pod: ``sandboxes``, ``container_steps``, ``stopping`` and
   ``leftovers`` are its parts, ``restarts`` and ``crash_backoff`` its rules, ``situation`` what it looks at.
 - ``learning`` is what answers and facts teach of one pod, ``observing`` what others are told of it, and

@@ -14,6 +14,7 @@ from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.container_runtime import CreateContainer, RemoveContainer, StartContainer
 from runtimes.containers.crash_backoff import may_restart_at
+from runtimes.containers.environment import missing_value
 from runtimes.containers.image_steps import image_of
 from runtimes.containers.restarts import AfterExit
 from runtimes.containers.running_steps import has_started, tend
@@ -109,9 +110,17 @@ class ContainerSteps:
             self._start_created(container, instance)
         elif not self._is_held_up(container):
             image_id = image_of(now, container, notes, self._draft)
-            if image_id is not None:
+            if image_id is not None and not self._lacks_a_value(container):
                 self._wait(container)
                 self._draft.steps.append(Step(name, self._creation(container, image_id)))
+
+    def _lacks_a_value(self, container: ContainerShape) -> bool:
+        """Return whether its environment cannot be made, and let it wait for the next command then."""
+        missing = missing_value(container.needs, self._now.pod.namespace, self._now.objects)
+        if missing:
+            wait = ContainerWait(reason="CreateContainerConfigError", message=missing)
+            self._draft.waits[container.name] = wait
+        return bool(missing)
 
     def _start_created(self, container: ContainerShape, instance: ContainerObserved) -> None:
         notes = self._now.notes.get(container.name)

@@ -86,6 +86,8 @@ def when_waiting(wait: ContainerWait, name: str, pod: Pod) -> Sayings:
                 Saying(NORMAL, "BackOff", message),
                 Saying(WARNING, "Failed", "Error: ImagePullBackOff"),
             )
+        case "CreateContainerConfigError":
+            return (Saying(WARNING, "Failed", f"Error: {wait.message}"),)
         case "InvalidImageName":
             return (
                 Saying(WARNING, "InspectFailed", wait.message),
@@ -131,6 +133,8 @@ def _when_failed(step: Step, failure: RuntimeFailure, container: ContainerShape 
             missing = container is not None and container.pull_policy == NEVER
             message = never_pulled(container.image) if container is not None else ""
             return (Saying(WARNING, "ErrImageNeverPull", message),) if missing else ()
+        case CreateContainer() if failure.kind is RuntimeFailureKind.CONFIG and not failure.reason:
+            return ()  # it is said when the container begins to wait for it
         case CreateContainer() | StartContainer():
             return (Saying(WARNING, "Failed", f"Error: {failure.message}"),)
         case StopContainer() | StopSandbox():

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from messages.pods import JsonObject, Pod
 from messages.units import Seconds
+from runtimes.containers.environment import NeededValue, needed_values
 from runtimes.containers.hashes import container_hash
 from runtimes.containers.image_names import default_pull_policy
 from runtimes.containers.restarts import ALWAYS, RestartBehaviour, behaviour_of
@@ -39,6 +40,8 @@ class ContainerShape:
     pull_policy: str
     spec_hash: str
     behaviour: RestartBehaviour
+    needs: tuple[NeededValue, ...] = ()
+    """What its environment needs of Secrets and ConfigMaps."""
     document: JsonObject = field(repr=False)
 
     @property
@@ -121,5 +124,6 @@ def _shape(
         pull_policy=container.get("imagePullPolicy") or default_pull_policy(image),
         spec_hash=container_hash(name, image),
         behaviour=behaviour,
+        needs=needed_values(container),
         document=container,
     )

@@ -38,6 +38,10 @@ SECRET = {
 }
 
 
+def ref(name: str, key: str, **fields: Any) -> dict[str, Any]:
+    return {"secretKeyRef": {"name": name, "key": key, **fields}}
+
+
 @pytest.fixture
 def stage() -> Iterator[ScriptedStage]:
     with scripted_stage() as made:
@@ -179,6 +183,45 @@ def test_a_container_that_cannot_be_created_is_tried_again(
     stage.play.advance(2)
     assert stage.containers.alive() == ["a-0"]
     assert stage.waits() == {}
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"envFrom": [{"secretRef": {"name": "s"}}]}, 'secret "s" not found'),
+        ({"env": [{"name": "A", "valueFrom": ref("s", "key")}]}, 'secret "s" not found'),
+        (
+            {"env": [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}}}]},
+            'configmap "c" not found',
+        ),
+    ],
+)
+def test_a_container_waits_for_what_its_environment_needs(
+    stage: ScriptedStage, fields: dict[str, Any], sentence: str
+) -> None:
+    pod = make_pod(spec={"containers": [container("a", **fields), container("b")]})
+    stage.run(pod)
+    assert stage.containers.alive() == ["b-0"]
+    wait = stage.last().containers["a"].wait
+    assert wait is not None
+    assert (wait.reason, wait.message) == ("CreateContainerConfigError", sentence)
+    assert ("Failed", f"Error: {sentence}") in stage.said()
+    if "secret" in sentence:
+        stage.run(pod, objects=SECRET)
+        assert stage.containers.alive() == ["a-0", "b-0"]
+
+
+def test_a_key_that_an_object_has_not_is_waited_for_unless_it_is_optional(
+    stage: ScriptedStage,
+) -> None:
+    needs = [{"name": "A", "valueFrom": ref("s", "other")}]
+    does_not = [{"name": "A", "valueFrom": ref("s", "other", optional=True)}]
+    spec = {"containers": [container("a", env=needs), container("b", env=does_not)]}
+    stage.run(make_pod(spec=spec), objects=SECRET)
+    assert stage.containers.alive() == ["b-0"]
+    wait = stage.last().containers["a"].wait
+    assert wait is not None
+    assert wait.message == "couldn't find key other in Secret default/s"
 
 
 def test_a_container_whose_secret_appears_is_created_at_once(stage: ScriptedStage) -> None:
