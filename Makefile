@@ -20,7 +20,7 @@ PURE := \
     runtimes/hollow/addresses.py runtimes/hollow/annotations.py runtimes/hollow/behaviour.py \
     runtimes/hollow/behaviours.py runtimes/hollow/commands.py runtimes/hollow/core.py \
     runtimes/hollow/images.py runtimes/hollow/inventory.py runtimes/hollow/machine.py \
-    runtimes/hollow/questions.py runtimes/hollow/records.py runtimes/hollow/rules.py runtimes/hollow/saved.py \
+    runtimes/hollow/questions.py runtimes/hollow/records.py runtimes/hollow/rules.py runtimes/hollow/saved.py runtimes/hollow/saved_lines.py \
     runtimes/hollow/saving.py runtimes/hollow/schedule.py \
     actors/pods/status_writes.py \
     runtimes/virtual/environment.py runtimes/virtual/listing.py runtimes/virtual/node_reports.py \

@@ -15,7 +15,8 @@ from typing import Final
 import structlog
 
 from messages.pods import PodUid
-from runtimes.hollow.saved import SavedPod, decoded, encoded
+from runtimes.hollow.saved import SavedPod
+from runtimes.hollow.saved_lines import decoded, encoded
 
 HEADER: Final = b'{"records":"actorlet hollow containers","version":1}\n'
 ASIDE: Final = ".unusable"

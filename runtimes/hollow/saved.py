@@ -1,11 +1,8 @@
-"""What of hollow containers outlives the agent's process: a line for each pod. Pure."""
+"""What of hollow containers outlives the agent's process. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
-
-from pydantic import TypeAdapter, ValidationError
 
 from messages.pod_runtime import ContainerObserved, SandboxObserved
 from messages.pods import JsonObject, PodUid
@@ -45,22 +42,3 @@ class SavedPod:
 
     uid: PodUid
     sandboxes: tuple[SavedSandbox, ...] = ()
-
-
-_POD: Final = TypeAdapter(SavedPod)
-
-
-def encoded(pod: SavedPod) -> bytes:
-    """Return ``pod`` as one line, without its end."""
-    return _POD.dump_json(pod, exclude_defaults=True)
-
-
-def decoded(line: bytes) -> SavedPod:
-    """Return the pod of a line. Raises ``ValueError`` for one that ``encoded`` has not made."""
-    try:
-        pod = _POD.validate_json(line)
-    except ValidationError as error:
-        raise ValueError(f"not a record of a pod: {error.error_count()} mistakes") from None
-    if any(sandbox.pod.uid != pod.uid for sandbox in pod.sandboxes):
-        raise ValueError("a record of several pods")
-    return pod

@@ -184,7 +184,9 @@ def test_a_line_that_was_not_written_to_its_end_is_dropped(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"something else\n", HEADER.replace(b"1", b"2"), b"\0" * 5000], ids=repr
+    "content",
+    [b"something else\n", HEADER.replace(b"1", b"2"), b"\0" * 5000],
+    ids=["foreign", "future", "zeros"],
 )
 def test_a_foreign_or_future_file_is_set_aside_and_said_once(file: Path, content: bytes) -> None:
     file.parent.mkdir()
