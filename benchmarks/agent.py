@@ -28,6 +28,11 @@ GIVE_UP_AFTER = 30.0
 _nothing = threading.Event()
 
 
+def joining(kubeconfig: Path) -> tuple[str, ...]:
+    """Return the flags that join a cluster."""
+    return f"--kubeconfig={kubeconfig}", "--runtime=hollow"
+
+
 def pause(seconds: float) -> None:
     """Let ``seconds`` pass."""
     _nothing.wait(seconds)

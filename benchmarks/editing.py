@@ -11,7 +11,7 @@ from itertools import count, islice
 from time import perf_counter
 from typing import Final
 
-from benchmarks.agent import Agent, pause, wait_until
+from benchmarks.agent import Agent, joining, pause, wait_until
 from benchmarks.clusters import NAMESPACE, running_cluster
 from benchmarks.pods import manifest
 from benchmarks.row import WORST, Row, Target, spread
@@ -32,7 +32,7 @@ def edit_rows(*, quick: bool) -> list[Row]:
     with running_cluster() as cluster:
         if cluster is None:
             return []
-        with Agent(f"--kubeconfig={cluster.kubeconfig(ADMIN)}", pods=[_POD]) as agent:
+        with Agent(*joining(cluster.kubeconfig(ADMIN)), pods=[_POD]) as agent:
             wait_until(partial(_is_shown, cluster, _FIRST), poll_every=0.05)
             versions = count(_FIRST + 1)
             last = [

@@ -8,7 +8,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from benchmarks.agent import Agent, pause, wait_until
+from benchmarks.agent import Agent, joining, pause, wait_until
 from benchmarks.apart import apart, behave_like_the_agent
 from benchmarks.clusters import running_cluster
 from benchmarks.pods import manifest
@@ -37,8 +37,8 @@ def memory_rows(*, quick: bool) -> list[Row]:
     rows = [_memory_row("resident memory, 10 pods, after 120 requests", alone, Target(60.0))]
     with running_cluster() as cluster:
         if cluster is not None:
-            flag = f"--kubeconfig={cluster.kubeconfig(ADMIN)}"
-            joined = [_resident_bytes(flag) / _MB for _ in range(times)]
+            flags = joining(cluster.kubeconfig(ADMIN))
+            joined = [_resident_bytes(*flags) / _MB for _ in range(times)]
             what = "resident memory when joined, 10 pods and their mirrors, after 120 requests"
             rows.append(_memory_row(what, joined, Target(75.0)))
     return rows

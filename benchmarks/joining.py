@@ -15,7 +15,7 @@ from statistics import median
 from time import perf_counter
 from typing import Self
 
-from benchmarks.agent import ROOT, Agent, pause, wait_until
+from benchmarks.agent import ROOT, Agent, joining, pause, wait_until
 from benchmarks.clusters import running_cluster
 from benchmarks.row import P99, WORST, Peer, Row, spread, tail
 from tests.support.apiserver.users import ADMIN
@@ -50,7 +50,7 @@ def many_bound_rows(*, quick: bool) -> list[Row]:
 def _bound_row(cluster: Cluster, times: int) -> Row:
     kubeconfig = cluster.kubeconfig(ADMIN)
     ours, theirs = [], []
-    with Agent(f"--kubeconfig={kubeconfig}") as agent, Informer(kubeconfig) as informer:
+    with Agent(*joining(kubeconfig)) as agent, Informer(kubeconfig) as informer:
         _wait_for_api(agent)
         for number in range(times):
             name = f"bound-{number}"
@@ -73,7 +73,7 @@ def _bound_row(cluster: Cluster, times: int) -> Row:
 def _start_row(kubeconfig: Path, names: set[str], times: int) -> Row:
     ours, theirs = [], []
     for _ in range(times):
-        agent = Agent(f"--kubeconfig={kubeconfig}")
+        agent = Agent(*joining(kubeconfig))
         began = perf_counter()
         with agent:
             # Asking for a thousand pods all the time would be what slows it down.
@@ -94,7 +94,7 @@ def _start_row(kubeconfig: Path, names: set[str], times: int) -> Row:
 
 
 def _relist_row(kubeconfig: Path, names: set[str], times: int) -> Row:
-    with Agent(f"--kubeconfig={kubeconfig}") as agent:
+    with Agent(*joining(kubeconfig)) as agent:
         _wait_for_api(agent)
         pause(2.0)
         shares = [_relist_seconds(agent) for _ in range(times)]

@@ -49,7 +49,8 @@ class Watchers:
     def __init__(self, credentials: Credentials, idle_limit: Seconds) -> None:
         self._credentials = credentials
         self._watch_memory = WatchMemory()
-        settings = settings_of(parse(["--kubeconfig=none"]), (), hostname="benchmarks")
+        flags = parse(["--kubeconfig=none", "--runtime=hollow"])
+        settings = settings_of(flags, (), hostname="benchmarks")
         edges = ObjectEdges(api=self._api_ports)
         rules = replace(watcher_rules(settings.sync_frequency), idle_limit=idle_limit)
         objects = ObjectTree(settings, self._address, edges, rules)

@@ -19,7 +19,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from benchmarks import processes
-from benchmarks.agent import Agent, pause, wait_until
+from benchmarks.agent import Agent, joining, pause, wait_until
 from benchmarks.clusters import (
     create_pods,
     create_secrets,
@@ -102,7 +102,7 @@ def node_of(size: int) -> str:
 
 def agent_of(kubeconfig: Path, node: str) -> Agent:
     """Return an agent for ``node``, not started yet."""
-    return Agent(f"--kubeconfig={kubeconfig}", f"--hostname-override={node}")
+    return Agent(*joining(kubeconfig), f"--hostname-override={node}")
 
 
 def connections_for(size: int) -> int:

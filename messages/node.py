@@ -17,7 +17,8 @@ NodeUid = NewType("NodeUid", str)
 class NodeIs:
     """The Node exists, as ``document`` shows it.
 
-    Told when its UID, deletion, labels, annotations or spec change; not for its status. May repeat.
+    Told when its UID, deletion, labels, annotations or spec change, or extended resources that it counts; not
+    for the rest of its status. May repeat.
     """
 
     name: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from actors.node.observed import uid_of
+from manifests.requests import is_extended
 from messages.node import NodeFact, NodeIs, NodeIsGone, NodeUid
 from messages.pods import JsonObject
 
@@ -25,7 +26,8 @@ def fact_of(name: str, node: JsonObject | None, refusal: str = "") -> NodeFact:
 def is_news(fact: NodeFact, told: NodeFact | None) -> bool:
     """Return whether ``fact`` differs from ``told`` in more than status and version.
 
-    Each report of the agent changes these two, and followers need not hear of them.
+    Each report of the agent changes these two, and followers need not hear of them. But extended resources
+    are counted by others, and decide which pods are taken.
     """
     return _substance(fact) != _substance(told)
 
@@ -34,10 +36,12 @@ def _substance(fact: NodeFact | None) -> object:
     if not isinstance(fact, NodeIs):
         return fact
     metadata = fact.document.get("metadata", {})
+    allocatable = (fact.document.get("status") or {}).get("allocatable") or {}
     return (
         fact.uid,
         fact.is_deleting,
         metadata.get("labels") or {},
         metadata.get("annotations") or {},
         fact.document.get("spec") or {},
+        {name: amount for name, amount in allocatable.items() if is_extended(name)},
     )

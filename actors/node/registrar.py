@@ -114,8 +114,9 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
     Hears: ``FollowNode``, ``FollowRegistrar``, ``LoopsAre``; of its watch all ``WatchFact``; answers to
     its calls.
     Tells: followers ``NodeIs`` when the Node appears, gets another UID, begins to be deleted, or changes its
-    labels, annotations or spec (not its status, which changes every few minutes), and ``NodeIsGone``; both
-    may repeat. Followers of the registrar itself ``RegistrarLives``, at each reading of the machine.
+    labels, annotations, spec or extended resources (not the rest of its status, which changes every few
+    minutes), and ``NodeIsGone``; both may repeat. Followers of the registrar itself ``RegistrarLives``, at
+    each reading of the machine.
     Fails when: there is a bug. After any failure of the API server it waits and tries again.
 
     A Node that is somebody else's (``NodeRules.own_label``) is followed and never touched: ``NodeIsGone``

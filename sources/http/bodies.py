@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from hashlib import blake2b
 from typing import Final, NamedTuple, TypeAlias
 
@@ -141,7 +141,7 @@ def _texts(listed: JsonList) -> Iterator[_Item]:
 
 def _values(document: Document) -> Iterator[_Item]:
     """Yield the items of a list that was read as a whole."""
-    located = cache(document.locate)
+    located = document.locate()
     for index, value in enumerate(document.value["items"] or ()):
         here: Path = ("items", index)
         warnings = [
@@ -149,17 +149,14 @@ def _values(document: Document) -> Iterator[_Item]:
             for finding in document.warnings
             if finding.path[:2] == here
         ]
-        item = Document(value, partial(_located_at, located, here), warnings)
-        yield _Item(_digest_of(item), 0, partial(_checked, item))
+        item = Document(value, partial(_located_at, located, index), warnings)
+        digest = b"" if warnings else _digest_of(item)
+        yield _Item(digest, 0, partial(_checked, item))
 
 
 def _digest_of(item: Document) -> bytes:
-    try:
-        text = "" if item.warnings else canonical_json(item.value)
-    except DocumentError:
-        text = ""
     # Longer than those of texts, so that the two are never mistaken for each other.
-    return blake2b(text.encode(), digest_size=20).digest() if text else b""
+    return blake2b(canonical_json(item.value).encode(), digest_size=20).digest()
 
 
 def _checked(item: Document) -> Document:
@@ -167,12 +164,8 @@ def _checked(item: Document) -> Document:
     return item
 
 
-def _located_at(locate: Callable[[], Located | None], here: Path) -> Located | None:
-    located = locate()
-    if located is None:
-        return None
-    _, index = here
-    return Located(located.root["items"][index], located.lines, located.line(here))
+def _located_at(whole: Located | None, index: int) -> Located | None:
+    return whole and Located(whole.root["items"][index], whole.lines, whole.line(("items", index)))
 
 
 def _list_outcome(

@@ -175,8 +175,11 @@ def test_no_node_is_created_unless_the_agent_may(agent: JoinedAgent, onlooker: O
     assert onlooker.admin.all("nodes") == ()
     assert [*agent.pods()] == ["web-n1"]
 
-    # Somebody else's Node is as good as an own one.
+    # Somebody else's Node is as good as an own one, once it says that it is a hollow one.
     made = onlooker.admin.add({"kind": "Node", "metadata": {"name": NODE_NAME}})
+    agent.logs("the Node is left alone")
+    assert agent.requests("POST") == agent.requests("PATCH") == 0
+    onlooker.admin.change("nodes", NODE_NAME, metadata={"labels": {"actorlet/runtime": "hollow"}})
     assert eventually(lambda: is_ready(onlooker))["metadata"]["uid"] == made["metadata"]["uid"]
     eventually(lambda: [*onlooker.mirrors()] == ["web-n1"])
     eventually(onlooker.lease)

@@ -23,7 +23,12 @@ EVERY = int(os.environ.get("CRASH_EVERY", "120"))
 schedules: some 1,000. ``CRASH_EVERY=1`` takes all of them, which takes an hour."""
 
 WEB = ("pods", "default", f"web-{NODE}")
-REGISTERED = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}, "spec": {}}
+REGISTERED = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": NODE, "labels": {"actorlet/runtime": "hollow"}},
+    "spec": {},
+}
 
 
 def together(*actions: Action) -> Action:

@@ -78,6 +78,7 @@ def insider(folder: Path, kubeconfig: Path, **configuration: str) -> Iterator[In
     line = parse(
         [
             f"--kubeconfig={kubeconfig}",
+            "--runtime=hollow",
             f"--hostname-override={NODE_NAME}",
             f"--root-dir={folder}",
         ]

@@ -16,4 +16,5 @@ def cluster_settings(detection: ChangeDetection, *flags: str, node_name: str = "
     """Return the settings of an agent with these flags beside those that join it."""
     given = {"configMapAndSecretChangeDetectionStrategy": detection.value}
     file = ConfigurationFile(given=given, warnings=())
-    return settings_of(parse(["--kubeconfig=none", *flags]), (file,), hostname=node_name)
+    joined = parse(["--kubeconfig=none", "--runtime=hollow", *flags])
+    return settings_of(joined, (file,), hostname=node_name)

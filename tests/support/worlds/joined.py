@@ -54,6 +54,7 @@ SETTINGS = settings_of(
     parse(
         [
             "--kubeconfig=none",
+            "--runtime=hollow",
             "--file-check-frequency=10s",
             "--node-labels=rack=7",
             "--register-with-taints=new=yes:NoSchedule,bare:NoSchedule",

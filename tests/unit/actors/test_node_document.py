@@ -287,6 +287,13 @@ def test_a_status_and_a_version_are_not_worth_telling() -> None:
     assert not is_news(fact_of("n1", None), fact_of("n1", None))
 
 
+def test_resources_that_others_count_are_worth_telling() -> None:
+    later = seen(status={"allocatable": {"cpu": "9", "example.com/gpu": "2"}})
+    assert is_news(fact_of("n1", later), fact_of("n1", seen()))
+    more_cores = seen(status={"allocatable": {"cpu": "9"}})
+    assert not is_news(fact_of("n1", more_cores), fact_of("n1", seen()))
+
+
 def test_the_first_word_is_worth_telling() -> None:
     assert is_news(fact_of("n1", None), None)
     assert is_news(fact_of("n1", seen()), None)

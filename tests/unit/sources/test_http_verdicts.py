@@ -126,6 +126,8 @@ def test_a_list_of_more_items_than_any_node_runs_has_one_verdict() -> None:
     state = judged(b'{"apiVersion": "v1", "kind": "PodList", "items": ' + items + b"}")
     assert [verdict.reason for verdict in state.verdicts] == [state.error]
     assert state.error == "items (line 1): must not be more than 10,000"
+    in_yaml = judged(b"kind: PodList\napiVersion: v1\nitems: [1" + b",1" * 10_000 + b"]")
+    assert in_yaml.error == "items (line 3): must not be more than 10,000"
 
 
 def test_a_list_with_items_twice_is_taken_as_it_is_read_with_a_warning() -> None:
