@@ -28,8 +28,17 @@ _CRI = "cri"
 
 
 def runtime_of(line: CommandLine, *, is_joined: bool) -> RuntimeSettings | None:
-    """Return what runs the pods; None if a node of a cluster was told nothing. Raises ``UsageError``."""
+    """Return what runs the pods; None if a node of a cluster was told nothing. Raises ``UsageError``.
+
+    A node of a cluster never pretends unless it was told to: others rely on what it says. Who only looks at
+    manifests needs no runtime.
+    """
     chosen = _chosen(line.runtime, is_joined=is_joined)
+    if chosen is None and line.validate is None:
+        raise UsageError(
+            "a node of a cluster needs a runtime: --runtime hollow, which only pretends to run pods, or "
+            "--runtime MODULE:CLASS"
+        )
     is_hollow = chosen is not None and chosen.kind is RuntimeKind.HOLLOW
     flags = {
         "--hollow-capacity": line.hollow_capacity,

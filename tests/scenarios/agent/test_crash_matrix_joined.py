@@ -69,7 +69,12 @@ def bind(name: str, node: str = NODE, image: str = "job:1") -> Action:
 
 def delete(name: str, grace: int = 0) -> Action:
     """Have an administrator delete a pod: by force, unless it is given some time."""
-    return lambda world: world.store.remove("pods", "default", name, grace=grace)
+
+    def act(world: JoinedWorld) -> None:
+        if world.store.has("pods", "default", name):  # the agent removes what has ended
+            world.store.remove("pods", "default", name, grace=grace)
+
+    return act
 
 
 def label(name: str, value: str) -> Action:

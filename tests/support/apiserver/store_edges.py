@@ -77,8 +77,8 @@ class StoreSender(Sender):
             self.violations.append(f"the deletion of {place.path} names no UID")
         elif self._store.has(place.kind.plural, place.namespace, place.name):
             pod = Pod.of(self._store.get(place.kind.plural, place.namespace, place.name))
-            if pod.uid == uid and not pod.is_mirror:
-                self.violations.append(f"{place.path} is no mirror and was deleted")
+            if pod.uid == uid and not pod.is_mirror and not pod.is_deleting:
+                self.violations.append(f"{place.path} is no mirror and nobody else deleted it")
             if pod.uid == uid and self._is_right(pod):
                 self.violations.append(f"{place.path} was right and was deleted")
 

@@ -8,7 +8,7 @@ crashes, is a trespass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
@@ -66,6 +66,18 @@ SETTINGS = settings_of(
 RENEWED_WITHIN = 12.0
 """Seconds: a quarter of the Lease's duration, with jitter and a restart."""
 
+OF_AN_INSTANCE = frozenset({
+    "containerID",
+    "finishedAt",
+    "lastProbeTime",
+    "lastTransitionTime",
+    "podIP",
+    "podIPs",
+    "startTime",
+    "startedAt",
+})  # fmt: skip
+"""Fields of a pod's status that differ between two runs of the same story."""
+
 Preparation: TypeAlias = Callable[["JoinedWorld"], object]
 
 
@@ -119,7 +131,8 @@ class JoinedWorld(World):
             machine=MadeUpMachine(),
         )
         nowhere = run.folder.parent / "no-root"
-        settings = replace(SETTINGS, static_pod_path=run.folder, root_dir=nowhere)
+        # Nothing runs its pods: what becomes of those that run is the story of other worlds.
+        settings = replace(SETTINGS, static_pod_path=run.folder, root_dir=nowhere, runtime=None)
         edges = Edges(keep_watch=watches, cluster=cluster)
         return AgentTree(settings, Listeners(), lambda: self.play.system, edges).root()
 
@@ -200,7 +213,17 @@ class JoinedWorld(World):
             {**owner, "uid": owner["uid"] == self._node_uid}
             for owner in metadata.get("ownerReferences") or ()
         ]
-        return {**document, "metadata": metadata}
+        meaning = {**document, "metadata": metadata}
+        if document.get("kind") == "Pod" and "status" in document:
+            meaning["status"] = _lasting(document["status"])
+        return meaning
+
+
+def _lasting(status: Any) -> Any:
+    """Return a status without times, and without what another instance has another one of."""
+    if isinstance(status, Mapping):
+        return {key: _lasting(value) for key, value in status.items() if key not in OF_AN_INSTANCE}
+    return [_lasting(each) for each in status] if isinstance(status, list | tuple) else status
 
 
 def _creates_pod(request: ApiRequest) -> bool:

@@ -68,7 +68,7 @@ ZEROS = {"maxPods": 0, "kubeAPIQPS": 0, "syncFrequency": "0s", "nodeStatusUpdate
 
 
 @pytest.mark.parametrize("fields", [NOTHING, ZEROS, {"cgroupDriver": "systemd"}])
-@pytest.mark.parametrize("flags", [(), ("--kubeconfig=k",)])
+@pytest.mark.parametrize("flags", [(), ("--kubeconfig=k", "--runtime=m:C")])
 def test_every_field_that_is_obeyed_is_shown_set_or_not(
     flags: tuple[str, ...], fields: dict[str, Any]
 ) -> None:

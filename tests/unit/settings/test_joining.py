@@ -24,13 +24,13 @@ def test_two_ways_to_be_in_a_cluster_or_in_none_contradict_each_other(
 
 
 def test_a_kubeconfig_need_not_exist_yet(tmp_path: Path) -> None:
-    settings = load_settings(parse([f"--kubeconfig={tmp_path / 'none'}"]))
+    settings = load_settings(parse([f"--kubeconfig={tmp_path / 'none'}", "--runtime=m:C"]))
     assert settings.cluster is not None
     assert settings.cluster.kubeconfig == tmp_path / "none"
 
 
 def test_the_defaults_are_a_kubelet_s() -> None:
-    cluster = settled("--kubeconfig=k").cluster
+    cluster = settled("--kubeconfig=k", "--runtime=m:C").cluster
     assert cluster == ClusterSettings(
         kubeconfig=Path("k"),
         register_node=True,
@@ -60,6 +60,7 @@ def test_changes_of_secrets_and_config_maps_are_noticed_as_the_file_says(
     """Rule R11."""
     settings = settled(
         "--kubeconfig=k",
+        "--runtime=m:C",
         staticPodPath="/pods",
         configMapAndSecretChangeDetectionStrategy=given,
     )
@@ -71,47 +72,57 @@ def test_changes_of_secrets_and_config_maps_are_noticed_as_the_file_says(
 
 
 def test_the_sync_frequency_has_an_effect() -> None:
-    settings = settled("--kubeconfig=k", "--sync-frequency=2m", staticPodPath="/pods")
+    settings = settled(
+        "--kubeconfig=k", "--runtime=m:C", "--sync-frequency=2m", staticPodPath="/pods"
+    )
     assert settings.sync_frequency == 120.0
     assert settings.warnings == ()
 
 
 def test_in_a_pod_there_is_no_kubeconfig() -> None:
-    cluster = settled("--in-cluster").cluster
+    cluster = settled("--in-cluster", "--runtime=m:C").cluster
     assert cluster is not None
     assert cluster.kubeconfig is None
 
 
 def test_taints_come_from_the_flag_or_the_file() -> None:
-    typed = settled("--kubeconfig=k", "--register-with-taints=a=b:NoSchedule,c:NoExecute")
+    typed = settled(
+        "--kubeconfig=k", "--runtime=m:C", "--register-with-taints=a=b:NoSchedule,c:NoExecute"
+    )
     assert typed.taints == (
         {"key": "a", "value": "b", "effect": "NoSchedule"},
         {"key": "c", "effect": "NoExecute"},
     )
-    written = settled("--kubeconfig=k", registerWithTaints=[{"key": "a", "effect": "NoExecute"}])
+    written = settled(
+        "--kubeconfig=k", "--runtime=m:C", registerWithTaints=[{"key": "a", "effect": "NoExecute"}]
+    )
     assert written.taints == ({"key": "a", "effect": "NoExecute"},)
 
 
 def test_a_taint_without_a_known_effect_is_refused() -> None:
-    assert refusal(lambda: settled("--kubeconfig=k", "--register-with-taints=a:Never")) == (
+    assert refusal(
+        lambda: settled("--kubeconfig=k", "--runtime=m:C", "--register-with-taints=a:Never")
+    ) == (
         "registerWithTaints has the taint 'a' with the effect 'Never', which should be NoSchedule, "
         "PreferNoSchedule or NoExecute"
     )
 
 
 def test_a_label_that_no_node_may_give_itself_is_refused() -> None:
-    said = refusal(lambda: settled("--kubeconfig=k", "--node-labels=k8s.io/a=b"))
+    said = refusal(lambda: settled("--kubeconfig=k", "--runtime=m:C", "--node-labels=k8s.io/a=b"))
     assert said.startswith("--node-labels has k8s.io/a: of the labels of kubernetes.io")
 
 
 def test_reports_follow_looks_when_only_those_are_set() -> None:
     """Rule N2."""
-    cluster = settled("--kubeconfig=k", nodeStatusUpdateFrequency="1m").cluster
+    cluster = settled("--kubeconfig=k", "--runtime=m:C", nodeStatusUpdateFrequency="1m").cluster
     assert cluster is not None
     assert (cluster.status_update_frequency, cluster.status_report_frequency) == (60.0, 60.0)
 
 
 def test_what_is_in_effect_is_shown() -> None:
-    settings = settled("--kubeconfig=k", "--kube-api-qps=7", nodeLeaseDurationSeconds=20)
+    settings = settled(
+        "--kubeconfig=k", "--runtime=m:C", "--kube-api-qps=7", nodeLeaseDurationSeconds=20
+    )
     shown = effective_configuration(settings)["kubeletconfig"]
     assert (shown["kubeAPIQPS"], shown["nodeLeaseDurationSeconds"]) == (7, 20)

@@ -137,7 +137,7 @@ def test_every_flag_without_effect_is_told() -> None:
 
 
 def test_the_node_s_status_is_looked_at_as_often_as_the_flag_says() -> None:
-    settings = settled("--node-status-update-frequency=3s", "--kubeconfig=k")
+    settings = settled("--node-status-update-frequency=3s", "--kubeconfig=k", "--runtime=m:C")
     assert settings.cluster is not None
     assert settings.cluster.status_update_frequency == 3.0
     assert settings.cluster.status_report_frequency == 3.0

@@ -19,8 +19,8 @@ def of(*arguments: str, **fields: Any) -> ResourceSettings:
 
 
 def test_a_node_of_a_cluster_takes_a_kubelet_s_number_of_pods() -> None:
-    assert of("--kubeconfig=k") == ResourceSettings(max_pods=110, is_machine=True)
-    assert of("--kubeconfig=k", "--max-pods=0").max_pods == 110
+    assert of("--kubeconfig=k", "--runtime=m:C") == ResourceSettings(max_pods=110, is_machine=True)
+    assert of("--kubeconfig=k", "--runtime=m:C", "--max-pods=0").max_pods == 110
 
 
 def test_a_node_by_itself_takes_any_number_unless_one_is_given() -> None:
@@ -125,7 +125,10 @@ def test_what_is_no_list_of_amounts_is_refused(flag: str) -> None:
 
 def test_what_is_in_effect_is_shown() -> None:
     settings = settled(
-        "--kubeconfig=k", "--kube-reserved=cpu=1", evictionHard={"nodefs.available": "1%"}
+        "--kubeconfig=k",
+        "--runtime=m:C",
+        "--kube-reserved=cpu=1",
+        evictionHard={"nodefs.available": "1%"},
     )
     shown = effective_configuration(settings)["kubeletconfig"]
     assert shown["maxPods"] == 110

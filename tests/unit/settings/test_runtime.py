@@ -19,6 +19,19 @@ def test_a_standalone_agent_is_hollow_unless_told_otherwise() -> None:
     assert settled("--runtime=hollow").runtime == HOLLOW
 
 
+@pytest.mark.parametrize("joins", ["--kubeconfig=k", "--in-cluster"])
+def test_a_node_of_a_cluster_never_pretends_unless_it_is_told_to(joins: str) -> None:
+    assert refusal(lambda: settled(joins)) == (
+        "a node of a cluster needs a runtime: --runtime hollow, which only pretends to run pods, or "
+        "--runtime MODULE:CLASS"
+    )
+    assert settled(joins, "--runtime=hollow").runtime == HOLLOW
+
+
+def test_who_only_looks_at_manifests_needs_no_runtime() -> None:
+    assert settled("--kubeconfig=k", "--validate=manifests").runtime is None
+
+
 @pytest.mark.parametrize("name", ["package.module:Class", "./mine.py:Class", "m:_C2"])
 def test_a_class_is_named_with_its_module(name: str) -> None:
     chosen = RuntimeSettings(kind=RuntimeKind.PROVIDER, provider=name)

@@ -164,6 +164,7 @@ def test_files_drop_ins_and_flags_are_read_from_where_they_are(tmp_path: Path) -
                 f"--config={tmp_path / 'main.yaml'}",
                 f"--config-dir={tmp_path / 'drop'}",
                 f"--kubeconfig={tmp_path / 'kubeconfig'}",
+                "--runtime=hollow",
                 "--max-pods=3",
                 "--hostname-override=n",
             ]

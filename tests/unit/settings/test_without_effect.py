@@ -24,7 +24,9 @@ def test_what_a_standalone_agent_has_no_use_for_is_named_too() -> None:
     arguments = ("--kube-api-qps=9", "--node-ip=10.0.0.4", "--node-labels=a=b", "--max-pods=50")
     settings = settled(*arguments, staticPodPath="/pods")
     assert settings.warnings == (idle("kubeAPIQPS", "--node-ip"),)
-    assert settled(*arguments, "--kubeconfig=k", staticPodPath="/pods").warnings == ()
+    assert (
+        settled(*arguments, "--kubeconfig=k", "--runtime=m:C", staticPodPath="/pods").warnings == ()
+    )
 
 
 def test_how_to_watch_objects_of_an_api_server_is_named_where_there_is_none() -> None:
