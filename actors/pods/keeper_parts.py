@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -55,7 +56,13 @@ PodKeeperMessage: TypeAlias = (
     | RecordsLate
 )
 
-POD_KEEPER = Key[PodKeeperMessage]("pod-keeper")
+
+def _pod_of_life(message: PodKeeperMessage) -> Hashable | None:
+    return message.uid if isinstance(message, LifeIs) else None
+
+
+POD_KEEPER = Key[PodKeeperMessage]("pod-keeper", coalesce=_pod_of_life)
+"""Of what a worker told of its pod's life only the newest is handled: a life only goes forward."""
 PODS = Key[DynamicMessage]("pods")
 """The supervisor of the workers."""
 

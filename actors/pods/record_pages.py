@@ -36,6 +36,8 @@ class KeptPod:
     uid: PodUid
     start_time: Timestamp | None = None
     """When the node took it on."""
+    stopped_by: Timestamp | None = None
+    """When its grace is over, once it is being stopped: the next process gives it no new one."""
     objects: Mapping[ObjectId, ObjectVersion] = field(default_factory=dict)
     """The versions that it was started with or has heard of, of objects whose changes it acts on."""
     resources: Mapping[str, JsonObject] = field(default_factory=dict)
@@ -62,6 +64,7 @@ def encoded_page(kept: KeptPod) -> bytes:
     document = {
         "uid": kept.uid,
         "startTime": kept.start_time,
+        "stoppedBy": kept.stopped_by,
         "objects": [
             [wanted.kind.value, wanted.origin.value, wanted.namespace, wanted.name, *version]
             for wanted, version in kept.objects.items()
@@ -79,10 +82,10 @@ def decoded_page(data: bytes) -> KeptPod | None:
         return None
     # Nobody but ``encoded_page`` makes a body with this digest by accident; who does it on purpose is root.
     document: Mapping[str, Any] = json.loads(body)
-    began = document["startTime"]
     return KeptPod(
         uid=PodUid(document["uid"]),
-        start_time=None if began is None else Timestamp(began),
+        start_time=document["startTime"],
+        stopped_by=document["stoppedBy"],
         objects={
             ObjectId(
                 kind=ObjectKind(kind), origin=Origin(origin), namespace=namespace, name=name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final, assert_never
 
 import structlog
@@ -9,6 +10,7 @@ from typing_extensions import override
 
 from actors.pods.lifecycle import (
     FORGET,
+    LEAST_GRACE,
     RUN,
     LifeEvent,
     LifeStep,
@@ -36,7 +38,7 @@ from messages.pod_lives import PodLife
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import TERMINAL_PHASES, Pod
 from messages.statuses import PodFailure
-from messages.units import Seconds
+from messages.units import Seconds, Timestamp
 from stores.statuses.phase import phase_of
 
 OVERDUE: Final = PodFailure(
@@ -154,12 +156,13 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         match step:
             case RunStep():
                 self._run()
-            case StopStep():
+            case StopStep(grace=grace):
                 if step != self._told:
-                    self._command(step)
-            case _ if step is FORGET and self._told is not FORGET:
-                self._command(step)
+                    self._told = step
+                    self._command(StopStep(self._left_of(grace)))
             case _:
+                if step is FORGET and self._told is not FORGET:
+                    self._command(step)
                 self._told = step
 
     def _run(self) -> None:
@@ -181,6 +184,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 return
             self._compare(reading)
         self._waits_for = []
+        self._told = RUN
         self._command(RUN)
         self._keep()
 
@@ -210,8 +214,18 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             memory.kept = kept
             records.tell(KeepPod(kept=kept))
 
+    def _left_of(self, grace: Seconds) -> Seconds:
+        """Return what is left of the grace, if an earlier process has begun it. It never grows (rule X8)."""
+        memory, now = self._memory, self.clock.wall()
+        kept = memory.kept
+        if kept is not None and kept.stopped_by is not None:
+            grace = max(LEAST_GRACE, min(grace, Seconds(kept.stopped_by - now)))
+        if self._ports.records is not None and kept is not None:
+            memory.kept = replace(kept, stopped_by=Timestamp(now + grace))
+            self._ports.records.tell(KeepPod(kept=memory.kept))
+        return grace
+
     def _command(self, step: LifeStep) -> None:
-        self._told = step
         self._commands += 1
         mark = Mark(self.incarnation, self._commands)
         pod, me, runtime = self._pod, self._address, self._ports.runtime

@@ -233,6 +233,34 @@ def test_nothing_is_decided_for_pods_that_want_nothing_or_start_anew(
         assert world.objects.missed == []
 
 
+def test_a_grace_that_has_begun_is_not_given_anew_by_the_next_process(world: LivesWorld) -> None:
+    goes = api_pod(deleting=True)
+    world.machine.stubborn.add(goes.uid)
+    with lives_stage(world=world) as lives:
+        lives.lists(API, api_pod())
+        lives.lists(API, goes)
+        began = lives.play.clock.wall()
+        assert lives.commanded()[-1] == "stop web 30"
+    assert records_of(world).pods[goes.uid].stopped_by == began + 30.0
+    world.machine.forget_commands()
+    with lives_stage(world=world) as lives:
+        lives.play.advance(10.0)
+        lives.lists(API, goes)
+        assert lives.commanded()[-1] == "stop web 20"
+        lives.worker_crashes(goes)
+        assert lives.commanded()[-1].startswith("stop web 1")  # what was left after the crash
+
+
+def test_a_grace_of_an_earlier_stop_says_nothing_once_the_pod_runs_again(world: LivesWorld) -> None:
+    web = make_pod("web")
+    world.machine.has_running(web)
+    records_of(world).pods[web.uid] = KeptPod(uid=web.uid, stopped_by=Timestamp(1.0))
+    with lives_stage(world=world) as lives:
+        lives.lists(FILE, web)
+        lives.lists(FILE)
+        assert "stop web 30" in lives.commanded()
+
+
 def test_a_pod_without_records_is_kept_nowhere(lives: LivesStage) -> None:
     lives.lists(FILE, make_pod("web"))
     assert lives.world.records is None

@@ -23,6 +23,7 @@ SETTINGS = ObjectId(
 KEPT = KeptPod(
     uid=PodUid("web"),
     start_time=Timestamp(1_700_000_000.0),
+    stopped_by=Timestamp(1_700_000_030.5),
     objects={SETTINGS: ObjectVersion("uid", "7")},
     resources={"main": {"requests": {"cpu": "1"}}},
 )
