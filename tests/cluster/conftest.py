@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.agent.joined_agent import JoinedAgent, Onlooker, member
 from tests.support.agent.joined_objects import wipe_objects
+from tests.support.agent.joined_pods import PodHistory
 from tests.support.agent.process import eventually
 from tests.support.cluster.cluster import Cluster
 
@@ -52,3 +53,9 @@ def agent(tmp_path: Path, cluster: Cluster, onlooker: Onlooker) -> Iterator[Join
     """Return an agent for node n1 that is not started yet."""
     with member(tmp_path, cluster, onlooker) as agent:
         yield agent
+
+
+@pytest.fixture
+def history(cluster: Cluster) -> PodHistory:
+    """Return what becomes of the pods from now on."""
+    return PodHistory(cluster.admin)

@@ -1,0 +1,73 @@
+"""Hollow pods at a real API server, and what becomes of them there, version by version."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any, Final
+
+from messages.api import ApiRequest, Verb
+from messages.pods import JsonObject
+from tests.support.agent.joined_agent import Onlooker, condition
+from tests.support.apiserver.client import ApiClient
+from tests.support.apiserver.subjects import PODS, pod
+
+RUN_FOR: Final = "hollow.actorlet/run-for"
+EXITS: Final = "hollow.actorlet/exits"
+IGNORES_SIGTERM: Final = "hollow.actorlet/ignores-sigterm"
+
+
+def annotated(name: str, annotations: dict[str, str], **spec: Any) -> JsonObject:
+    """Return a pod whose hollow containers behave as ``annotations`` say."""
+    plain = pod(name, **spec)
+    return {**plain, "metadata": {**plain["metadata"], "annotations": annotations}}
+
+
+class PodHistory:
+    """What became of the pods in the namespace ``default`` since the test began, version by version."""
+
+    def __init__(self, admin: ApiClient) -> None:
+        self._admin = admin
+        listed = admin.handle(ApiRequest(verb=Verb.GET, path=PODS))
+        self._since = listed["metadata"]["resourceVersion"]
+
+    def of(self, name: str) -> list[JsonObject]:
+        """Return the events of a pod; the last one is its deletion if it is gone."""
+        # The API server remembers for minutes what happened, and ends the watch after a second.
+        with self._admin.watch(PODS, since=self._since, seconds=1) as events:
+            seen = [each for each in events if each["type"] != "BOOKMARK"]
+        return [each for each in seen if each["object"]["metadata"]["name"] == name]
+
+    def phases(self, name: str) -> list[str]:
+        """Return the phases that a pod went through."""
+        seen = (each["object"]["status"].get("phase", "") for each in self.of(name))
+        return [phase for phase, _ in groupby(seen)]
+
+    def restarts(self, name: str) -> list[int]:
+        """Return the restart counts that the only container of a pod went through."""
+        seen = (each["object"]["status"].get("containerStatuses") or () for each in self.of(name))
+        return [count for count, _ in groupby(one["restartCount"] for all_ in seen for one in all_)]
+
+    def last_state(self, name: str) -> JsonObject:
+        """Return the state of the only container when the pod was deleted for good."""
+        last = self.of(name)[-1]
+        assert last["type"] == "DELETED"
+        (container,) = last["object"]["status"]["containerStatuses"]
+        state: JsonObject = container["state"]
+        return state
+
+
+def is_gone(onlooker: Onlooker, name: str) -> bool:
+    """Whether there is no such pod."""
+    return not onlooker.admin.has("pods", "default", name)
+
+
+def status(onlooker: Onlooker, name: str) -> JsonObject:
+    """Return the status of a pod; empty if there is no such pod."""
+    found = onlooker.pod(name)
+    return found["status"] if found is not None else {}
+
+
+def runs(onlooker: Onlooker, name: str) -> bool:
+    """Whether a pod runs and is ready, as ``kubectl wait`` asks."""
+    now = status(onlooker, name)
+    return now.get("phase") == "Running" and condition({"status": now}, "Ready")["status"] == "True"
