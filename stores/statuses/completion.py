@@ -64,7 +64,8 @@ def _kept(pod: Pod, seen: PodObserved, before: PodObserved) -> Mapping[str, Cont
         if new is old:
             continue
         if new is None:
-            kept[name] = old if is_over(old.current) or old.current is None else _lost(old)
+            current = old.current
+            kept[name] = old if current is None or is_over(current) else _lost(current)
         elif _goes_back(pod, name, old, new) and not _is_new_sandbox(pod, name, seen, before):
             kept[name] = old
         elif new.current is None and new.last is None and has_exited(old.current or old.last):
@@ -110,19 +111,17 @@ def _specification(pod: Pod, name: str) -> Mapping[str, Any] | None:
     return next((each for each in everything if each["name"] == name), None)
 
 
-def _lost(old: ContainerHistory) -> ContainerHistory:
-    """Return the history of a container that the runtime does not know any more."""
-    if old.current is None:
-        return old
+def _lost(current: ContainerObserved) -> ContainerHistory:
+    """Return the history of a container that ran, and that the runtime does not know any more."""
     last = replace(
-        old.current,
+        current,
         state=ContainerState.EXITED,
         exit_code=LOST_EXIT_CODE,
         reason=LOST_REASON,
         message=_LOST_MESSAGE,
     )
     wait = ContainerWait(reason="ContainerCreating")
-    return ContainerHistory(name=old.name, current=None, last=last, wait=wait)
+    return ContainerHistory(name=current.name, current=None, last=last, wait=wait)
 
 
 def _sandbox(new: SandboxObserved | None, old: SandboxObserved | None) -> SandboxObserved | None:

@@ -113,6 +113,7 @@ SIDECAR = ({"name": "side", "restartPolicy": "Always"},)
         ("Always", (exited("init"), running()), PodPhase.RUNNING),
         ("Always", (running(),), PodPhase.RUNNING),
         ("Always", (running("init"), restarted(waiting())), PodPhase.PENDING),
+        ("Always", (exited("init"), restarted(waiting())), PodPhase.RUNNING),
         ("Never", (exited("init"), exited()), PodPhase.SUCCEEDED),
     ],
 )

@@ -12,6 +12,7 @@ from messages.units import Timestamp
 from stores.statuses.status import StatusSituation, shows_same, status_after
 from tests.support.builders import make_pod
 from tests.support.pods.observations import (
+    backing_off,
     exited,
     observation,
     running,
@@ -120,3 +121,89 @@ def test_statuses_that_differ_in_the_mark_alone_show_the_same() -> None:
     later = replace(one.observed, mark=one.observed.mark._replace(number=9))
     assert shows_same(one, after(later, one))
     assert not shows_same(one, after(observation(running(), sandbox=sandbox("10.0.0.8")), one))
+
+
+def test_a_container_that_waits_for_its_next_start_shows_how_it_ended() -> None:
+    ended = after(observation(exited(code=3)))
+    seen = after(observation(waiting()), ended).observed
+    assert seen is not None
+    assert seen.containers["main"].last == exited(code=3).current
+    again = after(observation(waiting()), after(observation(waiting()), ended)).observed
+    assert again == seen
+
+
+def test_a_container_runs_again_after_its_back_off() -> None:
+    before = after(observation(backing_off()))
+    seen = after(observation(running(attempt=1)), before).observed
+    assert seen is not None
+    assert seen.containers["main"] == running(attempt=1)
+
+
+def test_a_container_that_a_rule_starts_again_runs_again() -> None:
+    pod = on_failure()
+    failed = after(observation(exited(code=1)), pod=pod)
+    seen = after(observation(running(attempt=1)), failed, pod=pod).observed
+    assert seen is not None
+    assert seen.containers["main"] == running(attempt=1)
+    done = after(observation(exited(code=0)), pod=pod)
+    assert after(observation(running(attempt=1)), done, pod=pod).observed == done.observed
+
+
+def on_failure() -> Pod:
+    spec = {"containers": [{"name": "main", "image": "i"}], "restartPolicy": "OnFailure"}
+    return make_pod("web", spec=spec)
+
+
+def test_init_containers_run_again_in_another_sandbox_alone() -> None:
+    # Rule Y10.
+    pod = never(initContainers=[{"name": "init", "image": "i"}])
+    first = after(observation(exited("init"), waiting()), pod=pod)
+    second = observation(running("init", attempt=1), sandbox=sandbox(attempt=1))
+    seen = after(second, first, pod=pod).observed
+    assert seen is not None
+    assert seen.containers["init"] == running("init", attempt=1)
+    same = after(observation(running("init", attempt=1)), first, pod=pod).observed
+    assert same is not None
+    assert same.containers["init"] == exited("init")
+    gone = observation(running("init", attempt=1), sandbox=None)
+    none = after(gone, first, pod=pod).observed
+    assert none is not None
+    assert none.containers["init"] == exited("init")
+
+
+def test_a_container_that_is_not_specified_any_more_is_taken_as_it_is_told() -> None:
+    before = after(observation(running(), exited("old")))
+    seen = after(observation(running(), running("old", attempt=1)), before).observed
+    assert seen is not None
+    assert seen.containers["old"] == running("old", attempt=1)
+
+
+def test_a_stopped_sandbox_keeps_its_addresses_until_there_are_others() -> None:
+    # Rule G5.
+    before = after(observation(running(), sandbox=sandbox("10.0.0.9")))
+    stopped = replace(sandbox(is_ready=False), ips=())
+    seen = after(observation(running(), sandbox=stopped), before).observed
+    assert seen is not None
+    assert seen.sandbox == replace(stopped, ips=("10.0.0.9",))
+
+
+def test_a_pod_keeps_its_phase_while_a_container_may_run_though_it_will_have_ended() -> None:
+    # Rule V8: an init container failed for good, and a sidecar is being stopped.
+    side = {"name": "side", "image": "i", "restartPolicy": "Always"}
+    pod = never(initContainers=[side, {"name": "init", "image": "i"}])
+    begun = after(observation(running("side"), running("init")), pod=pod)
+    failed = observation(running("side"), exited("init", code=1))
+    assert after(failed, begun, pod=pod).phase is PodPhase.PENDING
+    assert after(failed, pod=pod).phase is PodPhase.RUNNING
+    over = observation(exited("side", code=137), exited("init", code=1))
+    assert after(over, begun, pod=pod).phase is PodPhase.FAILED
+
+
+def test_a_condition_that_has_another_reason_keeps_its_time() -> None:
+    first = after(observation(running("main"), sandbox=None))
+    one = make_pod("web")
+    unready = after(observation(waiting()), first, now=Timestamp(NOW + 10), pod=one)
+    failed = after(observation(exited(code=1)), unready, now=Timestamp(NOW + 20), pod=never())
+    ready = {each.type: each for each in failed.conditions}["Ready"]
+    assert ready.reason == "PodFailed"
+    assert ready.since == Timestamp(int(NOW) + 10)
