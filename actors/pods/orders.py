@@ -82,4 +82,5 @@ def _newest(message: PodWorkerMessage) -> str | None:
 
 def worker_key(uid: PodUid) -> Key[PodWorkerMessage]:
     """Return the key of the worker of a pod."""
-    return Key[PodWorkerMessage](f"pods/{uid}", coalesce=_newest)
+    key: Key[PodWorkerMessage] = Key(f"pods/{uid}", coalesce=_newest)
+    return key

@@ -169,6 +169,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         """Have it run, as soon as what it needs is there."""
         if self._reading is None and needed_objects(self._pod) is not None:
             self._reading = ObjectReading(self._ports.objects, self._address, self.after)
+            self._memory.has_objects = True
         if self._reading is not None:
             self._reading.begin(self._pod)
         self._run_if_ready()
@@ -241,10 +242,11 @@ class PodWorker(PooledActor[PodWorkerMessage]):
 
     def _let_go(self) -> None:
         """Let go of the objects that it needed to run."""
-        reading, self._reading, self._waits_for = self._reading, None, []
-        if reading is not None or needed_objects(self._pod) is not None:
-            reading = reading or ObjectReading(self._ports.objects, self._address, self.after)
-            reading.end(self._pod)
+        if not self._memory.has_objects:
+            return
+        reading = self._reading or ObjectReading(self._ports.objects, self._address, self.after)
+        reading.end(self._pod)
+        self._reading, self._waits_for, self._memory.has_objects = None, [], False
 
     # --- what is ---------------------------------------------------------------------------------------
 

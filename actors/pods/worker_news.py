@@ -33,12 +33,15 @@ class WorkerNews:
         memory = self._memory
         if memory.status is not None:
             return
-        shown = status_of(memory.wish.pod.document) or PodStatus(
-            phase=PodPhase.PENDING, conditions=(), observed=None
-        )
         kept = memory.kept.start_time if memory.kept is not None else None
-        began = shown.start_time or kept or Timestamp(int(now))
-        memory.status = replace(shown, start_time=began)
+        began = kept or Timestamp(int(now))
+        shown = status_of(memory.wish.pod.document)
+        if shown is None:
+            memory.status = PodStatus(
+                phase=PodPhase.PENDING, conditions=(), observed=None, start_time=began
+            )
+        else:
+            memory.status = replace(shown, start_time=shown.start_time or began)
 
     def note_status(self, observed: PodObserved | None, now: Timestamp) -> None:
         """Tell the status that follows, if people see another one."""

@@ -42,6 +42,8 @@ class WorkerMemory:
     """The last one that was taken, or the first one."""
     kept: KeptPod | None = None
     """What is on disk of it, if an earlier process kept it or this one did."""
+    has_objects: bool = False
+    """It follows objects, or has been following them in a life that crashed."""
     was_compared: bool = False
     """Objects that changed while no agent was there were decided on, or there was nothing to compare."""
     life: Life = field(default_factory=Life)
