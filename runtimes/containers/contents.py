@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -13,8 +13,10 @@ Contents: TypeAlias = tuple[SandboxContents, ...]
 """The newest sandbox first."""
 
 
-def in_order(sandboxes: Iterable[SandboxContents]) -> Contents:
+def in_order(sandboxes: Sequence[SandboxContents]) -> Contents:
     """Return the sandboxes with the newest first."""
+    if len(sandboxes) < 2:
+        return tuple(sandboxes)
     return tuple(sorted(sandboxes, key=lambda each: each.sandbox.attempt, reverse=True))
 
 

@@ -73,7 +73,7 @@ def take_contents(record: RuntimeRecord, contents: Contents) -> None:
     if before:
         note_vanished(record, before, contents)
         contents = with_old_addresses(contents, before)
-    record.contents = contents
+    record.contents, record.listed = contents, None
     if contents and record.identity is None:
         record.identity = contents[0].pod
 

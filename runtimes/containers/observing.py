@@ -69,8 +69,12 @@ def is_beginning(
 
 def runtime_pod(record: RuntimeRecord) -> RuntimePod | None:
     """Return the pod as the runtime has it, or None if there is nothing of it."""
-    if not record.contents:
-        return None
+    if record.listed is None and record.contents:
+        record.listed = _listed(record)
+    return record.listed
+
+
+def _listed(record: RuntimeRecord) -> RuntimePod:
     owner = record.contents[0].pod
     return RuntimePod(
         uid=record.uid,

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from messages.objects import ObjectId, ObjectValue
-from messages.pod_runtime import NO_MARK, Mark, PodObserved, PodsObserved, PodTrouble, ProbeVerdict
+from messages.pod_runtime import (
+    NO_MARK,
+    Mark,
+    PodObserved,
+    PodsObserved,
+    PodTrouble,
+    ProbeVerdict,
+    RuntimePod,
+)
 from messages.pods import Pod, PodUid
 from messages.port import Port
 from messages.units import Seconds, Timestamp
@@ -65,6 +73,8 @@ class RuntimeRecord:
     shortest: Seconds = Seconds(0.0)
     """What a sidecar has after that."""
     contents: tuple[SandboxContents, ...] = ()
+    listed: RuntimePod | None = None
+    """What questions are answered with; None until somebody asks after a change of ``contents``."""
     identity: PodIdentity | None = None
     notes: dict[str, ContainerNotes] | None = None
     calls: tuple[Call, ...] = ()
