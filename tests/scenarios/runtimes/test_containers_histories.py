@@ -10,14 +10,17 @@ import pytest
 from messages.pod_runtime import ContainerState, PodTrouble, ProbeVerdict
 from runtimes.container_runtime import (
     CreateContainer,
+    LookAtPod,
+    PullImage,
     RemoveSandbox,
     RunSandbox,
     RuntimeFailure,
     RuntimeFailureKind,
+    StartContainer,
 )
 from tests.support.builders import make_pod
 from tests.support.runtimes.containers_stage import ScriptedStage, scripted_stage
-from tests.support.runtimes.scripted_containers import REFUSED
+from tests.support.runtimes.scripted_containers import REFUSED, Deed
 from tests.support.runtimes.situations import container, spec_of
 
 ONE = make_pod(spec=spec_of("a"))
@@ -197,3 +200,36 @@ def test_values_of_secrets_are_in_no_repr_of_what_is_kept(stage: ScriptedStage) 
     stage.containers.next(CreateContainer, REFUSED)
     stage.run(make_pod(spec=spec))
     assert "hunter2" not in repr(stage.memory)
+
+
+def test_another_image_does_not_wait_for_the_pause_of_the_first() -> None:
+    with scripted_stage(assumes_images=False) as stage:
+        failure = RuntimeFailure(kind=RuntimeFailureKind.IMAGE_PULL, message="no such image")
+        stage.containers.next(PullImage, failure)
+        stage.run(make_pod(image="app:1"))
+        assert stage.containers.alive() == []
+        stage.run(make_pod(image="app:2"))
+        assert stage.containers.alive() == ["main-0"]
+
+
+def test_a_pod_is_forgotten_although_its_image_is_still_being_pulled() -> None:
+    with scripted_stage(assumes_images=False) as stage:
+        stage.containers.next(PullImage, Deed.HELD)
+        stage.run(ONE)
+        mark = stage.forget(ONE)
+        assert stage.last().mark == mark
+        stage.containers.release()
+        stage.play.settle()
+        assert (stage.told(), stage.memory.records, stage.memory.calls) == ([], {}, {})
+
+
+def test_a_look_that_fails_is_repeated_after_a_while(stage: ScriptedStage) -> None:
+    stage.containers.next(StartContainer, Deed.DONE_UNCERTAINLY)
+    stage.containers.next(LookAtPod, REFUSED, times=2)
+    stage.run(ONE)
+    assert stage.told()[-1:] == []
+    stage.play.advance(4)
+    assert stage.containers.alive() == ["a-0"]
+    current = stage.container("a").current
+    assert current is not None
+    assert current.state is ContainerState.RUNNING

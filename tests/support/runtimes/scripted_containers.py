@@ -218,11 +218,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
     def _take(self, call: CallRuntime) -> None:
         request = call.request
         if isinstance(request, LookAtPod):
-            # As the seam says, such a look waits for all that is in progress; a test releases it with that.
-            if self._held:
-                self._held.append(call)
-            else:
-                self._answer(call, self._seen(request.uid))
+            self._take_look(call)
             return
         self.requests.append(named(request))
         self._check_stop(request)
@@ -238,6 +234,16 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
                 self._answer(call, UNCERTAIN)
             case RuntimeFailure() as failure:
                 self._answer(call, failure)
+
+    def _take_look(self, call: CallRuntime) -> None:
+        """Answer a look, as the seam says, when nothing is in progress: a test releases it with the rest."""
+        directive = self._directive(call.request)
+        if isinstance(directive, RuntimeFailure):
+            self._answer(call, directive)
+        elif self._held:
+            self._held.append(call)
+        else:
+            self._answer(call, self._carry_out(call.request))
 
     def _directive(self, request: RuntimeRequest) -> Directive:
         if directives := self._directives.get(type(request)):
