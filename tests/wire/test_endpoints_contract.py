@@ -17,6 +17,12 @@ HEALTH_PATHS = ["/healthz", "/livez", "/healthz/ping", "/readyz", "/readyz/file"
 OTHER_PATHS = ["/", "/pods", "/metrics", "/configz", "/sourcez", "/actorz", "/watchz"]
 
 
+def has_begun(agent: Served) -> bool:
+    """Return whether both pods have a worker that has told their status."""
+    items = agent.get("/pods").document["items"]
+    return len(items) == 2 and all("startTime" in item["status"] for item in items)
+
+
 @pytest.fixture(scope="module")
 def manifests(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a directory with a good manifest, one with a typo and one that is refused."""
@@ -31,7 +37,7 @@ def manifests(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def agent(manifests: Path) -> Iterator[Served]:
     """Return an agent that nobody may crash."""
     with served_agent(manifests) as agent:
-        eventually(lambda: len(agent.get("/pods").document["items"]) == 2)
+        eventually(lambda: has_begun(agent))
         yield agent
 
 
@@ -39,7 +45,7 @@ def agent(manifests: Path) -> Iterator[Served]:
 def chaotic(manifests: Path) -> Iterator[Served]:
     """Return an agent that may be crashed."""
     with served_agent(manifests, "--enable-chaos") as agent:
-        eventually(lambda: len(agent.get("/pods").document["items"]) == 2)
+        eventually(lambda: has_begun(agent))
         yield agent
 
 
@@ -76,10 +82,17 @@ def test_verbose_health_names_every_loop(agent: Served, name: str) -> None:
         "[+]object-managers ok",
         "[+]secret-manager ok",
         "[+]configmap-manager ok",
+        "[+]runtimes ok",
+        "[+]runtime/containers ok",
+        "[+]runtime ok",
+        "[+]status-keeper ok",
+        "[+]pods ok",
+        "[+]pod-keeper ok",
         "[+]sources ok",
         "[+]source/file ok",
         "[+]event-feed ok",
         "[+]http-server ok",
+        "[+]pods/* ok: 2 running",
         f"{name} check passed",
     ]
 
@@ -161,13 +174,22 @@ def test_sourcez_has_a_verdict_for_every_manifest(agent: Served, manifests: Path
 
 def test_actorz_is_the_tree_parents_first(agent: Served) -> None:
     tree = agent.get("/actorz").json["actors"]
-    assert [(actor["parent"], actor["name"], actor["type"]) for actor in tree] == [
+    workers = [actor for actor in tree if actor["parent"] == "pods"]
+    assert {actor["type"] for actor in workers} == {"PodWorker"}
+    others = [actor for actor in tree if actor not in workers]
+    assert [(actor["parent"], actor["name"], actor["type"]) for actor in others] == [
         ("", "actorlet", "supervisor"),
         ("actorlet", "pod-manager", "PodManager"),
         ("actorlet", "objects", "supervisor"),
         ("actorlet", "object-managers", "supervisor"),
         ("object-managers", "secret-manager", "ObjectManager"),
         ("object-managers", "configmap-manager", "ObjectManager"),
+        ("actorlet", "runtimes", "supervisor"),
+        ("runtimes", "runtime/containers", "HollowContainers"),
+        ("runtimes", "runtime", "ContainersRuntime"),
+        ("actorlet", "status-keeper", "StatusKeeper"),
+        ("actorlet", "pods", "supervisor"),
+        ("actorlet", "pod-keeper", "PodKeeper"),
         ("actorlet", "sources", "supervisor"),
         ("sources", "source/file", "FileSource"),
         ("actorlet", "event-feed", "EventFeed"),
@@ -177,8 +199,9 @@ def test_actorz_is_the_tree_parents_first(agent: Served) -> None:
         ("state", "restarts", "mailbox", "handled", "lastError", "onExhausted")
     }
     assert {actor["state"] for actor in tree} == {"running"}
-    alone = {actor["name"] for actor in tree if actor["onExhausted"] == "isolate"}
-    assert alone == {"secret-manager", "configmap-manager", "source/file", "event-feed"}
+    alone = {actor["name"] for actor in others if actor["onExhausted"] == "isolate"}
+    managers = {"secret-manager", "configmap-manager", "status-keeper", "pod-keeper"}
+    assert alone == {*managers, "runtime/containers", "runtime", "source/file", "event-feed"}
 
 
 def test_configz_shows_what_is_in_effect_and_no_secret(manifests: Path) -> None:
