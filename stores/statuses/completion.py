@@ -68,9 +68,42 @@ def _kept(pod: Pod, seen: PodObserved, before: PodObserved) -> Mapping[str, Cont
             kept[name] = old if current is None or is_over(current) else _lost(current)
         elif _goes_back(pod, name, old, new) and not _is_new_sandbox(pod, name, seen, before):
             kept[name] = old
-        elif new.current is None and new.last is None and has_exited(old.current or old.last):
-            kept[name] = replace(new, last=old.current if has_exited(old.current) else old.last)
+        else:
+            counted = _counted(old, new)
+            if counted is not new:
+                kept[name] = counted
     return kept
+
+
+def _counted(old: ContainerHistory, new: ContainerHistory) -> ContainerHistory:
+    """Return ``new`` with a restart count that has not fallen (rule V3).
+
+    A runtime that has lost what it ran counts from zero again. What it lost was a container that ended.
+    """
+    was, now = old.current or old.last, new.current or new.last
+    if was is None:
+        return new
+    if now is None:
+        ended = _ended(old)
+        return new if ended is None else replace(new, last=ended)
+    if not was.id or not now.id:
+        return new
+    is_another = now.id != was.id and (old.last is None or now.id != old.last.id)
+    least = was.attempt + is_another
+    if now.attempt >= least:
+        return new
+    counted = replace(now, attempt=least)
+    if new.current is None:
+        return replace(new, last=counted)
+    return replace(new, current=counted, last=new.last or (_ended(old) if is_another else old.last))
+
+
+def _ended(old: ContainerHistory) -> ContainerObserved | None:
+    """Return the instance that has ended last, if there is another one now or none."""
+    current = old.current
+    if current is None or current.state is ContainerState.CREATED:
+        return old.last
+    return current if has_exited(current) else _lost_instance(current)
 
 
 def _goes_back(pod: Pod, name: str, old: ContainerHistory, new: ContainerHistory) -> bool:
@@ -113,15 +146,20 @@ def _specification(pod: Pod, name: str) -> Mapping[str, Any] | None:
 
 def _lost(current: ContainerObserved) -> ContainerHistory:
     """Return the history of a container that ran, and that the runtime does not know any more."""
-    last = replace(
-        current,
+    wait = ContainerWait(reason="ContainerCreating")
+    return ContainerHistory(
+        name=current.name, current=None, last=_lost_instance(current), wait=wait
+    )
+
+
+def _lost_instance(instance: ContainerObserved) -> ContainerObserved:
+    return replace(
+        instance,
         state=ContainerState.EXITED,
         exit_code=LOST_EXIT_CODE,
         reason=LOST_REASON,
         message=_LOST_MESSAGE,
     )
-    wait = ContainerWait(reason="ContainerCreating")
-    return ContainerHistory(name=current.name, current=None, last=last, wait=wait)
 
 
 def _sandbox(new: SandboxObserved | None, old: SandboxObserved | None) -> SandboxObserved | None:

@@ -58,8 +58,9 @@ def test_an_agent_that_is_killed_at_any_moment_brings_every_pod_to_its_end(
         eventually(lambda name=name: status(onlooker, name).get("phase") == "Succeeded", PLENTY)  # type: ignore[misc]
     eventually(lambda: runs(onlooker, "stays"), PLENTY)
     eventually(lambda: runs(onlooker, "static-n1"), PLENTY)
+    eventually(lambda: runs(onlooker, "fails"), PLENTY)
     eventually(lambda: is_gone(onlooker, "goes"), PLENTY)
-    for name in (*JOBS, "stays", "static-n1"):
+    for name in (*JOBS, "stays", "fails", "static-n1"):
         goes_only_forward(history, name)
         assert PodPhase.FAILED not in history.phases(name)
 
@@ -73,8 +74,9 @@ def test_hollow_containers_that_die_with_the_agent_are_run_again_and_no_pod_is_s
         eventually(lambda name=name: status(onlooker, name).get("phase") == "Succeeded", PLENTY)  # type: ignore[misc]
     eventually(lambda: runs(onlooker, "stays"), PLENTY)
     eventually(lambda: runs(onlooker, "static-n1"), PLENTY)
+    eventually(lambda: runs(onlooker, "fails"), PLENTY)
     eventually(lambda: is_gone(onlooker, "goes"), PLENTY)
-    for name in (*JOBS, "stays", "static-n1"):
+    for name in (*JOBS, "stays", "fails", "static-n1"):
         goes_only_forward(history, name)
         assert PodPhase.FAILED not in history.phases(name)
 
@@ -87,6 +89,8 @@ def killed_again_and_again(agent: JoinedAgent, onlooker: Onlooker, seed: int, *f
         onlooker.admin.add(annotated(name, {RUN_FOR: "500ms"}, restartPolicy="Never"))
     onlooker.admin.add(pod("stays"))
     onlooker.admin.add(pod("goes"))
+    # Its second instance runs for good.
+    onlooker.admin.add(annotated("fails", {RUN_FOR: "300ms", EXITS: "1,run"}))
     agent.serve("static")
     pause = threading.Event()
     for step in range(4):

@@ -15,6 +15,7 @@ from tests.support.pods.observations import (
     backing_off,
     exited,
     observation,
+    restarted,
     running,
     sandbox,
     waiting,
@@ -107,6 +108,45 @@ def test_a_container_that_is_gone_though_it_ran_was_lost() -> None:
     last = gone.containers["main"].last
     assert last is not None
     assert (last.exit_code, last.reason) == (137, "ContainerStatusUnknown")
+
+
+def test_a_container_that_runs_anew_after_the_runtime_lost_it_was_restarted() -> None:
+    before = after(observation(running(attempt=3)))
+    anew = running(id="another", attempt=0)
+    for between in (None, observation(), observation(waiting())):
+        status = before if between is None else after(between, before)
+        seen = after(observation(anew), status).observed
+        assert seen is not None
+        now = seen.containers["main"]
+        assert now.current is not None
+        assert (now.current.id, now.current.attempt) == ("another", 4)
+        assert now.last is not None
+        assert (now.last.exit_code, now.last.reason) == (137, "ContainerStatusUnknown")
+
+
+def test_restarts_are_counted_from_what_was_shown_when_the_runtime_counts_from_zero() -> None:
+    status = after(observation(running(attempt=3)))
+    for history, count in (
+        (running(id="a", attempt=0), 4),
+        (running(id="a", attempt=0), 4),
+        (exited(code=1, id="a", attempt=0), 4),
+        (restarted(running(id="b", attempt=1)), 5),
+        (running(id="b", attempt=1), 5),
+        (running(id="c", attempt=9), 9),
+    ):
+        status = after(observation(history), status)
+        assert status.observed is not None
+        current = status.observed.containers["main"].current
+        assert current is not None
+        assert current.attempt == count
+
+
+def test_an_instance_that_is_there_again_after_a_later_one_is_gone_is_no_restart() -> None:
+    status = after(observation(restarted(running(attempt=1))))
+    seen = after(observation(exited(code=1, attempt=0)), status).observed
+    assert seen is not None
+    assert seen.containers["main"].current is not None
+    assert seen.containers["main"].current.attempt == 1
 
 
 def test_a_trouble_for_good_fails_the_pod_with_its_words() -> None:
