@@ -7,7 +7,6 @@ and what is known at all.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 from typing import Final, assert_never
@@ -17,14 +16,12 @@ from typing_extensions import override
 
 from kernel import PooledActor, Timer
 from messages.pod_runtime import (
-    ContainerState,
     DescribeRuntime,
     ForgetPod,
     ListRuntimePods,
     PodsObserved,
     RunPod,
     RuntimeDescribed,
-    RuntimePod,
     StopPod,
 )
 from messages.pods import PodUid
@@ -56,7 +53,7 @@ from runtimes.containers.messages import (
     PodsDue,
     RestOfPods,
 )
-from runtimes.containers.observing import runtime_pod
+from runtimes.containers.observing import container_states, runtime_pods
 from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
 from runtimes.containers.sayings import when_answered
 from runtimes.containers.situation import Limits
@@ -108,6 +105,8 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self._is_listed = False
         self._rest: dict[PodUid, Contents | None] = {}
         """Pods to examine; with what a listing said of them, if that is not taken yet."""
+        self._goes_on = False
+        """Whether it told itself to examine the rest of the pods."""
         self._overdue_timer: Timer | None = None
         self._name, self._version = "", ""
 
@@ -164,7 +163,10 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self._take_listed(record)
         moment = self._moment()
         self._learn(record, call, answer, moment)
-        self._examine(record, moment)
+        if record.shape is not None and record.shape.is_large:
+            self._examine_soon(record)
+        else:
+            self._examine(record, moment)
 
     def _learn(
         self, record: RuntimeRecord, call: Call, answer: RuntimeAnswered, moment: Clocks
@@ -226,6 +228,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                 for answer in self._calls.overdue(self.clock.monotonic()):
                     self._take_answer(answer)
             case RestOfPods():
+                self._goes_on = False
                 self._examine_rest()
 
     # --- pod by pod ------------------------------------------------------------------------------------
@@ -249,9 +252,19 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             self._rest.pop(uid, None)
             self._examine(record, moment)
         if self._rest:
-            self.me.tell(RestOfPods())
+            self._go_on_later()
         else:
             self._answer_questions()
+
+    def _examine_soon(self, record: RuntimeRecord) -> None:
+        """Examine a pod after the messages that wait already: more of them may be about it."""
+        self._rest.setdefault(record.uid, None)
+        self._go_on_later()
+
+    def _go_on_later(self) -> None:
+        if not self._goes_on:
+            self._goes_on = True
+            self.me.tell(RestOfPods())
 
     def _take_listed(self, record: RuntimeRecord) -> None:
         contents = self._rest.pop(record.uid, None)
@@ -265,32 +278,23 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
 
     # --- what is asked ---------------------------------------------------------------------------------
 
-    def _pods(self) -> tuple[RuntimePod, ...]:
-        pods = map(runtime_pod, self._memory.records.values())
-        return tuple(pod for pod in pods if pod is not None)
-
     def _answer_questions(self) -> None:
         if not self._is_listed or self._driver.away or self._rest or not self._memory.questions:
             return
-        answer = PodsObserved(pods=self._pods())
+        answer = PodsObserved(pods=runtime_pods(self._memory.records.values()))
         for reply_to in self._memory.questions:
             reply_to.tell(answer)
         self._memory.questions.clear()
 
     def _described(self) -> RuntimeDescribed:
-        states: Counter[ContainerState] = Counter(
-            one.state
-            for record in self._memory.records.values()
-            for each in record.contents
-            for one in each.containers
-        )
+        records = self._memory.records.values()
         waiting = "" if self._is_listed else "it has not told yet what there is"
         return RuntimeDescribed(
             name=self._name,
             version=self._version,
             trouble=self._driver.away or waiting,
-            pods=self._pods(),
-            containers=states,
+            pods=runtime_pods(records),
+            containers=container_states(records),
         )
 
     def _level(self) -> int:

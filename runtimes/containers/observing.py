@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 
 from messages.pod_runtime import (
     ContainerHistory,
@@ -67,11 +68,19 @@ def is_beginning(
     )
 
 
-def runtime_pod(record: RuntimeRecord) -> RuntimePod | None:
-    """Return the pod as the runtime has it, or None if there is nothing of it."""
-    if record.listed is None and record.contents:
-        record.listed = _listed(record)
-    return record.listed
+def runtime_pods(records: Collection[RuntimeRecord]) -> tuple[RuntimePod, ...]:
+    """Return the pods that the runtime has something of. Each is put together once for all questions."""
+    for record in records:
+        if record.listed is None and record.contents:
+            record.listed = _listed(record)
+    return tuple(record.listed for record in records if record.listed is not None)
+
+
+def container_states(records: Collection[RuntimeRecord]) -> Mapping[ContainerState, int]:
+    """Return how many containers there are in each state."""
+    return Counter(
+        one.state for record in records for each in record.contents for one in each.containers
+    )
 
 
 def _listed(record: RuntimeRecord) -> RuntimePod:

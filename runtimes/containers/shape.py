@@ -16,6 +16,7 @@ from runtimes.containers.image_names import default_pull_policy
 from runtimes.containers.restarts import ALWAYS, RestartBehaviour, behaviour_of
 
 DEFAULT_GRACE: Final = Seconds(30.0)
+MOST_IN_SMALL_PODS: Final = 32
 MOST_GRACE: Final = Seconds(366 * 86_400.0)
 """Longer graces count as this one, a year: timers and runtimes have limits of their own."""
 
@@ -66,6 +67,11 @@ class PodShape:
     grace: Seconds
     restarts_all: bool
     """Whether any container may demand that all start again."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it has so many containers that a plan for each of their answers is too much."""
+        return len(self.inits) + len(self.regular) + len(self.ephemeral) > MOST_IN_SMALL_PODS
 
     def __iter__(self) -> Iterator[ContainerShape]:
         return chain(self.inits, self.regular, self.ephemeral)

@@ -233,3 +233,12 @@ def test_a_look_that_fails_is_repeated_after_a_while(stage: ScriptedStage) -> No
     current = stage.container("a").current
     assert current is not None
     assert current.state is ContainerState.RUNNING
+
+
+def test_a_pod_of_very_many_containers_is_not_planned_anew_for_each_answer(
+    stage: ScriptedStage,
+) -> None:
+    names = [f"c{number}" for number in range(300)]
+    stage.run(make_pod(spec=spec_of(*names)))
+    assert len(stage.containers.alive()) == 300
+    assert len(stage.told()) < 10
