@@ -245,7 +245,8 @@ class RuntimePod:
 class ListRuntimePods:
     """Asks what pods the runtime has. Answered by one ``PodsObserved``, as soon as that is known.
 
-    While the runtime is away there is no answer: an empty one would say that nothing runs.
+    While the runtime is away there is no answer: an empty one would say that nothing runs. Each later life
+    of the runtime tells it again, unasked: a command may have been lost with the life before.
     """
 
     reply_to: Port[PodsObserved]
@@ -256,6 +257,8 @@ class PodsObserved:
     """All pods that the runtime has something of, commanded or not."""
 
     pods: tuple[RuntimePod, ...]
+    life: int = 0
+    """Which life of the runtime tells it. Commands that were given to an earlier one have to be repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

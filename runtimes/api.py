@@ -22,6 +22,8 @@ are complete and may repeat; no delta is ever needed.
 
 - The runtime's commands outlive its own crashes: it gets a memory that each life goes on with (as all actors
   here do). The next life looks at what really runs before it acts, and tells each pod's state once more.
+- A command that the runtime crashed over is lost. So each life tells ``PodsObserved`` to everybody who ever
+  asked for it, with its number, and all commands are given once more.
 - A worker that crashed gives its last command again, with a greater mark, to the same address. The agent
   that was killed does so for every pod that it should run. What runs already and is as it should be goes
   on undisturbed, and is told as it is.

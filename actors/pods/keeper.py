@@ -27,7 +27,7 @@ from actors.pods.keeper_parts import (
     keeper_memory,
 )
 from actors.pods.node_view import view_of
-from actors.pods.orders import LifeIs, WorkerGone
+from actors.pods.orders import CommandAgain, LifeIs, WorkerGone, worker_key
 from actors.pods.pod_records import life_of
 from actors.pods.record_pages import KeptPod
 from actors.pods.records import KeptPodsAre, ReadKeptPods
@@ -76,8 +76,9 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     Hears: ``PodFact``, ``NodeFact``; ``PodsObserved`` of the runtime; ``LifeIs`` and ``WorkerGone`` of
     workers; ``KeptPodsAre``; ``KillPod``, ``RepeatPodStatuses``, ``DescribePodLives``; its own timers.
     Tells: PodManager ``Subscribe``, the Node's keeper ``FollowNode`` and the runtime ``ListRuntimePods``
-    when it starts; the supervisor of workers ``StartChild`` and ``StopChild``; workers ``PodWish``; the
-    keeper of statuses ``PodStatusIs`` of pods that are refused, and ``ForgetPodStatus``; the keeper of
+    when it starts; the supervisor of workers ``StartChild`` and ``StopChild``; workers ``PodWish``, and
+    ``CommandAgain`` in each new life of the runtime; the keeper of statuses ``PodStatusIs`` of pods that
+    are refused, and ``ForgetPodStatus``; the keeper of
     records ``ReadKeptPods`` and ``DropPod``.
     Fails when: it has a bug. The next life knows the same pods, hears all listings again, and repeats to
     every worker what is wished of it.
@@ -135,7 +136,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             case PodsChanged():
                 self._work.append(self._changing(fact))
             case PodsObserved():
-                self._memory.has_runtime_listed = True
+                self._note_runtime_life(fact.life)
                 self._work.appendleft(self._taking_runtime_pods(fact))
                 self._list_later()
             case NodeIs():
@@ -145,6 +146,12 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
                 pass  # changes nothing about pods that run
             case _:
                 assert_never(fact)
+
+    def _note_runtime_life(self, life: int) -> None:
+        before, self._memory.runtime_life = self._memory.runtime_life, life
+        self._memory.has_runtime_listed = True
+        if before not in {None, life}:
+            self._work.append(self._commanding_again())
 
     def _serve(self, message: PodLivesMessage) -> None:
         match message:
@@ -229,6 +236,12 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             yield
         if self._memory.sources <= self._memory.listed:
             self._launcher.drop_strange_records()
+
+    def _commanding_again(self) -> Iterator[None]:
+        """Have the commands repeated that an earlier life of the runtime may have lost."""
+        for uid in tuple(self._memory.workers):
+            self._ports.address(worker_key(uid)).tell(CommandAgain())
+            yield
 
     def _repeating(self) -> Iterator[None]:
         for uid in tuple(self._memory.roster.records):

@@ -100,6 +100,8 @@ class PodKeeperMemory:
     listed: set[SourceName] = field(default_factory=set)
     """The sources that have listed for good."""
     has_runtime_listed: bool = False
+    runtime_life: int | None = None
+    """Which life of the runtime has listed last."""
     kept: dict[PodUid, KeptPod] | None = None
     """What an earlier process has kept, of pods that were not started yet; None until that is known."""
 

@@ -42,6 +42,11 @@ class RepeatStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommandAgain:
+    """Give the runtime the last command once more: an earlier life of it may have lost that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectsDue:
     """Timer: objects that were missing, or whose reading was not answered, are read again."""
 
@@ -52,7 +57,14 @@ class DeadlineDue:
 
 
 PodWorkerMessage = (
-    PodWish | PodObserved | ObjectRead | ObjectFact | RepeatStatus | ObjectsDue | DeadlineDue
+    PodWish
+    | PodObserved
+    | ObjectRead
+    | ObjectFact
+    | RepeatStatus
+    | CommandAgain
+    | ObjectsDue
+    | DeadlineDue
 )
 
 

@@ -21,6 +21,7 @@ from actors.pods.lifecycle import (
 from actors.pods.needed_objects import needed_objects
 from actors.pods.object_reading import ObjectReading
 from actors.pods.orders import (
+    CommandAgain,
     DeadlineDue,
     ObjectsDue,
     PodWish,
@@ -64,9 +65,11 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     | terminating | ``StopPod`` | the mark of that command | its end is told |
     | terminated | ``ForgetPod``, if it is to go | the mark of that command | it is finished |
     | any | the last command, with a greater mark | nothing: this life has just begun | goes on |
+    | any | the last command, with a greater mark | ``CommandAgain``: the runtime's has | goes on |
 
     Owns: the life of one pod, and its last status.
-    Hears: ``PodWish`` of its keeper; ``PodObserved``; ``ObjectRead``, ``ObjectFact``; its own timers.
+    Hears: ``PodWish`` and ``CommandAgain`` of its keeper; ``PodObserved``; ``ObjectRead``,
+    ``ObjectFact``; its own timers.
     Tells: the runtime as above; the keeper of statuses ``PodStatusIs`` when the status is another one;
     its keeper ``LifeIs``, and ``WorkerGone`` when it is finished and stops; the managers of objects
     ``RegisterPod``, ``FollowObjects``, ``GetObject`` and ``ChangeMissed`` for a pod that references any;
@@ -123,6 +126,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             case DeadlineDue():
                 self._go_on()
                 self._news.tell_life()
+            case CommandAgain():
+                self._command_again()
             case RepeatStatus():
                 self._news.tell_status()
             case _:
@@ -164,6 +169,11 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 if step is FORGET and self._told is not FORGET:
                     self._command(step)
                 self._told = step
+
+    def _command_again(self) -> None:
+        if self._told is not None:
+            self._told = None
+            self._go_on()
 
     def _run(self) -> None:
         """Have it run, as soon as what it needs is there."""

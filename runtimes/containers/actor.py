@@ -114,6 +114,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
     def started(self) -> None:
         for record in self._memory.records.values():
             record.tell_again, record.wake_at, record.tell_by = True, None, None
+        self._memory.questions = list(self._memory.followers)
         self._ports.containers.tell(FollowContainers(subscriber=self._ports.me))
         self._watch_for_overdue()
 
@@ -127,6 +128,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             case ContainersAre() | PodContainersAre() | RuntimeIsAway():
                 self._take_fact(message)
             case ListRuntimePods(reply_to=reply_to):
+                self._memory.followers[reply_to] = None
                 self._memory.questions.append(reply_to)
                 self._answer_questions()
             case DescribeRuntime(reply_to=reply_to):
@@ -281,7 +283,8 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
     def _answer_questions(self) -> None:
         if not self._is_listed or self._driver.away or self._rest or not self._memory.questions:
             return
-        answer = PodsObserved(pods=runtime_pods(self._memory.records.values()))
+        pods = runtime_pods(self._memory.records.values())
+        answer = PodsObserved(pods=pods, life=self.incarnation)
         for reply_to in self._memory.questions:
             reply_to.tell(answer)
         self._memory.questions.clear()

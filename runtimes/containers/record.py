@@ -138,6 +138,8 @@ class RuntimeMemory:
     """By ref, the oldest first."""
     questions: list[Port[PodsObserved]] = field(default_factory=list)
     """Who asked what pods there are, while that is not known."""
+    followers: dict[Port[PodsObserved], None] = field(default_factory=dict)
+    """Who ever asked that: each life tells them."""
     last_ref: int = 0
     last_order: int = 0
 

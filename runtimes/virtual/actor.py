@@ -135,6 +135,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
     @override
     def started(self) -> None:
         self._desk.resume(self.clock, self.after)
+        self._lists = list(self._memory.followers)
         for it in self._memory.pods.values():
             it.last_told = None
         self._examine_later(self._memory.pods)
@@ -148,6 +149,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             case RunPod() | StopPod() | ForgetPod():
                 self._take_command(message)
             case ListRuntimePods(reply_to=reply_to):
+                self._memory.followers[reply_to] = None
                 self._lists.append(reply_to)
             case DescribeRuntime(reply_to=reply_to):
                 reply_to.tell(self._described())
@@ -411,7 +413,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             pods = listed(self._memory)
             lists, self._lists = self._lists, []
             for reply_to in lists:
-                reply_to.tell(PodsObserved(pods=pods))
+                reply_to.tell(PodsObserved(pods=pods, life=self.incarnation))
 
     def _described(self) -> RuntimeDescribed:
         return RuntimeDescribed(

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from typing_extensions import override
 
 from kernel import Port
-from messages.pod_runtime import Mark, RuntimeNode
+from messages.pod_runtime import Mark, PodsObserved, RuntimeNode
 from messages.pods import JsonObject, Pod, PodUid
 from messages.units import Seconds
 from runtimes.virtual.calls import ProviderCall
@@ -74,6 +74,8 @@ class VirtualMemory:
     """The last mark of pods of which nothing is left."""
     unknown: OrderedDict[PodUid, None] = field(default_factory=OrderedDict)
     """Pods that were reported, that nobody knows, and of which that was said."""
+    followers: dict[Port[PodsObserved], None] = field(default_factory=dict)
+    """Who ever asked what pods there are: each life tells them."""
     node: RuntimeNode | None = None
 
 

@@ -385,6 +385,18 @@ def test_pods_are_not_listed_before_they_are_seen(runtime: PodRuntimeUnderTest) 
     assert [pod.uid for pod in answer.pods] == [RUNS.uid]
 
 
+def test_each_life_tells_what_there_is_to_whoever_asked_once(runtime: PodRuntimeUnderTest) -> None:
+    runtime.run(RUNS)
+    answers = runtime.ask_list()
+    runtime.pass_time(2.0)
+    (before,) = answers.drain()
+    runtime.crash()
+    runtime.pass_time(2.0)
+    (after,) = answers.drain()
+    assert [pod.uid for pod in after.pods] == [RUNS.uid]
+    assert after.life > before.life
+
+
 # --- a crash at any step -------------------------------------------------------------------------------
 
 

@@ -131,6 +131,10 @@ class Machine:
     """It does what it is told, and tells nobody what became of it."""
     observers: list[Observer] = field(default_factory=list)
     """They are told each command, start and stop at the moment that it happens."""
+    fails_over: type[RunPod | StopPod | ForgetPod] | None = None
+    """The next command of this type is lost in a crash."""
+    followers: list[Port[PodsObserved]] = field(default_factory=list)
+    """Who asked what there is: each life tells them."""
     serial: int = 0
     untold: dict[PodUid, PodOnMachine] = field(default_factory=dict)
     """Pods that were removed while it told nobody."""
@@ -170,6 +174,8 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
 
     @override
     def started(self) -> None:
+        for follower in self._machine.followers:
+            follower.tell(self._listed())
         for uid, pod in self._machine.pods.items():
             self._observe(uid, pod)
             if pod.kill_at is not None:
@@ -181,6 +187,8 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
             case RunPod() | StopPod() | ForgetPod():
                 self._command(message)
             case ListRuntimePods(reply_to=reply_to):
+                if reply_to not in self._machine.followers:
+                    self._machine.followers.append(reply_to)
                 if not self._machine.is_away:
                     reply_to.tell(self._listed())
             case DescribeRuntime(reply_to=reply_to):
@@ -211,6 +219,9 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
             self._stop_now(uid, pod)
 
     def _command(self, command: RunPod | StopPod | ForgetPod) -> None:
+        if self._machine.fails_over is type(command):
+            self._machine.fails_over = None
+            raise RuntimeError("crashes over a command")
         uid = command.pod.uid if isinstance(command, RunPod) else command.uid
         pod = self._machine.pods.get(uid) or self._unknown(command)
         if command.mark < pod.mark:
@@ -361,6 +372,7 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
 
     def _listed(self) -> PodsObserved:
         return PodsObserved(
+            life=self.incarnation,
             pods=tuple(
                 RuntimePod(
                     uid=uid,
@@ -370,5 +382,5 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
                     is_running=bool(pod.running),
                 )
                 for uid, pod in self._machine.pods.items()
-            )
+            ),
         )
