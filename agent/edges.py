@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from files.watching.inotify import InotifyWatch, KeepWatch
 if TYPE_CHECKING:
     from actors.node.machine import Machine
     from agent.joined import ClusterEdges
+    from runtimes.hollow.core import HollowCore
+    from runtimes.hollow.rules import HollowRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,3 +26,5 @@ class Edges:
     of ``cluster``."""
     cluster: ClusterEdges | None = None
     """The API server and the machine. None for those that the settings name."""
+    hollow: Callable[[HollowRules], HollowCore] | None = None
+    """Makes what hollow containers are in. None for the real one."""

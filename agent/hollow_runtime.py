@@ -22,7 +22,7 @@ from runtimes.hollow.record_keeper import (
     HollowRecordKeeper,
     HollowRecordsMemory,
 )
-from runtimes.hollow.rules import rules_of
+from runtimes.hollow.rules import HollowRules, rules_of
 from settings.agent import Settings
 from settings.runtime import HollowSettings
 from settings.version import version
@@ -32,6 +32,7 @@ class HollowRuntime:
     """Its actors, and what outlives their crashes.
 
     ``events`` gives the address of the poster of events; None for an agent without a cluster.
+    ``make_core`` makes what the containers are in.
     """
 
     def __init__(
@@ -40,11 +41,12 @@ class HollowRuntime:
         told: HollowSettings,
         address: Address,
         events: Callable[[], Port[PostEvent] | None],
+        make_core: Callable[[HollowRules], HollowCore] = HollowCore,
     ) -> None:
         rules = rules_of(told.times, settings.pod_networks, told.seed)
         self._address = address
         self._events = events
-        self._containers = HollowMemory(core=HollowCore(rules))
+        self._containers = HollowMemory(core=make_core(rules))
         self._pods = RuntimeMemory()
         self._options = ContainersOptions(longest_backoff=settings.longest_restart_pause)
         file = HollowRecordFile(settings.root_dir / "hollow" / "containers.json")

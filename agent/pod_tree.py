@@ -24,6 +24,8 @@ from messages.pod_lives import PodLivesMessage
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import SourceName
 from messages.statuses import StatusKeeperMessage
+from runtimes.hollow.core import HollowCore
+from runtimes.hollow.rules import HollowRules
 from settings.agent import Settings
 from settings.runtime import RuntimeKind, RuntimeSettings
 
@@ -58,6 +60,8 @@ class PodEdges:
     objects: Callable[[], Mapping[ObjectKind, Port[ObjectManagerMessage]]]
     """Returns the managers of Secrets and ConfigMaps."""
     machine: Machine
+    hollow: Callable[[HollowRules], HollowCore] = HollowCore
+    """Makes what hollow containers are in."""
 
 
 class ComposedRuntime(Protocol):
@@ -125,7 +129,8 @@ class PodTree:
     def _composed(self, settings: Settings, runtime: RuntimeSettings) -> ComposedRuntime:
         if runtime.kind is RuntimeKind.PROVIDER:
             return ProviderRuntime(runtime.provider, self._address, self._events)
-        return HollowRuntime(settings, runtime.hollow, self._address, self._events)
+        make_core = self._edges.hollow
+        return HollowRuntime(settings, runtime.hollow, self._address, self._events, make_core)
 
     def _events(self) -> Port[PostEvent] | None:
         api = self._edges.api()

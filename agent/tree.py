@@ -21,6 +21,7 @@ from kernel import ActorSystem, AnySpec, ChildSpec, Key, Port, SupervisorSpec, i
 from messages.pod_manager import PodManagerMessage
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName
 from messages.sources import DescribeSource, Rescan, SourceMessage
+from runtimes.hollow.core import HollowCore
 from server.actor import HTTP_SERVER, HttpServer, Listeners
 from server.backend import EndpointBackend
 from settings.agent import Settings, effective_configuration
@@ -105,7 +106,10 @@ class AgentTree:
 
     def _pod_tree(self, runtime: RuntimeSettings) -> PodTree:
         edges = PodEdges(
-            api=self._pod_api_ports, objects=self._objects.ports, machine=self._machine()
+            api=self._pod_api_ports,
+            objects=self._objects.ports,
+            machine=self._machine(),
+            hollow=self._edges.hollow or HollowCore,
         )
         sources = frozenset(self._source_names())
         return PodTree(self._settings, runtime, sources, self._address, edges)

@@ -29,6 +29,7 @@ from kernel import (
     ChildSpec,
     DynamicMessage,
     DynamicSpec,
+    Ended,
     Key,
     Port,
     StartChild,
@@ -152,23 +153,22 @@ class World(ABC):
         """The step of the schedule at which a dynamic child was started first."""
         self.steps, self.handled = 0, self.seen
         """How many steps the story took, and how many messages each victim handled in it."""
-        self._crash_point = point = run.point
-        self._schedule = Schedule(run.seed)
-        self.play = Stage(self._with_victims(tree), self._schedule)
-        if point is not None and point.how is How.BETWEEN:
-            self._schedule.crash_at = point.at
-            self._schedule.crash = lambda: self._crash(point.victim)
+        self._run, self._crash_point = run, run.point
+        self._endings_before: list[Ended] = []
+        """How actors of earlier processes ended."""
+        self._schedule, self.play = self._begin(tree)
 
     @property
     def has_crashed(self) -> bool:
         """Whether an actor was crashed on purpose."""
-        errors = [ended.error for ended in self.play.endings]
+        errors = [ended.error for ended in (*self._endings_before, *self.play.endings)]
         return any("CrashPointError" in error or "InjectedCrashError" in error for error in errors)
 
     @property
     def other_errors(self) -> list[str]:
         """The errors of actors that were not crashed on purpose."""
-        errors = [ended.error for ended in self.play.endings if ended.error]
+        endings = (*self._endings_before, *self.play.endings)
+        errors = [ended.error for ended in endings if ended.error]
         return [e for e in errors if "CrashPointError" not in e and "InjectedCrashError" not in e]
 
     def tell(self, story: tuple[Action[Self], ...]) -> Outcome:
@@ -188,13 +188,32 @@ class World(ABC):
     def _outcome(self) -> Outcome:
         """Return the outcome of the run."""
 
+    def _begin(self, tree: SupervisorSpec) -> tuple[Schedule, Stage]:
+        schedule, point = Schedule(self._run.seed), self._crash_point
+        if point is not None and point.how is How.BETWEEN:
+            schedule.crash_at = point.at
+            schedule.crash = lambda: self._crash(point.victim)
+        return schedule, Stage(self._with_victims(tree), schedule)
+
+    def _begin_anew(self, tree: SupervisorSpec) -> None:
+        """Go on with another process. That which ran is killed: it does nothing any more.
+
+        Call ``play.start`` once what is outside of the tree knows the new one.
+        """
+        self._endings_before += self.play.endings
+        now, taken = self.play.clock.monotonic(), self._schedule.taken
+        self._schedule, self.play = self._begin(tree)
+        self._schedule.taken = taken
+        self.play.clock.move(now)
+
     def _with_victims(self, spec: AnySpec) -> Any:
         """Return ``spec`` with every actor in it made a victim."""
         if isinstance(spec, SupervisorSpec):
             return replace(spec, children=tuple(map(self._with_victims, spec.children)))
         if isinstance(spec, DynamicSpec):
             return spec  # its children are made victims by its ``_port_of_victims``
-        self.victims.append(spec.key)
+        if spec.key not in self.victims:
+            self.victims.append(spec.key)
         return replace(spec, factory=partial(self._make_victim, spec))
 
     def _port_of_victims(self, key: Key[DynamicMessage]) -> Port[DynamicMessage]:
