@@ -176,7 +176,7 @@ def test_pods_are_the_same_in_the_end_whoever_crashes_wherever(tmp_path: Path, n
     matrix = Matrix(RunningWorld, tmp_path, STORIES[name])
     matrix.run(SEEDS, EVERY, EVERY_MESSAGE)
     assert matrix.differences == []
-    assert matrix.reached >= 20
+    assert matrix.reached >= 10
 
 
 @pytest.mark.parametrize("name", KILLED)
@@ -188,4 +188,4 @@ def test_so_they_are_when_the_agent_is_killed_beside_that(
     matrix = Matrix(world, tmp_path, KILLED[name])
     matrix.run(SEEDS, EVERY, EVERY_MESSAGE)
     assert matrix.differences == []
-    assert matrix.reached >= 20
+    assert matrix.reached >= 10
