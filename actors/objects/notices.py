@@ -3,6 +3,9 @@
 A change, a decision and a trouble are one line each, never with a value. A trouble, and its end, are an event
 of each pod that the API server bound to this node. Static pods have lines alone: the API server refuses
 mirrors of pods that reference anything, so there is no pod in the cluster that an event could be about.
+
+That an object of a container's variables does not exist is said by the runtime, when it cannot create the
+container. So it is no event here.
 """
 
 from __future__ import annotations
@@ -39,6 +42,8 @@ MAX_NAMES: Final = 20
 
 RESOLVED: Final = "ReferenceResolved"
 """The reason of the event that a trouble is over; a kubelet has none."""
+
+_OF_VARIABLES: Final = "Failed"
 
 _TROUBLES: Final = {
     ObjectAvailability.MISSING: "a pod requires an object that does not exist",
@@ -148,7 +153,8 @@ class ObjectNotices:
         self._write(what, news.object, [pod.name for pod in pods], len(pods))
         if self._events is not None and news.object.origin is Origin.API:
             for pod in pods:
-                self._events.tell(event_of(pod, news.object, news.state, reason))
+                if not _is_said_by_runtime(news.state, pod.references[news.object]):
+                    self._events.tell(event_of(pod, news.object, news.state, reason))
 
     def _write(self, what: _Line, about: ObjectId, names: Sequence[str], pods: int) -> None:
         self._lines += 1
@@ -167,6 +173,10 @@ class ObjectNotices:
     def _look_later(self) -> None:
         if self._timer is None and (self._lines or self._troubles.is_waiting):
             self._timer = self._after(SAID_EVERY, SayDue())
+
+
+def _is_said_by_runtime(state: ObjectAvailability, uses: Collection[Use]) -> bool:
+    return state is ObjectAvailability.MISSING and trouble_reason(uses) == _OF_VARIABLES
 
 
 def event_of(pod: PodNeeds, wanted: ObjectId, state: ObjectAvailability, reason: str) -> PostEvent:
@@ -201,4 +211,4 @@ def trouble_reason(uses: Collection[Use]) -> str:
         return "FailedMount"
     if Use.PULL in uses:
         return "FailedToRetrieveImagePullSecret"
-    return "Failed"
+    return _OF_VARIABLES

@@ -19,6 +19,7 @@ from tests.support.agent.joined_agent import (
     Onlooker,
     condition,
 )
+from tests.support.agent.joined_objects import asked
 from tests.support.agent.process import eventually
 from tests.support.cluster.cluster import Cluster
 
@@ -169,16 +170,22 @@ def test_a_deleted_node_is_back_at_once_with_its_lease_and_its_mirrors(
 
 
 def test_no_node_is_created_unless_the_agent_may(agent: JoinedAgent, onlooker: Onlooker) -> None:
+    def created() -> dict[str, float]:
+        return {plural: asked(onlooker, "POST", plural) for plural in ("nodes", "leases", "pods")}
+
+    before = created()
     agent.serve("web")
     agent.start_on_manifests("--register-node=false")
     # It has looked and found no Node; the Lease has to wait for one as well.
     eventually(lambda: agent.metric("actorlet_watch_streams") == {"": 1.0})
+    assert created() == before
     assert onlooker.admin.all("nodes") == ()
     assert [*agent.pods()] == ["web-n1"]
 
     # Somebody else's Node is as good as an own one, once it says that it is a hollow one.
     made = onlooker.admin.add({"kind": "Node", "metadata": {"name": NODE_NAME}})
     agent.logs("the Node is left alone")
+    assert created() == {**before, "nodes": before["nodes"] + 1}
     assert "conditions" not in onlooker.admin.get("nodes", NODE_NAME).get("status", {})
     assert onlooker.mirrors() == {}
     assert onlooker.lease() is None

@@ -30,12 +30,14 @@ from tests.support.agent.joined_objects import (
     value,
     watchers,
 )
+from tests.support.agent.joined_pods import runs, status
 from tests.support.agent.process import eventually
 from tests.support.apiserver.subjects import pod
 from tests.support.apiserver.users import NODE
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
+NO_OBJECT = "a pod requires an object that does not exist"
 RIGHTS = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
 
 EVERY_REFERENCE: dict[str, Any] = {
@@ -233,6 +235,7 @@ def test_a_container_that_comes_later_may_reference_more(
 ) -> None:
     onlooker.admin.add(secret("debug"))
     onlooker.admin.add(pod("web"))
+    eventually(lambda: runs(onlooker, "web"))  # nobody writes its status any more
     source = [{"secretRef": {"name": "debug"}}]
     container = {"name": "debug", "image": "registry.example/debug:1", "envFrom": source}
     add_ephemeral_container(onlooker, "web", container)
@@ -250,7 +253,44 @@ def test_a_pod_whose_secret_is_missing_has_an_event_and_one_when_that_is_over(
 
     onlooker.admin.add(secret("db"))
     over = ("Normal", "ReferenceResolved", 'Secret "db" can be used now')
-    eventually(lambda: {missing, over} <= {*_events_of(onlooker, "web")})
+    started = {("Normal", "Pulled"), ("Normal", "Created"), ("Normal", "Started")}
+
+    def others() -> set[tuple[str, str]]:
+        events = _events_of(onlooker, "web")
+        return {each[:2] for each in events if each not in {missing, over}}
+
+    # It starts at once, and nobody else has said anything about what it waited for.
+    eventually(lambda: over in _events_of(onlooker, "web") and others() == started)
+    assert len(_events_of(onlooker, "web")) == 5
+
+
+@pytest.mark.usefixtures("told")
+def test_a_container_whose_variables_need_a_missing_secret_has_one_event_for_that(
+    shared: JoinedAgent, onlooker: Onlooker
+) -> None:
+    source = {"secretKeyRef": {"name": "db", "key": "password"}}
+    container = {
+        "name": "main",
+        "image": "registry.example/web:1",
+        "env": [{"name": "PASSWORD", "valueFrom": source}],
+    }
+    before = shared.log().count(NO_OBJECT)
+    onlooker.admin.add(pod("web", containers=[container]))
+
+    def waits() -> bool:
+        wanted = {"reason": "CreateContainerConfigError", "message": 'secret "db" not found'}
+        shown = status(onlooker, "web").get("containerStatuses", ())
+        return [each["state"].get("waiting") for each in shown] == [wanted]
+
+    eventually(waits)
+    missing = ("Warning", "Failed", 'Error: secret "db" not found')
+    eventually(lambda: missing in _events_of(onlooker, "web"))
+    # Who holds objects has noticed it as well by now, and has told it in the log alone.
+    eventually(lambda: shared.log().count(NO_OBJECT) > before)
+    onlooker.admin.add(secret("db"))
+    eventually(lambda: runs(onlooker, "web"))
+    warnings = [each for each in _events_of(onlooker, "web") if each[0] == "Warning"]
+    assert warnings == [missing]
 
 
 def _events_of(onlooker: Onlooker, pod: str) -> list[tuple[str, str, str]]:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from actors.mirrors.verdicts import REFERENCES
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import OWN_STREAMS, PLENTY, JoinedAgent, Onlooker
 from tests.support.agent.joined_objects import (
+    config_map,
     eavesdropping,
     edit,
     is_synced,
@@ -23,6 +24,7 @@ from tests.support.agent.joined_objects import (
     value,
     watchers,
 )
+from tests.support.agent.joined_pods import runs
 from tests.support.agent.process import eventually
 from tests.support.apiserver.client import ApiClient
 from tests.support.apiserver.subjects import get, refusal
@@ -71,18 +73,26 @@ def test_a_node_that_does_not_watch_holds_its_objects_and_opens_no_stream(
     held: str,
 ) -> None:
     onlooker.admin.add(secret("db"))
-    metadata = {"name": "db", "namespace": "default"}
-    onlooker.admin.add({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    onlooker.admin.add(config_map("db"))
     onlooker.admin.add(using("web", secrets=["db"], config_maps=["db"]))
-    asked = served(onlooker, "LIST")
+    lists, reads = requests(onlooker, "LIST"), requests(onlooker, "GET")
     agent.configure(configMapAndSecretChangeDetectionStrategy=strategy)
     agent.joins()
     with eavesdropping(agent):
+        eventually(lambda: runs(onlooker, "web"))
         eventually(lambda: state(agent, "db") == held)
         eventually(lambda: state(agent, "db", "ConfigMap") == held)
         eventually(lambda: watchers(onlooker) == 0)
-        assert served(onlooker, "LIST") == asked
+        eventually(lambda: agent.streams() == OWN_STREAMS)
+        # The pod could not start without them: each was asked for once, by its name.
+        assert requests(onlooker, "LIST") == lists
+        assert requests(onlooker, "GET") == [number + 1 for number in reads]
         assert agent.forbidden() == 0
+
+
+def requests(onlooker: Onlooker, verb: str) -> list[float]:
+    """Return how many requests of a verb were answered with Secrets, and how many with ConfigMaps."""
+    return [served(onlooker, verb, plural) for plural in ("secrets", "configmaps")]
 
 
 def test_a_static_pod_has_its_objects_from_this_machine_in_a_cluster_too(

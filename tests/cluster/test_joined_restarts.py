@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from messages.pods import CONFIG_MIRROR
+from messages.pods import CONFIG_MIRROR, JsonObject
 from tests.support.agent.joined_agent import NODE_NAME, PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_pods import status
 from tests.support.agent.process import eventually
 from tests.support.apiserver.client import ApiClient
 from tests.support.apiserver.subjects import PODS, create, owner, pod
 from tests.support.apiserver.users import NODE
 from tests.support.cluster.cluster import Cluster
+
+RECORDS = "--hollow-records"
+"""With it hollow containers outlive the agent, as those of a container runtime do."""
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -22,17 +26,75 @@ def test_mirrors_outlive_the_agent_and_its_next_life_touches_none(
     agent.serve("fixed", uid="0a1b2c3d")
     agent.serve("system", namespace="kube-system")
     onlooker.admin.add(pod("bound"))
-    agent.joins()
+    agent.joins(RECORDS)
     eventually(onlooker.lease)
     mirrors, pods = onlooker.mirrors(), agent.pods()
     assert {*mirrors} == {"web-n1", "fixed-n1", "system-n1"}
+    eventually(lambda: phases(onlooker) == ["Running"] * 4)
+    served = containers(agent.documents())
+    eventually(lambda: are_saved(agent, served))
+    before = versions(onlooker)
 
     agent.dies()
     assert onlooker.mirrors() == mirrors
-    agent.joins()
+    agent.joins(RECORDS)
     eventually(lambda: agent.pods() == pods)
+    eventually(lambda: containers(agent.documents()) == served)
+    lease = onlooker.lease()
+    eventually(lambda: onlooker.lease() != lease)
     assert onlooker.mirrors() == mirrors
+    # Nothing was created or deleted, not even to be made anew: no status was written, no event posted.
+    assert agent.requests("POST") == agent.requests("DELETE") == 0
+    assert versions(onlooker) == before
+
+
+def test_containers_that_die_with_the_agent_are_run_again_and_their_pods_stay(
+    agent: JoinedAgent, onlooker: Onlooker
+) -> None:
+    agent.serve("web")
+    onlooker.admin.add(pod("bound"))
+    agent.joins()
+    eventually(lambda: phases(onlooker) == ["Running"] * 2)
+    mirrors, pods = onlooker.mirrors(), agent.pods()
+    served = containers(agent.documents())
+
+    agent.dies()
+    agent.joins()
+    eventually(lambda: restarts(onlooker, "bound") == [1])
+    eventually(lambda: len(containers(agent.documents())) == 2)
+    assert {*containers(agent.documents())}.isdisjoint(served)
+    assert (onlooker.mirrors(), agent.pods()) == (mirrors, pods)
     assert agent.requests("DELETE") == 0
+
+
+def phases(onlooker: Onlooker) -> list[str]:
+    """Return the phases of all pods at the API server."""
+    return [each["status"].get("phase", "") for each in onlooker.admin.pods()]
+
+
+def restarts(onlooker: Onlooker, name: str) -> list[int]:
+    """Return how often the containers of a pod were restarted, as the API server shows it."""
+    return [each["restartCount"] for each in status(onlooker, name).get("containerStatuses", ())]
+
+
+def versions(onlooker: Onlooker) -> dict[str, str]:
+    """Return the version of each pod at the API server, by its UID."""
+    found = (each["metadata"] for each in onlooker.admin.pods())
+    return {each["uid"]: each["resourceVersion"] for each in found}
+
+
+def containers(documents: list[JsonObject]) -> list[str]:
+    """Return the ids of all containers that run."""
+    found = (each["status"].get("containerStatuses", ()) for each in documents)
+    shown = [each for statuses in found for each in statuses]
+    return [each["containerID"] for each in shown if "running" in each["state"]]
+
+
+def are_saved(agent: JoinedAgent, wanted: list[str]) -> bool:
+    """Whether the records have all these containers, which run."""
+    lines = (agent.root_dir / "hollow" / "containers.json").read_text().splitlines()
+    running = [line for line in lines if '"state":"running"' in line]
+    return all(any(each in line for line in running) for each in wanted)
 
 
 def test_what_changed_while_the_agent_was_away_is_made_up_for(
@@ -79,13 +141,15 @@ def test_mirrors_outlive_a_start_before_the_manifest_path_is_there(
 ) -> None:
     agent.serve("web")
     agent.serve("shop")
-    agent.joins()
+    agent.joins(RECORDS)
     mirrors = onlooker.mirrors()
+    eventually(lambda: phases(onlooker) == ["Running"] * 2)
+    eventually(lambda: are_saved(agent, containers(agent.documents())))
     agent.dies()
     leave_mirror_of_url(onlooker, cluster)
     elsewhere = agent.manifests.rename(agent.manifests.with_name("elsewhere"))
 
-    agent.joins()
+    agent.joins(RECORDS)
     taken = f"[+]source/file ok: {agent.manifests} does not exist, taken as empty"
     assert taken in agent.get("/readyz?verbose")[1].splitlines()
     # It has looked whose each of the three is.
@@ -94,6 +158,7 @@ def test_mirrors_outlive_a_start_before_the_manifest_path_is_there(
     (elsewhere / "shop.yaml").unlink()
     elsewhere.rename(agent.manifests)
     eventually(lambda: onlooker.mirrors() == {"web-n1": mirrors["web-n1"]})
+    assert agent.requests("POST") == 0
     assert agent.requests("DELETE") == 2
 
 

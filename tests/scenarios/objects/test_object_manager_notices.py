@@ -133,7 +133,6 @@ def test_so_is_one_that_is_forbidden_or_unusable(
     [
         (needing("web", "db", pull=["db"], env=["db"]), "FailedMount"),
         (needing("web", pull=["db"], env=["db"]), "FailedToRetrieveImagePullSecret"),
-        (needing("web", env=["db"]), "Failed"),
     ],
 )
 def test_the_reason_is_the_kubelets_for_what_the_object_is_needed_for(
@@ -143,6 +142,19 @@ def test_the_reason_is_the_kubelets_for_what_the_object_is_needed_for(
     manager.says(MISSING)
     manager.play.advance(2.0)
     assert events(manager) == [f'Warning web {reason}: Secret "db" not found']
+
+
+def test_that_an_object_of_variables_is_missing_is_an_event_of_the_runtime_alone(
+    manager: ManagerStage, logs: Logs
+) -> None:
+    manager.serves(API, needing("web", env=["db"]))
+    manager.says(MISSING)
+    manager.play.advance(2.0)
+    assert events(manager) == []
+    assert "a pod requires an object that does not exist" in {each["event"] for each in logs}
+    manager.says(UNUSABLE)
+    manager.play.advance(2.0)
+    assert events(manager) == ['Warning web Failed: Secret "db" cannot be used: not base64']
 
 
 def test_it_is_told_once_for_each_pod_and_state_however_often_the_holder_says_it(

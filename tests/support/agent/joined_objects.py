@@ -139,9 +139,17 @@ def is_synced(agent: JoinedAgent, *names: str) -> bool:
 # --- what the API server sees of it -----------------------------------------------------------------
 
 
-def served(onlooker: Onlooker, verb: str) -> float:
+def served(onlooker: Onlooker, verb: str, plural: str = "secrets") -> float:
     """Return how many requests of a verb for Secrets the API server has answered with a 200."""
-    wanted = {f'verb="{verb}"', 'code="200"', 'resource="secrets"'}
+    return _requests(onlooker, {f'verb="{verb}"', 'code="200"', f'resource="{plural}"'})
+
+
+def asked(onlooker: Onlooker, verb: str, plural: str) -> float:
+    """Return how many requests of a verb for objects of a kind the API server has answered somehow."""
+    return _requests(onlooker, {f'verb="{verb}"', f'resource="{plural}"'})
+
+
+def _requests(onlooker: Onlooker, wanted: set[str]) -> float:
     return sum(
         count
         for name, labels, count in _counters(onlooker)
