@@ -11,7 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from actors.pods.node_fit import affinity_misfit, os_misfit, predicate_failure, taint_misfit
+from actors.pods.node_fit import (
+    affinity_misfit,
+    os_misfit,
+    predicate_failure,
+    size_misfit,
+    taint_misfit,
+)
 from actors.pods.node_view import NodeView
 from actors.pods.preemption import Candidate, is_critical, is_ever_preemptable, victims
 from manifests.requests import (
@@ -143,7 +149,7 @@ class Admission:
     def admit(self, pod: Pod) -> AdmissionVerdict:
         """Decide on a pod, beside all that were taken but itself. Changes nothing."""
         node = self._node
-        if failure := os_misfit(pod, node):
+        if failure := size_misfit(pod) or os_misfit(pod, node):
             return _rejection(failure)
         held = self._held.get(pod.uid)
         shortages = list(self._shortages(_requests_of(pod), held))

@@ -13,6 +13,9 @@ from messages.pods import JsonObject, Pod
 from messages.statuses import PodFailure
 
 OS_LABEL: Final = "kubernetes.io/os"
+MOST_CONTAINERS: Final = 1000
+"""Of one pod. The API server takes no status of more than a few thousand, and whatever happens to one of them
+costs as much as there are."""
 _NO_EXECUTE: Final = "NoExecute"
 _MAX_DIGITS: Final = 19
 """Of a number of 64 bits."""
@@ -38,6 +41,16 @@ NODE_NAME: Final = predicate_failure("NodeName", "node(s) didn't match the reque
 TAINTS: Final = predicate_failure(
     "TaintToleration", "node(s) had taints that the pod didn't tolerate"
 )
+
+
+def size_misfit(pod: Pod) -> PodFailure | None:
+    """Return why the pod is too big for any node; None if it is not."""
+    spec = pod.document["spec"]
+    count = sum(len(spec.get(kind) or ()) for kind in ("initContainers", "containers"))
+    if count <= MOST_CONTAINERS:
+        return None
+    message = f"Pod has {count} containers, and a pod may have at most {MOST_CONTAINERS} here"
+    return PodFailure(reason="TooManyContainers", message=message)
 
 
 def os_misfit(pod: Pod, node: NodeView) -> PodFailure | None:

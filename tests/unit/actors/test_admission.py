@@ -68,6 +68,17 @@ def on(pod: Pod, **view: Any) -> AdmissionVerdict:
     return Admission(NodeView(**{"name": "edge-1", **view})).admit(pod)
 
 
+# Size.
+
+
+@pytest.mark.parametrize("kind", ["containers", "initContainers"])
+def test_a_pod_of_too_many_containers_is_refused_whatever_else_holds(kind: str) -> None:
+    crowd = [{"name": f"c{number}", "image": "web:1"} for number in range(999)]
+    assert admission().admit(api_pod(initContainers=crowd)) == ADMITTED
+    spec: dict[str, Any] = {"containers": [], kind: [*crowd, *crowd[:2]]}
+    assert reason(admission().admit(api_pod(**spec))) == "TooManyContainers"
+
+
 # Resources.
 
 
