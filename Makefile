@@ -15,7 +15,7 @@ PURE := \
     runtimes/containers/hashes.py runtimes/containers/image_names.py runtimes/containers/image_steps.py \
     runtimes/containers/leftovers.py runtimes/containers/learning.py runtimes/containers/clocks.py \
     runtimes/containers/notes.py runtimes/containers/observing.py runtimes/containers/plan.py \
-    runtimes/containers/restarts.py runtimes/containers/running_steps.py runtimes/containers/sayings.py \
+    runtimes/containers/running_steps.py runtimes/containers/sayings.py \
     runtimes/containers/shape.py runtimes/containers/situation.py runtimes/containers/stopping.py \
     runtimes/hollow/addresses.py runtimes/hollow/annotations.py runtimes/hollow/behaviour.py \
     runtimes/hollow/behaviours.py runtimes/hollow/commands.py runtimes/hollow/core.py \

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from manifests.durations import format_duration
+from manifests.restart_rules import AfterExit
 from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
 from messages.pods import Pod
 from messages.units import Seconds
@@ -16,7 +17,6 @@ from runtimes.container_runtime import CreateContainer, RemoveContainer, StartCo
 from runtimes.containers.crash_backoff import may_restart_at
 from runtimes.containers.environment import missing_value
 from runtimes.containers.image_steps import image_of
-from runtimes.containers.restarts import AfterExit
 from runtimes.containers.running_steps import has_started, tend
 from runtimes.containers.shape import ContainerPart, ContainerShape
 from runtimes.containers.situation import Draft, PodSituation, Step, is_alive

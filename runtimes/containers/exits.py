@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from manifests.restart_rules import AfterExit
 from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.units import Seconds, Timestamp
 from runtimes.containers.clocks import Clocks
@@ -9,7 +10,6 @@ from runtimes.containers.contents import Contents
 from runtimes.containers.crash_backoff import delay_from_history, monotonic
 from runtimes.containers.notes import ContainerNotes, CrashNotes
 from runtimes.containers.record import RuntimeRecord
-from runtimes.containers.restarts import AfterExit
 from runtimes.containers.shape import ContainerPart, ContainerShape, PodShape
 from runtimes.containers.situation import newest_instances
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from manifests.restart_rules import NEVER
 from messages.pod_runtime import ContainerObserved, ContainerState, ProbeVerdict
 from messages.pods import JsonObject
 from runtimes.container_runtime import ResizeContainer
 from runtimes.containers.notes import ContainerNotes
-from runtimes.containers.restarts import NEVER
 from runtimes.containers.shape import ContainerShape
 from runtimes.containers.situation import Draft, PodSituation, Step
 from runtimes.containers.stopping import kill

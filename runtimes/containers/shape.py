@@ -8,12 +8,12 @@ from enum import Enum, auto
 from itertools import chain
 from typing import Any, Final
 
+from manifests.restart_rules import ALWAYS, NEVER, RestartBehaviour, behaviour_of, is_sidecar
 from messages.pods import JsonObject, Pod
 from messages.units import Seconds
 from runtimes.containers.environment import NeededValue, needed_values
 from runtimes.containers.hashes import container_hash
 from runtimes.containers.image_names import default_pull_policy
-from runtimes.containers.restarts import ALWAYS, RestartBehaviour, behaviour_of
 
 DEFAULT_GRACE: Final = Seconds(30.0)
 MOST_IN_SMALL_PODS: Final = 32
@@ -94,7 +94,7 @@ def shape_of(pod: Pod) -> PodShape:
         inits=inits,
         regular=regular,
         ephemeral=tuple(
-            _shape(container, ContainerPart.EPHEMERAL, _NEVER)
+            _shape(container, ContainerPart.EPHEMERAL, _ONCE)
             for container in spec.get("ephemeralContainers") or ()
         ),
         grace=bounded_grace(spec.get("terminationGracePeriodSeconds")),
@@ -109,14 +109,12 @@ def bounded_grace(grace: Any) -> Seconds:
     return Seconds(float(min(max(grace, 0), MOST_GRACE)))
 
 
-_NEVER = RestartBehaviour("Never")
+_ONCE = RestartBehaviour(NEVER)
 
 
 def _init(container: JsonObject, policy: str) -> ContainerShape:
-    own = container.get("restartPolicy")
-    if own == ALWAYS and not container.get("restartPolicyRules"):
-        return _shape(container, ContainerPart.SIDECAR, behaviour_of(container, policy))
-    return _shape(container, ContainerPart.INIT, behaviour_of(container, policy))
+    part = ContainerPart.SIDECAR if is_sidecar(container) else ContainerPart.INIT
+    return _shape(container, part, behaviour_of(container, policy))
 
 
 def _shape(

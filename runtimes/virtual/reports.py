@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from manifests.restart_rules import is_sidecar
 from messages.pod_runtime import (
     ContainerHistory,
     ContainerObserved,
@@ -267,7 +268,7 @@ def containers_of(pod: Pod) -> dict[str, tuple[JsonObject, bool]]:
     """Return the containers of the specification, and whether each is an init container that ends."""
     spec = pod.document.get("spec") or {}
     inits = {
-        each["name"]: (each, not _is_sidecar(each)) for each in spec.get("initContainers") or ()
+        each["name"]: (each, not is_sidecar(each)) for each in spec.get("initContainers") or ()
     }
     return inits | {each["name"]: (each, False) for each in spec.get("containers") or ()}
 
@@ -276,10 +277,6 @@ def waiting_containers(pod: Pod) -> dict[str, ContainerHistory]:
     """Return the containers of a pod that does not run yet."""
     wait = ContainerWait(reason=_WAITS)
     return {name: ContainerHistory(name=name, wait=wait) for name in containers_of(pod)}
-
-
-def _is_sidecar(container: JsonObject) -> bool:
-    return container.get("restartPolicy") == "Always"
 
 
 def _goes_back(before: PodPhase, phase: PodPhase) -> str | None:

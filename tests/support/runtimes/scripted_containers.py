@@ -16,6 +16,7 @@ from typing import TypeAlias
 from typing_extensions import override
 
 from kernel import Port
+from manifests.restart_rules import AfterExit
 from messages.pod_runtime import (
     ContainerObserved,
     ContainerState,
@@ -55,7 +56,6 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
-from runtimes.containers.restarts import AfterExit
 from runtimes.containers.shape import ContainerPart, PodShape, shape_of
 from tests.support.kernel.clock import ManualClock
 from tests.support.runtimes.situations import named

@@ -1,8 +1,6 @@
-"""Small rules of containers: hashes, names of images, restart rules, delays."""
+"""Small rules of containers: hashes, names of images, delays."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
@@ -11,12 +9,10 @@ from runtimes.containers.crash_backoff import delay_from_history, doubled, monot
 from runtimes.containers.hashes import container_hash
 from runtimes.containers.image_names import default_pull_policy, is_image_name
 from runtimes.containers.notes import CrashNotes
-from runtimes.containers.restarts import AfterExit, behaviour_of
 from runtimes.containers.shape import DEFAULT_GRACE, MOST_GRACE, bounded_grace
-from tests.support.runtimes.situations import WALL, container, exited, running
+from tests.support.runtimes.situations import WALL, exited, running
 
 LONGEST = Seconds(300.0)
-ENDED, RESTART, RESTART_ALL = AfterExit.ENDED, AfterExit.RESTART, AfterExit.RESTART_ALL
 
 
 def test_the_hash_of_a_container_is_a_kubelets() -> None:
@@ -48,45 +44,6 @@ def test_an_image_is_pulled_always_if_it_is_the_latest(image: str, policy: str) 
 @pytest.mark.parametrize("image", ["", "No Such", "Upper", "app:", "app:bad/tag:", "app@sha256:12"])
 def test_what_no_registry_could_have_is_no_name_of_an_image(image: str) -> None:
     assert not is_image_name(image)
-
-
-def rule(action: str, operator: str, *values: int) -> dict[str, Any]:
-    return {"action": action, "exitCodes": {"operator": operator, "values": list(values)}}
-
-
-@pytest.mark.parametrize(
-    ("document", "pod_policy", "code", "expected"),
-    [
-        ({}, "Always", 0, RESTART),
-        ({}, "OnFailure", 0, ENDED),
-        ({}, "OnFailure", 1, RESTART),
-        ({}, "Never", 1, ENDED),
-        ({}, "OnFailure", None, RESTART),
-        ({"restartPolicy": "Never"}, "Always", 1, ENDED),
-        ({"restartPolicy": "Always"}, "Never", 0, RESTART),
-        ({"restartPolicyRules": [rule("Restart", "In", 42)]}, "Never", 42, RESTART),
-        ({"restartPolicyRules": [rule("Restart", "In", 42)]}, "Never", 41, ENDED),
-        ({"restartPolicyRules": [rule("Restart", "NotIn", 42)]}, "Never", 41, RESTART),
-        ({"restartPolicyRules": [rule("Restart", "NotIn", 42)]}, "Never", 42, ENDED),
-        ({"restartPolicyRules": [rule("RestartAllContainers", "In", 7)]}, "Never", 7, RESTART_ALL),
-        (
-            {
-                "restartPolicyRules": [
-                    rule("Restart", "In", 7),
-                    rule("RestartAllContainers", "In", 7),
-                ]
-            },
-            "Never",
-            7,
-            RESTART,
-        ),
-        ({"restartPolicyRules": [{}]}, "Never", 7, ENDED),
-    ],
-)
-def test_what_follows_an_exit(
-    document: dict[str, Any], pod_policy: str, code: int | None, expected: AfterExit
-) -> None:
-    assert behaviour_of(container("a", **document), pod_policy).after(code) is expected
 
 
 @pytest.mark.parametrize(
