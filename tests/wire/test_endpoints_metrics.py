@@ -20,6 +20,21 @@ NAMES = {
     "kubelet_mirror_pods": "gauge",
     "kubelet_managed_ephemeral_containers": "gauge",
     "actorlet_shadowed_pods": "gauge",
+    "kubelet_running_pods": "gauge",
+    "kubelet_running_containers": "gauge",
+    "actorlet_runtime_usable": "gauge",
+    "kubelet_started_pods": "counter",
+    "kubelet_restarted_pods": "counter",
+    "kubelet_admission_rejections": "counter",
+    "actorlet_pods_preempted": "counter",
+    "actorlet_pod_lives": "gauge",
+    "kubelet_pod_worker_duration_seconds": "histogram",
+    "actorlet_pod_status_writes": "counter",
+    "actorlet_pod_status_write_errors": "counter",
+    "actorlet_pod_statuses_waiting": "gauge",
+    "actorlet_pods_deleted": "counter",
+    "kubelet_pod_start_duration_seconds": "histogram",
+    "actorlet_pods": "gauge",
     "actorlet_source_ready": "gauge",
     "actorlet_source_last_listed_timestamp_seconds": "gauge",
     "actorlet_manifest_verdicts": "gauge",
@@ -96,6 +111,7 @@ def test_gauges_are_what_the_actors_say_at_this_moment(agent: Served, tmp_path: 
         ("file", "shadowed"): 0.0,
         ("file", "ignored"): 0.0,
     }
+    eventually(lambda: values(agent, "kubelet_running_pods") == {(): 1.0})
     assert values(agent, "actorlet_actors") == {
         ("actorlet", "running"): 1.0,
         ("configmap-manager", "running"): 1.0,
@@ -103,10 +119,15 @@ def test_gauges_are_what_the_actors_say_at_this_moment(agent: Served, tmp_path: 
         ("http-server", "running"): 1.0,
         ("object-managers", "running"): 1.0,
         ("objects", "running"): 1.0,
+        ("pod-keeper", "running"): 1.0,
         ("pod-manager", "running"): 1.0,
+        ("pods", "running"): 2.0,
+        ("runtime", "running"): 2.0,
+        ("runtimes", "running"): 1.0,
         ("secret-manager", "running"): 1.0,
         ("source", "running"): 1.0,
         ("sources", "running"): 1.0,
+        ("status-keeper", "running"): 1.0,
     }
     (tmp_path / "web.yaml").unlink()
     eventually(lambda: values(agent, "kubelet_desired_pods")["true",] == 0.0)

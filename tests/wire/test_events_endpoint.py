@@ -354,7 +354,7 @@ def test_people_see_a_changed_file_reach_the_pod_that_references_it(tmp_path: Pa
         # A fence: the files were looked at for the pod, which does not begin with what comes now.
         agent.get("/sourcez")
         write(objects / "conf.yaml", config_map(hidden("2")))
-        told = stream.next() + stream.next()
+        told = stream.until("object") + stream.until("decision")
         assert '"change":"modified","keys":["colour"]' in told
         assert '"action":"signal","signal":"SIGHUP"' in told
         assert CANARY not in told + agent.get("/watchz").text + agent.get("/sourcez").text

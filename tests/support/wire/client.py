@@ -84,6 +84,12 @@ class EventStream:
         assert data.startswith("data: "), data
         return name.removeprefix("event: "), json.loads(data.removeprefix("data: "))
 
+    def until(self, name: str) -> str:
+        """Return the next event of this name, and pass over those before it; empty at the end."""
+        return next(
+            (text for text in iter(self.next, "") if text.startswith(f"event: {name}\n")), ""
+        )
+
     def rest(self) -> list[str]:
         """Return everything that comes until the server ends it."""
         return list(iter(self.next, ""))
