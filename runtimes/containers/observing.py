@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Final
 
 from messages.pod_runtime import (
     ContainerHistory,
@@ -22,6 +24,8 @@ from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.shape import PodShape
 from runtimes.containers.situation import CREATING, INITIALIZING, newest_instances
 from runtimes.containers.stopping import is_stopped
+
+_BACK_OFFS: Final = frozenset({"CrashLoopBackOff", "ImagePullBackOff"})
 
 
 def observed(
@@ -55,6 +59,33 @@ def observed(
         },
         troubles=troubles,
     )
+
+
+def with_back_offs(news: PodObserved, told: PodObserved, under_way: Iterable[str]) -> PodObserved:
+    """Return ``news`` in which containers with a step ``under_way`` are as they were told to be.
+
+    A back-off, or the end of an instance, is what people see until the next instance or the next failure: not
+    what is asked for in between.
+    """
+    kept: dict[str, ContainerHistory] = {}
+    for name in under_way:
+        old, new = told.containers.get(name), news.containers.get(name)
+        if (
+            old is not None
+            and new is not None
+            and new.wait != old.wait
+            and (new.wait is None or not new.wait.message)
+            and new.current == old.current
+            and _lasts(old)
+        ):
+            kept[name] = replace(new, last=old.last, wait=old.wait)
+    return replace(news, containers={**news.containers, **kept}) if kept else news
+
+
+def _lasts(history: ContainerHistory) -> bool:
+    if history.wait is not None:
+        return history.wait.reason in _BACK_OFFS
+    return history.current is not None and history.current.state is ContainerState.EXITED
 
 
 def is_beginning(

@@ -20,7 +20,7 @@ from messages.pod_runtime import (
 )
 from messages.units import Seconds
 from runtimes.containers.contents import Contents
-from runtimes.containers.observing import is_beginning, observed
+from runtimes.containers.observing import is_beginning, observed, with_back_offs
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.sayings import WARNING, Saying, when_waiting
 
@@ -55,6 +55,8 @@ class PodTeller:
             return
         before = record.told
         news = observed(record.uid, record.obeyed, record.contents, waits, troubles, record.shape)
+        if before is not None and record.notes and record.calls and not record.is_stopping:
+            news = with_back_offs(news, before, (call.step.target for call in record.calls))
         self._say_waits(record, news)
         record.told_beginning = is_first
         if news == before and not record.tell_again:
