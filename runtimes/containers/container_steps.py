@@ -55,19 +55,31 @@ class ContainerSteps:
             self.wait_all()
             return
         shape = self._now.shape
-        is_initialized = any(map(self._was_started, shape.regular))
+        passed = self._passed()
         is_open = True
-        for container in shape.inits:
+        for place, container in enumerate(shape.inits):
+            is_passed = place < passed
             if container.part is ContainerPart.SIDECAR:
-                self._keep_running(container, may_start=is_open or is_initialized)
-                is_open = is_open and self._has_started(container)
-            elif not is_initialized:
+                self._keep_running(container, may_start=is_open)
+                is_open = is_open and (is_passed or self._has_started(container))
+            elif not is_passed:
                 is_open = self._run_once(container, may_start=is_open) and is_open
         for container in shape.regular:
-            self._keep_running(container, may_start=is_open or is_initialized)
+            self._keep_running(container, may_start=is_open)
         for container in shape.ephemeral:
             if container.name not in self._newest or self._is_created(container):
                 self._start(container)
+
+    def _passed(self) -> int:
+        """Return how many init containers nobody waits for any more: those before the last one that is there.
+
+        Each of them has done its part once. It may have been removed, and a sidecar may have ended since.
+        """
+        shape = self._now.shape
+        if any(map(self._was_started, shape.regular)):
+            return len(shape.inits)
+        there = (place for place, each in enumerate(shape.inits) if self._current(each) is not None)
+        return max(there, default=0)
 
     # --- one container ---------------------------------------------------------------------------------
 
@@ -82,7 +94,7 @@ class ContainerSteps:
             and instance.state is ContainerState.EXITED
             and instance.exit_code == 0
         ):
-            return True
+            return not (is_end and container.part is ContainerPart.REGULAR)
         self._start_if(container, may_start)
         return False
 
@@ -151,7 +163,7 @@ class ContainerSteps:
         else:
             return False
         draft.wait_until(until)
-        return True
+        return not (is_end and container.part is ContainerPart.REGULAR)
 
     def _creation(self, container: ContainerShape, image_id: str) -> CreateContainer:
         now = self._now
@@ -246,17 +258,22 @@ class ContainerSteps:
     def _wait(self, container: ContainerShape) -> None:
         """Let it wait, without a reason of its own unless it could not be created or started before.
 
-        An instance that exited stays what people see, until the next one is there.
+        An instance that exited stays what people see, until the next one is there. Not so if by its restart
+        policy it would have ended for good: what is replaced must not be taken for that.
         """
         notes = self._now.notes.get(container.name)
         error = notes.error if notes is not None else None
         if error is not None:
             self._draft.waits[container.name] = error
-        elif container.name not in self._newest or not self._is_exited(container):
+        elif not self._shows_its_exit(container):
             self._draft.waits[container.name] = self._draft.default_wait
 
-    def _is_exited(self, container: ContainerShape) -> bool:
-        return self._newest[container.name].state is ContainerState.EXITED
+    def _shows_its_exit(self, container: ContainerShape) -> bool:
+        instance = self._newest.get(container.name)
+        if instance is None or instance.state is not ContainerState.EXITED:
+            return False
+        is_end = container.behaviour.after(instance.exit_code) is AfterExit.ENDED
+        return not (is_end and container.part is ContainerPart.REGULAR)
 
 
 def _crash_loop(delay: Seconds, container: ContainerShape, pod: Pod) -> ContainerWait:

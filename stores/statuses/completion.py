@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from manifests.restart_rules import is_restarted, is_sidecar
+from manifests.restart_rules import is_restarted, is_sidecar, restarts_all
 from messages.pod_runtime import (
     ContainerHistory,
     ContainerObserved,
@@ -116,7 +116,7 @@ def _goes_back(pod: Pod, name: str, old: ContainerHistory, new: ContainerHistory
     if old.wait is not None:
         return False
     spec = _specification(pod, name)
-    if spec is None:
+    if spec is None or restarts_all((*containers(pod), *init_containers(pod))):
         return False
     if spec in init_containers(pod):
         code = exit_code(old)

@@ -9,6 +9,7 @@ import pytest
 
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pod_runtime import NO_MARK, ContainerState, Mark, RunPod, SandboxState
+from messages.pods import PodPhase
 from runtimes.container_runtime import (
     CreateContainer,
     FindImage,
@@ -22,6 +23,7 @@ from runtimes.container_runtime import (
     StopSandbox,
 )
 from runtimes.containers.actor import POD_RUNTIME
+from stores.statuses.phase import phase_of
 from tests.support.builders import make_pod
 from tests.support.runtimes.containers_stage import ScriptedStage, scripted_stage
 from tests.support.runtimes.scripted_containers import REFUSED, UNCERTAIN, Deed
@@ -504,6 +506,21 @@ def test_another_image_replaces_a_container_in_place(stage: ScriptedStage) -> No
     stage.run(make_pod(spec=spec))
     assert stage.containers.alive() == ["a-1", "b-0"]
     assert ("Killing", "Container a definition changed, will be restarted") in stage.said()
+
+
+@pytest.mark.parametrize("policy", ["Never", "OnFailure"])
+def test_a_pod_whose_container_is_replaced_never_looks_as_if_it_had_ended(
+    stage: ScriptedStage, policy: str
+) -> None:
+    stage.containers.exits_when_stopped = 0
+    stage.run(make_pod(spec=spec_of("a", policy=policy)))
+    other = container("a", image="registry.example/app:2")
+    pod = make_pod(spec={"containers": [other], "restartPolicy": policy})
+    stage.told()
+    stage.run(pod)
+    phases = {phase_of(pod, told) for told in stage.told()}
+    assert stage.containers.alive() == ["a-1"]
+    assert phases == {PodPhase.RUNNING}
 
 
 def resized(cpu: str, policy: str = "NotRequired") -> Any:

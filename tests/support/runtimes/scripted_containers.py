@@ -107,6 +107,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         """Pods of which nothing may start any more, as the test says."""
         self.exits_at_once: dict[str, int] = {}
         """By name of the container: it exits with this code as soon as it is started."""
+        self.exits_when_stopped = 143
         self.ignores_stop: set[str] = set()
         """Names of containers that only end when they are killed: their stops are held."""
         self._directives: dict[type, deque[Directive]] = {}
@@ -114,8 +115,8 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         self._followers: dict[Port[RuntimeFact], None] = {}
         self._serial = itertools.count(1)
         self._used: set[str] = set()
-        self._ended: set[tuple[PodUid, str]] = set()
-        """Regular containers that ended for good."""
+        self._ended: set[tuple[PodUid, str, str]] = set()
+        """Regular containers that ended for good, each with the hash of its specification."""
 
     # --- what a test says ------------------------------------------------------------------------------
 
@@ -352,7 +353,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
             return None
         each, one = found
         if one.state in {ContainerState.RUNNING, ContainerState.UNKNOWN}:
-            self._end(each, one, 143)
+            self._end(each, one, self.exits_when_stopped)
         earlier = [
             call
             for call in self._held
@@ -383,7 +384,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
             and shape.behaviour.after(code) is AfterExit.ENDED
             and not each.shape.restarts_all
         ):
-            self._ended.add((each.pod.uid, one.name))
+            self._ended.add((each.pod.uid, one.name, one.spec_hash))
         each.containers[one.id] = replace(
             one,
             state=ContainerState.EXITED,
@@ -426,7 +427,8 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
     def _check_order(self, each: ScriptedSandbox, one: ContainerObserved) -> None:
         """Check that init containers and sidecars before this container are as far as they should be."""
         shape = each.shape.get(one.name)
-        self._check((each.pod.uid, one.name) not in self._ended, f"{one.name} had ended for good")
+        ended = (each.pod.uid, one.name, one.spec_hash)
+        self._check(ended not in self._ended, f"{one.name} had ended for good")
         if shape is None or shape.part is ContainerPart.EPHEMERAL or self._has_begun(each):
             return
         for earlier in each.shape.inits:
@@ -435,7 +437,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
             instances = [two for two in each.containers.values() if two.name == earlier.name]
             newest = max(instances, key=lambda two: two.attempt, default=None)
             is_over = newest is not None and (
-                newest.state is ContainerState.RUNNING
+                any(two.started_at is not None for two in instances)
                 if earlier.part is ContainerPart.SIDECAR
                 else newest.exit_code == 0
             )

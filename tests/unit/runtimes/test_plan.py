@@ -74,6 +74,8 @@ OF_ANOTHER_IMAGE: dict[str, Any] = {"spec_hash": "12345678"}
         (INITS, [exited("i"), exited("j"), running("a")], []),
         (INITS, [exited("i"), exited("j"), exited("a")], ["create a-1"]),
         (INITS, [exited("j"), running("a")], []),
+        (INITS, [exited("j")], ["create a-0"]),
+        (INITS, [exited("j", 1)], ["create j-1"]),
         (
             spec_of("a", inits=(container("i"),), policy="Never"),
             [exited("i", 1)],
@@ -84,7 +86,11 @@ OF_ANOTHER_IMAGE: dict[str, Any] = {"spec_hash": "12345678"}
         (SIDECARS, [running("s")], ["create i-0"]),
         (SIDECARS, [running("s"), running("i")], []),
         (SIDECARS, [exited("s"), running("i")], ["create s-1"]),
-        (SIDECARS, [exited("s"), exited("i")], ["create s-1"]),
+        (SIDECARS, [exited("s"), exited("i")], ["create s-1", "create t-0"]),
+        (SIDECARS, [exited("s"), exited("i", 1)], ["create s-1", "create i-1"]),
+        (SIDECARS, [exited("s"), exited("i"), running("t")], ["create s-1", "create a-0"]),
+        (SIDECARS, [running("s"), exited("i"), exited("t")], ["create t-1"]),
+        (SIDECARS, [exited("s")], ["create s-1"]),
         (SIDECARS, [running("s"), exited("i")], ["create t-0"]),
         (SIDECARS, [running("s"), exited("i"), running("t")], ["create a-0"]),
         (
@@ -256,6 +262,12 @@ def test_what_was_killed_to_be_replaced_starts_again_whatever_its_policy() -> No
     assert next_steps(UNTIL_SUCCESS, exited("a", 0), notes=notes) == ["create a-1"]
 
 
+def test_what_is_replaced_waits_and_has_not_ended_for_good() -> None:
+    notes = {"a": ContainerNotes(replaced_id="a-0")}
+    assert waits(plan(situation(ONCE, exited("a", 1), notes=notes))) == {"a": "ContainerCreating"}
+    assert waits(plan(situation(ONE, exited("a", 1), notes=notes))) == {}
+
+
 def test_one_request_is_in_flight_for_each_container() -> None:
     creation = next(iter(plan(situation(ONE)).steps))
     decided = plan(situation(TWO, busy={"a": Flight(creation.request, NOW)}))
@@ -350,6 +362,12 @@ RESTART_ALL = {
     ],
 }
 LATER = Timestamp(WALL + 5)
+
+
+def test_what_ended_for_good_waits_when_all_containers_start_again() -> None:
+    containers = (exited("i"), exited("a", 42), exited("b"))
+    decided = plan(situation(RESTART_ALL, *containers, restart_all_at=LATER))
+    assert waits(decided) == {"b": "PodInitializing"}
 
 
 @pytest.mark.parametrize(

@@ -247,3 +247,23 @@ def test_a_condition_that_has_another_reason_keeps_its_time() -> None:
     ready = {each.type: each for each in failed.conditions}["Ready"]
     assert ready.reason == "PodFailed"
     assert ready.since == Timestamp(int(NOW) + 10)
+
+
+def test_what_ended_for_good_may_run_again_where_an_exit_restarts_all_containers() -> None:
+    rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
+    main = {"name": "main", "image": "i"}
+    other = {
+        "name": "other",
+        "image": "i",
+        "restartPolicy": "Never",
+        "restartPolicyRules": [rule],
+    }
+    for containers, attempt in (([main, other], 1), ([main], 0)):
+        pod = never(containers=containers)
+        rest = running("other")
+        ended = after(observation(exited(code=0), rest), pod=pod)
+        again = after(observation(running(attempt=1), rest), ended, pod=pod)
+        assert again.observed is not None
+        current = again.observed.containers["main"].current
+        assert current is not None
+        assert current.attempt == attempt
