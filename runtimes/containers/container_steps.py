@@ -94,7 +94,7 @@ class ContainerSteps:
             and instance.state is ContainerState.EXITED
             and instance.exit_code == 0
         ):
-            return not (is_end and container.part is ContainerPart.REGULAR)
+            return True
         self._start_if(container, may_start)
         return False
 
@@ -163,7 +163,7 @@ class ContainerSteps:
         else:
             return False
         draft.wait_until(until)
-        return not (is_end and container.part is ContainerPart.REGULAR)
+        return True
 
     def _creation(self, container: ContainerShape, image_id: str) -> CreateContainer:
         now = self._now

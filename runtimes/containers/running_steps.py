@@ -7,7 +7,7 @@ from messages.pod_runtime import ContainerObserved, ContainerState, ProbeVerdict
 from messages.pods import JsonObject
 from runtimes.container_runtime import ResizeContainer
 from runtimes.containers.notes import ContainerNotes
-from runtimes.containers.shape import ContainerShape
+from runtimes.containers.shape import ContainerPart, ContainerShape
 from runtimes.containers.situation import Draft, PodSituation, Step
 from runtimes.containers.stopping import kill
 
@@ -55,7 +55,10 @@ def _kill_failed(
     probe = "startup" if is_startup else "liveness"
     grace = container.grace_of_probe(f"{probe}Probe", now.shape.grace)
     returns = container.behaviour.policy != NEVER
-    why = f"Container {container.name} failed {probe} probe" + ", will be restarted" * returns
+    if container.part is ContainerPart.SIDECAR:
+        why = f"Init container {container.name} failed {probe} probe"
+    else:
+        why = f"Container {container.name} failed {probe} probe" + ", will be restarted" * returns
     step = kill(now, instance, grace, why)
     if step is not None:
         draft.steps.append(step._replace(replaces=instance.id if returns else ""))
@@ -77,7 +80,7 @@ def _resize(
     if notes.resize_retry_at > now.now:
         draft.wait_until(notes.resize_retry_at)
     elif needs_restart(container, notes.old_resources or {}):
-        why = f"Container {container.name} gets other resources, will be restarted"
+        why = f"Container {container.name} resize requires restart"
         _replace(now, instance, why, draft)
     else:
         request = ResizeContainer(id=instance.id, resources=container.resources)

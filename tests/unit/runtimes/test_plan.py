@@ -245,6 +245,12 @@ def test_a_container_that_failed_a_probe_is_killed(
     assert decided.steps[0].replaces == "a-0"
 
 
+def test_a_sidecar_that_failed_a_probe_is_killed_and_called_an_init_container() -> None:
+    decided = plan(situation(SIDECARS, running("s"), verdicts={"s": ProbeVerdict(is_alive=False)}))
+    assert "stop s-0 within 30" in steps(decided)
+    assert decided.steps[0].why == "Init container s failed liveness probe"
+
+
 def test_a_verdict_about_another_instance_says_nothing() -> None:
     verdicts = {"a": ProbeVerdict(is_alive=False, container_id="a-0")}
     assert next_steps(ONE, running("a", 1), verdicts=verdicts) == []
