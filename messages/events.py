@@ -26,6 +26,8 @@ class ObjectReference:
     namespace: str = ""
     uid: str = ""
     api_version: str = "v1"
+    field_path: str = ""
+    """The part of the object that it is about, such as ``spec.containers{main}``; empty for the whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from manifests.times import rfc3339
 from messages.api import ApiRequest, Verb
-from messages.events import PostEvent
+from messages.events import ObjectReference, PostEvent
 from messages.units import Seconds, Timestamp
 
 WINDOW = Seconds(600.0)
@@ -126,9 +126,9 @@ class EventCorrelator:
         """Count ``post`` in its series and return the series; None if the object has too many events."""
         if not self._may_post(post, now):
             return None
-        kind = (post.regarding, post.type, post.reason)
+        kind = (_whole(post.regarding), post.type, post.reason)
         message = _cut(post.message)
-        key: Hashable = (kind, message)
+        key: Hashable = (kind, post.regarding.field_path, message)
         if self._is_one_of_many(kind, message, now):
             key, message = kind, _cut(COMBINED + post.message)
         series = self._series.get(key, lambda: self._begun(post, message, now))
@@ -163,7 +163,7 @@ class EventCorrelator:
         return len(similar.messages) > SIMILAR_LIMIT
 
     def _may_post(self, post: PostEvent, now: Timestamp) -> bool:
-        bucket = self._buckets.get(post.regarding, lambda: _Bucket(BURST, now))
+        bucket = self._buckets.get(_whole(post.regarding), lambda: _Bucket(BURST, now))
         refilled = bucket.tokens + max(0.0, now - bucket.since) / REFILL
         bucket.tokens, bucket.since = min(BURST, refilled), now
         if bucket.tokens < 1:
@@ -188,6 +188,11 @@ def posting(series: EventSeries, host: str) -> ApiRequest:
     )
 
 
+def _whole(regarding: ObjectReference) -> Hashable:
+    """Return what is the same for all parts of an object: limits are for it as a whole."""
+    return regarding.kind, regarding.namespace, regarding.name, regarding.uid, regarding.api_version
+
+
 def _event(series: EventSeries, host: str) -> dict[str, Any]:
     post = series.post
     regarding = {
@@ -196,6 +201,7 @@ def _event(series: EventSeries, host: str) -> dict[str, Any]:
         "namespace": post.regarding.namespace,
         "name": post.regarding.name,
         "uid": post.regarding.uid,
+        "fieldPath": post.regarding.field_path,
     }
     return {
         "apiVersion": "v1",

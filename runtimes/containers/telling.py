@@ -23,6 +23,14 @@ from runtimes.containers.contents import Contents
 from runtimes.containers.observing import is_beginning, observed, with_back_offs
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.sayings import WARNING, Saying, when_waiting
+from runtimes.containers.shape import ContainerPart
+
+_FIELDS: Final = {
+    ContainerPart.INIT: "initContainers",
+    ContainerPart.SIDECAR: "initContainers",
+    ContainerPart.REGULAR: "containers",
+    ContainerPart.EPHEMERAL: "ephemeralContainers",
+}
 
 BEGINNING_WITHIN: Final = Seconds(0.5)
 """How long it may take until it is told that nothing runs of a pod yet, while it is being started."""
@@ -90,6 +98,7 @@ class PodTeller:
                             name=record.pod.name,
                             namespace=record.pod.namespace,
                             uid=record.uid,
+                            field_path=_field_path(record, container),
                         ),
                         type=saying.type,
                         reason=saying.reason,
@@ -149,6 +158,12 @@ class PodTeller:
             reason=saying.reason,
             **({"container": container} if container else {}),
         )
+
+
+def _field_path(record: RuntimeRecord, container: str) -> str:
+    """Return where a container stands in the specification; empty for what is about the pod as a whole."""
+    shape = record.shape.get(container) if container and record.shape is not None else None
+    return "" if shape is None else f"spec.{_FIELDS[shape.part]}{{{container}}}"
 
 
 def _all(contents: Contents) -> Iterable[ContainerObserved]:

@@ -58,6 +58,18 @@ def test_people_read_of_a_running_pod_what_a_kubelet_says(onlooker: Onlooker) ->
         return {each["reason"] for each in onlooker.admin.events()}
 
     eventually(lambda: reasons() >= {"Pulled", "Created", "Started"}, PLENTY)
+    parts = {each["involvedObject"].get("fieldPath") for each in onlooker.admin.events()}
+    assert parts == {"spec.containers{main}"}
+
+
+def test_a_pod_is_pending_and_then_running_by_a_single_write(
+    shared: JoinedAgent, onlooker: Onlooker, history: PodHistory
+) -> None:
+    written = shared.metric("actorlet_pod_status_writes_total")[""]
+    onlooker.admin.add(pod("web"))
+    eventually(lambda: runs(onlooker, "web"), PLENTY)
+    assert [each["type"] for each in history.of("web")] == ["ADDED", "MODIFIED"]
+    assert shared.metric("actorlet_pod_status_writes_total")[""] == written + 1
 
 
 def test_a_pod_that_is_deleted_stops_gracefully_and_goes_by_itself(

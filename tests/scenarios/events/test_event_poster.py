@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from actors.events.poster import EVENT_POSTER, EventMemory, EventPoster
+from actors.events.series import BURST
 from actors.outages import NOT_ASKED
 from messages.api import FailureKind, Verb
 from messages.events import (
@@ -97,6 +99,22 @@ def test_an_event_is_in_the_namespace_of_what_it_is_about(stage: EventStage) -> 
     stage.posts(event(regarding=POD))
     assert stage.only()["metadata"]["namespace"] == "shop"
     assert stage.only()["involvedObject"]["namespace"] == "shop"
+
+
+def test_events_of_two_containers_of_a_pod_are_two_though_they_say_the_same(
+    stage: EventStage,
+) -> None:
+    for name in ("init", "main"):
+        part = replace(POD, field_path=f"spec.containers{{{name}}}")
+        stage.posts(event("present", part), event("present", part))
+    paths = {each["involvedObject"]["fieldPath"]: each["count"] for each in stage.store.events()}
+    assert paths == {"spec.containers{init}": 2, "spec.containers{main}": 2}
+
+
+def test_the_containers_of_a_pod_have_one_limit_together(stage: EventStage) -> None:
+    parts = [replace(POD, field_path=f"spec.containers{{c{n}}}") for n in range(30)]
+    stage.posts(*(event("present", part) for part in parts))
+    assert len(stage.store.events()) == BURST
 
 
 def test_equal_events_are_counted(stage: EventStage) -> None:
