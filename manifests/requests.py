@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple, TypeAlias
 
 from manifests.quantities import amount, is_quantity
+from manifests.restart_rules import is_sidecar
 from messages.pods import JsonObject
 
 Amounts: TypeAlias = Mapping[str, int]
@@ -96,11 +97,6 @@ def host_ports(spec: JsonObject) -> frozenset[HostPort]:
         for port in container.get("ports") or ()
         if port.get("hostPort")
     )
-
-
-def is_sidecar(init_container: JsonObject) -> bool:
-    """Return whether an init container goes on running beside those that follow."""
-    return init_container.get("restartPolicy") == "Always"
 
 
 def _lasting_containers(spec: JsonObject) -> Iterator[JsonObject]:

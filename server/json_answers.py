@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
+import structlog
 from aiohttp import web
 
 _PIECE: Final = 2_000
@@ -15,6 +16,8 @@ _PIECE: Final = 2_000
 _ITEMS: Final = 100
 """Items of a list that are written in one go: a few milliseconds for pods. No other thread runs meanwhile."""
 _NO: Final = frozenset({"0", "f", "false"})
+
+_log = structlog.get_logger("http-server")
 
 
 async def json_answer(request: web.Request, document: Any, *, status: int = 200) -> web.Response:
@@ -31,10 +34,21 @@ async def json_text_answer(request: web.Request, text: str) -> web.Response:
 
 
 async def streamed_answer(request: web.Request, pieces: Iterable[str]) -> web.StreamResponse:
-    """Return an answer that is sent while it is made, so that a long one is never in memory as a whole."""
+    """Return an answer that is sent while it is made, so that a long one is never in memory as a whole.
+
+    It ends where it is if the client hangs up.
+    """
     if _is_pretty(request):
         return await json_answer(request, json.loads(await joined(pieces)))
     response = web.StreamResponse(headers={"Content-Type": "application/json; charset=utf-8"})
+    try:
+        await _send(request, response, pieces)
+    except ConnectionError:
+        _log.debug("a client hung up in the middle of its answer", path=request.path)
+    return response
+
+
+async def _send(request: web.Request, response: web.StreamResponse, pieces: Iterable[str]) -> None:
     await response.prepare(request)
     if request.method != "HEAD":
         for piece in pieces:
@@ -42,7 +56,6 @@ async def streamed_answer(request: web.Request, pieces: Iterable[str]) -> web.St
             await asyncio.sleep(0)
         await response.write(b"\n")
     await response.write_eof()
-    return response
 
 
 async def joined(pieces: Iterable[str]) -> str:

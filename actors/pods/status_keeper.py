@@ -352,7 +352,8 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
         self._wait(record, pause(REFUSAL_BACKOFF, record.failures, failure))
         if failure.kind not in _GONE and record.failures > 1:
             # Not at first: of a pod that was just deleted and created again the watch will tell.
-            self._troubles.note(record, failure.sentence)
+            is_forbidden = failure.kind is FailureKind.FORBIDDEN
+            self._troubles.note(record, failure.sentence, is_forbidden=is_forbidden)
 
     def _note_success(self, record: StatusRecord, call: _Call, outcome: JsonObject) -> None:
         record.failures = record.outages = 0
@@ -360,6 +361,7 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
         if isinstance(call.write, DeletePod):
             record.deleted = call.shown.uid
             return
+        self._troubles.note_written()
         shown = Pod.of(outcome)
         if shown.uid == call.shown.uid:
             record.note_answer(shown, self.clock.monotonic())

@@ -42,6 +42,8 @@ class StatusRecord:
     """Set while the next attempt waits."""
     trouble: str = ""
     """Why the API server refuses its status, as a sentence."""
+    is_trouble_said: bool = False
+    """The log has the trouble at level warning, so it will have its end at level info."""
 
     def begin_life(self) -> None:
         """Forget what belonged to an earlier life of the keeper."""

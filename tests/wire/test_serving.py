@@ -8,13 +8,14 @@ import socket
 import threading
 from collections.abc import Iterator, MutableMapping
 from contextlib import ExitStack, contextmanager
-from http.client import RemoteDisconnected
+from http.client import HTTPException, RemoteDisconnected
 from typing import Any
 
 import pytest
 from aiohttp import web
 
 from server.actor import HTTP_SERVER, ServingEnded
+from server.json_answers import streamed_answer
 from server.limits import MOST_CONNECTIONS
 from server.serving import Serving
 from tests.support.agent.process import eventually
@@ -57,6 +58,32 @@ def test_one_life_after_the_other_serves_the_same_socket(listener: socket.socket
         assert fetch(port, "/hello").text == "hello"
         serving.close()
     assert listener.fileno() > 0
+
+
+def test_a_client_that_hangs_up_in_the_middle_of_an_answer_is_no_failure(
+    listener: socket.socket,
+) -> None:
+    answered: Probe[str] = Probe()
+
+    async def page(request: web.Request) -> web.StreamResponse:
+        def pieces() -> Iterator[str]:
+            yield "[1"
+            if request.transport is not None:
+                request.transport.close()  # as when the client is found to have left
+            yield ", 2]"
+
+        response = await streamed_answer(request, pieces())
+        answered.tell("without an error")
+        return response
+
+    application = web.Application()
+    application.router.add_get("/page", page)
+    serving = Serving(ended=lambda _error: None)
+    serving.open(application, [listener], MOST_CONNECTIONS)
+    with pytest.raises(HTTPException):
+        fetch(listener.getsockname()[1], "/page")
+    answered.expect("without an error")
+    serving.close()
 
 
 def test_a_loop_that_ends_by_itself_is_told_and_leaves_nothing_open(

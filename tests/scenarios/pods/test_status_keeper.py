@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
+from structlog.typing import EventDict
 
 from actors.pods.status_keeper import EXAMINED_AT_ONCE, STATUS_KEEPER
 from manifests.times import rfc3339_nano
@@ -245,6 +246,29 @@ def test_a_status_that_is_refused_for_ever_is_told_once_and_holds_up_nobody(
     stage.api.calls.recover()
     stage.tells(web, running(attempt=1))
     assert stage.shown("web")["phase"] == "Running"
+    assert not stage.described().troubles
+
+
+def test_a_node_that_may_write_no_status_says_so_once_and_not_of_each_pod(
+    stage: StatusStage, logs: list[EventDict]
+) -> None:
+    pods = [stage.binds(name) for name in ("web", "shop", "mail")]
+    stage.api.calls.fail(FailureKind.FORBIDDEN, when=asks(Verb.PATCH), times=ALWAYS)
+    for pod in pods:
+        stage.tells(pod, running())
+    stage.advance(60.0)
+    assert [entry["log_level"] for entry in logs if "is not written" in entry["event"]] == [
+        "warning",
+        "debug",
+        "debug",
+    ]
+    assert len(stage.described().troubles or ()) == 3
+
+    stage.api.calls.recover()
+    stage.advance(600.0)
+    assert [entry["log_level"] for entry in logs if "written again" in entry["event"]].count(
+        "info"
+    ) == 1
     assert not stage.described().troubles
 
 
