@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from messages.objects import ObjectId, ObjectValue
-from messages.pods import Pod, PodPhase, PodUid
+from messages.pods import JsonObject, Pod, PodPhase, PodUid
 from messages.port import Port
 from messages.units import Seconds, Timestamp
 
@@ -75,6 +75,9 @@ class ContainerObserved:
     """Why it is as it is, in one word: ``Completed``, ``Error``, ``OOMKilled``, ``StartError``, ..."""
     message: str = ""
     """For people, of at most 4 kB: the termination message."""
+    resources: JsonObject | None = field(default=None, hash=False)
+    """``resources`` of the specification that it was created with, or was given since. None from a runtime
+    that cannot tell: a change while the agent is away is then not seen."""
     is_ready: bool = True
     """False while the runtime itself knows that it cannot serve yet. Probes decide in addition."""
 

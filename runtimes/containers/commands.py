@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from messages.pod_runtime import ContainerState, ForgetPod, RunPod, StopPod
+from messages.pod_runtime import ContainerObserved, ContainerState, ForgetPod, RunPod, StopPod
 from messages.units import Seconds
+from runtimes.containers.notes import ContainerNotes
 from runtimes.containers.record import RuntimeRecord, Wanted
-from runtimes.containers.running_steps import can_resize
-from runtimes.containers.shape import PodShape, bounded_grace, shape_of
+from runtimes.containers.running_steps import can_resize, given_resources
+from runtimes.containers.shape import ContainerShape, PodShape, bounded_grace, shape_of
 from runtimes.containers.situation import newest_instances
 
 SHORTEST_GRACE: Final = Seconds(1.0)
@@ -69,10 +70,22 @@ def _note_new_resources(record: RuntimeRecord, before: PodShape, after: PodShape
         if old is None or instance is None or instance.state is not ContainerState.RUNNING:
             continue
         if can_resize(old.resources, container.resources):
-            notes = record.notes_of(container.name)
-            notes.resize_of, notes.resize_retry_at = instance.id, Seconds(0.0)
-            notes.resize_error = ""
-            notes.old_resources = notes.old_resources or old.resources
+            _begin_resize(record.notes_of(container.name), instance, old, container)
+
+
+def _begin_resize(
+    notes: ContainerNotes,
+    instance: ContainerObserved,
+    old: ContainerShape,
+    new: ContainerShape,
+) -> None:
+    """Note that other resources are wanted, unless those are what it has."""
+    given = given_resources(instance, notes)
+    given = old.resources if given is None else given
+    notes.end_resize()
+    notes.resize_retry_at = Seconds(0.0)
+    if can_resize(given, new.resources):
+        notes.resize_of, notes.old_resources = instance.id, given
 
 
 def _forget_errors(record: RuntimeRecord) -> None:

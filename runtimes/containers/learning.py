@@ -35,7 +35,7 @@ from runtimes.containers.contents import (
 from runtimes.containers.exits import note_vanished
 from runtimes.containers.failures import learn_failure, pause
 from runtimes.containers.image_names import NEVER
-from runtimes.containers.notes import ContainerNotes, ImageNotes
+from runtimes.containers.notes import ImageNotes
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import Step, is_alive
 
@@ -100,17 +100,13 @@ def _learn_container(
         return
     if isinstance(request, CreateContainer):
         notes.image = None
-        _end_resize(notes)
+        notes.end_resize()
     if isinstance(request, CreateContainer | StartContainer):
         notes.error, notes.retry_at = None, Seconds(0.0)
     if isinstance(request, StartContainer):
         notes.failures, notes.replaced_id = 0, ""
     elif not isinstance(request, CreateContainer | StopContainer):
-        _end_resize(notes)
-
-
-def _end_resize(notes: ContainerNotes) -> None:
-    notes.resize_of, notes.resize_error, notes.old_resources = "", "", None
+        notes.end_resize()
 
 
 def _learn_image(record: RuntimeRecord, step: Step, outcome: ImageFound, now: Seconds) -> None:

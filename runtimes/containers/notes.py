@@ -70,3 +70,7 @@ class ContainerNotes:
     resize_error: str = ""
     old_resources: JsonObject | None = None
     """What it had before."""
+
+    def end_resize(self) -> None:
+        """Note that its resources are as wanted."""
+        self.resize_of, self.resize_error, self.old_resources = "", "", None

@@ -36,8 +36,8 @@ def tend(
         _replace(now, instance, f"Container {name} definition changed, will be restarted", draft)
     elif verdict is not None and not verdict.is_alive and _is_about(verdict, instance):
         _kill_failed(now, container, instance, verdict, draft)
-    elif (notes := now.notes.get(name)) is not None and notes.resize_of == instance.id:
-        _resize(now, container, instance, notes, draft)
+    else:
+        _resize(now, container, instance, draft)
 
 
 def _is_about(verdict: ProbeVerdict, instance: ContainerObserved) -> bool:
@@ -74,17 +74,27 @@ def _resize(
     now: PodSituation,
     container: ContainerShape,
     instance: ContainerObserved,
-    notes: ContainerNotes,
     draft: Draft,
 ) -> None:
-    if notes.resize_retry_at > now.now:
+    notes = now.notes.get(container.name)
+    given = given_resources(instance, notes)
+    if given is None or not can_resize(given, container.resources):
+        return
+    if notes is not None and notes.resize_retry_at > now.now:
         draft.wait_until(notes.resize_retry_at)
-    elif needs_restart(container, notes.old_resources or {}):
+    elif needs_restart(container, given):
         why = f"Container {container.name} resize requires restart"
         _replace(now, instance, why, draft)
     else:
         request = ResizeContainer(id=instance.id, resources=container.resources)
         draft.steps.append(Step(container.name, request))
+
+
+def given_resources(instance: ContainerObserved, notes: ContainerNotes | None) -> JsonObject | None:
+    """Return the resources that a running instance has. None if nobody knows that they should change."""
+    if instance.resources is None and notes is not None and notes.resize_of == instance.id:
+        return notes.old_resources
+    return instance.resources
 
 
 def needs_restart(container: ContainerShape, old: JsonObject) -> bool:

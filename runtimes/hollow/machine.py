@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
-from messages.pods import Pod, PodUid
+from messages.pods import JsonObject, Pod, PodUid
 from messages.units import Seconds, Timestamp
 from runtimes.container_runtime import (
     CreateContainer,
@@ -35,6 +35,9 @@ from runtimes.hollow.rules import HollowRules, drawn
 from runtimes.hollow.schedule import Schedule
 
 T = TypeVar("T")
+
+_NO_RESOURCES: Final[JsonObject] = {}
+"""Of all containers that ask for nothing: one object, which takes no room."""
 
 
 class Instant(NamedTuple):
@@ -168,10 +171,9 @@ class HollowMachine:
             image_id=request.image_id or image.image_id,
             spec_hash=request.spec_hash,
             created_at=at.wall,
+            resources=spec.get("resources") or _NO_RESOURCES,
         )
-        self.inventory.add_container(
-            ContainerRecord(record, observed, behaviour, spec.get("resources"))
-        )
+        self.inventory.add_container(ContainerRecord(record, observed, behaviour))
         self.touched[record.pod.uid] = None
         return observed
 
@@ -256,9 +258,8 @@ class HollowMachine:
             return refused(f"container {record.observed.id} is not running")
         if record.behaviour.resize_error:
             return refused(record.behaviour.resize_error)
-        record.resources = request.resources
         self.touched[record.sandbox.pod.uid] = None
-        return record.observed
+        return self.inventory.change(record, resources=request.resources)
 
     # --- what things take ------------------------------------------------------------------------------
 

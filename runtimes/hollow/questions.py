@@ -99,7 +99,7 @@ def _lines(machine: HollowMachine, record: ContainerRecord, now: Timestamp) -> I
 
 
 def _stats(machine: HollowMachine, record: ContainerRecord, now: Timestamp) -> ContainerStats:
-    observed, resources = record.observed, record.resources or {}
+    observed, resources = record.observed, record.observed.resources or {}
     cpu = _requested(resources, "cpu", _CPU)
     memory = _requested(resources, "memory", _MEMORY)
     names = (machine.rules.seed, record.sandbox.pod.uid, observed.name)

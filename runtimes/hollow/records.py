@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
-from messages.pods import JsonObject, PodUid
+from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.container_runtime import CallRuntime, PodIdentity, SandboxContents
 from runtimes.hollow.behaviour import ContainerBehaviour, Ending
@@ -42,8 +42,6 @@ class ContainerRecord:
     sandbox: SandboxRecord
     observed: ContainerObserved
     behaviour: ContainerBehaviour
-    resources: JsonObject | None
-    """``resources`` of the specification, or as they were given since."""
     end: ContainerEnds | None = None
     """How it will end, as far as that is known: by itself, or because it is being stopped."""
     readiness: ContainerIsReady | None = None

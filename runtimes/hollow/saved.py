@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from messages.pod_runtime import ContainerObserved, SandboxObserved
-from messages.pods import JsonObject, PodUid
+from messages.pods import PodUid
 from messages.units import Timestamp
 from runtimes.container_runtime import PodIdentity
 from runtimes.hollow.behaviour import ContainerBehaviour, Ending
@@ -17,7 +17,6 @@ class SavedContainer:
 
     observed: ContainerObserved
     behaviour: ContainerBehaviour
-    resources: JsonObject | None = None
     ends_at: Timestamp | None = None
     """When it will end, as far as that is known."""
     ending: Ending | None = None

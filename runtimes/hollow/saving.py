@@ -54,7 +54,6 @@ def _saved_container(record: ContainerRecord, now: Instant) -> SavedContainer:
     return SavedContainer(
         observed=record.observed,
         behaviour=record.behaviour,
-        resources=record.resources,
         ends_at=_moment(record.end, now),
         ending=record.end.ending if record.end is not None else None,
         ready_at=_moment(record.readiness, now),
@@ -74,9 +73,7 @@ def _restore_sandbox(machine: HollowMachine, sandbox: SavedSandbox, now: Instant
 def _restore_container(
     machine: HollowMachine, sandbox: SandboxRecord, it: SavedContainer, now: Instant
 ) -> None:
-    record = ContainerRecord(
-        sandbox=sandbox, observed=it.observed, behaviour=it.behaviour, resources=it.resources
-    )
+    record = ContainerRecord(sandbox=sandbox, observed=it.observed, behaviour=it.behaviour)
     machine.inventory.add_container(record)
     machine.images.have(it.observed.image)
     if it.ends_at is not None and it.ending is not None:

@@ -161,9 +161,17 @@ class StatusesRenderer:
     def _resources(
         self, container: Container, history: ContainerHistory | None
     ) -> Mapping[str, Any]:
-        """Return what a running container has, unless that is being changed."""
-        resources = container.get("resources")
-        if not resources or self._is_resizing or self._shown(history) is not Shown.RUNNING:
+        """Return what a running container has.
+
+        If the runtime does not tell, that is what is specified, unless it is being changed.
+        """
+        if self._shown(history) is not Shown.RUNNING:
+            return {}
+        current = None if history is None else history.current
+        resources = None if current is None else current.resources
+        if resources is None and not self._is_resizing:
+            resources = container.get("resources")
+        if not resources:
             return {}
         requests = resources.get("requests")
         return {**({"allocatedResources": requests} if requests else {}), "resources": resources}

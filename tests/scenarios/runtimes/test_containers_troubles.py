@@ -25,7 +25,7 @@ from runtimes.container_runtime import (
 from runtimes.containers.actor import POD_RUNTIME
 from stores.statuses.phase import phase_of
 from tests.support.builders import make_pod
-from tests.support.runtimes.containers_stage import ScriptedStage, scripted_stage
+from tests.support.runtimes.containers_stage import ScriptedStage, containers_stage, scripted_stage
 from tests.support.runtimes.scripted_containers import REFUSED, UNCERTAIN, Deed
 from tests.support.runtimes.situations import IMAGE, container, sidecar, spec_of
 
@@ -568,6 +568,32 @@ def test_a_resize_that_is_not_possible_is_not_tried_again(stage: ScriptedStage) 
     stage.play.advance(10_000)
     assert stage.containers.taken() == ["resize c2"]
     assert stage.last().troubles[0].reason == "ResizeRefused"
+
+
+def test_a_resize_that_was_refused_and_is_taken_back_is_no_trouble_any_more(
+    stage: ScriptedStage,
+) -> None:
+    stage.run(resized("1"))
+    stage.containers.next(ResizeContainer, REFUSED)
+    stage.run(resized("2"))
+    assert stage.last().troubles
+    stage.containers.taken()
+    stage.run(resized("1"))
+    assert stage.last().troubles == ()
+    assert stage.containers.taken() == []
+
+
+@pytest.mark.parametrize(("policy", "runs"), [("NotRequired", "a-0"), ("RestartContainer", "a-1")])
+def test_a_resize_while_the_agent_was_away_is_seen_from_what_runs(policy: str, runs: str) -> None:
+    with containers_stage() as stage:
+        stage.run(resized("1", policy))
+        stage.memory.records.clear()
+        stage.crash()
+        stage.run(resized("2", policy))
+        current = stage.container("a").current
+        assert current is not None
+        assert current.resources == {"limits": {"cpu": "2"}}
+        assert stage.running(resized("2")) == [runs]
 
 
 # Many pods.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from ipaddress import IPv4Network
 
 import pytest
@@ -113,9 +114,8 @@ def line() -> bytes:
 def saved_pod(stage: HollowStage) -> SavedPod:
     pod = hollow_pod(exits="1,run,OOMKilled", run_for="1s-3s", message="bye")
     container = SavedContainer(
-        observed=stage.started(pod),
+        observed=replace(stage.started(pod), resources={"limits": {"cpu": "1"}}),
         behaviour=ContainerBehaviour(exits=(Ending(1, "Error"), None)),
-        resources={"limits": {"cpu": "1"}},
         ends_at=Timestamp(5.5),
         ending=Ending(137, "OOMKilled"),
     )

@@ -370,6 +370,23 @@ RESTART_ALL = {
 LATER = Timestamp(WALL + 5)
 
 
+RESIZED = {"containers": [container("a", resources={"limits": {"cpu": "2"}})]}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"limits": {"cpu": "1"}}, ["resize a-0"]),
+        ({}, ["resize a-0"]),
+        ({"limits": {"cpu": "2"}}, []),
+        ({"limits": {"cpu": "2"}, "claims": [{"name": "x"}]}, []),
+        (None, []),
+    ],
+)
+def test_a_container_that_has_other_resources_is_resized(given: Any, expected: list[str]) -> None:
+    assert next_steps(RESIZED, running("a", resources=given)) == expected
+
+
 def test_what_ended_for_good_waits_when_all_containers_start_again() -> None:
     containers = (exited("i"), exited("a", 42), exited("b"))
     decided = plan(situation(RESTART_ALL, *containers, restart_all_at=LATER))

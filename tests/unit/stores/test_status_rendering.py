@@ -236,6 +236,15 @@ def test_a_container_shows_its_resources_while_they_are_not_being_changed() -> N
     assert rendered(pod, None)["qosClass"] == "Burstable"
 
 
+def test_a_container_shows_the_resources_that_it_has_while_others_are_refused() -> None:
+    spec = {"containers": [{"name": "main", "image": "i", "resources": {"requests": {"cpu": "2"}}}]}
+    trouble = PodTrouble(reason="ResizeRefused", message="no")
+    seen = observation(running(resources={"requests": {"cpu": "1"}}), troubles=(trouble,))
+    shown = only(rendered(make_pod("web", spec=spec), seen))
+    assert shown["allocatedResources"] == {"cpu": "1"}
+    assert shown["resources"] == {"requests": {"cpu": "1"}}
+
+
 # --- addresses -------------------------------------------------------------------------------------------
 
 
