@@ -19,6 +19,7 @@ from actors.pods.keeper_parts import (
     PODS,
     ListDue,
     NextPortion,
+    NodeLate,
     PodKeeperMemory,
     PodKeeperMessage,
     PodKeeperPorts,
@@ -62,10 +63,12 @@ PORTION: Final = 64
 """Pods that one turn looks after. Others of the pool have theirs in between."""
 LIST_EVERY: Final = Seconds(60.0)
 """Between two questions to the runtime for pods that nobody knows."""
-RECORDS_WITHIN: Final = Seconds(5.0)
-"""How long the disk is waited for. A pod is rather started without what was kept of it."""
 LIST_AGAIN: Final = Seconds(5.0)
 """The same, before the first answer: the question may have been lost with a life of the runtime."""
+RECORDS_WITHIN: Final = Seconds(5.0)
+"""How long the disk is waited for. A pod is rather started without what was kept of it."""
+NODE_WITHIN: Final = Seconds(60.0)
+"""How long pods that the Node's labels decide on wait until the cluster shows the Node."""
 
 
 class PodKeeper(PooledActor[PodKeeperMessage]):
@@ -105,6 +108,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         ports.pod_manager.tell(Subscribe(subscriber=ports.me))
         if ports.node is not None:
             ports.node.tell(FollowNode(subscriber=ports.me))
+            self._await_node()
         self._work.append(self._repeating())
         self._list()
         self._read_records()
@@ -122,7 +126,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
                 self._roster.note_life(uid, wish, life)
             case WorkerGone(uid=uid):
                 self._launcher.note_gone(uid)
-            case NextPortion() | ListDue() | ReportsOverdue() | RecordsLate():
+            case NextPortion() | ListDue() | ReportsOverdue() | RecordsLate() | NodeLate():
                 self._take_turn(message)
             case _:
                 self._serve(message)
@@ -142,6 +146,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             case NodeIs():
                 node = view_of(fact, self._memory.configured)
                 self._memory.admission.note_node(node)
+                self._end_wait_for_node()
             case NodeIsGone():
                 pass  # changes nothing about pods that run
             case _:
@@ -164,7 +169,9 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             case _:
                 assert_never(message)
 
-    def _take_turn(self, timer: NextPortion | ListDue | ReportsOverdue | RecordsLate) -> None:
+    def _take_turn(
+        self, timer: NextPortion | ListDue | ReportsOverdue | RecordsLate | NodeLate
+    ) -> None:
         match timer:
             case NextPortion():
                 self._is_going_on = False
@@ -175,6 +182,8 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
                 self._launcher.give_up()
             case RecordsLate():
                 self._note_records({})
+            case NodeLate():
+                self._end_wait_for_node()
             case _:
                 assert_never(timer)
 
@@ -252,6 +261,19 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         for uid, record in tuple(self._memory.roster.records.items()):
             self._launcher.tell_status(uid, record)
             yield
+
+    # --- the Node --------------------------------------------------------------------------------------
+
+    def _await_node(self) -> None:
+        """Have pods wait for labels that only the cluster knows, for a while."""
+        self._memory.roster.awaits_node = not self._memory.has_node
+        if not self._memory.has_node:
+            self.after(NODE_WITHIN, NodeLate())
+
+    def _end_wait_for_node(self) -> None:
+        if not self._memory.has_node:
+            self._memory.has_node = True
+            self._roster.end_wait_for_node()
 
     # --- what it asks and answers ----------------------------------------------------------------------
 

@@ -42,6 +42,11 @@ class RecordsLate:
     """Timer: the disk has not answered. Pods are started without what was kept of them."""
 
 
+@dataclass(frozen=True, slots=True)
+class NodeLate:
+    """Timer: the cluster has not shown the Node. Pods are compared with what is configured."""
+
+
 PodKeeperMessage: TypeAlias = (
     PodFact
     | NodeFact
@@ -54,6 +59,7 @@ PodKeeperMessage: TypeAlias = (
     | ListDue
     | ReportsOverdue
     | RecordsLate
+    | NodeLate
 )
 
 
@@ -100,6 +106,8 @@ class PodKeeperMemory:
     listed: set[SourceName] = field(default_factory=set)
     """The sources that have listed for good."""
     has_runtime_listed: bool = False
+    has_node: bool = False
+    """The cluster has shown the Node, or was waited for long enough."""
     runtime_life: int | None = None
     """Which life of the runtime has listed last."""
     kept: dict[PodUid, KeptPod] | None = None

@@ -21,6 +21,8 @@ class RecordStage(Enum):
     """Only the runtime knows it, and the source that it came from may still list it."""
     IN_LINE = auto()
     """Another static pod has its name."""
+    AWAITING_NODE = auto()
+    """It asks for labels that the cluster may know of the Node, which is not known yet."""
     MAKING_ROOM = auto()
     """Pods that are being stopped for it still run."""
     TO_START = auto()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from actors.pods.admission import Admission, Admitted, Preempt, Rejected
 from actors.pods.lifecycle import LEAST_GRACE, shorter
+from actors.pods.node_fit import NODE_AFFINITY
 from actors.pods.pod_records import (
     AnswerKiller,
     ForgetStatus,
@@ -33,7 +34,7 @@ from messages.pods import CONFIG_SOURCE, Pod, PodUid, SourceName
 from messages.statuses import PodFailure
 
 _STOPPED = frozenset({PodLife.TERMINATED, PodLife.FINISHED})
-_UNBEGUN = frozenset({RecordStage.IN_LINE, RecordStage.MAKING_ROOM})
+_UNBEGUN = frozenset({RecordStage.IN_LINE, RecordStage.AWAITING_NODE, RecordStage.MAKING_ROOM})
 
 
 @dataclass(slots=True)
@@ -44,6 +45,10 @@ class RosterMemory:
     names: StaticNames = field(default_factory=StaticNames)
     left_alone: dict[PodUid, None] = field(default_factory=dict)
     """Pods that only the runtime knows, and that nobody has decided on."""
+    awaits_node: bool = False
+    """The cluster has not shown the Node yet, so its labels may be others than the configured ones."""
+    for_node: dict[PodUid, None] = field(default_factory=dict)
+    """Pods that wait until the Node is known."""
     rooms: dict[PodUid, set[PodUid]] = field(default_factory=dict)
     """By a pod that is being stopped for others: these others."""
     counts: RosterCounts = field(default_factory=RosterCounts)
@@ -55,8 +60,9 @@ class PodRoster:
     """All pods of this node, and the decisions about them.
 
     A pod that is listed for the first time stands in line for its name if it is static, is then admitted or
-    refused, and gets a worker. One that ran before the agent did is not refused (rule L9, done better). A
-    pod that is being deleted or has ended needs no admission (rule L8): its worker only cleans up.
+    refused, and gets a worker. If it is the Node's labels for which it would be refused, it waits until they
+    are known. One that ran before the agent did is not refused (rule L9, done better). A pod that is being
+    deleted or has ended needs no admission (rule L8): its worker only cleans up.
     """
 
     def __init__(
@@ -160,6 +166,15 @@ class PodRoster:
 
     # --- what becomes of pods --------------------------------------------------------------------------
 
+    def end_wait_for_node(self) -> None:
+        """Look again at the pods that the Node's labels decide on: it is known now, or does not come."""
+        self._memory.awaits_node = False
+        waiting, self._memory.for_node = self._memory.for_node, {}
+        for uid in waiting:
+            record = self._records.get(uid)
+            if record is not None and record.stage is RecordStage.AWAITING_NODE:
+                self._begin(record)
+
     def note_life(self, uid: PodUid, wish: int, life: PodLife) -> None:
         """Take what a worker told of its pod."""
         record = self._records.get(uid)
@@ -240,6 +255,9 @@ class PodRoster:
             case Admitted():
                 self._admission.take(pod)
                 self._start(record)
+            case Rejected() if verdict.reason == NODE_AFFINITY.reason and self._memory.awaits_node:
+                record.stage = RecordStage.AWAITING_NODE
+                self._memory.for_node[pod.uid] = None
             case Rejected():
                 self._refuse(record, verdict.failure)
                 shown = PodFailure(reason=verdict.reason, message=verdict.message)

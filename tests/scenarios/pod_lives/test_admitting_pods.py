@@ -1,16 +1,17 @@
 """Which pods get a worker, and what is said of the others (rules L8, L9, L14, Y12)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from actors.pods.keeper import POD_KEEPER
 from actors.pods.node_view import NodeView
 from kernel import Runtime
-from messages.node import NodeIs, NodeIsGone, NodeUid
+from messages.node import FollowNode, NodeIs, NodeIsGone, NodeUid
 from messages.pod_lives import PodLife
 from messages.pods import API, FILE, Pod, PodPhase
 from tests.support.builders import make_pod
+from tests.support.kernel.probe import Probe
 from tests.support.pod_lives.lives_stage import LivesStage, LivesWorld, api_pod, lives_stage
 
 TWO_PODS = NodeView(name="node", allocatable={"pods": 2})
@@ -98,16 +99,59 @@ def test_a_static_pod_that_is_removed_while_it_waits_for_room_never_starts(
     assert small.machine.running() == ["other/main"]
 
 
+def node_with(labels: Mapping[str, str]) -> NodeIs:
+    """Return the Node as the cluster shows it with these labels."""
+    document = {"metadata": {"name": "node", "labels": labels}}
+    return NodeIs(name="node", uid=NodeUid("1"), is_deleting=False, document=document)
+
+
+@pytest.fixture
+def joined() -> Iterator[LivesStage]:
+    """Return a node of a cluster that has not shown the Node yet."""
+    with lives_stage(world=LivesWorld(cluster=Probe[FollowNode]())) as lives:
+        yield lives
+
+
+FAST = make_pod("fast", spec={"nodeSelector": {"disk": "fast"}})
+
+
+def test_a_static_pod_waits_for_labels_that_the_cluster_has_to_tell(joined: LivesStage) -> None:
+    joined.lists(FILE, FAST, make_pod("plain"))
+    assert joined.machine.running() == ["plain/main"]
+    assert joined.lives()[FAST.uid] is PodLife.WAITING
+    joined.crashes(POD_KEEPER.path)
+    assert joined.described().refused == {}
+    joined.play.tell(POD_KEEPER, node_with({"disk": "fast"}))
+    assert joined.machine.running() == ["fast/main", "plain/main"]
+
+
+def test_a_static_pod_is_refused_when_the_node_has_other_labels(joined: LivesStage) -> None:
+    joined.lists(FILE, FAST)
+    joined.play.tell(POD_KEEPER, node_with({"disk": "slow"}))
+    assert joined.status(FAST).reason == "NodeAffinity"
+
+
+def test_labels_of_the_node_are_waited_for_no_longer_than_a_minute(joined: LivesStage) -> None:
+    joined.lists(FILE, FAST)
+    joined.play.advance(59.0)
+    assert FAST.uid not in joined.statuses.newest
+    joined.play.advance(1.0)
+    assert joined.status(FAST).reason == "NodeAffinity"
+
+
+def test_a_static_pod_that_is_removed_while_the_node_is_not_known_never_runs(
+    joined: LivesStage,
+) -> None:
+    joined.lists(FILE, FAST)
+    joined.lists(FILE)
+    joined.play.tell(POD_KEEPER, node_with({"disk": "fast"}))
+    assert joined.ran() == []
+
+
 def test_pods_are_compared_with_the_node_as_the_cluster_shows_it(lives: LivesStage) -> None:
     labels = {"disk": "fast"}
-    node = NodeIs(
-        name="node",
-        uid=NodeUid("1"),
-        is_deleting=False,
-        document={"metadata": {"name": "node", "labels": labels}},
-    )
     lives.lists(API, api_pod("early", spec={"nodeSelector": labels}))
-    lives.play.tell(POD_KEEPER, node)
+    lives.play.tell(POD_KEEPER, node_with(labels))
     lives.lists(API, api_pod("late", spec={"nodeSelector": labels}))
     assert lives.machine.running() == ["late/main"]
 

@@ -31,6 +31,7 @@ from kernel import (
     isolated,
 )
 from messages.events import PostEvent
+from messages.node import FollowNode
 from messages.objects import ObjectKind
 from messages.pod_lives import (
     DescribePodLives,
@@ -89,6 +90,8 @@ class LivesWorld:
     records: Port[KeepPod | DropPod | ReadKeptPods] | None = None
     node: NodeView = field(default_factory=lambda: NodeView(name="node"))
     sources: frozenset[SourceName] = frozenset({FILE, HTTP, API})
+    cluster: Port[FollowNode] | None = None
+    """Who knows the Node. The test tells what it says."""
 
 
 class LivesStage:
@@ -132,7 +135,7 @@ class LivesStage:
         )
         ports = PodKeeperPorts(
             pod_manager=pod_manager,
-            node=None,
+            node=world.cluster,
             workers=self.workers_port(),
             runtime=runtime,
             statuses=world.statuses,
