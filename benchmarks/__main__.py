@@ -18,6 +18,7 @@ from benchmarks.agent import ROOT
 from benchmarks.editing import edit_rows
 from benchmarks.exhausting import exhaust_rows
 from benchmarks.footprint import idle_rows, memory_rows
+from benchmarks.hollow_meanwhile import meanwhile_rows
 from benchmarks.hollow_pods import hollow_pod_rows, hollow_rows
 from benchmarks.joining import bound_rows, many_bound_rows
 from benchmarks.machine import load, machine
@@ -83,6 +84,7 @@ SUBJECTS: dict[str, Subject] = {
     "idle": idle_rows,
     "hollow": hollow_rows,
     "hollow-pod": hollow_pod_rows,
+    "hollow-meanwhile": meanwhile_rows,
     "status": status_rows,
     "bound": bound_rows,
     "bound-many": many_bound_rows,
