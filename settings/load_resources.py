@@ -133,12 +133,20 @@ def _hollow_capacity(given: Mapping[str, str]) -> Amounts:
                 f"--hollow-capacity has {name[:64]!r}; a hollow node has cpu, memory, ephemeral-storage, "
                 "pods, hugepages-SIZE, and resources with a domain such as example.com/gpu"
             )
+        if name not in {CPU, MEMORY, STORAGE} and _is_part(given[name]):
+            raise UsageError(
+                f"--hollow-capacity has {given[name][:64]!r} for {name}, which should be a whole number"
+            )
     return {name: _amount("--hollow-capacity", name, text) for name, text in given.items()}
 
 
 def _can_be_had(name: str) -> bool:
     known = name in {CPU, MEMORY, STORAGE, PODS} or name.startswith("hugepages-")
     return not qualified_name(name) and (known or is_extended(name))
+
+
+def _is_part(text: str) -> bool:
+    return is_quantity(text) and amount(text).denominator != 1
 
 
 def _amount(what: str, name: str, text: str) -> int:

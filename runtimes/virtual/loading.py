@@ -48,6 +48,8 @@ def load_provider(name: str) -> LoadedProvider:
     place, colon, class_name = name.rpartition(":")
     if not colon or not place or not class_name.isidentifier():
         raise ProviderLoadError(f"{name!r} names no class: expected MODULE:CLASS, or FILE.py:CLASS")
+    if "/" in place and not place.endswith(".py"):
+        raise ProviderLoadError(f"{place} is no file of Python: its name should end with .py")
     module = _module(place)
     found = getattr(module, class_name, None)
     if not inspect.isclass(found):

@@ -33,7 +33,7 @@ def hollow_times(text: str) -> Mapping[str, Span]:
         try:
             times[name] = parse_span(value)
         except ValueError as error:
-            raise ValueError(f"should be other: {name} {error}") from None
+            raise ValueError(f"{name} {error}") from None
         if times[name].most > LONGEST:
-            raise ValueError(f"should be other: {name} should be at most {LONGEST / 3600:.0f}h")
+            raise ValueError(f"{name} should be at most {LONGEST / 3600:.0f}h")
     return times

@@ -127,6 +127,12 @@ def test_each_mistake_is_one_sentence(here: Path, text: str | None, sentence: st
     assert said("my_node:MyNode") == sentence
 
 
+@pytest.mark.parametrize("place", ["../my_node", "./nodes/my_node", "/etc/passwd"])
+def test_a_path_that_is_no_file_of_python_is_said(here: Path, place: str) -> None:
+    write(here, "class MyNode: ...\n")
+    assert said(f"{place}:MyNode") == f"{place} is no file of Python: its name should end with .py"
+
+
 def test_a_syntax_error_is_said_with_its_place(here: Path) -> None:
     write(here, "class MyNode(\n")
     assert said("my_node:MyNode").startswith("my_node cannot be imported: SyntaxError: ")

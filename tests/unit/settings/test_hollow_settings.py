@@ -41,7 +41,7 @@ def test_times_are_read_by_their_names() -> None:
 def test_other_times_are_refused_with_their_name(text: str, complaint: str) -> None:
     with pytest.raises(ValueError, match="should be") as caught:
         hollow_times(text)
-    assert str(caught.value).endswith(complaint)
+    assert str(caught.value) == complaint
     assert complaint in refusal(lambda: parse([f"--hollow-times={text}"]))
 
 

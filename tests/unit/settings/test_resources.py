@@ -99,6 +99,14 @@ def test_a_hollow_node_has_what_it_is_told_to_have() -> None:
             "evictionHard has 'memory.free', which no kubelet looks at",
         ),
         (
+            "--hollow-capacity=pods=1.5",
+            "--hollow-capacity has '1.5' for pods, which should be a whole number",
+        ),
+        (
+            "--hollow-capacity=example.com/gpu=500m",
+            "--hollow-capacity has '500m' for example.com/gpu, which should be a whole number",
+        ),
+        (
             "--hollow-capacity=cpu=1x",
             "--hollow-capacity has '1x' for cpu, which should be an amount such as 500m or 2Gi",
         ),
