@@ -23,8 +23,8 @@ PURE := \
     runtimes/hollow/questions.py runtimes/hollow/records.py runtimes/hollow/rules.py runtimes/hollow/saved.py runtimes/hollow/saved_lines.py \
     runtimes/hollow/saving.py runtimes/hollow/schedule.py \
     actors/pods/status_writes.py \
-    runtimes/virtual/environment.py runtimes/virtual/listing.py runtimes/virtual/node_reports.py \
-    runtimes/virtual/plan.py runtimes/virtual/pods.py runtimes/virtual/reports.py runtimes/virtual/texts.py \
+    runtimes/virtual/environment.py runtimes/virtual/following.py runtimes/virtual/listing.py runtimes/virtual/node_reports.py \
+    runtimes/virtual/observing.py runtimes/virtual/plan.py runtimes/virtual/pods.py runtimes/virtual/reports.py runtimes/virtual/texts.py \
     sources/listings.py sources/apiserver/pods.py sources/http/bodies.py sources/http/verdicts.py \
     actors/events/forbidden.py actors/events/lines.py actors/events/series.py \
     actors/mirrors/plan.py actors/mirrors/pod.py actors/mirrors/verdicts.py \

@@ -13,12 +13,7 @@ from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.units import Seconds
-from runtimes.virtual.actor import (
-    VIRTUAL_RUNTIME,
-    VirtualPorts,
-    VirtualRuntime,
-    VirtualRuntimeMessage,
-)
+from runtimes.virtual.actor import VirtualRuntime
 from runtimes.virtual.calls import (
     ProviderCall,
     ProviderCallEnded,
@@ -28,6 +23,7 @@ from runtimes.virtual.calls import (
 )
 from runtimes.virtual.loading import LoadedProvider, ProviderLoadError, attached, load_provider
 from runtimes.virtual.memory import RuntimeContext, VirtualMemory, VirtualRules
+from runtimes.virtual.messages import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntimeMessage
 from runtimes.virtual.node_reports import sound_node
 from runtimes.virtual.pods import Method
 from settings.errors import UsageError

@@ -1,24 +1,21 @@
 """VirtualRuntime: a runtime of pods that calls somebody's Python class.
 
-``pods`` and ``reports`` say what is known of each pod, ``plan`` what to call next, ``desk`` which calls are
-under way. This file is the actor around them.
+``reports`` and ``following`` say what a provider's answers mean, ``pods`` and ``observing`` what is known of
+each pod, ``plan`` what to call next, ``desk`` which calls are under way. This file is the actor around them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final, TypeAlias, assert_never
+from typing import Final, assert_never
 
 from typing_extensions import override
 
-from kernel import Key, PooledActor, Port, Timer
-from messages.events import PostEvent
+from kernel import PooledActor, Port, Timer
 from messages.pod_runtime import (
     DescribeRuntime,
     ForgetPod,
     ListRuntimePods,
-    PodRuntimeMessage,
     PodsObserved,
     PodTrouble,
     RunPod,
@@ -43,8 +40,10 @@ from runtimes.virtual.listing import counted, is_stranger, listed
 from runtimes.virtual.loading import LoadedProvider
 from runtimes.virtual.looks import Looks
 from runtimes.virtual.memory import CallOut, VirtualMemory, VirtualRules, remember
+from runtimes.virtual.messages import VirtualPorts, VirtualRuntimeMessage
 from runtimes.virtual.node_reports import sound_node
 from runtimes.virtual.notices import VirtualNotices, reason_of, sentence_of
+from runtimes.virtual.observing import nothing_left, observation, take_report
 from runtimes.virtual.plan import CallProvider, Rest, WaitUntil, next_virtual_step, pause_after
 from runtimes.virtual.pods import (
     UNFOLLOWED,
@@ -56,10 +55,7 @@ from runtimes.virtual.pods import (
     note_lost,
     note_success,
     note_unfollowed,
-    nothing_left,
-    observation,
     take_command,
-    take_report,
 )
 from runtimes.virtual.reports import Nonsense, Readings
 
@@ -67,29 +63,6 @@ PORTION: Final = 128
 """Pods that are examined in one turn."""
 SHORTEST_WAIT: Final = 0.001
 """In seconds. The difference of two moments may be rounded down: its timer would be early, for ever."""
-
-
-VirtualRuntimeMessage: TypeAlias = (
-    PodRuntimeMessage | ProviderChanged | ProviderCallEnded | VirtualDeadline
-)
-
-
-def _name_of(message: VirtualRuntimeMessage) -> type | None:
-    return ProviderChanged if isinstance(message, ProviderChanged) else None
-
-
-VIRTUAL_RUNTIME = Key[VirtualRuntimeMessage]("runtime", coalesce=_name_of)
-"""The address of the runtime of pods, if that is this one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VirtualPorts:
-    """The ports that VirtualRuntime uses."""
-
-    events: Port[PostEvent] | None
-    """None for a standalone agent."""
-    me: Port[ProviderCallEnded]
-    """Its own address, which outlives a crash: where calls are answered."""
 
 
 class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):

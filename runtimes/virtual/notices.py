@@ -10,7 +10,8 @@ from kernel import Port
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.pods import PodUid
 from runtimes.virtual.calls import ProviderFailure
-from runtimes.virtual.pods import Method, ReportNews, VirtualPod
+from runtimes.virtual.observing import ReportNews
+from runtimes.virtual.pods import Method, VirtualPod
 from runtimes.virtual.texts import cut, without_values
 
 TEXT_BYTES: Final = 700

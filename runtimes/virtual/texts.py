@@ -40,3 +40,8 @@ def _forms(values: Iterable[bytes]) -> Iterator[str]:
                 yield repr(form)[1:-1]
         if value:
             yield base64.b64encode(value).decode()
+
+
+def quoted(value: object) -> str:
+    """Return how Python writes ``value``, cut to what fits into a sentence."""
+    return cut(repr(value), 80)

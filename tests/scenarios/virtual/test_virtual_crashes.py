@@ -12,14 +12,10 @@ import pytest
 from kernel.envelope import Crash
 from messages.pod_runtime import PodObserved
 from messages.pods import Pod
-from runtimes.virtual.actor import (
-    VIRTUAL_RUNTIME,
-    VirtualPorts,
-    VirtualRuntime,
-    VirtualRuntimeMessage,
-)
+from runtimes.virtual.actor import VirtualRuntime
 from runtimes.virtual.calls import ProviderCallEnded
 from runtimes.virtual.memory import RuntimeContext, VirtualMemory, VirtualRules
+from runtimes.virtual.messages import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntimeMessage
 from tests.support.builders import make_pod
 from tests.support.crash_matrix import Schedule
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for

@@ -45,8 +45,9 @@ from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMem
 from runtimes.hollow.annotations import PREFIX
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
-from runtimes.virtual.actor import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntime
+from runtimes.virtual.actor import VirtualRuntime
 from runtimes.virtual.memory import RuntimeContext, VirtualMemory, VirtualRules
+from runtimes.virtual.messages import VIRTUAL_RUNTIME, VirtualPorts
 from runtimes.virtual.provider import ContainerReport, PodProvider, PodReport
 from tests.support.builders import make_pod
 from tests.support.crash_matrix import Schedule

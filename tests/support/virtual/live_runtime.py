@@ -9,15 +9,11 @@ from kernel import ChildSpec, Port, SupervisorSpec
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import Pod
 from messages.units import Seconds
-from runtimes.virtual.actor import (
-    VIRTUAL_RUNTIME,
-    VirtualPorts,
-    VirtualRuntime,
-    VirtualRuntimeMessage,
-)
+from runtimes.virtual.actor import VirtualRuntime
 from runtimes.virtual.calls import ThreadedCalls
 from runtimes.virtual.loading import LoadedProvider, attached
 from runtimes.virtual.memory import RuntimeContext, VirtualMemory, VirtualRules
+from runtimes.virtual.messages import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntimeMessage
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, live_stage
 

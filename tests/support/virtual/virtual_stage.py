@@ -24,7 +24,7 @@ from messages.pod_runtime import (
 )
 from messages.pods import Pod, PodUid
 from messages.units import Seconds
-from runtimes.virtual.actor import VIRTUAL_RUNTIME, VirtualPorts, VirtualRuntime
+from runtimes.virtual.actor import VirtualRuntime
 from runtimes.virtual.calls import (
     ProviderCall,
     ProviderCallEnded,
@@ -34,6 +34,7 @@ from runtimes.virtual.calls import (
 )
 from runtimes.virtual.loading import LoadedProvider, abilities_of
 from runtimes.virtual.memory import RuntimeContext, VirtualMemory, VirtualRules
+from runtimes.virtual.messages import VIRTUAL_RUNTIME, VirtualPorts
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage, stage_of
 from tests.support.virtual.providers import ObedientProvider

@@ -9,6 +9,7 @@ import pytest
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import JsonObject, PodPhase
 from messages.units import Seconds, Timestamp
+from runtimes.virtual.following import FollowedPod
 from runtimes.virtual.plan import (
     Abilities,
     CallProvider,
@@ -19,7 +20,6 @@ from runtimes.virtual.plan import (
     pause_after,
 )
 from runtimes.virtual.pods import Method, VirtualPod
-from runtimes.virtual.reports import FollowedPod
 from tests.support.builders import make_pod
 from tests.support.kernel.probe import Probe
 
