@@ -30,6 +30,8 @@ class ContainerWatch:
         """How often each instance was started: ``default/web/main 0``."""
         self.kills: dict[str, str] = {}
         """Running instances that somebody stopped, by id."""
+        self.killed_pods: set[PodUid] = set()
+        """The pods of these."""
         self.violations: list[str] = []
         self.stopped: set[PodUid] = set()
         """Pods that the runtime was told to stop, and that it has not forgotten yet."""
@@ -112,6 +114,7 @@ class ContainerWatch:
     def killed(self, record: ContainerRecord) -> None:
         """Note that somebody ends a running container."""
         self.kills[record.observed.id] = _label(record)
+        self.killed_pods.add(record.sandbox.pod.uid)
 
     def _others(self, record: ContainerRecord) -> Iterator[ContainerRecord]:
         """Go over the containers that may not run beside this one."""

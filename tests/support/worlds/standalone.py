@@ -97,7 +97,7 @@ class StandaloneWorld(World):
         settings = replace(SETTINGS, static_pod_path=run.folder, root_dir=nowhere, runtime=None)
         edges = Edges(keep_watch=watches)
         tree = AgentTree(settings, Listeners(), lambda: self.play.system, edges)
-        root = _with_child(tree.root(), isolated(FAKE_SOURCE, self._make_fake_source))
+        root = with_child(tree.root(), isolated(FAKE_SOURCE, self._make_fake_source))
         subscriber = isolated(SUBSCRIBER, lambda: Subscriber(self.play.port(POD_MANAGER), self))
         return replace(root, children=(*root.children, subscriber))
 
@@ -131,12 +131,12 @@ class StandaloneWorld(World):
         return Outcome(observed, Counter(f"{uid} was removed" for uid in self.removed))
 
 
-def _with_child(spec: SupervisorSpec, child: ChildSpec[Any]) -> SupervisorSpec:
+def with_child(spec: SupervisorSpec, child: ChildSpec[Any]) -> SupervisorSpec:
     """Return ``spec`` with ``child`` in the place of the one that has its path, however deep."""
 
     def replaced(each: AnySpec) -> AnySpec:
         if isinstance(each, SupervisorSpec):
-            return _with_child(each, child)
+            return with_child(each, child)
         return child if each.key.path == child.key.path else each
 
     return replace(spec, children=tuple(map(replaced, spec.children)))
