@@ -289,8 +289,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         if life.is_stopped:
             self._let_go()
         self._go_on()
-        if life.stage is PodLife.FINISHED:
-            self._news.tell_status()
+        if life.stage is PodLife.FINISHED and not self._memory.wish.is_removed:
+            self._news.tell_status()  # that of a pod that was removed is about to be forgotten
         self._news.tell_life()
 
     def _take_object(self, message: ObjectRead | ObjectChanged | ObjectsDue) -> None:

@@ -19,6 +19,7 @@ from messages.pod_runtime import (
     PodTrouble,
 )
 from messages.units import Seconds
+from runtimes.container_runtime import StopSandbox
 from runtimes.containers.contents import Contents
 from runtimes.containers.observing import is_beginning, observed, with_back_offs
 from runtimes.containers.record import RuntimeRecord
@@ -32,8 +33,9 @@ _FIELDS: Final = {
     ContainerPart.EPHEMERAL: "ephemeralContainers",
 }
 
-BEGINNING_WITHIN: Final = Seconds(0.5)
-"""How long it may take until it is told that nothing runs of a pod yet, while it is being started."""
+SOON: Final = Seconds(0.5)
+"""How long it may take until it is told that nothing runs of a pod yet, while it is being started; or that
+all its containers have ended, while its sandbox is being stopped. Mostly nobody ever sees that."""
 
 
 class PodTeller:
@@ -60,6 +62,8 @@ class PodTeller:
         """Tell who commanded the pod what is known of it, unless that was told."""
         is_first = is_beginning(record.contents, waits, troubles)
         if is_first and record.calls and self._may_wait(record, now):
+            return
+        if _is_about_to_end(record) and self._waits(record, now):
             return
         before = record.told
         news = observed(record.uid, record.obeyed, record.contents, waits, troubles, record.shape)
@@ -136,8 +140,12 @@ class PodTeller:
     def _may_wait(record: RuntimeRecord, now: Seconds) -> bool:
         if record.told is not None and not record.told_beginning:
             return False
+        return PodTeller._waits(record, now)
+
+    @staticmethod
+    def _waits(record: RuntimeRecord, now: Seconds) -> bool:
         if record.tell_by is None:
-            record.tell_by = Seconds(now + BEGINNING_WITHIN)
+            record.tell_by = Seconds(now + SOON)
         return record.tell_by > now
 
     def _say_waits(self, record: RuntimeRecord, news: PodObserved) -> None:
@@ -168,3 +176,12 @@ def _field_path(record: RuntimeRecord, container: str) -> str:
 
 def _all(contents: Contents) -> Iterable[ContainerObserved]:
     return (one for each in contents for one in each.containers)
+
+
+def _is_about_to_end(record: RuntimeRecord) -> bool:
+    """Return whether only its sandbox is left to be stopped, and that is under way."""
+    return (
+        record.is_stopping
+        and bool(record.calls)
+        and all(isinstance(call.step.request, StopSandbox) for call in record.calls)
+    )

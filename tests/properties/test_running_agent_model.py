@@ -12,8 +12,6 @@ After each step, whatever happened before it:
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -24,40 +22,19 @@ from typing_extensions import override
 
 from actors.pods.keeper import POD_KEEPER
 from actors.pods.status_keeper import STATUS_KEEPER
-from agent.edges import Edges
-from agent.tree import AgentTree
-from kernel import Key, Port, Steps, SupervisorSpec, isolated
+from kernel import Port
 from messages.pod_lives import DescribePodLives, PodLivesDescribed
 from messages.pods import HTTP, JsonObject, Pod, PodPhase, PodUid
-from messages.sources import Rescan
 from messages.statuses import FollowStatuses, PodStatusChanged
-from server.actor import Listeners
-from settings.flags.command_line import parse
-from settings.load import settings_of
 from stores.statuses.rendering import render_status
 from tests.support.builders import make_pod
-from tests.support.files.fake_directory_watches import FakeDirectoryWatches
-from tests.support.kernel.stage import PATIENT_ROOT, Stage
-from tests.support.node.node_stage import MadeUpMachine
 from tests.support.pods.status_watch import violations
 from tests.support.questions import describe_statuses
-from tests.support.runtimes.watched_core import ContainerWatch
-from tests.support.sources.memory_source import FAKE_SOURCE, FakeMemory, FakeSource
-from tests.support.worlds.standalone import with_child
+from tests.support.worlds.running_alone import RunningAlone
 
 pytestmark = pytest.mark.timeout(300)  # for what a failure takes to shrink
 
-SETTINGS: Final = settings_of(
-    parse(
-        [
-            "--manifest-url=http://nowhere",
-            "--runtime=hollow",
-            "--hollow-times=time-to-create=50ms,time-to-start=50ms,time-to-stop=700ms",
-        ]
-    ),
-    (),
-    hostname="node1",
-)
+TIMES: Final = "--hollow-times=time-to-create=50ms,time-to-start=50ms,time-to-stop=700ms"
 TO_REST: Final = 700.0
 """Seconds: longer than any grace, and than the longest back-off."""
 
@@ -131,31 +108,14 @@ class RunningAgentModel(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.watch = ContainerWatch()
-        self.fake = FakeMemory(wanted=())
+        self.agent = RunningAlone(TIMES)
+        self.watch, self.play = self.agent.watch, self.agent.play
         self.follower = _StatusFollower()
         self.wanted: dict[str, Pod] = {}
         self.kinds: dict[PodUid, str] = {}
         self.was_unwanted: set[PodUid] = set()
         self.serial = 0
-        self.play = Stage(self._tree(), Steps(7))
-        self.play.start()
         self.play.tell(STATUS_KEEPER, FollowStatuses(subscriber=self.follower))
-
-    def _tree(self) -> SupervisorSpec:
-        edges = Edges(
-            keep_watch=FakeDirectoryWatches(),
-            machine=MadeUpMachine(),
-            hollow=self.watch.make_core,
-        )
-        told = replace(SETTINGS, root_dir=Path("/nonexistent"))
-        root = AgentTree(told, Listeners(), lambda: self.play.system, edges).root()
-        # However many crashes there are at a time: the tree goes on.
-        root = replace(root, intensity=PATIENT_ROOT.intensity, backoff=PATIENT_ROOT.backoff)
-        return with_child(root, isolated(FAKE_SOURCE, self._make_source))
-
-    def _make_source(self) -> FakeSource:
-        return FakeSource(self.play.port(Key("pod-manager")), self.fake)
 
     # --- the source ------------------------------------------------------------------------------------
 
@@ -181,24 +141,30 @@ class RunningAgentModel(RuleBasedStateMachine):
 
     @rule()
     def the_source_lists(self) -> None:
-        self.fake.wanted = tuple(self.wanted.values())
-        self.play.tell(FAKE_SOURCE, Rescan())
+        self.agent.lists(*self.wanted.values())
 
     # --- the agent -------------------------------------------------------------------------------------
 
-    @rule(data=st.data(), is_again=st.booleans())
-    def an_actor_crashes(self, data: st.DataObject, *, is_again: bool) -> None:
-        nodes = self.play.describe().values()
-        supervisors = {*SUPERVISORS, *(node.parent for node in nodes)}
-        actors = sorted({node.name for node in nodes} - supervisors)
-        name = data.draw(st.sampled_from(actors))
-        self.play.system.crash(name)
-        if is_again:
-            self.play.advance(0.3)
-            self.play.system.crash(name)
+    @rule(data=st.data(), after=st.sampled_from([0.0, 0.03, 0.3]))
+    def an_actor_crashes(self, data: st.DataObject, after: float) -> None:
+        self.play.system.crash(data.draw(st.sampled_from(self._actors())))
+        self.play.advance(after)
+
+    @rule(data=st.data(), steps=st.integers(0, 40))
+    def an_actor_crashes_in_the_midst_of_a_listing(self, data: st.DataObject, steps: int) -> None:
+        victim = data.draw(st.sampled_from(self._actors()))
+        self.agent.tells_listing(*self.wanted.values())
+        for _ in range(steps):
+            self.agent.steps.step()
+        self.play.system.crash(victim)
         self.play.settle()
 
-    @rule(seconds=st.sampled_from([0.02, 0.3, 2.0, 12.0, 61.0]))
+    def _actors(self) -> list[str]:
+        nodes = self.play.describe().values()
+        supervisors = {*SUPERVISORS, *(node.parent for node in nodes)}
+        return sorted({node.name for node in nodes} - supervisors)
+
+    @rule(seconds=st.sampled_from([0.02, 0.06, 0.3, 2.0, 12.0, 61.0]))
     def time_passes(self, seconds: float) -> None:
         self.play.advance(seconds)
 
@@ -247,4 +213,4 @@ def _describe_lives(reply_to: Port[PodLivesDescribed]) -> DescribePodLives:
 
 
 TestRunningAgent = RunningAgentModel.TestCase
-TestRunningAgent.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestRunningAgent.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
