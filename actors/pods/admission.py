@@ -32,6 +32,7 @@ from manifests.requests import (
     is_extended,
     pod_requests,
 )
+from messages.pod_runtime import PodTrouble
 from messages.pods import Pod, PodUid
 from messages.statuses import PodFailure
 
@@ -43,6 +44,11 @@ _NO_PORTS: Final[frozenset[HostPort]] = frozenset()
 _PORTS_TAKEN: Final = predicate_failure(
     "NodePorts", "node(s) didn't have free ports for the requested pod ports"
 )
+
+DEFERRED: Final = "ResizeDeferred"
+"""The trouble of a pod that may have what it requests once others have less."""
+INFEASIBLE: Final = "ResizeRefused"
+"""The trouble of a pod that requests more than the node has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +119,16 @@ class _Shortage:
             f"used: {self.used}, capacity: {self.capacity}",
         )
 
+    def trouble(self) -> PodTrouble:
+        """Return why a pod that runs may not have so much: not now, or not on this node."""
+        if self.requested <= self.capacity:
+            return PodTrouble(reason=DEFERRED, message=self.rejection().message)
+        return PodTrouble(
+            reason=INFEASIBLE,
+            message=f"Node didn't have enough capacity: {self.resource}, requested: {self.requested}, "
+            f"capacity: {self.capacity}",
+        )
+
 
 class Admission:
     """Sums of what was taken, and the decision on one more pod.
@@ -162,6 +178,23 @@ class Admission:
         if misfit:
             return _rejection(misfit)
         return self._make_room(pod, shortages) if shortages else _ADMITTED
+
+    def resize(self, pod: Pod) -> PodTrouble | None:
+        """Return why a pod that was taken may not have what this version of it requests; None if it may.
+
+        Only resources count of which it requests more than it has. Changes nothing.
+        """
+        held = self._held.get(pod.uid)
+        if held is None or held.is_leaving:
+            return None
+        requests = _requests_of(pod)
+        more = {name: each for name, each in requests.items() if each > held.requests.get(name, 0)}
+        return next((each.trouble() for each in self._shortages(more, held)), None)
+
+    def taken(self, uid: PodUid) -> Pod | None:
+        """Return the version of a pod that is counted; None if none is."""
+        held = self._held.get(uid)
+        return held.pod if held is not None and not held.is_leaving else None
 
     def take(self, pod: Pod) -> None:
         """Count a pod from now on, in place of what counted for its UID."""

@@ -35,6 +35,7 @@ from actors.pods.records import KeptPodsAre, ReadKeptPods
 from actors.pods.roster import PodRoster
 from actors.pods.worker_launcher import WorkerLauncher
 from kernel import PooledActor, Timer
+from manifests.container_resources import ContainerResources
 from messages.changes import Op
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
 from messages.pod_lives import (
@@ -95,7 +96,9 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     def __init__(self, ports: PodKeeperPorts, memory: PodKeeperMemory) -> None:
         self._ports = ports
         self._memory = memory
-        self._roster = PodRoster(memory.admission, memory.sources, memory.roster)
+        self._roster = PodRoster(
+            memory.admission, memory.sources, memory.roster, self._kept_resources
+        )
         self._launcher = WorkerLauncher(ports, memory, self._roster, self)
         self._work: deque[Iterator[None]] = deque()
         """What is to be carried out, portion by portion."""
@@ -217,6 +220,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             yield
         if not listing.is_provisional:
             self._memory.listed.add(source)
+            self._roster.look_at_resizes()
             yield from self._sweeping()
 
     def _changing(self, changed: PodsChanged) -> Iterator[None]:
@@ -284,6 +288,10 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         elif self._memory.kept is None:
             self._ports.records.tell(ReadKeptPods(reply_to=self._ports.me))
             self.after(RECORDS_WITHIN, RecordsLate())
+
+    def _kept_resources(self, uid: PodUid) -> ContainerResources:
+        kept = (self._memory.kept or {}).get(uid)
+        return {} if kept is None else kept.resources
 
     def _note_records(self, pods: Mapping[PodUid, KeptPod]) -> None:
         if self._memory.kept is None:

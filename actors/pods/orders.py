@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kernel import Key
 from messages.objects import ObjectFact, ObjectRead
 from messages.pod_lives import PodLife
-from messages.pod_runtime import PodObserved
+from messages.pod_runtime import PodObserved, PodTrouble
 from messages.pods import Pod, PodUid
 from messages.statuses import PodFailure
 from messages.units import Seconds
@@ -32,6 +32,8 @@ class PodWish:
     """The shortest grace that anybody asked for, other than who deletes the pod."""
     was_there: bool = False
     """The runtime had it before this agent did anything about it."""
+    resize: PodTrouble | None = None
+    """Why ``pod`` has the resources of an earlier version: the node has no room for those of the newest."""
     has_no_document: bool = False
     """Only the runtime knows it: there is nobody to tell a status to."""
 

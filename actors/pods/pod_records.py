@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from actors.pods.orders import PodWish
 from messages.pod_lives import PodKilled, PodLife
+from messages.pod_runtime import PodTrouble
 from messages.pods import Pod, PodUid
 from messages.port import Port
 from messages.statuses import PodFailure
@@ -53,6 +54,10 @@ class PodRecord:
     grace: Seconds | None = None
     was_there: bool = False
     """The runtime had it before its worker began."""
+    held_back: Pod | None = None
+    """``pod`` with the resources that it has, while the node has no room for those that it requests."""
+    resize: PodTrouble | None = None
+    """Why it is held back."""
     has_no_document: bool = False
     """Only the runtime knows it."""
     returned: Pod | None = None
@@ -72,12 +77,13 @@ class PodRecord:
         return PodWish(
             number=self.wish,
             since=self.since,
-            pod=self.pod,
+            pod=self.held_back or self.pod,
             is_removed=self.is_removed,
             is_killed=self.is_killed,
             failure=self.failure,
             grace=self.grace,
             was_there=self.was_there,
+            resize=self.resize,
             has_no_document=self.has_no_document,
         )
 
@@ -132,6 +138,8 @@ class PostWarning:
 
     pod: Pod
     failure: PodFailure
+    line: str = "a pod may not run"
+    """What the log says."""
 
 
 RosterEffect: TypeAlias = (

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
+from manifests.container_resources import resources_of
 from messages.objects import ObjectId, ObjectKind, Origin
 from messages.pods import JsonObject, Pod, PodUid
 from messages.units import Timestamp
@@ -48,8 +49,7 @@ def kept_pod(
     pod: Pod, start_time: Timestamp | None, objects: Mapping[ObjectId, ObjectVersion]
 ) -> KeptPod:
     """Return what is kept of ``pod``."""
-    containers = (pod.document.get("spec") or {}).get("containers") or ()
-    found = {each["name"]: each["resources"] for each in containers if each.get("resources")}
+    found = resources_of(pod)
     return KeptPod(uid=pod.uid, start_time=start_time, objects=objects, resources=found)
 
 

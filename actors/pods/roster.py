@@ -7,10 +7,18 @@ Every method says what happened, and appends to ``effects`` what is to be done a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
-from actors.pods.admission import Admission, Admitted, Preempt, Rejected
+from actors.pods.admission import (
+    DEFERRED,
+    INFEASIBLE,
+    Admission,
+    Admitted,
+    Preempt,
+    Rejected,
+)
 from actors.pods.lifecycle import LEAST_GRACE, shorter
 from actors.pods.node_fit import NODE_AFFINITY
 from actors.pods.pod_records import (
@@ -27,14 +35,22 @@ from actors.pods.pod_records import (
     TellWish,
 )
 from actors.pods.preemption import PREEMPTED
+from actors.pods.resizes import Resizes
 from actors.pods.static_names import StaticNames
+from manifests.container_resources import ContainerResources
 from messages.pod_lives import KillPod, PodLife
 from messages.pod_runtime import RuntimePod
 from messages.pods import CONFIG_SOURCE, Pod, PodUid, SourceName
 from messages.statuses import PodFailure
 
+_RESIZE_EVENTS: Final = {DEFERRED: "ResizeDeferred", INFEASIBLE: "ResizeInfeasible"}
+"""A kubelet's reasons of the events, by the trouble."""
 _STOPPED = frozenset({PodLife.TERMINATED, PodLife.FINISHED})
 _UNBEGUN = frozenset({RecordStage.IN_LINE, RecordStage.AWAITING_NODE, RecordStage.MAKING_ROOM})
+
+
+def _nothing_kept(_uid: PodUid) -> ContainerResources:
+    return {}
 
 
 @dataclass(slots=True)
@@ -51,6 +67,8 @@ class RosterMemory:
     """Pods that wait until the Node is known."""
     rooms: dict[PodUid, set[PodUid]] = field(default_factory=dict)
     """By a pod that is being stopped for others: these others."""
+    deferred: dict[PodUid, None] = field(default_factory=dict)
+    """Pods that request more than they have, and may have it once there is room."""
     counts: RosterCounts = field(default_factory=RosterCounts)
     last_wish: int = 0
     """The number of the last wish about any pod."""
@@ -62,16 +80,24 @@ class PodRoster:
     A pod that is listed for the first time stands in line for its name if it is static, is then admitted or
     refused, and gets a worker. If it is the Node's labels for which it would be refused, it waits until they
     are known. One that ran before the agent did is not refused (rule L9, done better). A pod that is being
-    deleted or has ended needs no admission (rule L8): its worker only cleans up.
+    deleted or has ended needs no admission (rule L8): its worker only cleans up. A pod that comes to request
+    more than there is room for runs on with what it has.
     """
 
     def __init__(
-        self, admission: Admission, sources: frozenset[SourceName], memory: RosterMemory
+        self,
+        admission: Admission,
+        sources: frozenset[SourceName],
+        memory: RosterMemory,
+        kept: Callable[[PodUid], ContainerResources] = _nothing_kept,
     ) -> None:
+        """``kept`` returns the resources with which an earlier process ran a pod."""
+        self._kept = kept
         self._admission = admission
         self._sources = sources
         self._memory = memory
         self._records = memory.records
+        self._resizes = Resizes(admission, memory.records, memory.deferred)
         self.effects: deque[RosterEffect] = deque()
 
     # --- what sources list -----------------------------------------------------------------------------
@@ -96,6 +122,8 @@ class PodRoster:
             self.list_pod(pod)
         else:
             record.pod = pod
+            if not is_status_alone or record.held_back is not None:
+                self._note_resize(record)
             if not is_status_alone or pod.is_terminal or _has_readiness_gates(pod):
                 self._note_version(record)
 
@@ -165,6 +193,11 @@ class PodRoster:
             self._start(record)
 
     # --- what becomes of pods --------------------------------------------------------------------------
+
+    def look_at_resizes(self) -> None:
+        """Look again at the pods that request more than they have: there may be room now."""
+        for record in self._resizes.look_again():
+            self._wish(record)
 
     def end_wait_for_node(self) -> None:
         """Look again at the pods that the Node's labels decide on: it is known now, or does not come."""
@@ -243,7 +276,7 @@ class PodRoster:
         elif pod.is_terminal or pod.is_deleting:
             self._start(record)
         elif record.was_there:
-            self._admission.take(pod)
+            self._resizes.take(record, self._kept(pod.uid))
             self._start(record)
         else:
             self._admit(record)
@@ -333,9 +366,21 @@ class PodRoster:
     def _note_stopped(self, record: PodRecord) -> None:
         uid = record.pod.uid
         self._admission.release(uid)
+        self.look_at_resizes()
         self.effects.extend(AnswerKiller(uid, killer) for killer in record.killers)
         record.killers = ()
         self._note_gone(uid)
+
+    def _note_resize(self, record: PodRecord) -> None:
+        """Have a pod keep what it has, if there is no room for what its newest version requests."""
+        before = record.resize
+        self._resizes.note_version(record)
+        if record.resize is not None and record.resize != before:
+            reason = _RESIZE_EVENTS[record.resize.reason]
+            refusal = PodFailure(reason=reason, message=record.resize.message)
+            line = "a pod keeps the resources that it has"
+            self.effects.append(PostWarning(record.pod, refusal, line))
+        self.look_at_resizes()
 
     def _note_gone(self, victim: PodUid) -> None:
         """Start the pods that only waited for ``victim``."""

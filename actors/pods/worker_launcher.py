@@ -192,7 +192,7 @@ class WorkerLauncher:
     def _warn(self, warning: PostWarning) -> None:
         pod, failure = warning.pod, warning.failure
         _log.warning(
-            "a pod may not run",
+            warning.line,
             pod=pod.display_name,
             reason=failure.reason,
             message=failure.message,

@@ -46,6 +46,9 @@ class WorkerNews:
     def note_status(self, observed: PodObserved | None, now: Timestamp) -> None:
         """Tell the status that follows, if people see another one."""
         memory = self._memory
+        resize = memory.wish.resize
+        if observed is not None and resize is not None:
+            observed = replace(observed, troubles=(*observed.troubles, resize))
         status = status_after(
             StatusSituation(
                 pod=memory.wish.pod,

@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 from typing_extensions import override
 
 from actors.pods import records
+from actors.pods.node_view import NodeView
 from actors.pods.record_pages import KeptPod, encoded_page
 from actors.pods.records import (
     RECORD_KEEPER,
@@ -26,6 +27,7 @@ from actors.pods.records import (
 )
 from kernel import Port, Runtime
 from messages.objects import Change, ObjectKind
+from messages.pod_runtime import RunPod
 from messages.pods import API, FILE, Pod, PodUid
 from messages.units import Timestamp
 from tests.support.builders import make_pod
@@ -264,3 +266,27 @@ def test_a_grace_of_an_earlier_stop_says_nothing_once_the_pod_runs_again(world: 
 def test_a_pod_without_records_is_kept_nowhere(lives: LivesStage) -> None:
     lives.lists(FILE, make_pod("web"))
     assert lives.world.records is None
+
+
+def requesting(name: str, cpu: str) -> Pod:
+    resources = {"requests": {"cpu": cpu}}
+    return api_pod(name, spec={"containers": [{"name": "main", "resources": resources}]})
+
+
+def test_a_pod_goes_on_with_what_it_had_though_it_came_to_request_more_while_no_agent_was_there(
+    world: LivesWorld,
+) -> None:
+    world.node = NodeView(name="node", allocatable={"cpu": 4000, "pods": 10})
+    shop = requesting("shop", "2")
+    with lives_stage(world=world) as lives:
+        lives.lists(API, requesting("web", "1"), shop)
+    with lives_stage(world=world) as lives:
+        larger = requesting("web", "3")
+        lives.lists(API, larger, shop)
+        command = lives.machine.pods[larger.uid].command
+        assert isinstance(command, RunPod)
+        had = command.pod.document["spec"]["containers"][0]["resources"]
+        assert had == {"requests": {"cpu": "1"}}
+        assert lives.memory.admission.used["cpu"] == 3000
+        conditions = {each.type: each.reason for each in lives.status(larger).conditions}
+        assert conditions["PodResizePending"] == "Deferred"

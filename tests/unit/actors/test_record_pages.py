@@ -65,4 +65,4 @@ def test_resources_are_kept_by_container() -> None:
     resources = {"requests": {"cpu": "1"}}
     containers = [{"name": "main", "resources": resources}, {"name": "other"}]
     pod = make_pod(spec={"containers": containers})
-    assert kept_pod(pod, None, {}).resources == {"main": resources}
+    assert kept_pod(pod, None, {}).resources == {"main": resources, "other": {}}
