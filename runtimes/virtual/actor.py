@@ -1,7 +1,8 @@
 """VirtualRuntime: a runtime of pods that calls somebody's Python class.
 
 ``reports`` and ``following`` say what a provider's answers mean, ``pods`` and ``observing`` what is known of
-each pod, ``plan`` what to call next, ``desk`` which calls are under way. This file is the actor around them.
+each pod, ``plan`` what to call next, ``desk`` which calls are under way, and ``examining`` brings them
+together. This file is the actor around them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final, assert_never
 
 from typing_extensions import override
 
-from kernel import PooledActor, Port, Timer
+from kernel import PooledActor, Port
 from messages.pod_runtime import (
     DescribeRuntime,
     ForgetPod,
@@ -23,8 +24,7 @@ from messages.pod_runtime import (
     RuntimeNode,
     StopPod,
 )
-from messages.pods import Pod, PodUid
-from messages.units import Seconds
+from messages.pods import PodUid
 from runtimes.virtual.calls import ProviderCallEnded, ProviderCalls, ProviderFailure, Returned
 from runtimes.virtual.deadlines import (
     MorePodsToExamine,
@@ -36,6 +36,7 @@ from runtimes.virtual.deadlines import (
     VirtualDeadline,
 )
 from runtimes.virtual.desk import CallDesk
+from runtimes.virtual.examining import PodExaminer
 from runtimes.virtual.listing import counted, is_stranger, listed
 from runtimes.virtual.loading import LoadedProvider
 from runtimes.virtual.looks import Looks
@@ -43,26 +44,19 @@ from runtimes.virtual.memory import CallOut, VirtualMemory, VirtualRules, rememb
 from runtimes.virtual.messages import VirtualPorts, VirtualRuntimeMessage
 from runtimes.virtual.node_reports import sound_node
 from runtimes.virtual.notices import VirtualNotices, reason_of, sentence_of
-from runtimes.virtual.observing import nothing_left, observation, take_report
-from runtimes.virtual.plan import CallProvider, Rest, WaitUntil, next_virtual_step, pause_after
+from runtimes.virtual.plan import pause_after
 from runtimes.virtual.pods import (
-    UNFOLLOWED,
     Method,
     VirtualPod,
     is_obsolete,
-    note_call,
     note_failure,
-    note_lost,
     note_success,
-    note_unfollowed,
     take_command,
 )
 from runtimes.virtual.reports import Nonsense, Readings
 
 PORTION: Final = 128
 """Pods that are examined in one turn."""
-SHORTEST_WAIT: Final = 0.001
-"""In seconds. The difference of two moments may be rounded down: its timer would be early, for ever."""
 
 
 class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
@@ -96,14 +90,9 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
         self._notices = VirtualNotices(ports.events, loaded.name)
         self._to_examine: dict[PodUid, None] = {}
         self._is_examining = False
-        self._unsettled: set[PodUid] = set(memory.pods)
-        """Pods for which the next observation matters, even if it says the same of them."""
-        self._waiting: dict[PodUid, None] = {}
-        """Pods that wait until fewer calls are under way."""
-        self._timers: dict[PodUid, Timer] = {}
+        self._pods = PodExaminer(memory, self._desk, self._notices, loaded.can, self.after)
         self._lists: list[Port[PodsObserved]] = []
         self._node_trouble = ""
-        self._common: tuple[PodTrouble, ...] = ()
 
     @override
     def started(self) -> None:
@@ -146,7 +135,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             case NodeDue():
                 self._ask_node()
             case PodDue(uid=uid):
-                self._timers.pop(uid, None)
+                self._pods.forget_timer(uid)
                 self._examine_later((uid,))
             case MorePodsToExamine():
                 self._is_examining = False
@@ -178,99 +167,10 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             del self._to_examine[uid]
             it = self._memory.pods.get(uid)
             if it is not None:
-                self._examine(it)
+                self._pods.examine(it, self.clock)
         if self._to_examine and not self._is_examining:
             self._is_examining = True
             self.me.tell(MorePodsToExamine())
-
-    def _examine(self, it: VirtualPod) -> None:
-        memory, now = self._memory, self.clock.monotonic()
-        if it.looked < memory.observed and it.fresh_from <= memory.observed:
-            it.looked = memory.observed
-            is_known = it.may_be_there or it.state is not None
-            learned = take_report(it, memory.readings.get(it.uid), self.clock.wall(), now)
-            # What ran before the agent started was not started now.
-            self._notices.learned(it, learned if is_known else learned.without_steps())
-        step = next_virtual_step(it, memory.observed, now, self._loaded.can)
-        self._unsettled.add(it.uid)
-        match step:
-            case CallProvider():
-                self._begin(it, step)
-            case WaitUntil(moment=moment):
-                self._wait(it.uid, Seconds(max(moment - now, SHORTEST_WAIT)))
-            case Rest.WAITING:
-                pass
-            case Rest.LOST:
-                self._lose(it)
-            case Rest.AS_COMMANDED:
-                self._note_effect(it)
-            case Rest.GONE:
-                self._drop(it)
-                return
-            case _:
-                assert_never(step)
-        self._tell(it)
-
-    def _wait(self, uid: PodUid, delay: Seconds) -> None:
-        timer = self._timers.pop(uid, None)
-        if timer is not None:
-            timer.cancel()
-        self._timers[uid] = self.after(delay, PodDue(uid=uid))
-
-    def _begin(self, it: VirtualPod, step: CallProvider) -> None:
-        if self._desk.room <= 0:
-            self._waiting[it.uid] = None
-            return
-        method = step.method
-        pod = it.pod or Pod.of({"metadata": {"uid": it.uid}, "spec": {}})
-        if method is Method.STOP and it.stopping_by is None and it.lives:
-            self._notices.stopping(it, step.grace)
-        ref = self._desk.begin(
-            method,
-            *((pod, float(step.grace)) if method is Method.STOP else (pod,)),
-            clock=self.clock,
-            after=self.after,
-            more_time=step.grace,
-            uid=it.uid,
-            spec=pod.document.get("spec"),
-        )
-        it.calls[ref] = method
-        note_call(it, method, self.clock.monotonic() + step.grace, self.clock.wall())
-
-    def _lose(self, it: VirtualPod) -> None:
-        note_lost(it, self.clock.wall())
-        sentence = "it is not told any more, and nobody knows how it ended"
-        it.trouble = PodTrouble(reason="ContainerStatusUnknown", message=sentence, is_for_good=True)
-        self._notices.warning(it, "ContainerStatusUnknown", sentence)
-        self._note_effect(it)
-
-    def _note_effect(self, it: VirtualPod) -> None:
-        it.effective = it.command.mark
-        self._unsettled.discard(it.uid)
-        if isinstance(it.command, StopPod) and not it.is_told:
-            note_lost(it, self.clock.wall())
-        for sentence in note_unfollowed(it, has_update=self._loaded.can.update):
-            self._notices.warning(it, UNFOLLOWED, sentence)
-
-    def _drop(self, it: VirtualPod) -> None:
-        assert isinstance(it.command, ForgetPod)  # noqa: S101  # else it would not be gone
-        it.command.reply_to.tell(nothing_left(it.command))
-        remember(self._memory.forgotten, it.uid, it.command.mark)
-        del self._memory.pods[it.uid]
-        self._unsettled.discard(it.uid)
-        timer = self._timers.pop(it.uid, None)
-        if timer is not None:
-            timer.cancel()
-
-    def _tell(self, it: VirtualPod) -> None:
-        if self._memory.observed == 0:
-            return  # what runs is not known yet
-        if isinstance(it.command, RunPod):
-            it.effective = it.command.mark
-        told = observation(it, self._common)
-        if told != it.last_told:
-            it.last_told = told
-            it.command.reply_to.tell(told)
 
     # --- calls ------------------------------------------------------------------------------------------
 
@@ -292,7 +192,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
         self, uid: PodUid, out: CallOut, outcome: Returned | ProviderFailure
     ) -> None:
         it = self._memory.pods.get(uid)
-        self._examine_later(tuple(self._waiting)[: max(self._desk.room, 0)])
+        self._examine_later(self._pods.next_waiting())
         if it is None:
             return
         method = out.call.method
@@ -329,7 +229,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             it.hung[ref] = method
             it.fresh_from = self._memory.begun + 1
             self._note_failure(it, method, sentence)
-            self._examine_later((it.uid, *tuple(self._waiting)[: max(self._desk.room, 0)]))
+            self._examine_later((it.uid, *self._pods.next_waiting()))
             self._looks.look(self.clock)
         self._note_runtime()
 
@@ -344,7 +244,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
         memory, before = self._memory, self._memory.readings
         memory.observed, memory.readings = number, readings
         changed = (uid for uid in memory.pods if readings.get(uid) != before.get(uid))
-        self._examine_later((*changed, *self._unsettled))
+        self._examine_later((*changed, *self._pods.unsettled))
         known = before.keys() | memory.pods.keys() | memory.forgotten.keys()
         for uid in readings.keys() - known:
             if is_stranger(readings[uid]) and uid not in memory.unknown:
@@ -357,8 +257,8 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
         self._notices.trouble(sentence)
         away = (PodTrouble(reason="RuntimeIsAway", message=sentence),)
         common = away if self._looks.is_away(self.clock) or self._desk.is_stuck else ()
-        if bool(common) != bool(self._common):
-            self._common = common
+        if bool(common) != bool(self._pods.common):
+            self._pods.common = common
             self._examine_later(self._memory.pods)
 
     def _trouble(self) -> str:

@@ -16,6 +16,7 @@ from messages.pod_runtime import (
     SandboxState,
 )
 from messages.pods import PodPhase
+from runtimes.virtual.memory import VirtualRules
 from runtimes.virtual.provider import ContainerReport, PodReport
 from tests.support.builders import make_pod
 from tests.support.kernel.clock import EPOCH
@@ -231,3 +232,14 @@ def test_many_pods_are_run_with_a_bounded_number_of_calls_at_a_time(stage: Virtu
     stage.calls.let_go()
     stage.advance(1.0)
     assert sorted(stage.provider.drain()) == sorted(f"run {pod.name}" for pod in pods)
+
+
+def test_pods_that_wait_for_room_are_run_in_turn_though_nothing_can_be_observed() -> None:
+    with virtual_stage(rules=VirtualRules(at_a_time=1)) as stage:
+        stage.calls.hold("run", "observe")
+        for number in range(4):
+            stage.runs(make_pod(f"p{number}"))
+        for _ in range(4):
+            stage.calls.let_one_go("run")
+            stage.play.settle()
+        assert stage.provider.drain() == ["run p0", "run p1", "run p2", "run p3"]

@@ -63,6 +63,12 @@ class HandMadeCalls(ProviderCalls):
         """Let calls of these methods not return."""
         self.held_methods |= set(methods)
 
+    def let_one_go(self, method: str) -> None:
+        """Have the oldest call of this method made that is held."""
+        oldest = next(each for each in self.held if each[0].method == method)
+        self.held.remove(oldest)
+        _make(*oldest)
+
     def let_go(self) -> None:
         """Have all calls made that are held, and no more held."""
         self.held_methods.clear()
