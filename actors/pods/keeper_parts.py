@@ -11,7 +11,7 @@ from actors.pods.node_view import NodeView
 from actors.pods.orders import LifeIs, WorkerGone
 from actors.pods.record_pages import KeptPod
 from actors.pods.records import DropPod, KeptPodsAre, ReadKeptPods
-from actors.pods.roster import RosterMemory
+from actors.pods.roster_steps import RosterMemory
 from actors.pods.worker_parts import WorkerMemory, WorkerPorts
 from kernel import Address, DynamicMessage, Key, Port
 from messages.node import FollowNode, NodeFact

@@ -7,16 +7,13 @@ makes, how many at a time, and which troubles it tells. Pods run whatever become
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias, assert_never
+from dataclasses import dataclass
+from typing import Final, assert_never
 
 import structlog
 from typing_extensions import override
 
 from actors.bounded_calls import OUTAGE_BACKOFF, BoundedCalls, is_outage, pause
-from actors.pods.start_times import StartTimesMemory
 from actors.pods.status_deadlines import (
     ExamineMore,
     StatusDeadline,
@@ -24,6 +21,12 @@ from actors.pods.status_deadlines import (
     StatusRetryDue,
 )
 from actors.pods.status_objects import ShownPods
+from actors.pods.status_parts import (
+    STATUS_KEEPER,
+    StatusKeeperOwnMessage,
+    StatusMemory,
+    StatusPorts,
+)
 from actors.pods.status_records import StatusRecord
 from actors.pods.status_troubles import StatusTroubles
 from actors.pods.status_writes import (
@@ -34,9 +37,8 @@ from actors.pods.status_writes import (
     accepted,
     next_write,
 )
-from kernel import Backoff, Key, PooledActor, Port
-from messages.api import ApiAnswered, ApiFailure, CallApi, FailureKind
-from messages.events import PostEvent
+from kernel import Backoff, PooledActor
+from messages.api import ApiAnswered, ApiFailure, FailureKind
 from messages.pod_lives import RepeatPodStatuses
 from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
 from messages.pods import API, FullName, JsonObject, Pod, PodUid
@@ -48,11 +50,19 @@ from messages.statuses import (
     PodStatusChanged,
     PodStatusIs,
     StatusesDescribed,
-    StatusKeeperMessage,
     UnfollowStatuses,
 )
 from messages.units import Seconds
 from stores.statuses.status import shows_same
+
+__all__ = [
+    "EXAMINED_AT_ONCE",
+    "STATUS_KEEPER",
+    "StatusKeeper",
+    "StatusKeeperOwnMessage",
+    "StatusMemory",
+    "StatusPorts",
+]
 
 EXAMINED_AT_ONCE: Final = 64
 """Pods that are examined in one turn: rendering thousands would hold up every other actor."""
@@ -66,42 +76,6 @@ _GONE: Final = frozenset({FailureKind.NOT_FOUND, FailureKind.CONFLICT, FailureKi
 """The object is not there, or another one has its name (rule V7). The watch will show that."""
 
 _log = structlog.get_logger("status-keeper")
-
-
-StatusKeeperOwnMessage: TypeAlias = StatusKeeperMessage | PodFact | ApiAnswered | StatusDeadline
-
-
-def _pod_of_status(message: StatusKeeperOwnMessage) -> Hashable | None:
-    return message.pod.uid if isinstance(message, PodStatusIs) else None
-
-
-STATUS_KEEPER = Key[StatusKeeperOwnMessage]("status-keeper", coalesce=_pod_of_status)
-"""Of the statuses of one pod that wait, only the newest is handled."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusPorts:
-    """The ports that StatusKeeper uses. A standalone agent has no API server: the last three are None."""
-
-    me: Port[PodFact]
-    """Its own address, which outlives a crash: what it subscribes with."""
-    pod_keeper: Port[RepeatPodStatuses] | None = None
-    """Tells all statuses again after a crash: one may have been lost with it."""
-    pod_manager: Port[Subscribe] | None = None
-    calls: Port[CallApi] | None = None
-    events: Port[PostEvent] | None = None
-
-
-@dataclass(slots=True)
-class StatusMemory:
-    """What outlives a life of StatusKeeper."""
-
-    records: dict[PodUid, StatusRecord] = field(default_factory=dict)
-    followers: dict[Port[PodStatusChanged], None] = field(default_factory=dict)
-    written: int = 0
-    deleted: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-    starts: StartTimesMemory = field(default_factory=StartTimesMemory)
 
 
 @dataclass(frozen=True, slots=True)

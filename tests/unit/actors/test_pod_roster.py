@@ -18,7 +18,8 @@ from actors.pods.pod_records import (
     TellWish,
     life_of,
 )
-from actors.pods.roster import PodRoster, RosterMemory
+from actors.pods.roster import PodRoster
+from actors.pods.roster_steps import RosterMemory
 from actors.pods.static_names import StaticNames
 from messages.pod_lives import KillPod, PodLife
 from messages.pod_runtime import RuntimePod

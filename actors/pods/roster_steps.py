@@ -1,0 +1,256 @@
+"""What can become of one pod on this node: the steps that ``roster.py`` puts together. Pure.
+
+A step changes the pod's record, and appends to ``effects`` what is to be done about it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from actors.pods.admission import (
+    DEFERRED,
+    INFEASIBLE,
+    Admission,
+    Admitted,
+    Preempt,
+    Rejected,
+)
+from actors.pods.lifecycle import shorter
+from actors.pods.node_fit import NODE_AFFINITY
+from actors.pods.pod_records import (
+    AnswerKiller,
+    ForgetStatus,
+    PodRecord,
+    PostWarning,
+    RecordStage,
+    RosterCounts,
+    RosterEffect,
+    StartWorker,
+    TellRefusal,
+    TellWish,
+)
+from actors.pods.preemption import PREEMPTED
+from actors.pods.resizes import Resizes
+from actors.pods.static_names import StaticNames
+from manifests.container_resources import ContainerResources
+from messages.pod_lives import KillPod, PodLife
+from messages.pods import Pod, PodUid
+from messages.statuses import PodFailure
+
+_RESIZE_EVENTS: Final = {DEFERRED: "ResizeDeferred", INFEASIBLE: "ResizeInfeasible"}
+"""A kubelet's reasons of the events, by the trouble."""
+STOPPED: Final = frozenset({PodLife.TERMINATED, PodLife.FINISHED})
+"""Nothing of a pod runs in these."""
+_UNBEGUN = frozenset({RecordStage.IN_LINE, RecordStage.AWAITING_NODE, RecordStage.MAKING_ROOM})
+
+
+@dataclass(slots=True)
+class RosterMemory:
+    """What outlives a life of the keeper of pods."""
+
+    records: dict[PodUid, PodRecord] = field(default_factory=dict)
+    names: StaticNames = field(default_factory=StaticNames)
+    left_alone: dict[PodUid, None] = field(default_factory=dict)
+    """Pods that only the runtime knows, and that nobody has decided on."""
+    awaits_node: bool = False
+    """The cluster has not shown the Node yet, so its labels may be others than the configured ones."""
+    for_node: dict[PodUid, None] = field(default_factory=dict)
+    """Pods that wait until the Node is known."""
+    rooms: dict[PodUid, set[PodUid]] = field(default_factory=dict)
+    """By a pod that is being stopped for others: these others."""
+    deferred: dict[PodUid, None] = field(default_factory=dict)
+    """Pods that request more than they have, and may have it once there is room."""
+    counts: RosterCounts = field(default_factory=RosterCounts)
+    last_wish: int = 0
+    """The number of the last wish about any pod."""
+
+
+class RosterSteps:
+    """The steps of single pods, and what one pod's step means for others that wait for it."""
+
+    def __init__(
+        self,
+        admission: Admission,
+        memory: RosterMemory,
+        kept: Callable[[PodUid], ContainerResources],
+    ) -> None:
+        """``kept`` returns the resources with which an earlier process ran a pod."""
+        self._admission = admission
+        self._memory = memory
+        self._records = memory.records
+        self._kept = kept
+        self._resizes = Resizes(admission, memory.records, memory.deferred)
+        self.effects: deque[RosterEffect] = deque()
+
+    def new_record(self, pod: Pod) -> PodRecord:
+        """Return a new record of a pod that was not known."""
+        number = self._next_wish()
+        record = self._records[pod.uid] = PodRecord(pod=pod, since=number, wish=number)
+        return record
+
+    def _next_wish(self) -> int:
+        self._memory.last_wish += 1
+        return self._memory.last_wish
+
+    def add(self, pod: Pod) -> None:
+        """Take a pod that was not known, and see whether it may start."""
+        self.begin(self.new_record(pod))
+
+    def adopt(self, record: PodRecord, pod: Pod) -> None:
+        """Take a pod that the runtime had before any source listed it."""
+        self._memory.left_alone.pop(pod.uid, None)
+        if record.pod.is_static and (record.pod.full_name != pod.full_name or not pod.is_static):
+            self.leave_name(record)
+        record.pod, record.has_no_document = pod, False
+        self.begin(record)
+
+    def begin(self, record: PodRecord) -> None:
+        """Start a pod, refuse it, or have it wait for its name, the Node or room."""
+        pod = record.pod
+        if pod.is_static and not self._memory.names.join(pod.full_name, pod.uid):
+            record.stage = RecordStage.IN_LINE
+        elif pod.is_terminal or pod.is_deleting:
+            self.start(record)
+        elif record.was_there:
+            self._resizes.take(record, self._kept(pod.uid))
+            self.start(record)
+        else:
+            self._admit(record)
+
+    def _admit(self, record: PodRecord) -> None:
+        pod = record.pod
+        verdict = self._admission.admit(pod)
+        match verdict:
+            case Admitted():
+                self._admission.take(pod)
+                self.start(record)
+            case Rejected() if verdict.reason == NODE_AFFINITY.reason and self._memory.awaits_node:
+                record.stage = RecordStage.AWAITING_NODE
+                self._memory.for_node[pod.uid] = None
+            case Rejected():
+                self._refuse(record, verdict.failure)
+                shown = PodFailure(reason=verdict.reason, message=verdict.message)
+                self.effects.append(PostWarning(pod, shown))
+            case Preempt(victims=victims):
+                self._make_room(record, victims)
+
+    def _make_room(self, record: PodRecord, victims: tuple[PodUid, ...]) -> None:
+        record.stage, record.waits_for = RecordStage.MAKING_ROOM, set(victims)
+        for victim in victims:
+            self._admission.vacate(victim)
+            self._memory.rooms.setdefault(victim, set()).add(record.pod.uid)
+        self._admission.take(record.pod)
+        for victim in victims:
+            dying = self._records.get(victim)
+            if dying is None or not self.end(dying, PREEMPTED):
+                self._note_gone(victim)
+            else:
+                self._memory.counts.preempted += 1
+                self.effects.append(PostWarning(dying.pod, PREEMPTED))
+
+    def end(self, record: PodRecord, failure: PodFailure, order: KillPod | None = None) -> bool:
+        """Have a pod end for the node's own sake. Return False if nothing of it runs."""
+        if record.stage in _UNBEGUN:
+            self._refuse(record, failure)
+        if not record.is_up or record.life in STOPPED:
+            return False
+        record.is_killed, record.failure = True, failure
+        record.grace = shorter(record.grace, order.grace if order is not None else None)
+        self.wish(record)
+        return True
+
+    def start(self, record: PodRecord) -> None:
+        """Have its worker started."""
+        record.stage = RecordStage.TO_START
+        self.effects.append(StartWorker(record.pod.uid))
+
+    def wish(self, record: PodRecord) -> None:
+        """Tell its worker what is wished of it now."""
+        record.wish = self._next_wish()
+        if record.stage is RecordStage.STARTED:
+            self.effects.append(TellWish(record.pod.uid))
+
+    def note_version(self, record: PodRecord) -> None:
+        """Carry out what another version of a pod asks for."""
+        pod = record.pod
+        if record.is_up:
+            self.wish(record)
+        elif record.stage in _UNBEGUN and (pod.is_deleting or pod.is_terminal):
+            self._refuse(record, record.failure)
+        elif record.stage is RecordStage.REFUSED:
+            self.tell_refusal(record)
+
+    def _refuse(self, record: PodRecord, failure: PodFailure | None) -> None:
+        record.stage, record.failure = RecordStage.REFUSED, failure
+        if failure is not None:
+            refused = self._memory.counts.refused
+            refused[failure.reason] = refused.get(failure.reason, 0) + 1
+        self.tell_refusal(record)
+        self._admission.release(record.pod.uid)
+        self.leave_name(record)
+
+    def tell_refusal(self, record: PodRecord) -> None:
+        """Tell the status of a pod that will never run here."""
+        failure = record.failure or PodFailure(reason="", message="")
+        self.effects.append(TellRefusal(record.pod, failure))
+
+    def note_stopped(self, record: PodRecord) -> None:
+        """Note that nothing of a pod runs: its room is free, and who waited for that is told."""
+        uid = record.pod.uid
+        self._admission.release(uid)
+        self.look_at_resizes()
+        self.effects.extend(AnswerKiller(uid, killer) for killer in record.killers)
+        record.killers = ()
+        self._note_gone(uid)
+
+    def note_resize(self, record: PodRecord) -> None:
+        """Have a pod keep what it has, if there is no room for what its newest version requests."""
+        before = record.resize
+        self._resizes.note_version(record)
+        if record.resize is not None and record.resize != before:
+            reason = _RESIZE_EVENTS[record.resize.reason]
+            refusal = PodFailure(reason=reason, message=record.resize.message)
+            line = "a pod keeps the resources that it has"
+            self.effects.append(PostWarning(record.pod, refusal, line))
+        self.look_at_resizes()
+
+    def _note_gone(self, victim: PodUid) -> None:
+        """Start the pods that only waited for ``victim``."""
+        for uid in self._memory.rooms.pop(victim, ()):
+            record = self._records.get(uid)
+            if record is not None and record.waits_for is not None:
+                record.waits_for.discard(victim)
+                if not record.waits_for and record.stage is RecordStage.MAKING_ROOM:
+                    record.waits_for = None
+                    self.start(record)
+
+    def drop(self, record: PodRecord) -> None:
+        """Forget a pod that no source lists, and of which nothing is left."""
+        pod, returned = record.pod, record.returned
+        del self._records[pod.uid]
+        self.note_stopped(record)
+        if not record.has_no_document:
+            self.effects.append(ForgetStatus(pod.uid))
+        self.leave_name(record)
+        if returned is not None:
+            counts = self._memory.counts
+            counts.restarted_static += returned.is_static
+            counts.restarted += not returned.is_static
+            self.add(returned)
+
+    def leave_name(self, record: PodRecord) -> None:
+        """Leave the line for its name. The next one in it begins at once (rule K28)."""
+        pod = record.pod
+        if pod.is_static:
+            heir = self._memory.names.leave(pod.full_name, pod.uid)
+            following = self._records.get(heir) if heir is not None else None
+            if following is not None and following.stage is RecordStage.IN_LINE:
+                self.begin(following)
+
+    def look_at_resizes(self) -> None:
+        """Look again at the pods that request more than they have: there may be room now."""
+        for record in self._resizes.look_again():
+            self.wish(record)
