@@ -53,7 +53,7 @@ TABLE: Final[Sequence[WithoutEffect]] = (
         switches="fail-cgroupv1 protect-kernel-defaults",
     ),
     WithoutEffect(
-        instead="no container is started yet",
+        instead="no real container is started yet",
         switches="""
             cgroups-per-qos cpu-cfs-quota experimental-allocatable-ignore-eviction
             experimental-check-node-capabilities-before-mount experimental-dockershim
