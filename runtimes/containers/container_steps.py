@@ -235,7 +235,7 @@ class ContainerSteps:
             one for one in self._newest.values() if is_alive(one) and self._is_outdated(one)
         ]
         self._kill(outdated, "Stopping container {}, since all containers start again")
-        if len(self._newest) > len(self._now.shape.regular):
+        if sum(each.name in self._newest for each in self._now.shape) < len(self._newest):
             names = {each.name for each in self._now.shape}
             strange = [
                 one for one in self._newest.values() if one.name not in names and is_alive(one)

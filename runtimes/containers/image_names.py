@@ -29,3 +29,8 @@ def default_pull_policy(image: str) -> str:
     found = _NAME.fullmatch(image)
     tag, digest = (found["tag"], found["digest"]) if found else ("", "")
     return ALWAYS if tag == "latest" or not (tag or digest) else IF_NOT_PRESENT
+
+
+def never_pulled(image: str) -> str:
+    """Return why an image that is not there is not pulled either, in a kubelet's words."""
+    return f'Container image "{image}" is not present with pull policy of Never'

@@ -34,7 +34,7 @@ from runtimes.containers.contents import (
 )
 from runtimes.containers.exits import note_vanished
 from runtimes.containers.failures import learn_failure, pause
-from runtimes.containers.image_names import NEVER
+from runtimes.containers.image_names import NEVER, never_pulled
 from runtimes.containers.notes import ImageNotes
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import Step, is_alive
@@ -118,14 +118,8 @@ def _learn_image(record: RuntimeRecord, step: Step, outcome: ImageFound, now: Se
     notes.image = found
     if found.is_missing and container is not None and container.pull_policy == NEVER:
         found.retry_at = Seconds(now + NEVER_RETRY)
-        found.error = never_pull_wait(found.image)
+        found.error = ContainerWait(reason="ErrImageNeverPull", message=never_pulled(found.image))
     notes.error = found.error
-
-
-def never_pull_wait(image: str) -> ContainerWait:
-    """Return why a container waits whose image is not there and is never pulled."""
-    message = f'Container image "{image}" is not present with pull policy of Never'
-    return ContainerWait(reason="ErrImageNeverPull", message=message)
 
 
 def _without(contents: Contents, step: Step) -> Contents:

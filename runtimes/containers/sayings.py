@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from manifests.durations import format_duration
 from messages.events import EventType
-from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
+from messages.pod_runtime import ContainerObserved, ContainerWait
 from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.container_runtime import (
@@ -22,7 +22,7 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
-from runtimes.containers.image_names import NEVER
+from runtimes.containers.image_names import NEVER, never_pulled
 from runtimes.containers.shape import ContainerShape
 from runtimes.containers.situation import Step
 
@@ -97,15 +97,6 @@ def when_waiting(wait: ContainerWait, name: str, pod: Pod) -> Sayings:
             return ()
 
 
-def exit_line(before: ContainerObserved | None, after: ContainerObserved) -> bool:
-    """Return whether a container has exited that ran before."""
-    return (
-        after.state is ContainerState.EXITED
-        and before is not None
-        and before.state is ContainerState.RUNNING
-    )
-
-
 def _when_found(image: str, image_id: str, container: ContainerShape | None) -> Sayings:
     if image_id:
         return (_present(image),)
@@ -141,11 +132,6 @@ def _when_failed(step: Step, failure: RuntimeFailure, container: ContainerShape 
             return (Saying(WARNING, "FailedKillPod", f"error killing pod: {failure.message}"),)
         case _:
             return ()
-
-
-def never_pulled(image: str) -> str:
-    """Return why an image that is not there is not pulled either."""
-    return f'Container image "{image}" is not present with pull policy of Never'
 
 
 def _present(image: str) -> Saying:

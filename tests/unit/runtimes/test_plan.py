@@ -58,6 +58,7 @@ OF_ANOTHER_IMAGE: dict[str, Any] = {"spec_hash": "12345678"}
         (ONE, [running("a", **OF_ANOTHER_IMAGE)], ["stop a-0 within 30"]),
         (ONE, [running("a", spec_hash="")], []),
         (ONE, [running("a"), running("b")], ["stop b-0 within 30"]),
+        (TWO, [running("a"), running("c")], ["stop c-0 within 30", "create b-0"]),
         # restart policies
         (ONCE, [exited("a", 1)], ["stop sandbox-0"]),
         (UNTIL_SUCCESS, [exited("a", 1)], ["create a-1"]),
