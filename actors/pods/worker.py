@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final, assert_never
 
 import structlog
@@ -10,7 +9,6 @@ from typing_extensions import override
 
 from actors.pods.lifecycle import (
     FORGET,
-    LEAST_GRACE,
     RUN,
     LifeEvent,
     LifeStep,
@@ -29,8 +27,7 @@ from actors.pods.orders import (
     RepeatStatus,
     WorkerGone,
 )
-from actors.pods.record_pages import kept_pod
-from actors.pods.records import KeepPod
+from actors.pods.worker_keeping import WorkerKeeping
 from actors.pods.worker_news import WorkerNews
 from actors.pods.worker_parts import WorkerMemory, WorkerPorts
 from kernel import PooledActor, Port, Timer
@@ -39,7 +36,7 @@ from messages.pod_lives import PodLife
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import TERMINAL_PHASES, Pod
 from messages.statuses import PodFailure
-from messages.units import Seconds, Timestamp
+from messages.units import Seconds
 from stores.statuses.phase import phase_of
 
 OVERDUE: Final = PodFailure(
@@ -91,6 +88,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         self._memory = memory
         self._address = me
         self._news = WorkerNews(ports, memory)
+        self._keeping = WorkerKeeping(ports, memory)
         self._commands = 0
         self._told: LifeStep | None = None
         """The last step that the runtime was told in this life."""
@@ -164,7 +162,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             case StopStep(grace=grace):
                 if step != self._told:
                     self._told = step
-                    self._command(StopStep(self._left_of(grace)))
+                    self._command(StopStep(self._keeping.left_of(grace, self.clock.wall())))
             case _:
                 if step is FORGET and self._told is not FORGET:
                     self._command(step)
@@ -214,27 +212,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             self._news.post(PodFailure(reason="ReferenceChanged", message=message))
 
     def _keep(self) -> None:
-        """Have kept on disk what the next process is to know."""
-        memory, records = self._memory, self._ports.records
-        if records is None or memory.life.stage is not PodLife.SYNC or self._told is not RUN:
-            return
-        began = memory.status.start_time if memory.status is not None else None
-        versions = self._reading.versions() if self._reading is not None else {}
-        kept = kept_pod(self._pod, began, versions)
-        if kept != memory.kept:
-            memory.kept = kept
-            records.tell(KeepPod(kept=kept))
-
-    def _left_of(self, grace: Seconds) -> Seconds:
-        """Return what is left of the grace, if an earlier process has begun it. It never grows (rule X8)."""
-        memory, now = self._memory, self.clock.wall()
-        kept = memory.kept
-        if kept is not None and kept.stopped_by is not None:
-            grace = max(LEAST_GRACE, min(grace, Seconds(kept.stopped_by - now)))
-        if self._ports.records is not None and kept is not None:
-            memory.kept = replace(kept, stopped_by=Timestamp(now + grace))
-            self._ports.records.tell(KeepPod(kept=memory.kept))
-        return grace
+        if self._memory.life.stage is PodLife.SYNC and self._told is RUN:
+            self._keeping.keep(self._reading.versions() if self._reading is not None else {})
 
     def _command(self, step: LifeStep) -> None:
         self._commands += 1

@@ -1,0 +1,44 @@
+"""What the worker of a pod has kept on disk, so that the next process knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from actors.pods.lifecycle import LEAST_GRACE
+from actors.pods.record_pages import ObjectVersion, kept_pod
+from actors.pods.records import KeepPod
+from actors.pods.worker_parts import WorkerMemory, WorkerPorts
+from messages.objects import ObjectId
+from messages.units import Seconds, Timestamp
+
+
+class WorkerKeeping:
+    """Has kept what is to be known of one pod, for one life of its worker."""
+
+    def __init__(self, ports: WorkerPorts, memory: WorkerMemory) -> None:
+        self._records = ports.records
+        self._memory = memory
+
+    def keep(self, versions: Mapping[ObjectId, ObjectVersion]) -> None:
+        """Have kept what the next process is to know of a pod that runs, if it is not kept already."""
+        memory = self._memory
+        if self._records is None:
+            return
+        began = memory.status.start_time if memory.status is not None else None
+        kept = kept_pod(memory.wish.pod, began, versions)
+        if kept != memory.kept:
+            memory.kept = kept
+            self._records.tell(KeepPod(kept=kept))
+
+    def left_of(self, grace: Seconds, now: Timestamp) -> Seconds:
+        """Return what is left of the grace, if an earlier process has begun it. It never grows (rule X8)."""
+        kept = self._memory.kept
+        if kept is None:
+            return grace
+        if kept.stopped_by is not None:
+            grace = max(LEAST_GRACE, min(grace, Seconds(kept.stopped_by - now)))
+        if self._records is not None:
+            self._memory.kept = replace(kept, stopped_by=Timestamp(now + grace))
+            self._records.tell(KeepPod(kept=self._memory.kept))
+        return grace
