@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from messages.pods import PodUid
 from messages.port import Port
@@ -66,6 +66,20 @@ class DescribePodLives:
     reply_to: Port[PodLivesDescribed]
 
 
+OPERATION_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Upper bounds of the times of operations, in seconds: a kubelet's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationTimes:
+    """How long one kind of operation took."""
+
+    buckets: tuple[int, ...]
+    """Operations per bucket of ``OPERATION_BOUNDS``, not cumulated, and in one more bucket above them."""
+    seconds: float
+    """All their times together."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodLivesDescribed:
     """Where each pod is in its life. Counts and times are since the process began."""
@@ -80,6 +94,8 @@ class PodLivesDescribed:
     restarted: int
     """The same of other pods."""
     preempted: int
+    operations: Mapping[str, OperationTimes] | None = None
+    """How long it took until what was wished of pods was carried out: ``create``, ``update``, ``kill``."""
 
 
 PodLivesMessage: TypeAlias = KillPod | RepeatPodStatuses | DescribePodLives

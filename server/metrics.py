@@ -89,7 +89,7 @@ def _node(name: str) -> Iterable[Metric]:
 
 def _running(measured: Measurements) -> Iterable[Metric]:
     pods = None if isinstance(measured.pods, Unanswered) else measured.pods
-    return pod_metrics(measured.running, pods, measured.roles)
+    return pod_metrics(measured.running, pods)
 
 
 def _pods(pods: PodsDescribed | Unanswered, statuses: StatusesDescribed | None) -> Iterable[Metric]:

@@ -6,20 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Final
 
 from prometheus_client.core import HistogramMetricFamily, Metric
 
-from kernel import SECONDS_BUCKETS, RoleStatistics
-from messages.pod_lives import PodLivesDescribed
+from messages.pod_lives import OPERATION_BOUNDS, OperationTimes, PodLivesDescribed
 from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import ContainerState, RuntimeDescribed
 from messages.pods import TERMINAL_PHASES, Pod, PodPhase, PodUid
 from messages.statuses import START_BOUNDS, PodStatus, StartTimes, StatusesDescribed
 from server.families import counter, gauge
-
-WORKERS: Final = "pods"
-"""The role of the workers: each has one pod."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,15 +32,14 @@ def is_active(pod: Pod, statuses: StatusesDescribed | None) -> bool:
     return not pod.is_terminal if status is None else status.phase not in TERMINAL_PHASES
 
 
-def pod_metrics(
-    state: RunningState, pods: PodsDescribed | None, roles: Sequence[RoleStatistics]
-) -> Iterable[Metric]:
+def pod_metrics(state: RunningState, pods: PodsDescribed | None) -> Iterable[Metric]:
     """Yield the metrics of what is known."""
     if state.runtime is not None:
         yield from _runtime(state.runtime)
     if state.lives is not None:
         yield from _lives(state.lives)
-        yield _worker_seconds(roles)
+        if state.lives.operations is not None:
+            yield _worker_seconds(state.lives.operations)
     if state.statuses is not None:
         yield from _statuses(state.statuses)
         if pods is not None:
@@ -143,16 +137,15 @@ def _start_seconds(starts: StartTimes) -> Metric:
     return family
 
 
-def _worker_seconds(roles: Iterable[RoleStatistics]) -> Metric:
+def _worker_seconds(operations: Mapping[str, OperationTimes]) -> Metric:
     family = HistogramMetricFamily(
         "kubelet_pod_worker_duration_seconds",
-        "Time of a pod's worker to handle one message.",
+        "Time from when something is wished of a pod until it is carried out.",
         labels=("operation_type",),
     )
-    for role in roles:
-        if role.role == WORKERS:
-            buckets = _cumulated(SECONDS_BUCKETS, role.buckets)
-            family.add_metric(("sync",), buckets, sum_value=role.seconds)
+    for name, times in operations.items():
+        buckets = _cumulated(OPERATION_BOUNDS, times.buckets)
+        family.add_metric((name,), buckets, sum_value=times.seconds)
     return family
 
 

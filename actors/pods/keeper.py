@@ -127,6 +127,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             case LifeIs(uid=uid, wish=wish, life=life):
                 self._launcher.note_up(uid)
                 self._roster.note_life(uid, wish, life)
+                self._memory.times.note_life(uid, wish, life, self.clock.monotonic())
             case WorkerGone(uid=uid):
                 self._launcher.note_gone(uid)
             case NextPortion() | ListDue() | ReportsOverdue() | RecordsLate() | NodeLate():
@@ -317,4 +318,5 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             restarted_static=counts.restarted_static,
             restarted=counts.restarted,
             preempted=counts.preempted,
+            operations=self._memory.times.described(),
         )

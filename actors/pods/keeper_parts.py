@@ -12,6 +12,7 @@ from actors.pods.orders import LifeIs, WorkerGone
 from actors.pods.record_pages import KeptPod
 from actors.pods.records import DropPod, KeptPodsAre, ReadKeptPods
 from actors.pods.roster_steps import RosterMemory
+from actors.pods.work_times import WorkTimes
 from actors.pods.worker_parts import WorkerMemory, WorkerPorts
 from kernel import Address, DynamicMessage, Key, Port
 from messages.node import FollowNode, NodeFact
@@ -103,6 +104,7 @@ class PodKeeperMemory:
     sources: frozenset[SourceName]
     """All sources of pods that this agent has."""
     workers: dict[PodUid, WorkerMemory] = field(default_factory=dict)
+    times: WorkTimes = field(default_factory=WorkTimes)
     listed: set[SourceName] = field(default_factory=set)
     """The sources that have listed for good."""
     has_runtime_listed: bool = False

@@ -45,6 +45,8 @@ class PodRecord:
     """The number of the first wish about it. An answer to an earlier one is about an earlier pod."""
     wish: int
     """The number of the last wish about it."""
+    taken: int = 0
+    """The number of the last wish that its worker took."""
     stage: RecordStage = RecordStage.TO_START
     life: PodLife = PodLife.WAITING
     """What its worker told last."""

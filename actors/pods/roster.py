@@ -166,6 +166,7 @@ class PodRoster:
         record = self._records.get(uid)
         if record is None or record.stage is not RecordStage.STARTED or wish < record.since:
             return
+        record.taken = max(record.taken, wish)
         if wish < record.wish:
             self.effects.append(TellWish(uid))
         record.life = life

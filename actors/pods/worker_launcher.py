@@ -32,6 +32,7 @@ from actors.pods.pod_records import (
 )
 from actors.pods.records import DropPod
 from actors.pods.roster import PodRoster
+from actors.pods.work_times import Operation
 from actors.pods.worker import PodWorker
 from actors.pods.worker_parts import WorkerMemory
 from kernel import Clock, StartChild, StopChild, Timer, isolated
@@ -123,7 +124,15 @@ class WorkerLauncher:
     def _tell_wish(self, uid: PodUid) -> None:
         record = self._memory.roster.records.get(uid)
         if record is not None:
+            if record.taken < record.wish:
+                is_end = record.is_removed or record.is_killed or record.pod.is_deleting
+                self._begin(record, Operation.KILL if is_end else Operation.UPDATE)
             self._ports.address(worker_key(uid)).tell(record.wished())
+
+    def _begin(self, record: PodRecord, operation: Operation) -> None:
+        """Have the time of an operation measured from now on."""
+        now = self._actor.clock.monotonic()
+        self._memory.times.note_wish(record.pod.uid, operation, record.wish, now)
 
     def _launch(self, launch: Launch) -> None:
         uid = launch.uid
@@ -135,6 +144,8 @@ class WorkerLauncher:
         if record is None:
             self._window.note(launch)
             return
+        if record.taken < record.since:
+            self._begin(record, Operation.CREATE)
         key = worker_key(uid)
         make = partial(_make_worker, self._ports, self._worker_memory(record))
         self._ports.workers.tell(StartChild(spec=isolated(key, make)))
@@ -152,6 +163,7 @@ class WorkerLauncher:
         """Forget what a worker left. That of a pod which is listed stays: its status may be asked for."""
         if uid not in self._memory.roster.records:
             self._memory.workers.pop(uid, None)
+            self._memory.times.forget(uid)
             if self._ports.records is not None:
                 self._ports.records.tell(DropPod(uid=uid))
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from actors.pods.keeper import POD_KEEPER
 from messages.pod_lives import PodLife
 from messages.pod_runtime import PodTrouble
 from messages.pods import API, FILE, Pod, PodPhase
@@ -185,3 +186,20 @@ def test_a_condition_that_others_set_is_told_to_a_worker_whose_pod_waits_for_it(
     condition = {"type": "example.com/ready", "status": "True"}
     lives.lists(API, api_pod(spec=gate, status={"phase": "Running", "conditions": [condition]}))
     assert readiness() == "True"
+
+
+def test_how_long_operations_take_is_measured_from_the_wish_to_its_end(lives: LivesStage) -> None:
+    web = api_pod()
+    lives.machine.stubborn.add(web.uid)
+    lives.lists(API, web)
+    lives.lists(API, api_pod(annotations={"changed": "yes"}))
+    lives.lists(API, api_pod(deleting=True))
+    lives.play.advance(30.0)
+    lives.crashes(POD_KEEPER.path)
+    operations = lives.described().operations or {}
+    assert {name: sum(each.buckets) for name, each in operations.items()} == {
+        "create": 1,
+        "update": 1,
+        "kill": 1,
+    }
+    assert operations["kill"].seconds >= 30.0

@@ -11,8 +11,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from kernel import SECONDS_BUCKETS, RoleStatistics
-from messages.pod_lives import PodLife, PodLivesDescribed
+from messages.pod_lives import OPERATION_BOUNDS, OperationTimes, PodLife, PodLivesDescribed
 from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import ContainerState, RuntimeDescribed, RuntimePod
 from messages.pods import PodUid
@@ -110,9 +109,9 @@ class Page(Collector):
         return self.families
 
 
-def samples(state: RunningState, *roles: RoleStatistics) -> dict[str, float]:
+def samples(state: RunningState) -> dict[str, float]:
     registry = CollectorRegistry()
-    registry.register(Page(*pod_metrics(state, PODS, roles)))
+    registry.register(Page(*pod_metrics(state, PODS)))
     return {
         " ".join([sample.name, *sample.labels.values()]): sample.value
         for family in registry.collect()
@@ -141,23 +140,19 @@ def test_lives_are_counted_by_a_kubelets_names() -> None:
         restarted_static=3,
         restarted=1,
         preempted=4,
+        operations={
+            "kill": OperationTimes(buckets=(0, 2, *(0 for _ in OPERATION_BOUNDS[1:])), seconds=0.5)
+        },
     )
-    worker = RoleStatistics(
-        role="pods",
-        handled=2,
-        seconds=0.5,
-        buckets=(0, 2, *(0 for _ in SECONDS_BUCKETS[1:])),
-        restarts={},
-    )
-    found = samples(RunningState(lives=lives), worker)
+    found = samples(RunningState(lives=lives))
     assert found["kubelet_started_pods_total"] == 7.0
     assert found["kubelet_restarted_pods_total true"] == 3.0
     assert found["kubelet_restarted_pods_total "] == 1.0
     assert found["kubelet_admission_rejections_total OutOfcpu"] == 2.0
     assert found["actorlet_pods_preempted_total"] == 4.0
     assert found["actorlet_pod_lives finished"] == 1.0
-    assert found["kubelet_pod_worker_duration_seconds_sum sync"] == 0.5
-    assert found["kubelet_pod_worker_duration_seconds_bucket sync 0.0005"] == 2.0
+    assert found["kubelet_pod_worker_duration_seconds_sum kill"] == 0.5
+    assert found["kubelet_pod_worker_duration_seconds_bucket kill 0.01"] == 2.0
 
 
 def test_writes_of_statuses_and_starts_of_pods_are_counted() -> None:
