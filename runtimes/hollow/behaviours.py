@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from manifests.durations import Span
+from manifests.restart_rules import ALWAYS, behaviour_of, is_sidecar
 from messages.pods import JsonObject, Pod
 from runtimes.hollow.annotations import (
     OF_IMAGES,
@@ -120,13 +121,12 @@ class Behaviours:
 def role_of(pod: Pod, container: JsonObject) -> ContainerRole:
     """Return what ``container`` is in ``pod``; one that has no place in its specification is ephemeral."""
     spec, name = pod.document["spec"], container["name"]
-    policy = container.get("restartPolicy")
     if any(each["name"] == name for each in spec.get("containers") or ()):
-        policy = policy or spec.get("restartPolicy") or "Always"
-        return ContainerRole(is_regular=True, is_init=False, runs_on=policy == "Always")
+        policy = behaviour_of(container, spec.get("restartPolicy") or "").policy
+        return ContainerRole(is_regular=True, is_init=False, runs_on=policy == ALWAYS)
     if any(each["name"] == name for each in spec.get("initContainers") or ()):
-        is_sidecar = policy == "Always"
-        return ContainerRole(is_regular=False, is_init=not is_sidecar, runs_on=is_sidecar)
+        stays = is_sidecar(container)
+        return ContainerRole(is_regular=False, is_init=not stays, runs_on=stays)
     return ContainerRole(is_regular=False, is_init=False, runs_on=True)
 
 
