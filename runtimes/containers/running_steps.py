@@ -109,6 +109,8 @@ def needs_restart(container: ContainerShape, old: JsonObject) -> bool:
 
 def can_resize(old: JsonObject, new: JsonObject) -> bool:
     """Return whether the resources differ in what can be changed while a container runs."""
+    if old == new:
+        return False  # asked in each plan
     return any(_amounts(old, name) != _amounts(new, name) for name in ("cpu", "memory"))
 
 
