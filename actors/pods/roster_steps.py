@@ -149,7 +149,9 @@ class RosterSteps:
                 self._note_gone(victim)
             else:
                 self._memory.counts.preempted += 1
-                self.effects.append(PostWarning(dying.pod, PREEMPTED))
+                self.effects.append(
+                    PostWarning(dying.pod, PREEMPTED, "a pod makes room for another one")
+                )
 
     def end(self, record: PodRecord, failure: PodFailure, order: KillPod | None = None) -> bool:
         """Have a pod end for the node's own sake. Return False if nothing of it runs."""

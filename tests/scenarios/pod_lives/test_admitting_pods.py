@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 import pytest
+from structlog.typing import EventDict
 
 from actors.pods.keeper import POD_KEEPER
 from actors.pods.node_view import NodeView
@@ -74,7 +75,9 @@ def test_pods_that_ran_before_the_agent_are_not_refused() -> None:
         assert lives.status(api_pod("d")).reason == "OutOfpods"
 
 
-def test_a_static_pod_starts_when_the_pods_that_go_for_it_have_ended(small: LivesStage) -> None:
+def test_a_static_pod_starts_when_the_pods_that_go_for_it_have_ended(
+    small: LivesStage, logs: list[EventDict]
+) -> None:
     low, other = api_pod("low", priority=1), api_pod("other", priority=5)
     small.machine.stubborn.add(low.uid)
     small.lists(API, low, other)
@@ -85,6 +88,10 @@ def test_a_static_pod_starts_when_the_pods_that_go_for_it_have_ended(small: Live
     assert small.status(low).reason == "Preempting"
     assert small.machine.running() == ["other/main", "static/main"]
     assert small.described().preempted == 1
+    warnings = [each for each in logs if each["log_level"] == "warning"]
+    assert [(each["event"], each["pod"]) for each in warnings] == [
+        ("a pod makes room for another one", "default/low")
+    ]
 
 
 def test_a_static_pod_that_is_removed_while_it_waits_for_room_never_starts(
