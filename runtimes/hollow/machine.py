@@ -117,6 +117,7 @@ class HollowMachine:
         """Remove a sandbox with its containers, and return those that this killed."""
         killed = self.stop_sandbox(record, at)
         self.inventory.remove_sandbox(record)
+        self.touched[record.pod.uid] = None
         if not self.inventory.of_pod(record.pod.uid):
             self.images.forget(record.pod.uid)
         return killed

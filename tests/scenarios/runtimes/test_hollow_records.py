@@ -116,6 +116,18 @@ def test_what_was_removed_does_not_come_back(file: Path) -> None:
         assert list(everything(stage)) == ["plain"]
 
 
+def test_what_was_stopped_and_removed_later_does_not_come_back_either(file: Path) -> None:
+    with process(file) as stage:
+        stage.started(PLAIN)
+        sandbox = stage.sandbox(hollow_pod("gone"))
+        stage.call(StopSandbox(id=sandbox.id))
+        stage.play.advance(1.0)  # saved as stopped
+        stage.call(RemoveSandbox(id=sandbox.id))
+        stage.play.advance(1.0)
+    with process(file, at=10.0) as stage:
+        assert list(everything(stage)) == ["plain"]
+
+
 def test_a_container_of_the_next_process_has_another_id(file: Path) -> None:
     with process(file) as stage:
         first = stage.started(PLAIN).id
