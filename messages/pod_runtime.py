@@ -104,7 +104,8 @@ class ContainerHistory:
     """The newest instance before ``current`` that exited: ``lastState``."""
     wait: ContainerWait | None = None
     """Why no instance runs. None while one does, after the last one has exited for good, and while the next
-    one is made at once for one that exited."""
+    one is made at once because the restart policy says so. Without a wait, whoever reads the policy must not
+    take a container for ended that is being replaced in spite of it: by another image, say."""
 
 
 class SandboxState(StrEnum):
