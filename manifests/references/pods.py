@@ -111,6 +111,23 @@ def pod_references(document: JsonObject) -> Iterator[PodReference]:
     ``envFrom`` before its ``env``; volumes. An object that is named twice comes twice.
     """
     spec = _Place(document, ()).child("spec")
+    return _references(spec) if _may_refer(spec.value) else iter(())
+
+
+def _may_refer(spec: JsonObject) -> bool:
+    """Return whether there is a field that may name an object: most pods of a mass start have none."""
+    if spec.get("imagePullSecrets") or spec.get("volumes"):
+        return True
+    lists = (spec.get(name) or () for name in _CONTAINER_LISTS)
+    return any(
+        isinstance(container, Mapping) and ("env" in container or "envFrom" in container)
+        for containers in lists
+        if isinstance(containers, list | tuple)
+        for container in containers
+    )
+
+
+def _references(spec: _Place) -> Iterator[PodReference]:
     for secret in spec.each("imagePullSecrets"):
         yield from secret.named(ObjectKind.SECRET, Use.PULL)
     for containers in _CONTAINER_LISTS:
