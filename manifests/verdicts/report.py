@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import structlog
 
@@ -25,6 +26,9 @@ from messages.sources import (
     Verdict,
 )
 from messages.units import Timestamp
+
+MOST_TOLD: Final = 20
+"""Manifests of one look that have a line of the log each, though there is nothing to tell of them."""
 
 
 @dataclass(slots=True)
@@ -87,7 +91,9 @@ class VerdictReport:
     def logging(self, own: Iterable[ManifestVerdict], trouble: str) -> Generator[None, None, None]:
         """Log each verdict that is not in the log yet, and each manifest that is gone; count new refusals.
 
-        Each step logs one. ``trouble`` is the log's text for a manifest that was refused.
+        Each step logs one. Of those with nothing to tell the first 20 have a line each, and the others are
+        counted in one: a line takes 50 us, and there may be 20,000. ``trouble`` is the log's text for a
+        manifest that was refused.
         """
         verdicts, logged = self.shown(own), self._logged
         if same_objects(verdicts, logged):
@@ -101,12 +107,23 @@ class VerdictReport:
         gone = [verdict for verdict in logged if verdict.path not in there]
         self._logged = verdicts
         log = structlog.get_logger(f"source/{self.source}")
+        usual = 0
         for verdict in fresh:
             yield
-            _log_verdict(log, verdict, trouble, self.subject)
-        for verdict in gone:
+            usual += _is_usual(verdict)
+            _log_verdict(log, verdict, trouble, self.subject, is_one_of_many=usual > MOST_TOLD)
+        if usual > MOST_TOLD:
+            log.info("manifests", verdict=Verdict.ACCEPTED.value, more=usual - MOST_TOLD)
+        for number, verdict in enumerate(gone):
             yield
-            _log_end(log, verdict, self.subject)
+            _log_end(log, verdict, self.subject, is_one_of_many=number >= MOST_TOLD)
+        if len(gone) > MOST_TOLD:
+            log.info("manifests are gone", more=len(gone) - MOST_TOLD)
+
+
+def _is_usual(verdict: ManifestVerdict) -> bool:
+    """Return whether there is nothing to say of a manifest but that it is there."""
+    return verdict.verdict is Verdict.ACCEPTED and not verdict.warnings
 
 
 def changes(
@@ -133,10 +150,12 @@ def _log_verdict(
     verdict: ManifestVerdict,
     trouble: str,
     subject: str,
+    *,
+    is_one_of_many: bool,
 ) -> None:
     unusable = verdict.verdict in {Verdict.REJECTED, Verdict.KEPT, Verdict.SHADOWED}
     write = log.warning if unusable or verdict.warnings else log.info
-    if verdict.verdict is Verdict.IGNORED:
+    if verdict.verdict is Verdict.IGNORED or (is_one_of_many and _is_usual(verdict)):
         write = log.debug  # an editor makes and removes such files at every save
     write(
         trouble if verdict.code else "manifest",
@@ -149,10 +168,14 @@ def _log_verdict(
 
 
 def _log_end(
-    log: structlog.typing.FilteringBoundLogger, verdict: ManifestVerdict, subject: str
+    log: structlog.typing.FilteringBoundLogger,
+    verdict: ManifestVerdict,
+    subject: str,
+    *,
+    is_one_of_many: bool,
 ) -> None:
     """Log that a manifest is gone. If its pod was served, PodManager logs what became of that."""
-    write = log.debug if verdict.verdict is Verdict.IGNORED else log.info
+    write = log.debug if verdict.verdict is Verdict.IGNORED or is_one_of_many else log.info
     write(
         "manifest is gone", path=verdict.path, was=verdict.verdict.value, **{subject: verdict.pod}
     )

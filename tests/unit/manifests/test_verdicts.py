@@ -121,3 +121,36 @@ def test_a_leftover_of_an_editor_that_is_gone_is_told_to_who_debugs(
     report.log([verdict(Verdict.IGNORED)], "trouble")
     report.log([], "trouble")
     assert [event["log_level"] for event in logs] == ["debug", "debug"]
+
+
+def many(count: int) -> list[ManifestVerdict]:
+    """Return the verdicts on as many good manifests."""
+    word = verdict(Verdict.ACCEPTED)
+    return [replace(word, path=f"pod-{number}.yaml") for number in range(count)]
+
+
+def told(logs: list[MutableMapping[str, Any]]) -> list[tuple[str, object]]:
+    """Return the lines at level info and above: what each says, and of which manifest or how many."""
+    lines = [line for line in logs if line["log_level"] != "debug"]
+    return [(line["event"], line.get("path") or line.get("more")) for line in lines]
+
+
+def test_of_many_good_manifests_the_first_have_lines_and_the_others_are_counted(
+    logs: list[MutableMapping[str, Any]],
+) -> None:
+    report, good = VerdictReport(FILE), many(25)
+    broken = replace(verdict(Verdict.REJECTED, "is empty"), path="z.yaml", code=RejectReason.EMPTY)
+    report.log([*good, broken], "trouble")
+    named = [("manifest", each.path) for each in good[:20]]
+    assert told(logs) == [*named, ("trouble", "z.yaml"), ("manifests", 5)]
+    logs.clear()
+    report.log([broken], "trouble")
+    gone = [("manifest is gone", each.path) for each in good[:20]]
+    assert told(logs) == [*gone, ("manifests are gone", 5)]
+
+
+def test_as_many_manifests_as_are_named_need_no_count(
+    logs: list[MutableMapping[str, Any]],
+) -> None:
+    VerdictReport(FILE).log(many(20), "trouble")
+    assert [event for event, _ in told(logs)] == ["manifest"] * 20
