@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import structlog
 
@@ -28,9 +28,6 @@ from messages.sources import Rescan
 from messages.units import Seconds
 from server.actor import Listeners
 from settings.agent import Settings
-
-if TYPE_CHECKING:
-    pass
 
 _log = structlog.get_logger("actorlet")
 

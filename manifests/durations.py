@@ -24,6 +24,8 @@ _NANOSECONDS = {
 }
 _PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([a-z\u00b5\u03bc]+)")
 _LONGEST = 2**63 - 1
+LONGEST_SPAN = Seconds(10 * 365 * 86400.0)
+"""Ten years, in seconds: what a range may reach to."""
 """Nanoseconds; Go counts them in 64 bits, which ends after 292 years."""
 
 
@@ -54,7 +56,10 @@ def parse_duration(text: str) -> Seconds:
 
 
 def parse_span(text: str) -> Span:
-    """Return the range in ``text``: ``1s-5s``, or one duration. Raises ``ValueError`` for any other text."""
+    """Return the range in ``text``: ``1s-5s``, or one duration.
+
+    Raises ``ValueError`` for any other text, and for more than ten years.
+    """
     least, dash, most = text.partition("-")
     try:
         span = Span(parse_duration(least), parse_duration(most if dash else least))
@@ -62,6 +67,8 @@ def parse_span(text: str) -> Span:
         raise ValueError("should be a duration such as 300ms, or a range such as 1s-5s") from None
     if span.least > span.most:
         raise ValueError("should be a range from the shorter to the longer duration")
+    if span.most > LONGEST_SPAN:
+        raise ValueError(f"should be at most {LONGEST_SPAN / 3600:.0f}h")
     return span
 
 

@@ -45,6 +45,17 @@ def rfc3339_nano(moment: Timestamp) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:-6]}.{nanoseconds:09d}Z"
 
 
+def moment_of(told: object) -> Timestamp | None:
+    """Return the moment that a document tells; None if it tells none. Without an offset it is UTC."""
+    if not isinstance(told, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(told)
+    except ValueError:
+        return None
+    return Timestamp((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+
+
 def is_rfc3339(text: str) -> bool:
     """Return whether ``text`` is a moment in RFC 3339: of any precision, and with any offset from UTC."""
     try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from datetime import datetime
 
+from manifests.times import moment_of
 from messages.pods import CONFIG_SEEN, TERMINAL_PHASES, Pod, PodPhase
 from messages.statuses import START_BOUNDS, PodStatus, StartTimes
 from messages.units import Timestamp
@@ -19,7 +19,7 @@ class StartTimesMemory:
 
     def note(self, pod: Pod, before: PodStatus | None, status: PodStatus, now: Timestamp) -> None:
         """Count ``pod`` if ``status`` is the first by which it runs, and it did not run before that."""
-        seen = _seen(pod)
+        seen = moment_of(pod.annotations.get(CONFIG_SEEN))
         if seen is not None and is_first_run(before, status) and not _ran_before(status, seen):
             took = max(0.0, now - seen)
             self._buckets[bisect_left(START_BOUNDS, took)] += 1
@@ -48,10 +48,3 @@ def _ran_before(status: PodStatus, seen: Timestamp) -> bool:
     instances = (each for history in histories for each in (history.current, history.last))
     starts = (each.started_at for each in instances if each is not None)
     return any(started is not None and started < seen for started in starts)
-
-
-def _seen(pod: Pod) -> Timestamp | None:
-    try:
-        return Timestamp(datetime.fromisoformat(pod.annotations.get(CONFIG_SEEN, "")).timestamp())
-    except ValueError:
-        return None

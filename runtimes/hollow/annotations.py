@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from manifests.durations import Span, parse_span
 from messages.pods import JsonObject, Pod
-from messages.units import Seconds
 from runtimes.hollow.behaviour import (
     NOT_STARTED,
     OUT_OF_MEMORY,
@@ -23,7 +22,6 @@ from runtimes.hollow.behaviour import (
 
 PREFIX: Final = "hollow.actorlet/"
 
-LONGEST: Final = Seconds(10 * 365 * 86400.0)
 _MAX_EXITS = 100
 _MAX_TEXT_LEN = 4096
 
@@ -47,16 +45,8 @@ class UnreadableAnnotationError(Exception):
     """An annotation cannot be read. The text names it, for people."""
 
 
-def time(text: str) -> Span:
-    """Return the duration or range that ``text`` is. Raises ``ValueError`` for any other text."""
-    span = parse_span(text)
-    if span.most > LONGEST:
-        raise ValueError(f"should be at most {LONGEST / 3600:.0f}h")
-    return span
-
-
 def _run_time(text: str) -> Span | None:
-    return None if text == "forever" else time(text)
+    return None if text == "forever" else parse_span(text)
 
 
 def _text(text: str) -> str:
@@ -106,28 +96,28 @@ AnnotationReader: TypeAlias = Callable[[str], Any]
 AnnotationTable: TypeAlias = Mapping[str, tuple[str, AnnotationReader]]
 
 OF_PODS: Final[AnnotationTable] = {
-    "time-to-create-sandbox": ("to_create", time),
+    "time-to-create-sandbox": ("to_create", parse_span),
     "sandbox-error": ("error", _text),
-    "sandbox-dies-after": ("dies_after", time),
+    "sandbox-dies-after": ("dies_after", parse_span),
 }
 """Annotations about the pod as a whole: the field that each one sets, and what reads its value."""
 
 OF_IMAGES: Final[AnnotationTable] = {
-    "time-to-pull": ("to_pull", time),
+    "time-to-pull": ("to_pull", parse_span),
     "pull-error": ("error", _text),
     "pull-error-times": ("failures", _number(1000)),
 }
 """Annotations about pulling the image of a container."""
 
 OF_CONTAINERS: Final[AnnotationTable] = {
-    "time-to-create": ("to_create", time),
+    "time-to-create": ("to_create", parse_span),
     "create-error": ("create_error", _text),
-    "time-to-start": ("to_start", time),
+    "time-to-start": ("to_start", parse_span),
     "run-for": ("run_for", _run_time),
     "exits": ("exits", _exits),
     "message": ("message", _text),
-    "ready-after": ("ready_after", time),
-    "time-to-stop": ("to_stop", time),
+    "ready-after": ("ready_after", parse_span),
+    "time-to-stop": ("to_stop", parse_span),
     "ignores-sigterm": ("ignores_sigterm", _switch),
     "stop-exit-code": ("stop_ending", lambda text: ending_of(_exit_code(text))),
     "resize-error": ("resize_error", _text),

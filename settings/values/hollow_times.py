@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from manifests.durations import Span, parse_span
-from messages.units import Seconds
 
 NAMES: Final = (
     "time-to-create-sandbox",
@@ -17,8 +16,6 @@ NAMES: Final = (
     "run-for",
 )
 """As the annotations ``hollow.actorlet/NAME`` are called."""
-
-LONGEST: Final = Seconds(10 * 365 * 86400.0)
 
 
 def hollow_times(text: str) -> Mapping[str, Span]:
@@ -34,6 +31,4 @@ def hollow_times(text: str) -> Mapping[str, Span]:
             times[name] = parse_span(value)
         except ValueError as error:
             raise ValueError(f"{name} {error}") from None
-        if times[name].most > LONGEST:
-            raise ValueError(f"{name} should be at most {LONGEST / 3600:.0f}h")
     return times

@@ -7,9 +7,9 @@ Fields that are not as the API writes them count as missing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 
+from manifests.times import moment_of
 from messages.pod_runtime import (
     NO_MARK,
     ContainerHistory,
@@ -41,7 +41,7 @@ def status_of(document: JsonObject) -> PodStatus | None:
         phase=phase,
         conditions=tuple(_conditions(status)),
         observed=_observed(PodUid(_text(metadata.get("uid"))), status),
-        start_time=_time(status.get("startTime")),
+        start_time=moment_of(status.get("startTime")),
         host_ips=_ips(status, "hostIP"),
         reason=_text(status.get("reason")),
         message=_text(status.get("message")),
@@ -54,7 +54,7 @@ def _conditions(status: JsonObject) -> Iterable[PodCondition]:
             yield PodCondition(
                 type=_text(each.get("type")),
                 status=_text(each.get("status")),
-                since=_time(each.get("lastTransitionTime")) or _NEVER,
+                since=moment_of(each.get("lastTransitionTime")) or _NEVER,
                 reason=_text(each.get("reason")),
                 message=_text(each.get("message")),
             )
@@ -117,8 +117,8 @@ def _instance(
         state=state,
         image=_text(status.get("image")),
         image_id=_text(status.get("imageID")),
-        started_at=_time(told.get("startedAt")),
-        finished_at=_time(told.get("finishedAt")),
+        started_at=moment_of(told.get("startedAt")),
+        finished_at=moment_of(told.get("finishedAt")),
         exit_code=_int(told.get("exitCode")) if has_exited else None,
         reason=_text(told.get("reason")),
         message=_text(told.get("message")),
@@ -131,16 +131,6 @@ def _ips(status: JsonObject, name: str) -> tuple[str, ...]:
     ips = tuple(each for each in listed if each)
     first = _text(status.get(name))
     return ips or ((first,) if first else ())
-
-
-def _time(told: object) -> Timestamp | None:
-    if not isinstance(told, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(told)
-    except ValueError:
-        return None
-    return Timestamp((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 
 def _map(told: object) -> Mapping[str, Any]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from manifests.durations import Span
+from manifests.durations import LONGEST_SPAN, Span
 from messages.units import Seconds
-from runtimes.hollow.annotations import LONGEST, OF_CONTAINERS, UnreadableAnnotationError
+from runtimes.hollow.annotations import OF_CONTAINERS, UnreadableAnnotationError
 from runtimes.hollow.behaviour import COMPLETED, NOT_STARTED, OUT_OF_MEMORY, Ending
 from runtimes.hollow.behaviours import Behaviours
 from runtimes.hollow.rules import A_SECOND, NO_TIME, HollowRules, drawn, rules_of
@@ -229,4 +229,4 @@ def test_a_draw_repeats_and_differs_by_name_and_seed() -> None:
 
 
 def test_ten_years_are_long_enough() -> None:
-    assert behaviour(run_for="87600h").run_for == span(LONGEST)
+    assert behaviour(run_for="87600h").run_for == span(LONGEST_SPAN)
