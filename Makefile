@@ -9,7 +9,7 @@ PY := .venv/bin/python
 PURE := \
     kernel/* messages/* manifests/* stores/* settings/* \
     files/keeping/pages.py files/looking/* files/watching/directories.py files/watching/pace.py files/verdicts/judging.py files/verdicts/state.py \
-    runtimes/api.py runtimes/container_runtime.py \
+    runtimes/api.py runtimes/container_runtime.py runtimes/cri/operations/* \
     runtimes/containers/commands.py runtimes/containers/container_steps.py runtimes/containers/contents.py \
     runtimes/containers/crash_backoff.py runtimes/containers/environment.py runtimes/containers/exits.py runtimes/containers/failures.py \
     runtimes/containers/hashes.py runtimes/containers/image_names.py runtimes/containers/image_steps.py \
@@ -49,7 +49,7 @@ PROCESSES := $(shell echo $$((2 * $$(nproc))))
 # Bytecode is kept in any case: each of these processes, and each agent that they start, would compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check format cover bench clean
+.PHONY: run test check format cover bench proto clean
 
 run: .venv/agent
 	$(PY) run.py --runtime hollow --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
@@ -76,6 +76,9 @@ cover: .venv/dev
 
 bench: .venv/dev
 	$(PY) -m benchmarks $(ARGS)
+
+proto: .venv/dev
+	$(PY) -m tools.generate_cri
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*

@@ -1,0 +1,100 @@
+"""The steps that operations are made of, and how they are written. Pure.
+
+An operation reads as if it called the runtime itself::
+
+    def stopped(container_id: str) -> Operation[ContainerObserved]:
+        yield from call(stop_container(container_id))
+        status = yield from call(container_status(container_id))
+        return observed(status)
+
+``call`` raises ``RpcError`` if the runtime did not reply. Whoever drives the operation sends the outcome of
+each step in, and takes the value that it returns at last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeAlias, TypeVar
+
+from google.protobuf.message import Message
+
+from messages.units import Seconds
+from runtimes.cri.wire.transport import Rpc, RpcFailure
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+ReplyT = TypeVar("ReplyT", bound=Message)
+
+WINDOW: Final = 32
+"""Calls of one operation in flight. 500 at once cost 11 MB that stay."""
+
+
+class RpcError(Exception):
+    """The runtime did not reply. ``failure`` says why."""
+
+    def __init__(self, failure: RpcFailure) -> None:
+        super().__init__(f"{failure.code}: {failure.message}")
+        self.failure = failure
+
+
+class DiskError(Exception):
+    """Work on the disk failed. The text is for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiskJob(Generic[T_co]):
+    """Work that may block, for a thread of its own. Raises ``OSError`` or ``DiskError``."""
+
+    work: Callable[[], T_co] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DiskFailure:
+    """A job on the disk did not return."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """Wait: the runtime is not as far as it says."""
+
+    duration: Seconds
+
+
+Step: TypeAlias = "tuple[Rpc[Message], ...] | DiskJob[object] | Delay"
+"""Calls are made all at once. What is sent in for them is a list of their outcomes, in the same order."""
+
+Operation: TypeAlias = Generator[Step, Any, T]
+
+
+def call(rpc: Rpc[ReplyT]) -> Operation[ReplyT]:
+    """Make one call and return its reply. Raises ``RpcError``."""
+    (outcome,) = yield (rpc,)
+    if isinstance(outcome, RpcFailure):
+        raise RpcError(outcome)
+    reply: ReplyT = outcome
+    return reply
+
+
+def call_all(rpcs: Sequence[Rpc[ReplyT]]) -> Operation[list[ReplyT | RpcFailure]]:
+    """Make all calls, ``WINDOW`` at a time, and return their outcomes in order."""
+    outcomes: list[ReplyT | RpcFailure] = []
+    for start in range(0, len(rpcs), WINDOW):
+        outcomes += yield tuple(rpcs[start : start + WINDOW])
+    return outcomes
+
+
+def on_disk(work: Callable[[], T]) -> Operation[T]:
+    """Do ``work`` on a thread that may block, and return its result. Raises ``DiskError``."""
+    outcome = yield DiskJob(work)
+    if isinstance(outcome, DiskFailure):
+        raise DiskError(outcome.message)
+    result: T = outcome
+    return result
+
+
+def delay(duration: Seconds) -> Operation[None]:
+    """Go on after ``duration``."""
+    yield Delay(duration)
