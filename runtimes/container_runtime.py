@@ -88,10 +88,12 @@ class LookAtPod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindImage:
-    """Asks whether an image is there. Answered by its ``ImageFound``."""
+    """Asks whether an image is there, and the pod may have it. Answered by its ``ImageFound``."""
 
     image: str
     pod: Pod
+    objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
+    """Where its pull secrets are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,9 +175,11 @@ class ImageFound:
     """An image, or that it is not there."""
 
     image_id: str
-    """Empty if it is not there."""
+    """Empty if it is not there, or if the pod has to show that it may have it, by pulling it."""
     size: int = 0
     """In bytes."""
+    pulled_in: Seconds | None = None
+    """How long its pull took, without waiting for its turn. None from a runtime that does not tell."""
 
 
 class RuntimeFailureKind(StrEnum):

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from manifests.defaults.images import image_pull_policy
 from manifests.defaults.volumes import default_field_ref, default_volume
+from manifests.image_names import default_pull_policy
 from manifests.requests import container_requests
 
 Json = dict[str, Any]
@@ -65,7 +65,7 @@ def _fill(target: Json, name: str, value: Any) -> None:
 
 
 def _default_container(container: Json) -> None:
-    _fill(container, "imagePullPolicy", image_pull_policy(container.get("image", "")))
+    _fill(container, "imagePullPolicy", default_pull_policy(container.get("image", "")))
     _fill(container, "terminationMessagePath", "/dev/termination-log")
     _fill(container, "terminationMessagePolicy", "File")
     resources = container.setdefault("resources", {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from manifests.defaults.images import image_pull_policy
+from manifests.image_names import default_pull_policy
 
 Json = dict[str, Any]
 
@@ -49,7 +49,7 @@ def default_volume(volume: Json) -> None:
         template["spec"].setdefault("volumeMode", "Filesystem")
     image = volume.get("image")
     if image is not None and not image.get("pullPolicy"):
-        image["pullPolicy"] = image_pull_policy(image.get("reference", ""))
+        image["pullPolicy"] = default_pull_policy(image.get("reference", ""))
 
 
 def default_field_ref(holder: Json) -> None:

@@ -11,10 +11,12 @@ from runtimes.container_runtime import (
     ContainerRuntimeMessage,
     CreateContainer,
     LookAtPod,
+    PullImage,
     RunSandbox,
     RuntimeAnswered,
     RuntimeFailure,
     RuntimeFailureKind,
+    RuntimeRequest,
     StartContainer,
     StopContainer,
 )
@@ -22,6 +24,8 @@ from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
 from runtimes.containers.situation import Step
 
 DEADLINE: Final = Seconds(240.0)
+PULL_DEADLINE: Final = Seconds(3600.0)
+"""A large image over a slow network takes long, and so may its turn."""
 MARGIN: Final = Seconds(30.0)
 """How long after its deadline an answer is still waited for."""
 
@@ -66,8 +70,7 @@ class ContainerCalls:
         """Send a step of a pod."""
         memory, request = self._memory, step.request
         memory.last_ref += 1
-        grace = request.grace if isinstance(request, StopContainer) else 0.0
-        deadline = Seconds(DEADLINE + grace)
+        deadline = _deadline(request)
         call = Call(memory.last_ref, record.uid, step, now, deadline)
         memory.calls[call.ref] = call
         record.calls = (*record.calls, call)
@@ -116,6 +119,16 @@ class ContainerCalls:
         if record is not None:
             record.calls = tuple(each for each in record.calls if each.ref != call.ref)
         self._starts -= is_start(call.step)
+
+
+def _deadline(request: RuntimeRequest) -> Seconds:
+    match request:
+        case PullImage():
+            return PULL_DEADLINE
+        case StopContainer(grace=grace):
+            return Seconds(DEADLINE + grace)
+        case _:
+            return DEADLINE
 
 
 def _lost(call: Call, now: Seconds) -> RuntimeAnswered:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from manifests.image_names import ALWAYS, NEVER, parse_image_name
 from messages.pod_runtime import ContainerWait
 from messages.units import Seconds
 from runtimes.container_runtime import FindImage, PullImage
-from runtimes.containers.image_names import ALWAYS, NEVER, is_image_name
+from runtimes.containers.image_names import unreadable
 from runtimes.containers.notes import ContainerNotes, ImageNotes
 from runtimes.containers.shape import ContainerShape
 from runtimes.containers.situation import Draft, PodSituation, Step
@@ -28,7 +29,7 @@ def image_of(
         image = None
     if image is not None and image.image_id:
         return image.image_id
-    if not is_image_name(container.image):
+    if parse_image_name(container.image) is None:
         draft.waits[container.name] = _invalid(container.image)
         return None
     if image is None and now.limits.assumes_images:
@@ -48,7 +49,9 @@ def _search(
     draft.waits[name] = draft.default_wait
     is_missing = image is not None and image.is_missing
     if container.pull_policy == NEVER or not (is_missing or container.pull_policy == ALWAYS):
-        draft.steps.append(Step(name, FindImage(image=container.image, pod=now.pod)))
+        draft.steps.append(
+            Step(name, FindImage(image=container.image, pod=now.pod, objects=now.objects))
+        )
         return
     request = PullImage(image=container.image, pod=now.pod, objects=now.objects)
     draft.steps.append(Step(name, request, f'Pulling image "{container.image}"'))
@@ -68,8 +71,4 @@ def _shown(image: ImageNotes, draft: Draft) -> ContainerWait:
 
 
 def _invalid(image: str) -> ContainerWait:
-    return ContainerWait(
-        reason="InvalidImageName",
-        message=f'Failed to apply default image tag "{image[:256]}": couldn\'t parse image name '
-        f'"{image[:256]}": invalid reference format',
-    )
+    return ContainerWait(reason="InvalidImageName", message=unreadable(image))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from manifests.image_names import NEVER
 from messages.pod_runtime import ContainerObserved, ContainerWait, SandboxObserved
 from messages.pods import Pod
 from messages.units import Seconds
@@ -34,7 +35,7 @@ from runtimes.containers.contents import (
 )
 from runtimes.containers.exits import note_vanished
 from runtimes.containers.failures import learn_failure, pause
-from runtimes.containers.image_names import NEVER, never_pulled
+from runtimes.containers.image_names import never_pulled
 from runtimes.containers.notes import ImageNotes
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import Step, is_alive

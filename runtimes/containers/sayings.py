@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, TypeAlias
 
 from manifests.durations import format_duration
+from manifests.image_names import NEVER
 from messages.events import EventType
 from messages.pod_runtime import ContainerObserved, ContainerWait
 from messages.pods import Pod
@@ -22,7 +23,7 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
-from runtimes.containers.image_names import NEVER, never_pulled
+from runtimes.containers.image_names import never_pulled
 from runtimes.containers.shape import ContainerShape
 from runtimes.containers.situation import Step
 
@@ -63,8 +64,8 @@ def when_answered(
     match step.request, outcome:
         case FindImage(image=image), ImageFound(image_id=image_id):
             return _when_found(image, image_id, container)
-        case PullImage(image=image), ImageFound(size=size):
-            return (Saying(NORMAL, "Pulled", _pulled(image, took, size)),)
+        case PullImage(image=image), ImageFound():
+            return (Saying(NORMAL, "Pulled", _pulled(image, outcome, took)),)
         case CreateContainer(image_id=image_id), ContainerObserved(name=name, image=image):
             created = Saying(NORMAL, "Created", f"Created container: {name}")
             return (created,) if image_id else (_present(image), created)
@@ -138,7 +139,11 @@ def _present(image: str) -> Saying:
     return Saying(NORMAL, "Pulled", f'Container image "{image}" already present on machine')
 
 
-def _pulled(image: str, took: Seconds, size: int) -> str:
-    span = format_duration(Seconds(round(took, 3)))
-    text = f'Successfully pulled image "{image}" in {span} ({span} including waiting).'
-    return f"{text} Image size: {size} bytes." if size else text
+def _pulled(image: str, found: ImageFound, took: Seconds) -> str:
+    pulling = _span(took if found.pulled_in is None else min(found.pulled_in, took))
+    text = f'Successfully pulled image "{image}" in {pulling} ({_span(took)} including waiting).'
+    return f"{text} Image size: {found.size} bytes." if found.size else text
+
+
+def _span(seconds: Seconds) -> str:
+    return format_duration(Seconds(round(seconds, 3)))

@@ -8,12 +8,12 @@ from enum import Enum, auto
 from itertools import chain
 from typing import Any, Final
 
+from manifests.image_names import default_pull_policy
 from manifests.restart_rules import ALWAYS, NEVER, RestartBehaviour, behaviour_of, is_sidecar
 from messages.pods import JsonObject, Pod
 from messages.units import Seconds
 from runtimes.containers.environment import NeededValue, needed_values
 from runtimes.containers.hashes import container_hash
-from runtimes.containers.image_names import default_pull_policy
 
 DEFAULT_GRACE: Final = Seconds(30.0)
 MOST_IN_SMALL_PODS: Final = 32

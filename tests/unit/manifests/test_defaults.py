@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from manifests.defaults.images import image_pull_policy
 from manifests.defaults.volumes import default_volume
+from manifests.image_names import default_pull_policy
 from tests.support.manifests.manifest_text import GOOD, decoded, document_of, edited
 
 C = "spec.containers.0"
@@ -97,7 +97,7 @@ def test_empty_text_counts_as_absent(field: str) -> None:
     ],
 )
 def test_an_image_whose_tag_moves_is_pulled_always(image: str, policy: str) -> None:
-    assert image_pull_policy(image) == policy
+    assert default_pull_policy(image) == policy
     assert container_of("image", image)["imagePullPolicy"] == policy
     assert volume_of(image={"reference": image})["image"]["pullPolicy"] == policy
 

@@ -1,4 +1,4 @@
-"""Small rules of containers: hashes, names of images, delays."""
+"""Small rules of containers: hashes, graces, delays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from messages.units import Seconds, Timestamp
 from runtimes.containers.crash_backoff import delay_from_history, doubled, monotonic, note_restart
 from runtimes.containers.hashes import container_hash
-from runtimes.containers.image_names import default_pull_policy, is_image_name
 from runtimes.containers.notes import CrashNotes
 from runtimes.containers.shape import DEFAULT_GRACE, MOST_GRACE, bounded_grace
 from tests.support.runtimes.situations import WALL, exited, running
@@ -22,28 +21,6 @@ def test_the_hash_of_a_container_is_a_kubelets() -> None:
 def test_a_hash_is_of_the_text_as_go_escapes_it() -> None:
     assert container_hash("a", "<&>") == container_hash("a", "<&>")
     assert container_hash("a", "<") != container_hash("a", "\\u003c")
-
-
-@pytest.mark.parametrize(
-    ("image", "policy"),
-    [
-        ("nginx", "Always"),
-        ("nginx:latest", "Always"),
-        ("nginx:1.25", "IfNotPresent"),
-        ("registry.example:5000/team/app", "Always"),
-        ("Registry.Example/team/app:v1", "IfNotPresent"),
-        ("app@sha256:" + "a" * 64, "IfNotPresent"),
-        ("[::1]:5000/app:1", "IfNotPresent"),
-    ],
-)
-def test_an_image_is_pulled_always_if_it_is_the_latest(image: str, policy: str) -> None:
-    assert is_image_name(image)
-    assert default_pull_policy(image) == policy
-
-
-@pytest.mark.parametrize("image", ["", "No Such", "Upper", "app:", "app:bad/tag:", "app@sha256:12"])
-def test_what_no_registry_could_have_is_no_name_of_an_image(image: str) -> None:
-    assert not is_image_name(image)
 
 
 @pytest.mark.parametrize(
