@@ -17,6 +17,8 @@ PURE := \
     runtimes/containers/notes.py runtimes/containers/observing.py runtimes/containers/plan.py \
     runtimes/containers/running_steps.py runtimes/containers/sayings.py \
     runtimes/containers/shape.py runtimes/containers/situation.py runtimes/containers/stopping.py \
+    runtimes/cgroups/amounts.py runtimes/cgroups/container_limits.py runtimes/cgroups/conversions.py \
+    runtimes/cgroups/names.py runtimes/cgroups/oom_scores.py runtimes/cgroups/options.py runtimes/cgroups/pod_limits.py \
     runtimes/hollow/addresses.py runtimes/hollow/annotations.py runtimes/hollow/behaviour.py \
     runtimes/hollow/behaviours.py runtimes/hollow/commands.py runtimes/hollow/core.py \
     runtimes/hollow/images.py runtimes/hollow/inventory.py runtimes/hollow/machine.py \

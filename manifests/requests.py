@@ -57,14 +57,23 @@ def is_extended(resource: str) -> bool:
 
 def pod_requests(spec: JsonObject) -> Amounts:
     """Return what a pod requests: its containers together, or it as a whole, and its overhead."""
-    total = container_requests(spec)
-    whole = _readable((spec.get("resources") or {}).get("requests") or {})
-    total.update({name: value for name, value in whole.items() if _is_for_pods(name)})
+    total = _with_whole(spec, "requests", container_requests(spec))
     for name, value in _readable(spec.get("overhead") or {}).items():
         total[name] = total.get(name, Fraction(0)) + value
-    if not total:
-        return _NO_AMOUNTS
-    return {name: units(name, value) for name, value in total.items() if value > 0}
+    return _whole_units(total)
+
+
+def pod_limits(spec: JsonObject) -> Amounts:
+    """Return what a pod may use: its containers together, or it as a whole, with its overhead.
+
+    A resource that some container has no limit of is as limited as the others together: whoever needs to
+    know must look at that.
+    """
+    total = _with_whole(spec, "limits", _together(spec, "limits"))
+    for name, value in _readable(spec.get("overhead") or {}).items():
+        if total.get(name):
+            total[name] += value
+    return _whole_units(total)
 
 
 def container_requests(spec: JsonObject) -> dict[str, Fraction]:
@@ -72,15 +81,19 @@ def container_requests(spec: JsonObject) -> dict[str, Fraction]:
 
     Init containers run one after another, before the rest; sidecars among them run beside it all.
     """
+    return _together(spec, "requests")
+
+
+def _together(spec: JsonObject, kind: str) -> dict[str, Fraction]:
     beside: dict[str, Fraction] = defaultdict(Fraction)
     highest: dict[str, Fraction] = {}
     for container in spec.get("initContainers") or ():
         sidecar = is_sidecar(container)
-        for name, value in _requests(container).items():
+        for name, value in _quantities(container, kind).items():
             highest[name] = max(highest.get(name, Fraction(0)), beside[name] + value)
             beside[name] += value if sidecar else 0
     for container in spec.get("containers") or ():
-        for name, value in _requests(container).items():
+        for name, value in _quantities(container, kind).items():
             beside[name] += value
     return {name: max(total, highest.get(name, total)) for name, total in beside.items()}
 
@@ -104,9 +117,21 @@ def _lasting_containers(spec: JsonObject) -> Iterator[JsonObject]:
     yield from filter(is_sidecar, spec.get("initContainers") or ())
 
 
-def _requests(container: JsonObject) -> dict[str, Fraction]:
-    given = (container.get("resources") or {}).get("requests")
+def _quantities(container: JsonObject, kind: str) -> dict[str, Fraction]:
+    given = (container.get("resources") or {}).get(kind)
     return _readable(given) if given else {}
+
+
+def _with_whole(spec: JsonObject, kind: str, total: dict[str, Fraction]) -> dict[str, Fraction]:
+    """Return what containers have together, or what the pod has as a whole in place of it."""
+    whole = _readable((spec.get("resources") or {}).get(kind) or {})
+    return {**total, **{name: value for name, value in whole.items() if _is_for_pods(name)}}
+
+
+def _whole_units(total: Mapping[str, Fraction]) -> Amounts:
+    if not total:
+        return _NO_AMOUNTS
+    return {name: units(name, value) for name, value in total.items() if value > 0}
 
 
 def _readable(quantities: Mapping[str, str]) -> dict[str, Fraction]:

@@ -1,0 +1,117 @@
+"""Cgroups have the names that kubelets give them, so either finds what the other made."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manifests.qos import QosClass
+from messages.units import Seconds
+from runtimes.cgroups.names import (
+    is_plain_uid,
+    name_of_level,
+    name_of_pod,
+    name_of_pods,
+    names_above,
+    path_of,
+    uid_in,
+    written_uid,
+    written_uids,
+)
+from runtimes.cgroups.options import CgroupDriver, CgroupOptions, is_root, refusals
+
+UID = "f07700a5-b996-4b1a-a3af-5f99ecb29549"
+WRITTEN = UID.replace("-", "_")
+CGROUPFS, SYSTEMD = CgroupDriver.CGROUPFS, CgroupDriver.SYSTEMD
+PLAIN_UIDS = st.text("abcXYZ0189-_.", min_size=1, max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("qos", "driver", "expected"),
+    [
+        (QosClass.GUARANTEED, CGROUPFS, f"/kubepods/pod{UID}"),
+        (QosClass.BURSTABLE, CGROUPFS, f"/kubepods/burstable/pod{UID}"),
+        (QosClass.BEST_EFFORT, CGROUPFS, f"/kubepods/besteffort/pod{UID}"),
+        (QosClass.GUARANTEED, SYSTEMD, f"/kubepods.slice/kubepods-pod{WRITTEN}.slice"),
+        (
+            QosClass.BURSTABLE,
+            SYSTEMD,
+            f"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{WRITTEN}.slice",
+        ),
+    ],
+)
+def test_a_pod_has_the_cgroup_that_a_kubelet_gives_it(
+    qos: QosClass, driver: CgroupDriver, expected: str
+) -> None:
+    assert path_of(name_of_pod(CgroupOptions(driver=driver), qos, UID), driver) == expected
+
+
+def test_everything_is_below_the_root_that_is_configured() -> None:
+    options = CgroupOptions(root="/some/where/")
+    assert name_of_pods(options) == ("some", "where", "kubepods")
+    name = name_of_level(options, QosClass.BURSTABLE)
+    assert path_of(name, CGROUPFS) == "/some/where/kubepods/burstable"
+    assert path_of(name, SYSTEMD) == (
+        "/some.slice/some-where.slice/some-where-kubepods.slice/some-where-kubepods-burstable.slice"
+    )
+    assert names_above(name) == (("some",), ("some", "where"), ("some", "where", "kubepods"))
+
+
+@given(PLAIN_UIDS, st.sampled_from(QosClass), st.sampled_from(CgroupDriver))
+def test_whose_a_pods_cgroup_is_can_be_read_back_from_it(
+    uid: str, qos: QosClass, driver: CgroupDriver
+) -> None:
+    path = path_of(name_of_pod(CgroupOptions(driver=driver), qos, uid), driver)
+    assert is_plain_uid(uid)
+    assert uid_in(path.rpartition("/")[2], driver) == written_uid(uid, driver)
+    assert written_uids([uid], driver) == {written_uid(uid, driver)}
+
+
+@pytest.mark.parametrize("folder", ["burstable", "kubepods", "pod", "podx y", "system.slice", ""])
+@pytest.mark.parametrize("driver", CgroupDriver)
+def test_what_is_no_pods_cgroup_has_no_uid(folder: str, driver: CgroupDriver) -> None:
+    assert not uid_in(folder, driver)
+
+
+@pytest.mark.parametrize("uid", ["", "a/b", "../x", "a b", "a\n", "x" * 201, "ü"])
+def test_a_uid_that_would_lead_elsewhere_is_no_part_of_a_name(uid: str) -> None:
+    assert not is_plain_uid(uid)
+
+
+@pytest.mark.parametrize("root", ["/", "", "/a", "/a/b.slice/", "/actorlet-test-12"])
+def test_a_root_is_a_path_of_plain_names(root: str) -> None:
+    assert is_root(root)
+    assert refusals(CgroupOptions(root=root)) == ()
+
+
+@pytest.mark.parametrize("root", ["a", "/a/../b", "/..", "/.", "//", "/a b", "/a\n"])
+def test_a_root_that_leads_elsewhere_is_refused(root: str) -> None:
+    assert not is_root(root)
+    assert len(refusals(CgroupOptions(root=root))) == 1
+
+
+def test_each_option_that_cannot_be_obeyed_is_named() -> None:
+    options = CgroupOptions(
+        per_qos=False,
+        enforced=frozenset({"pods", "system-reserved", "kube-reserved"}),
+        system_cgroup="/system",
+        kube_cgroup="/kube",
+        cpu_period=Seconds(2.0),
+    )
+    sentences = refusals(options)
+    assert [each.split()[0].rstrip(":") for each in sentences] == [
+        "enforceNodeAllocatable",
+        "enforceNodeAllocatable",
+        "systemReservedCgroup",
+        "kubeReservedCgroup",
+        "enforceNodeAllocatable",
+        "cpuCFSQuotaPeriod",
+    ]
+    assert "kube-reserved is not supported" in sentences[0]
+    assert options.period == 1_000_000
+
+
+def test_nothing_is_wrong_with_what_a_kubelet_has_by_default() -> None:
+    assert refusals(CgroupOptions()) == ()
+    assert refusals(CgroupOptions(per_qos=False, enforced=frozenset({"none"}))) == ()
