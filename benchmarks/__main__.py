@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import click
 
 from benchmarks.agent import ROOT
+from benchmarks.deleting import deletion_rows
 from benchmarks.editing import edit_rows
 from benchmarks.exhausting import exhaust_rows
 from benchmarks.footprint import idle_rows, memory_rows
@@ -86,6 +87,7 @@ SUBJECTS: dict[str, Subject] = {
     "hollow-pod": hollow_pod_rows,
     "hollow-meanwhile": meanwhile_rows,
     "status": status_rows,
+    "deletions": deletion_rows,
     "bound": bound_rows,
     "bound-many": many_bound_rows,
     "edits": edit_rows,

@@ -29,6 +29,9 @@ from server.serving import EXEMPT
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 T = TypeVar("T")
 
+STATUSES_HEADER = "Actorlet-Statuses"
+"""Of ``/pods`` and ``/runningpods``: present if the statuses are not those that the node gives at present."""
+
 _log = structlog.get_logger("http-server")
 
 
@@ -116,9 +119,12 @@ class Endpoints:
         )
         ok = health.is_ready(checks)
         if not _is_one_word(request, ok=ok):
-            # Shown only: static pods run without the API server, so its troubles make nothing unready.
-            cluster = await self._backend.cluster_state()
+            # Shown only: pods run without the API server, so its troubles make nothing unready.
+            cluster, statuses = await asyncio.gather(
+                self._backend.cluster_state(), self._backend.pod_statuses()
+            )
             checks += [health.api_server(cluster)] if cluster else []
+            checks += [health.pod_statuses(statuses)] if cluster and statuses else []
         return _report(request, checks, "readyz", ok=ok)
 
     async def readyz_of_source(self, request: web.Request) -> web.Response:
@@ -135,7 +141,8 @@ class Endpoints:
     async def pods(self, request: web.Request) -> web.StreamResponse:
         """Return the pods that this node should have, each with its status."""
         pods, statuses = await asyncio.gather(self._backend.pods(), self._backend.pod_statuses())
-        return await streamed_answer(request, pod_list(_answered(pods), _statuses(statuses)))
+        pieces = pod_list(_answered(pods), _statuses(statuses))
+        return await streamed_answer(request, pieces, headers=_freshness(statuses))
 
     async def running_pods(self, request: web.Request) -> web.Response:
         """Return the pods that the runtime runs."""
@@ -144,7 +151,8 @@ class Endpoints:
         )
         if runtime is None:
             raise web.HTTPNotFound(text="this agent runs no pods")
-        return await json_answer(request, running_pods(_answered(runtime), _statuses(statuses)))
+        document = running_pods(_answered(runtime), _statuses(statuses))
+        return await json_answer(request, document, headers=_freshness(statuses))
 
     async def configz(self, request: web.Request) -> web.Response:
         """Return the configuration in effect."""
@@ -216,8 +224,17 @@ class Endpoints:
         return await json_answer(request, {"crashed": name}, status=202)
 
 
-def _statuses(answer: StatusesDescribed | Unanswered | None) -> Mapping[PodUid, PodStatus]:
-    return {} if answer is None else _answered(answer).statuses
+def _statuses(
+    answer: StatusesDescribed | Unanswered | None,
+) -> Mapping[PodUid, PodStatus] | None:
+    return None if answer is None or isinstance(answer, Unanswered) else answer.statuses
+
+
+def _freshness(statuses: StatusesDescribed | Unanswered | None) -> Mapping[str, str]:
+    """Return the header that says so if statuses are not those that the node gives at present."""
+    if not isinstance(statuses, Unanswered):
+        return {}
+    return {STATUSES_HEADER: f"last known, {statuses.name} does not answer"}
 
 
 def _answered(answer: T | Unanswered) -> T:

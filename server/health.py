@@ -16,6 +16,7 @@ from kernel import ActorDescription, DynamicSummary, TreeSummary
 from messages.api import CallsDescribed
 from messages.pods import API, LOCAL_FILES
 from messages.sources import SourceDescribed
+from messages.statuses import StatusesDescribed
 from messages.units import Timestamp
 from messages.watches import WatchDescribed
 from server.answers import Unanswered
@@ -105,6 +106,22 @@ def api_server(state: ClusterState) -> HealthCheck:
         if trouble and not any(trouble in text for text in shown):
             shown.append(f"credentials cannot be read again: {trouble}")
     return HealthCheck(name="api-server", ok=not errors, text="; ".join(shown))
+
+
+def pod_statuses(answer: StatusesDescribed | Unanswered) -> HealthCheck:
+    """Return a check of the statuses of pods: how many the API server refuses, and one of them.
+
+    It makes nothing unready: the pods run, and a status that is refused is mostly the fault of one pod, or
+    of somebody's rights. A node that turns unready for it would have all its pods evicted.
+    """
+    name = "pod-statuses"
+    if isinstance(answer, Unanswered):
+        return HealthCheck(name=name, ok=True, text=answer.reason, is_outdated=True)
+    troubles = answer.troubles or {}
+    if not troubles:
+        return HealthCheck(name=name, ok=True)
+    text = f"{len(troubles):,} refused, one of them: {next(iter(troubles.values()))}"
+    return HealthCheck(name=name, ok=True, text=text, is_outdated=True)
 
 
 def _whom(calls: CallsDescribed) -> list[str]:

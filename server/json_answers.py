@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -15,15 +15,22 @@ _PIECE: Final = 2_000
 """Words of an indented document that are written in one go: about a millisecond."""
 _ITEMS: Final = 100
 """Items of a list that are written in one go: a few milliseconds for pods. No other thread runs meanwhile."""
+_NO_HEADERS: Final[Mapping[str, str]] = {}
 _NO: Final = frozenset({"0", "f", "false"})
 
 _log = structlog.get_logger("http-server")
 
 
-async def json_answer(request: web.Request, document: Any, *, status: int = 200) -> web.Response:
+async def json_answer(
+    request: web.Request,
+    document: Any,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] = _NO_HEADERS,
+) -> web.Response:
     """Return ``document`` as an answer to ``request``."""
     pieces = _indented(document) if _is_pretty(request) else compact(document)
-    return _answer(await joined(pieces), status)
+    return _answer(await joined(pieces), status, headers)
 
 
 async def json_text_answer(request: web.Request, text: str) -> web.Response:
@@ -33,14 +40,17 @@ async def json_text_answer(request: web.Request, text: str) -> web.Response:
     return await json_answer(request, json.loads(text))
 
 
-async def streamed_answer(request: web.Request, pieces: Iterable[str]) -> web.StreamResponse:
+async def streamed_answer(
+    request: web.Request, pieces: Iterable[str], headers: Mapping[str, str] = _NO_HEADERS
+) -> web.StreamResponse:
     """Return an answer that is sent while it is made, so that a long one is never in memory as a whole.
 
     It ends where it is if the client hangs up.
     """
     if _is_pretty(request):
-        return await json_answer(request, json.loads(await joined(pieces)))
-    response = web.StreamResponse(headers={"Content-Type": "application/json; charset=utf-8"})
+        return await json_answer(request, json.loads(await joined(pieces)), headers=headers)
+    kind = {"Content-Type": "application/json; charset=utf-8"}
+    response = web.StreamResponse(headers={**headers, **kind})
     try:
         await _send(request, response, pieces)
     except ConnectionError:
@@ -98,5 +108,5 @@ def _indented(document: Any) -> Iterator[str]:
         yield piece
 
 
-def _answer(text: str, status: int) -> web.Response:
-    return web.json_response(text=text + "\n", status=status)
+def _answer(text: str, status: int, headers: Mapping[str, str] = _NO_HEADERS) -> web.Response:
+    return web.json_response(text=text + "\n", status=status, headers=headers)

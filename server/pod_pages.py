@@ -6,42 +6,68 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import ContainerState, PodObserved, RuntimeDescribed, RuntimePod
-from messages.pods import PodUid
+from messages.pods import JsonObject, Pod, PodUid
 from messages.statuses import PodStatus
+from stores.pods.index import is_mirror_pod_of
 from stores.statuses.rendering import with_status
 
 PIECE: Final = 50
 """Pods of one piece: a few milliseconds."""
 
 
-def pod_list(described: PodsDescribed, statuses: Mapping[PodUid, PodStatus]) -> Iterator[str]:
+def pod_list(
+    described: PodsDescribed, statuses: Mapping[PodUid, PodStatus] | None
+) -> Iterator[str]:
     """Yield what ``/pods`` answers: a v1 PodList of static and API pods, without mirrors, as a kubelet's.
 
-    Each pod has the status that the node gives it; one without has what its source says.
+    Each pod has the status that the node gives it; one without has what its source says. While nobody knows
+    the ``statuses``, each has what the API server shows: of a static pod, its mirror.
     """
+    shows = _with_mirror(described) if statuses is None else _with_status(statuses)
     yield '{"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": ['
     pods = described.pods
     for start in range(0, len(pods), PIECE):
-        shown = [with_status(pod, statuses.get(pod.uid)) for pod in pods[start : start + PIECE]]
+        shown = [shows(pod) for pod in pods[start : start + PIECE]]
         yield (", " if start else "") + json.dumps(shown)[1:-1]
     yield "]}"
 
 
+def _with_status(statuses: Mapping[PodUid, PodStatus]) -> Callable[[Pod], JsonObject]:
+    return lambda pod: with_status(pod, statuses.get(pod.uid))
+
+
+def _with_mirror(described: PodsDescribed) -> Callable[[Pod], JsonObject]:
+    mirrors = {mirror.uid: mirror for mirror in described.mirrors}
+
+    def shown(pod: Pod) -> JsonObject:
+        uid = described.static_to_mirror.get(pod.uid)
+        mirror = None if uid is None else mirrors.get(uid)
+        if mirror is None or not is_mirror_pod_of(mirror, pod):
+            return pod.document
+        return {**pod.document, "status": mirror.document.get("status") or {}}
+
+    return shown
+
+
 def running_pods(
-    described: RuntimeDescribed, statuses: Mapping[PodUid, PodStatus]
+    described: RuntimeDescribed, statuses: Mapping[PodUid, PodStatus] | None
 ) -> dict[str, Any]:
-    """Return what ``/runningpods`` answers: the pods that the runtime runs, wanted or not."""
+    """Return what ``/runningpods`` answers: the pods that the runtime runs, wanted or not.
+
+    While nobody knows the ``statuses``, no containers are named.
+    """
+    known = statuses or {}
     running = [pod for pod in described.pods if pod.is_running]
     return {
         "kind": "PodList",
         "apiVersion": "v1",
         "metadata": {},
-        "items": [_running_pod(pod, statuses.get(pod.uid)) for pod in running],
+        "items": [_running_pod(pod, known.get(pod.uid)) for pod in running],
     }
 
 

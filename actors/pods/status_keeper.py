@@ -35,6 +35,7 @@ from actors.pods.status_writes import (
     PatchStatus,
     Write,
     accepted,
+    ends_soon,
     next_write,
 )
 from kernel import Backoff, PooledActor
@@ -102,7 +103,8 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
     Repetition: an equal status is told and written once. A status is written at once (rule V5), by a patch
     for one UID; one call is in flight for each pod, and a few in all; during an outage one in all. What
     somebody writes over is written again (rule V10). A pod that is being deleted is deleted at the API
-    server as soon as it is finished and its last status is there (rule V9).
+    server as soon as it is finished and its last status is there (rule V9). What is told while it ends is
+    held back for a second at most.
     """
 
     def __init__(self, ports: StatusPorts, memory: StatusMemory) -> None:
@@ -255,6 +257,11 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
 
     def _examine(self, record: StatusRecord, calls: BoundedCalls[_Call, StatusOutageOver]) -> None:
         shown = record.object(self._shown.object_of(record.pod), self.clock.monotonic())
+        if not record.is_accepted and ends_soon(record.situation(shown)):
+            left = record.held_for(self.clock.monotonic())
+            if left > 0:
+                self._wait(record, left)
+                return
         write = self._next_write(record, shown)
         if write is None:
             return

@@ -12,6 +12,9 @@ from messages.units import Seconds
 
 ECHO_WITHIN = Seconds(10.0)
 """How long the answer to a write counts more than what the watch shows. The watch is late by less."""
+ENDS_WITHIN = Seconds(1.0)
+"""How long the end of a deleted pod is waited for once some of its containers have ended. Two writes for each
+pod would let hundreds that are deleted together wait for the rate of calls."""
 
 
 @dataclass(slots=True)
@@ -38,6 +41,8 @@ class StatusRecord:
     rewrites: int = 0
     """How often this status was written again, since somebody had written over it."""
     may_rewrite_at: Seconds = Seconds(0.0)
+    held_until: Seconds | None = None
+    """When statuses before its end are written, should its end not be there. None if none was held back."""
     retry_timer: Timer | None = None
     """Set while the next attempt waits."""
     trouble: str = ""
@@ -56,6 +61,12 @@ class StatusRecord:
         self.failures = self.outages = self.rewrites = 0
         self.may_rewrite_at = Seconds(0.0)
         self.stop_waiting()
+
+    def held_for(self, now: Seconds) -> Seconds:
+        """Return for how long a status is held back yet that is followed by that of the pod's end."""
+        if self.held_until is None:
+            self.held_until = Seconds(now + ENDS_WITHIN)
+        return Seconds(max(0.0, self.held_until - now))
 
     @property
     def is_accepted(self) -> bool:

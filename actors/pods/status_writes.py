@@ -18,6 +18,7 @@ from messages.pods import JsonObject, Pod
 from messages.statuses import PodStatus
 from stores.statuses.conditions import DISRUPTION, OWNED, SCHEDULED
 from stores.statuses.rendering import is_refusal, render_status
+from stores.statuses.shown import containers, has_exited, histories
 
 _WORDS: Final = ("phase", "reason", "message", "podIP")
 _KEPT_WORDS: Final = ("hostIP", "observedGeneration")
@@ -101,6 +102,22 @@ def next_write(now: WriteSituation) -> Write:
     if patch is not None:
         return PatchStatus(_request(Verb.PATCH, f"{_path(shown)}/status", patch))
     return _deletion(shown) if may_go else NoWrite.NOTHING
+
+
+def ends_soon(now: WriteSituation) -> bool:
+    """Return whether a status that ends the pod will follow, beside which nobody needs this one.
+
+    The pod is being deleted, and some of its containers have ended: the others and the sandbox follow. A
+    kubelet says nothing either until all of that is done.
+    """
+    shown, status = now.object, now.status
+    if shown is None or shown.is_mirror or status.is_ended or status.observed is None:
+        return False
+    if not (shown.is_deleting or now.pod.is_deleting):
+        return False
+    seen = histories(status.observed)
+    ended = (seen.get(each["name"]) for each in containers(now.pod))
+    return any(history is not None and has_exited(history.current) for history in ended)
 
 
 def status_patch(pod: Pod, status: PodStatus, shown: Pod) -> JsonObject | None:

@@ -20,7 +20,7 @@ from typing_extensions import override
 from kernel import Key, PooledActor, Port, Timer
 from kube.calls.failures import CallFailures
 from kube.calls.rate_limit import TokenBucket
-from kube.calls.request_info import attempt_of, is_heartbeat
+from kube.calls.request_info import attempt_of, is_event, is_heartbeat
 from kube.calls.sender import Sender, SendResult
 from kube.credentials.access import Access
 from kube.errors import ApiError
@@ -61,7 +61,9 @@ class CallOverdue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDue:
-    """The rate limit has a token again."""
+    """A rate limit has a token again."""
+
+    is_of_events: bool = False
 
 
 CallsActorMessage: TypeAlias = CallsMessage | CallDone | CallOverdue | TurnDue
@@ -77,11 +79,35 @@ class CallRules:
     """``kubeAPIQPS``: requests a second in the long run; zero or less for no limit."""
     burst: int = 100
     """``kubeAPIBurst``."""
+    event_qps: float = 50.0
+    """The same for events. They have a limit of their own, as a kubelet's: many of them hold up nobody."""
+    event_burst: int = 100
     in_flight: int = 8
     """Threads."""
     kept_free: int = 2
     """Threads that only heartbeats get. Even if all others wait for a slow API server, the Lease is
     renewed."""
+
+
+@dataclass(slots=True)
+class _Turns:
+    """Calls that share a rate limit: those of the first queue go before those of the second."""
+
+    bucket: TokenBucket
+    urgent: deque[int] = field(default_factory=deque)
+    others: deque[int] = field(default_factory=deque)
+    due: Timer | None = None
+    """Set while the limit has no token."""
+
+    def next_queue(self, free: int, kept_free: int) -> deque[int] | None:
+        """Return the queue whose first call may be sent, the limit aside."""
+        if self.urgent and free > 0:
+            return self.urgent
+        return self.others if self.others and free > kept_free else None
+
+    @property
+    def waiting(self) -> int:
+        return len(self.urgent) + len(self.others)
 
 
 @dataclass(slots=True)
@@ -107,8 +133,8 @@ class ApiCalls(PooledActor[CallsActorMessage]):
     Fails when: there is a bug. Whatever the API server does is an answer.
 
     Order: calls are sent in the order in which they were told, but those about the Node and its Lease
-    before all others. A thousand pods to be created at 50 a second would make a Lease of 40 s wait for
-    20 s; soon after that the cluster takes the node for dead. Answers come in any order.
+    before all others, and events last. A thousand pods to be created at 50 a second would make a Lease of
+    40 s wait for 20 s; soon after that the cluster takes the node for dead. Answers come in any order.
     Repetition: none. A call that is answered with LOST or TIMEOUT may still have arrived.
     """
 
@@ -123,11 +149,9 @@ class ApiCalls(PooledActor[CallsActorMessage]):
         self._make_executor = make_executor
         self._memory = memory
         self._rules = rules
-        self._bucket = TokenBucket(qps=rules.qps, burst=rules.burst)
-        self._heartbeats: deque[int] = deque()
-        self._others: deque[int] = deque()
+        self._turns = _Turns(TokenBucket(qps=rules.qps, burst=rules.burst))
+        self._event_turns = _Turns(TokenBucket(qps=rules.event_qps, burst=rules.event_burst))
         self._in_flight: dict[int, Timer] = {}
-        self._turn: Timer | None = None
 
     @override
     def started(self) -> None:
@@ -151,8 +175,8 @@ class ApiCalls(PooledActor[CallsActorMessage]):
                 self._finish(message)
             case CallOverdue(number=number):
                 self._give_up(number)
-            case TurnDue():
-                self._turn = None
+            case TurnDue(is_of_events=is_of_events):
+                (self._event_turns if is_of_events else self._turns).due = None
             case _:
                 assert_never(message)
         self._send_who_may()
@@ -161,24 +185,28 @@ class ApiCalls(PooledActor[CallsActorMessage]):
 
     def _take(self, call: CallApi) -> None:
         self._memory.last_number += 1
-        self._memory.unanswered[self._memory.last_number] = call
-        queue = self._heartbeats if is_heartbeat(call.request) else self._others
-        queue.append(self._memory.last_number)
+        number = self._memory.last_number
+        self._memory.unanswered[number] = call
+        if is_event(call.request):
+            self._event_turns.others.append(number)
+        elif is_heartbeat(call.request):
+            self._turns.urgent.append(number)
+        else:
+            self._turns.others.append(number)
 
     def _send_who_may(self) -> None:
-        while (queue := self._next_queue()) is not None and self._turn is None:
-            self._bucket, wait = self._bucket.take(self.clock.monotonic())
-            if wait > 0:
-                self._turn = self.after(wait, TurnDue())
-            else:
-                self._send(queue.popleft())
+        for turns in (self._turns, self._event_turns):
+            while turns.due is None and (queue := self._next_queue(turns)) is not None:
+                turns.bucket, wait = turns.bucket.take(self.clock.monotonic())
+                if wait > 0:
+                    due = TurnDue(is_of_events=turns is self._event_turns)
+                    turns.due = self.after(wait, due)
+                else:
+                    self._send(queue.popleft())
 
-    def _next_queue(self) -> deque[int] | None:
-        """Return the queue whose first call may be sent, the rate limit aside."""
+    def _next_queue(self, turns: _Turns) -> deque[int] | None:
         free = self._rules.in_flight - len(self._in_flight)
-        if self._heartbeats and free > 0:
-            return self._heartbeats
-        return self._others if self._others and free > self._rules.kept_free else None
+        return turns.next_queue(free, self._rules.kept_free)
 
     def _send(self, number: int) -> None:
         call = self._memory.unanswered[number]
@@ -232,7 +260,7 @@ class ApiCalls(PooledActor[CallsActorMessage]):
             user=self._memory.user,
             troubles=tuple(self._memory.failures.present.values()),
             requests=dict(self._memory.requests),
-            waiting=len(self._heartbeats) + len(self._others),
+            waiting=self._turns.waiting + self._event_turns.waiting,
             in_flight=len(self._in_flight),
             credentials_trouble=self._sender.credentials_trouble,
         )

@@ -73,6 +73,12 @@ def is_heartbeat(request: ApiRequest) -> bool:
     return (info.group, info.resource) in {("", "nodes"), ("coordination.k8s.io", "leases")}
 
 
+def is_event(request: ApiRequest) -> bool:
+    """Return whether ``request`` is about an event. Nobody waits for these."""
+    info = request_info(request.path)
+    return (info.group, info.resource) in {("", "events"), ("events.k8s.io", "events")}
+
+
 def _name_in(request: ApiRequest) -> str:
     metadata = (request.body or {}).get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None

@@ -9,6 +9,7 @@ from tests.support.agent.joined_pods import (
     EXITS,
     IGNORES_SIGTERM,
     RUN_FOR,
+    STOPS_IN,
     PodHistory,
     annotated,
     is_gone,
@@ -81,6 +82,20 @@ def test_a_pod_that_is_deleted_stops_gracefully_and_goes_by_itself(
     eventually(lambda: is_gone(onlooker, "web"), PLENTY)
     assert "terminated" in history.last_state("web")
     eventually(lambda: shared.pods() == {})
+
+
+def test_a_graceful_deletion_costs_one_status_and_the_deletion(
+    shared: JoinedAgent, onlooker: Onlooker, history: PodHistory
+) -> None:
+    containers = [{"name": each, "image": "registry.example/web:1"} for each in ("main", "late")]
+    slow = annotated("web", {f"{STOPS_IN}.late": "300ms"}, containers=containers)
+    onlooker.admin.add(slow)
+    eventually(lambda: runs(onlooker, "web"), PLENTY)
+    written = shared.metric("actorlet_pod_status_writes_total")[""]
+    onlooker.admin.remove("pods", "default", "web", grace=None)
+    eventually(lambda: is_gone(onlooker, "web"), PLENTY)
+    assert history.phases("web")[-1] == "Succeeded"
+    assert shared.metric("actorlet_pod_status_writes_total")[""] == written + 1
 
 
 @pytest.mark.usefixtures("shared")

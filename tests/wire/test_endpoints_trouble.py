@@ -28,12 +28,14 @@ from messages.objects import (
     ObjectsDescribed,
     ObjectState,
 )
-from messages.pods import FILE, HTTP
+from messages.pods import FILE, HTTP, PodUid
 from messages.sources import DescribeSource, Epoch, SourceDescribed, SourceMessage
+from messages.statuses import DescribeStatuses, StatusesDescribed
 from messages.units import Timestamp
 from messages.watches import DescribeWatches, WatchesDescribed
 from tests.support.agent.process import eventually
-from tests.support.agent.served import IMPATIENT, SOON, Served, StandIns, served_tree
+from tests.support.agent.served import IMPATIENT, NO_PODS, SOON, Served, StandIns, served_tree
+from tests.support.builders import make_mirror, make_pod
 from tests.support.kernel.players import Gate, Say
 from tests.support.wire.client import fetch
 
@@ -293,6 +295,47 @@ def test_who_only_wants_to_know_whether_it_is_ready_has_nobody_describe_thousand
         assert asked == []
         assert "[+]api-server ok" in agent.get("/readyz?verbose").text
         assert DescribeWatches in {type(message) for message in asked}
+
+
+def stuck_at_statuses(gate: Gate) -> Callable[[Any], None]:
+    """Return what keeps the keeper of statuses from answering until ``gate`` is open."""
+
+    def wait(message: object) -> None:
+        if isinstance(message, DescribeStatuses):
+            gate(message)
+
+    return wait
+
+
+def test_pods_are_told_without_the_keeper_of_statuses_and_the_answer_says_so(gate: Gate) -> None:
+    web = make_pod("web", uid="web-1", config_hash="web-1")
+    mirror = make_mirror(web, status={"phase": "Running"})
+    pods = replace(NO_PODS, pods=(web,), mirrors=(mirror,), static_to_mirror={web.uid: mirror.uid})
+    before = stuck_at_statuses(gate)
+    running: dict[type, object] = {DescribeStatuses: StatusesDescribed(statuses={})}
+    stand_ins = StandIns(pods=pods, running=running, before=before, answer_within=SOON)
+    with served_tree(stand_ins=stand_ins) as agent:
+        answer = agent.get("/pods")
+        assert answer.status == 200
+        assert [item["status"] for item in answer.json["items"]] == [{"phase": "Running"}]
+        said = answer.headers["Actorlet-Statuses"]
+        assert said == "last known, status-keeper does not answer"
+        assert agent.get("/pods?pretty").headers["Actorlet-Statuses"] == said
+        gate.open()
+        eventually(lambda: "Actorlet-Statuses" not in agent.get("/pods").headers)
+
+
+def test_a_status_that_is_refused_is_shown_and_makes_nothing_unready() -> None:
+    troubles = {PodUid("a"): "cannot patch status of pod default/web", PodUid("b"): "no"}
+    statuses = StatusesDescribed(statuses={}, troubles=troubles)
+    stand_ins = StandIns(watches=WATCHES, running={DescribeStatuses: statuses})
+    with served_tree(stand_ins=stand_ins) as agent:
+        answer = agent.get("/readyz?verbose")
+        assert answer.status == 200
+        assert (
+            "[-]pod-statuses failed: 2 refused, one of them: cannot patch status of pod default/web"
+        ) in answer.text.splitlines()
+        assert answer.text.endswith("readyz check passed\n")
 
 
 def test_nothing_is_ready_before_any_source_has_listed() -> None:

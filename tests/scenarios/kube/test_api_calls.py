@@ -29,6 +29,7 @@ from tests.support.kube.calls_stage import (
     create_pod,
     error,
     get,
+    post_event,
     renew_lease,
 )
 
@@ -130,6 +131,23 @@ def test_a_lease_overtakes_what_waits_for_a_token(slow: CallsStage) -> None:
         "update lease kube-node-lease/n1",
         "create pod default/web",
     ]
+
+
+def test_events_have_a_limit_of_their_own_and_go_last(held: CallsStage) -> None:
+    held.calls(*(post_event() for _ in range(7)), A, B)
+    held.works(6)
+    held.works(3)
+    assert held.sender.drain()[6:] == ["list pods", "list secrets", "create event default"]
+
+
+def test_calls_that_wait_for_a_token_hold_up_no_event_and_events_no_call() -> None:
+    rules = CallRules(qps=1.0, burst=1, event_qps=1.0, event_burst=2)
+    with calls_stage(rules) as slow:
+        slow.calls(post_event(), post_event(), post_event(), A, B)
+        assert slow.sender.drain() == ["create event default", "create event default", "list pods"]
+        assert slow.described().waiting == 2
+        slow.play.advance(1.0)
+        assert sorted(slow.sender.drain()) == ["create event default", "list secrets"]
 
 
 def test_a_lease_finds_a_free_thread_when_all_others_hang(held: CallsStage) -> None:

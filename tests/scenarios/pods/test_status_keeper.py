@@ -369,6 +369,40 @@ def test_the_last_status_is_written_before_the_pod_is_deleted(stage: StatusStage
     assert stage.asked() == ["PATCH web", "DELETE web"]
 
 
+def test_what_is_told_while_a_deleted_pod_ends_costs_no_write_of_its_own(
+    stage: StatusStage,
+) -> None:
+    web = stage.binds()
+    stage.tells(web, running())
+    stage.asked()
+    web = stage.removes(grace=30)
+    stage.tells(web, exited(code=137))
+    stage.advance(0.9)
+    assert stage.asked() == []
+    assert stage.described().waiting == 1
+    stage.tells(web, exited(code=137), is_ended=True)
+    stage.tells(web, exited(code=137), is_finished=True)
+    assert stage.asked() == ["PATCH web", "DELETE web"]
+
+
+def test_a_deleted_pod_that_takes_long_to_end_is_shown_meanwhile(stage: StatusStage) -> None:
+    web = stage.binds()
+    stage.tells(web, running())
+    stage.asked()
+    web = stage.removes(grace=30)
+    stage.tells(web, exited(code=137))
+    stage.advance(1.0)
+    assert stage.asked() == ["PATCH web"]
+    assert "terminated" in stage.shown()["containerStatuses"][0]["state"]
+
+
+def test_a_deleted_pod_whose_containers_all_run_is_written_at_once(stage: StatusStage) -> None:
+    web = stage.binds()
+    web = stage.removes(grace=30)
+    stage.tells(web, running())
+    assert stage.asked() == ["PATCH web"]
+
+
 def test_a_finished_pod_that_nobody_deleted_stays(stage: StatusStage) -> None:
     web = stage.binds()
     stage.tells(web, exited(), is_finished=True)

@@ -13,6 +13,7 @@ from tests.support.apiserver.subjects import PODS, pod
 
 RUN_FOR: Final = "hollow.actorlet/run-for"
 EXITS: Final = "hollow.actorlet/exits"
+STOPS_IN: Final = "hollow.actorlet/time-to-stop"
 IGNORES_SIGTERM: Final = "hollow.actorlet/ignores-sigterm"
 
 

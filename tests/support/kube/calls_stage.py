@@ -169,6 +169,11 @@ def renew_lease() -> ApiRequest:
     return ApiRequest(verb=Verb.UPDATE, path=path, body={})
 
 
+def post_event() -> ApiRequest:
+    """Return the request to post an event."""
+    return ApiRequest(verb=Verb.CREATE, path="/api/v1/namespaces/default/events", body={})
+
+
 def error(kind: FailureKind, status: int = 0, text: str = "") -> ApiError:
     """Return an error of ``kind``."""
     return ApiError(text or kind.value, kind=kind, status=status)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kube.calls.request_info import attempt_of, is_heartbeat
+from kube.calls.request_info import attempt_of, is_event, is_heartbeat
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
 
@@ -68,3 +68,17 @@ def test_a_body_without_a_name_is_no_trouble(body: JsonObject | None) -> None:
 )
 def test_the_node_and_its_lease_are_what_the_cluster_waits_for(path: str, is_it: bool) -> None:  # noqa: FBT001  # parametrized
     assert is_heartbeat(ApiRequest(verb=Verb.GET, path=path)) is is_it
+
+
+@pytest.mark.parametrize(
+    ("path", "is_it"),
+    [
+        ("/api/v1/namespaces/default/events", True),
+        ("/api/v1/namespaces/default/events/web.17", True),
+        ("/apis/events.k8s.io/v1/namespaces/default/events", True),
+        ("/api/v1/namespaces/events/pods", False),
+        ("/api/v1/namespaces/default/pods/events", False),
+    ],
+)
+def test_an_event_is_told_by_its_path(path: str, is_it: bool) -> None:  # noqa: FBT001  # parametrized
+    assert is_event(ApiRequest(verb=Verb.CREATE, path=path)) is is_it
