@@ -17,7 +17,11 @@ from structlog.testing import capture_logs
 
 from tests.support.canary import LOOKOUT
 
-pytest_plugins = ["tests.support.cluster.fixtures", "tests.support.kernel.fixtures"]
+pytest_plugins = [
+    "tests.support.cluster.fixtures",
+    "tests.support.containers.fixtures",
+    "tests.support.kernel.fixtures",
+]
 
 THREADS_END_WITHIN = 10.0
 """Seconds for threads that are ending anyway. Only a test that leaves some waits this long."""

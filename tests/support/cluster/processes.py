@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -52,6 +53,11 @@ class Program:
             if time.monotonic() > deadline:
                 self._give_up(f"was not ready within {READY_WITHIN:.0f} s")
             pause.wait(LOOK_EVERY)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal, if it runs."""
+        if self._process is not None:
+            self._process.send_signal(number)
 
     def kill(self) -> None:
         """End it at once: all it has to lose is in files."""

@@ -1,0 +1,1 @@
+"""A containerd of the tests' own, with images that need no registry."""
