@@ -84,6 +84,13 @@ def test_it_has_its_images_and_no_others(containerd: Containerd) -> None:
     assert containerd.ids() == set()
 
 
+def test_nothing_is_pulled_from_anywhere(client: CriClient) -> None:
+    for image in ("docker.io/library/nginx:1", "registry.example/nginx:1"):
+        request = cri.PullImageRequest(image=cri.ImageSpec(image=image))
+        with pytest.raises(grpc.RpcError, match=r"127\.0\.0\.1:1: connect: connection refused"):
+            client.call(request, cri.PullImageResponse)
+
+
 def test_a_pod_on_the_hosts_network_runs_writes_its_log_and_ends(
     containerd: Containerd, client: CriClient
 ) -> None:
@@ -100,11 +107,10 @@ def test_a_pod_on_the_hosts_network_runs_writes_its_log_and_ends(
 def test_a_pod_gets_an_address_once_there_is_a_network(
     containerd: Containerd, client: CriClient
 ) -> None:
-    config = sandbox_config(containerd, host_network=False)
     with pytest.raises(grpc.RpcError, match="cni plugin not initialized"):
-        run_sandbox(client, config)
+        run_sandbox(client, sandbox_config(containerd, "early", host_network=False))
     addresses = containerd.add_network()
-    sandbox = run_sandbox(client, config)
+    sandbox = run_sandbox(client, sandbox_config(containerd, host_network=False))
     request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox)
     status = client.call(request, cri.PodSandboxStatusResponse).status
     assert status.network.ip.rpartition(".")[0] == addresses.rpartition(".")[0]
@@ -219,8 +225,8 @@ def test_where_there_can_be_no_containers_one_sentence_says_why(
 ) -> None:
     monkeypatch.setattr(needs, "missing", lambda: "real containers need root")
     monkeypatch.setenv("CI", "")
-    with pytest.raises(pytest.skip.Exception, match="^real containers need root$"):
+    with pytest.raises(pytest.skip.Exception, match=r"^real containers need root$"):
         needs.require()
     monkeypatch.setenv("CI", "true")
-    with pytest.raises(pytest.fail.Exception, match="^real containers need root$"):
+    with pytest.raises(pytest.fail.Exception, match=r"^real containers need root$"):
         needs.require()

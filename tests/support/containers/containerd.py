@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +21,7 @@ from tests.support.cluster.processes import Program
 from tests.support.containers import leftovers, needs, network
 from tests.support.containers.cgroups import remove_cgroup
 from tests.support.containers.cri_client import CriClient
-from tests.support.containers.images import PAUSE, archive
+from tests.support.containers.images import IMAGES, PAUSE, archive
 
 AT_ONCE: Final = 4
 """Sandboxes that are removed at the same time."""
@@ -36,6 +35,10 @@ UNUSED: Final = (
     "io.containerd.tracing.processor.v1.otlp",
 )
 """Plugins that do nothing here, or make folders elsewhere."""
+
+
+NO_REGISTRY: Final = 'server = "http://127.0.0.1:1"\n[host."http://127.0.0.1:1"]\n'
+"""Where registries are that nobody named: nowhere. A server without a host is not minded."""
 
 
 class Containerd:
@@ -134,6 +137,7 @@ class Containerd:
         pid = leftovers.shim_of(self.folder, sandbox)
         assert pid is not None, f"no shim of {sandbox}"
         os.kill(pid, signal.SIGKILL)
+        leftovers.shim_socket(self.folder, sandbox).unlink()
 
     def remove_container(self, container: str) -> None:
         """Remove a container by hand: its process, and what containerd knows of it."""
@@ -175,8 +179,7 @@ class Containerd:
 
     def wipe(self) -> None:
         """Have it run, without sandboxes, containers and a network, with the images of the beginning."""
-        with suppress(ProcessLookupError):
-            self.resume()
+        self.resume()
         if not self.is_ready():
             self.restart()
         try:
@@ -185,6 +188,7 @@ class Containerd:
             assert not self.ids()
         except (AssertionError, grpc.RpcError):
             self._begin_anew()
+        self._have_the_first_images()
         remove_cgroup(self.cgroup)
 
     def end(self) -> None:
@@ -199,6 +203,14 @@ class Containerd:
         with self.client() as client, ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(client.remove_sandbox, [each.id for each in client.sandboxes()]))
 
+    def _have_the_first_images(self) -> None:
+        first = {image.name for image in IMAGES}
+        there = self.images()
+        for name in there - first:
+            self.remove_image(name)
+        if first - there:
+            self.restore_images()
+
     def _begin_anew(self) -> None:
         """Forget everything, of which something could not be removed in good order."""
         self._program.kill()
@@ -207,7 +219,6 @@ class Containerd:
             subprocess.run(["rm", "-rf", self.folder / name], check=True)
         network.remove_config(self.folder)
         self.start()
-        self.restore_images()
 
     def _await_network(self, *, is_there: bool) -> None:
         with self.client() as client:
@@ -223,7 +234,7 @@ class Containerd:
         self.folder.joinpath("cni").mkdir()
         nowhere = self.registries / "_default"
         nowhere.mkdir(parents=True)
-        nowhere.joinpath("hosts.toml").write_text('server = "http://127.0.0.1:1"\n')
+        nowhere.joinpath("hosts.toml").write_text(NO_REGISTRY)
         self.snapshotter = needs.snapshotter(self.folder)
         self.folder.joinpath("config.toml").write_text(self._config())
 

@@ -79,7 +79,7 @@ def empty_world(folder: Path) -> None:
     for spec in specs:
         _remove_what_was_made_for(spec)
     for each in ids:
-        _shim_socket(folder, each).unlink(missing_ok=True)
+        shim_socket(folder, each).unlink(missing_ok=True)
 
 
 def cgroup_of(folder: Path) -> str:
@@ -101,9 +101,15 @@ def shim_of(folder: Path, task: str) -> int | None:
     return None
 
 
+def shim_socket(folder: Path, task: str) -> Path:
+    """Return the socket of a sandbox's shim. One that is killed leaves it behind."""
+    name = f"{folder}/containerd.sock/{NAMESPACE}/{task}"
+    return SHIM_SOCKETS / hashlib.sha256(name.encode()).hexdigest()
+
+
 def processes_of(folder: Path) -> set[int]:
     """Return every process of a world: the daemon, shims, and what runs in containers."""
-    own_namespace = os.readlink("/proc/self/ns/mnt")
+    own_namespace = Path("/proc/self/ns/mnt").readlink()
     found = set()
     for pid, command in _commands():
         if (
@@ -120,9 +126,9 @@ def _is_shim(folder: Path, command: list[str]) -> bool:
     return is_shim and str(folder / "containerd.sock") in command and "-id" in command
 
 
-def _has_its_root_below(folder: Path, pid: int, own_namespace: str) -> bool:
+def _has_its_root_below(folder: Path, pid: int, own_namespace: Path) -> bool:
     try:
-        if os.readlink(f"/proc/{pid}/ns/mnt") == own_namespace:
+        if Path(f"/proc/{pid}/ns/mnt").readlink() == own_namespace:
             return False
         return folder.name in Path(f"/proc/{pid}/mountinfo").read_text()
     except OSError:
@@ -174,8 +180,3 @@ def _remove_what_was_made_for(spec: dict[str, object]) -> None:
         if each["type"] == "network" and path.parent.name == "netns":
             _unmount([str(path)])
             path.unlink(missing_ok=True)
-
-
-def _shim_socket(folder: Path, task: str) -> Path:
-    name = f"{folder}/containerd.sock/{NAMESPACE}/{task}"
-    return SHIM_SOCKETS / hashlib.sha256(name.encode()).hexdigest()

@@ -55,7 +55,7 @@ def subnet(number: int) -> str:
 
 
 def write_config(folder: Path, number: int) -> None:
-    """Have containerd find the network, which is complete as soon as it is there."""
+    """Have containerd find the network. Written in place, as it does not look at files that are moved."""
     folder.joinpath(NUMBER_FILE).write_text(str(number))
     ipam = {
         "type": "host-local",
@@ -66,9 +66,7 @@ def write_config(folder: Path, number: int) -> None:
     bridge = {"type": "bridge", "bridge": f"{BRIDGE}{number}", "isGateway": True, "ipam": ipam}
     ports = {"type": "portmap", "capabilities": {"portMappings": True}}
     config = {"cniVersion": "1.0.0", "name": f"{BRIDGE}{number}", "plugins": [bridge, ports]}
-    unfinished = folder / "network.unfinished"
-    unfinished.write_text(json.dumps(config))
-    unfinished.rename(folder / CONFIG)
+    folder.joinpath(CONFIG).write_text(json.dumps(config))
 
 
 def remove_config(folder: Path) -> None:
