@@ -155,6 +155,16 @@ class ResizeContainer:
     resources: JsonObject
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReopenLog:
+    """Have a running container's log written to a new file under its name: the old one was renamed.
+
+    Answered by None. Refused for a container that does not run.
+    """
+
+    id: str
+
+
 RuntimeRequest: TypeAlias = (
     RunSandbox
     | StopSandbox
@@ -167,6 +177,7 @@ RuntimeRequest: TypeAlias = (
     | StopContainer
     | RemoveContainer
     | ResizeContainer
+    | ReopenLog
 )
 
 

@@ -1,0 +1,68 @@
+"""Where the last lines of a file begin: found from its end, block by block. Pure, but for what reads.
+
+A line counts by its end. One that nobody ended yet counts as well, if the file is the newest. So the last
+lines of a file of any length cost no more than they are long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Final, NamedTuple, TypeAlias
+
+from runtimes.container_logs.cri_lines import HEAD, LogStream, ending_of
+
+ReadAt: TypeAlias = Callable[[int, int], bytes]
+"""Returns so many bytes from there on: the offset, and how many."""
+
+_BLOCK: Final = 64 * 1024
+
+
+class TailFound(NamedTuple):
+    """Where the last lines of a file are."""
+
+    at: int
+    """Where the first of them ends: the offset of its last part. The file's beginning if it has too few."""
+    lines: int
+    """How many there are from there on."""
+
+
+class EndCounter:
+    """Counts ends of lines, the last one first."""
+
+    def __init__(self, streams: Collection[LogStream], *, is_newest: bool) -> None:
+        self._streams = streams
+        self._unfinished = set(LogStream) if is_newest else set()
+        """Streams of which nothing was seen yet: their last line may have no end."""
+        self.lines = 0
+
+    def take(self, head: bytes) -> bool:
+        """Return whether the line that begins with ``head`` counts."""
+        ending = ending_of(head)
+        if ending is None:
+            return False
+        stream, is_last = ending
+        counts = stream in self._streams and (is_last or stream in self._unfinished)
+        self._unfinished.discard(stream)
+        self.lines += counts
+        return counts
+
+
+def tail_found(read: ReadAt, size: int, wanted: int, counter: EndCounter) -> TailFound:
+    """Return where the last ``wanted`` lines of a file of ``size`` bytes are."""
+    if wanted <= 0:
+        return TailFound(size, 0)
+    end, later = size, b""
+    while end > 0:
+        start = max(0, end - _BLOCK)
+        block = read(start, end - start)
+        window = block + later
+        place = block.rfind(b"\n")
+        while place >= 0:
+            at = start + place + 1
+            head = window[place + 1 : place + 1 + HEAD]
+            if at < size and counter.take(head) and counter.lines == wanted:
+                return TailFound(at, wanted)
+            place = block.rfind(b"\n", 0, place)
+        end, later = start, window[:HEAD]
+    counter.take(later)
+    return TailFound(0, counter.lines)
