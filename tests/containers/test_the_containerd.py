@@ -18,7 +18,8 @@ from tests.support.containers import leftovers, needs
 from tests.support.containers.cgroups import cgroups_below
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.cri_client import CriClient
-from tests.support.containers.images import BUSYBOX, IMAGES
+from tests.support.containers.images import BUSYBOX, IMAGES, LocalImage
+from tests.support.containers.registry import registry_of
 
 RUNNING, EXITED = cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED
 
@@ -91,6 +92,25 @@ def test_nothing_is_pulled_from_anywhere(client: CriClient) -> None:
             client.call(request, cri.PullImageResponse)
 
 
+def test_an_image_is_pulled_from_a_registry_of_the_tests_by_who_may(
+    containerd: Containerd, client: CriClient
+) -> None:
+    image = LocalImage(name="registry.example/team/app:1", config={"User": "app"})
+    busybox = needs.busybox()
+    assert busybox is not None
+    pull = cri.PullImageRequest(image=cri.ImageSpec(image=image.name))
+    with registry_of("registry.example", [image], busybox, ("me", "secret")) as registry:
+        containerd.add_registry(registry.name, registry.port)
+        with pytest.raises(grpc.RpcError, match="401 Unauthorized"):
+            client.call(pull, cri.PullImageResponse)
+        pull.auth.username, pull.auth.password = "me", "secret"
+        client.call(pull, cri.PullImageResponse)
+    assert (registry.pulls, registry.refusals > 0) == (["team/app:1"], True)
+    assert image.name in containerd.images()
+    status = client.call(cri.ImageStatusRequest(image=pull.image), cri.ImageStatusResponse)
+    assert status.image.username == "app"
+
+
 def test_a_pod_on_the_hosts_network_runs_writes_its_log_and_ends(
     containerd: Containerd, client: CriClient
 ) -> None:
@@ -149,7 +169,7 @@ def test_pauses_shims_containers_and_images_can_be_taken_away(
     eventually(lambda: client.container(container).state == EXITED)
     containerd.remove_container(container)
     assert containerd.ids() == {sandbox}
-    containerd.remove_image(BUSYBOX)
+    containerd.remove_images(BUSYBOX)
     assert BUSYBOX not in containerd.images()
 
 

@@ -8,6 +8,7 @@ then, the next one removes.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -145,11 +146,12 @@ class Containerd:
             self.ctr("tasks", "rm", "--force", container)
         self.ctr("containers", "rm", container)
 
-    def remove_image(self, image: str) -> None:
-        """Remove all names of an image, and what only it consists of."""
+    def remove_images(self, *images: str) -> None:
+        """Remove all names of these images, and what only they consist of."""
         lines = [line.split() for line in self.ctr("images", "ls").splitlines()[1:]]
         digests = {words[0]: words[2] for words in lines}
-        names = [name for name in digests if digests[name] == digests[image]]
+        removed = {digests[image] for image in images}
+        names = [name for name in digests if digests[name] in removed]
         self.ctr("images", "rm", "--sync", *names)
 
     def add_images(self, file: Path) -> None:
@@ -159,6 +161,13 @@ class Containerd:
     def restore_images(self) -> None:
         """Have the images again that it began with."""
         self.add_images(self.folder / "images.tar")
+
+    def add_registry(self, name: str, port: int) -> None:
+        """Have images whose names begin with ``name`` be pulled from a port of this machine."""
+        folder = self.registries / name
+        folder.mkdir(exist_ok=True)
+        host = f"http://127.0.0.1:{port}"
+        folder.joinpath("hosts.toml").write_text(f'server = "{host}"\n[host."{host}"]\n')
 
     # --- networks --------------------------------------------------------------------------------------
 
@@ -189,6 +198,9 @@ class Containerd:
         except (AssertionError, grpc.RpcError):
             self._begin_anew()
         self._have_the_first_images()
+        for folder in self.registries.iterdir():
+            if folder.name != "_default":
+                shutil.rmtree(folder)
         remove_cgroup(self.cgroup)
 
     def end(self) -> None:
@@ -206,8 +218,8 @@ class Containerd:
     def _have_the_first_images(self) -> None:
         first = {image.name for image in IMAGES}
         there = self.images()
-        for name in there - first:
-            self.remove_image(name)
+        if there - first:
+            self.remove_images(*(there - first))
         if first - there:
             self.restore_images()
 

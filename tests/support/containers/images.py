@@ -10,6 +10,7 @@ import subprocess
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,11 +63,11 @@ IMAGES: Final = (
 
 def archive(busybox: Path, images: Sequence[LocalImage] = IMAGES) -> bytes:
     """Return an archive of ``images``, which have the same files, for ``ctr images import``."""
-    layer = _layer(busybox)
-    files = {"layer.tar": layer}
+    files_of_all = layer(busybox)
+    files = {"layer.tar": files_of_all}
     manifest = []
     for image in images:
-        config = json.dumps(_configuration(image, layer)).encode()
+        config = json.dumps(configuration(image, files_of_all)).encode()
         name = f"{hashlib.sha256(config).hexdigest()}.json"
         files[name] = config
         manifest.append({"Config": name, "RepoTags": [image.name], "Layers": ["layer.tar"]})
@@ -74,17 +75,19 @@ def archive(busybox: Path, images: Sequence[LocalImage] = IMAGES) -> bytes:
     return _tar((_file(name, content), content) for name, content in files.items())
 
 
-def _configuration(image: LocalImage, layer: bytes) -> dict[str, Any]:
+def configuration(image: LocalImage, files: bytes) -> dict[str, Any]:
+    """Return the configuration of an image, whose hash is its id."""
     machine = platform.machine()
     return {
         "architecture": ARCHITECTURES.get(machine, machine),
         "os": "linux",
         "config": {"Env": [PATH], **image.config},
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(files).hexdigest()}"]},
     }
 
 
-def _layer(busybox: Path) -> bytes:
+@cache
+def layer(busybox: Path) -> bytes:
     """Return the files of every image: busybox, each of its commands as a link to it, and two users."""
     said = subprocess.run([busybox, "--list"], capture_output=True, text=True, check=True).stdout
     entries = [(_folder(name), b"") for name in FOLDERS]
