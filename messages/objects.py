@@ -58,6 +58,8 @@ class ObjectValue:
     immutable: bool = False
     type: str = ""
     """The type of a Secret; empty for a ConfigMap."""
+    binary_keys: frozenset[str] = frozenset()
+    """The keys of a ConfigMap's ``binaryData``. Volumes have them, and variables are never set from them."""
 
 
 # Reading.

@@ -110,6 +110,7 @@ def _value(document: JsonObject, wanted: ObjectId) -> ObjectValue:
         data=MappingProxyType(_secret_data(document) if is_secret else _config_data(document)),
         immutable=document.get("immutable") is True,
         type=_type(document) if is_secret else "",
+        binary_keys=frozenset() if is_secret else frozenset(document.get("binaryData") or ()),
     )
 
 

@@ -1,7 +1,7 @@
 """Runs pods as containers: the runtime of pods that drives any runtime of containers.
 
-- ``shape`` is what a pod's specification says of its containers, ``hashes``, ``image_names`` and
-  ``environment`` belong to it.
+- ``shape`` is what a pod's specification says of its containers, ``hashes`` and ``image_names`` belong to
+  it.
 - ``plan`` decides what to do next with one pod: ``container_steps``, ``running_steps``, ``stopping`` and
   ``leftovers`` are its parts, ``crash_backoff`` and ``manifests.restart_rules`` its rules, ``situation`` what
   it looks at.

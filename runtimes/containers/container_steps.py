@@ -15,12 +15,12 @@ from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.container_runtime import CreateContainer, RemoveContainer, StartContainer
 from runtimes.containers.crash_backoff import may_restart_at
-from runtimes.containers.environment import missing_value
 from runtimes.containers.image_steps import image_of
 from runtimes.containers.running_steps import has_started, tend
 from runtimes.containers.shape import ContainerPart, ContainerShape
 from runtimes.containers.situation import Draft, PodSituation, Step, is_alive
 from runtimes.containers.stopping import kill
+from runtimes.environment.objects import missing_value
 
 
 class ContainerSteps:
@@ -128,7 +128,7 @@ class ContainerSteps:
 
     def _lacks_a_value(self, container: ContainerShape) -> bool:
         """Return whether its environment cannot be made, and let it wait for the next command then."""
-        missing = missing_value(container.needs, self._now.pod.namespace, self._now.objects)
+        missing = missing_value(container.needs, self._now.pod, self._now.objects)
         if missing:
             wait = ContainerWait(reason="CreateContainerConfigError", message=missing)
             self._draft.waits[container.name] = wait

@@ -12,8 +12,8 @@ from manifests.image_names import default_pull_policy
 from manifests.restart_rules import ALWAYS, NEVER, RestartBehaviour, behaviour_of, is_sidecar
 from messages.pods import JsonObject, Pod
 from messages.units import Seconds
-from runtimes.containers.environment import NeededValue, needed_values
 from runtimes.containers.hashes import container_hash
+from runtimes.environment.objects import NeededValue, named_values
 
 DEFAULT_GRACE: Final = Seconds(30.0)
 MOST_IN_SMALL_PODS: Final = 32
@@ -128,6 +128,6 @@ def _shape(
         pull_policy=container.get("imagePullPolicy") or default_pull_policy(image),
         spec_hash=container_hash(name, image),
         behaviour=behaviour,
-        needs=needed_values(container),
+        needs=named_values(container),
         document=container,
     )

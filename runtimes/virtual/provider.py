@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol, TypeAlias
 
 from messages.pods import JsonObject, Pod
-from runtimes.virtual.environment import command_line, environment_of
+from runtimes.virtual.environment import environment_with
 
 __all__ = [
     "ContainerReport",
@@ -183,10 +183,15 @@ class PodProvider(ABC):
     def environment(self, pod: Pod, container: JsonObject) -> dict[str, str]:
         """Return the variables of a container, with those from Secrets, ConfigMaps and the pod's fields.
 
-        Raises LookupError while something is missing that is not optional.
+        Bytes that are no UTF-8 are in them as in ``os.environ``, by ``surrogateescape``. Raises LookupError
+        while something is missing that is not optional, and for what only a node with containers could know.
         """
-        return environment_of(pod, container, self.resolve)
+        return dict(environment_with(pod, container, self.resolve).variables)
 
     def command(self, pod: Pod, container: JsonObject) -> list[str]:
-        """Return ``command`` and ``args`` of a container, with ``$(NAME)`` replaced. Raises as above."""
-        return command_line(container, self.environment(pod, container))
+        """Return ``command`` and ``args`` of a container, with ``$(NAME)`` replaced. Raises as above.
+
+        It is empty for a container without ``command``: only its image could say what to run.
+        """
+        made = environment_with(pod, container, self.resolve)
+        return [*made.command, *made.args] if made.command else []

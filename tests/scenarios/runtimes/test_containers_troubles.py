@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from messages.objects import ObjectId, ObjectKind, ObjectValue
+from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from messages.pod_runtime import NO_MARK, ContainerState, Mark, RunPod, SandboxState
 from messages.pods import PodPhase
 from runtimes.container_runtime import (
@@ -34,9 +34,9 @@ TWO = make_pod(spec=spec_of("a", "b"))
 ONCE = make_pod(spec=spec_of("a", policy="Never"))
 PULLED = f'Successfully pulled image "{IMAGE}" in 0s (0s including waiting). Image size: 17 bytes.'
 SECRET = {
-    ObjectId(kind=ObjectKind.SECRET, namespace="default", name="s"): ObjectValue(
-        uid="u", resource_version="1", data={"key": b"value"}
-    )
+    ObjectId(
+        kind=ObjectKind.SECRET, namespace="default", name="s", origin=Origin.LOCAL
+    ): ObjectValue(uid="u", resource_version="1", data={"key": b"value"})
 }
 
 

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from kernel import Key, Port, Steps
 from kernel.envelope import Crash
-from messages.objects import ObjectId, ObjectKind, ObjectValue
+from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from messages.pod_runtime import (
     ContainerState,
     DescribeRuntime,
@@ -132,7 +132,8 @@ class PodRuntimeUnderTest(ABC):
     def run(self, pod: Pod, mark: Mark | None = None, secret: bytes | None = None) -> Mark:
         """Have a pod run, and return the mark of the command."""
         mark = mark or self.next_mark()
-        which = ObjectId(kind=ObjectKind.SECRET, namespace="default", name="s")
+        origin = Origin.LOCAL if pod.is_static else Origin.API
+        which = ObjectId(kind=ObjectKind.SECRET, namespace="default", name="s", origin=origin)
         value = ObjectValue(uid="u", resource_version="1", data={"k": secret or b""})
         objects = {which: value} if secret is not None else {}
         self.tell(RunPod(pod=pod, mark=mark, reply_to=self.worker, objects=objects))

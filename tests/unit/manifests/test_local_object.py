@@ -65,6 +65,7 @@ def test_a_config_map_is_its_text_and_its_binary_data() -> None:
         uid=app.uid,
         resource_version=app.value.resource_version,
         data={"level": "ä".encode(), "blob": b"\xff"},
+        binary_keys=frozenset({"blob"}),
         immutable=True,
     )
 

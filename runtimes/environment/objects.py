@@ -1,0 +1,114 @@
+"""What a container's environment needs of Secrets and ConfigMaps, and what of that is there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
+from messages.pods import JsonObject, Pod
+from runtimes.environment.errors import UnusableEnvironmentError
+
+_WHOLE: Final = (("configMapRef", ObjectKind.CONFIG_MAP), ("secretRef", ObjectKind.SECRET))
+_ONE: Final = (("configMapKeyRef", ObjectKind.CONFIG_MAP), ("secretKeyRef", ObjectKind.SECRET))
+
+
+class NeededValue(NamedTuple):
+    """A value, or a whole object, that a container's environment names."""
+
+    kind: ObjectKind
+    name: str
+    key: str = ""
+    """Empty for the whole object."""
+    is_optional: bool = False
+    """Whether the container starts without it, too."""
+
+
+class ObjectsOfPod:
+    """The objects that a pod's environments may use, as far as they are known."""
+
+    __slots__ = ("_namespace", "_objects", "_origin")
+
+    def __init__(self, pod: Pod, objects: Mapping[ObjectId, ObjectValue]) -> None:
+        self._namespace = pod.namespace
+        self._origin = Origin.LOCAL if pod.is_static else Origin.API
+        self._objects = objects
+
+    def all_of(self, needed: NeededValue) -> Mapping[str, bytes]:
+        """Return the texts of a whole object, by key. Raises UnusableEnvironmentError."""
+        found = self._find(needed)
+        if found is None:
+            return {}
+        if not found.binary_keys:
+            return found.data
+        return {key: each for key, each in found.data.items() if key not in found.binary_keys}
+
+    def value_of(self, needed: NeededValue) -> bytes | None:
+        """Return one value; None if it is missing and optional. Raises UnusableEnvironmentError."""
+        found = self._find(needed)
+        if found is not None and needed.key in found.data and needed.key not in found.binary_keys:
+            return found.data[needed.key]
+        if found is None or needed.is_optional:
+            return None
+        whose = f"{needed.kind} {self._namespace}/{needed.name}"
+        raise UnusableEnvironmentError(f"couldn't find key {needed.key} in {whose}")
+
+    def _find(self, needed: NeededValue) -> ObjectValue | None:
+        wanted = ObjectId(
+            kind=needed.kind, namespace=self._namespace, name=needed.name, origin=self._origin
+        )
+        found = self._objects.get(wanted)
+        if found is None and not needed.is_optional:
+            raise UnusableEnvironmentError(f'{needed.kind.lower()} "{needed.name}" not found')
+        return found
+
+
+def named_values(container: JsonObject) -> tuple[NeededValue, ...]:
+    """Return what the environment of ``container`` names, in the order in which it is looked up."""
+    if not (container.get("env") or container.get("envFrom")):
+        return ()
+    return tuple(_named(container))
+
+
+def missing_value(
+    needed: Iterable[NeededValue], pod: Pod, objects: Mapping[ObjectId, ObjectValue]
+) -> str:
+    """Return what is missing first, in a kubelet's words; empty if nothing is."""
+    known = ObjectsOfPod(pod, objects)
+    try:
+        for each in needed:
+            if each.key:
+                known.value_of(each)
+            else:
+                known.all_of(each)
+    except UnusableEnvironmentError as error:
+        return str(error)
+    return ""
+
+
+def whole_object(source: JsonObject) -> NeededValue | None:
+    """Return the object that an item of ``envFrom`` names, if it names one."""
+    for field, kind in _WHOLE:
+        if reference := source.get(field):
+            return NeededValue(kind, reference.get("name") or "", "", _is_optional(reference))
+    return None
+
+
+def one_value(origin: JsonObject) -> NeededValue | None:
+    """Return the value that a ``valueFrom`` names in an object, if it names one."""
+    for field, kind in _ONE:
+        if reference := origin.get(field):
+            name, key = reference.get("name") or "", reference.get("key") or ""
+            return NeededValue(kind, name, key, _is_optional(reference))
+    return None
+
+
+def _is_optional(reference: JsonObject) -> bool:
+    return reference.get("optional") is True
+
+
+def _named(container: JsonObject) -> Iterator[NeededValue]:
+    sources = map(whole_object, container.get("envFrom") or ())
+    origins = (each.get("valueFrom") or {} for each in container.get("env") or ())
+    yield from filter(None, sources)
+    yield from filter(None, map(one_value, origins))
