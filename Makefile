@@ -11,6 +11,7 @@ PURE := \
     files/keeping/pages.py files/looking/* files/watching/directories.py files/watching/pace.py files/verdicts/judging.py files/verdicts/state.py \
     runtimes/api.py runtimes/container_runtime.py runtimes/cri/operations/* runtimes/environment/* \
     runtimes/container_logs/cri_lines.py runtimes/container_logs/layout.py runtimes/container_logs/records.py runtimes/container_logs/tails.py \
+    runtimes/cri/configs/* runtimes/cri/disk/tasks.py \
     runtimes/containers/commands.py runtimes/containers/container_steps.py runtimes/containers/contents.py \
     runtimes/containers/crash_backoff.py runtimes/containers/exits.py runtimes/containers/failures.py \
     runtimes/containers/hashes.py runtimes/containers/image_names.py runtimes/containers/image_steps.py \

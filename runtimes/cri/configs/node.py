@@ -1,0 +1,76 @@
+"""What configurations need to know of the node and of its runtime. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+DEFAULT_CLUSTER_DOMAIN: Final = "cluster.local"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvConf:
+    """What a ``resolv.conf`` says."""
+
+    servers: tuple[str, ...] = ()
+    searches: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDns:
+    """How pods resolve names."""
+
+    cluster_servers: tuple[str, ...] = ()
+    """``clusterDNS``: addresses. Without any, pods use the node's servers instead."""
+    cluster_domain: str = ""
+    """``clusterDomain``. Empty: the cluster's names are not searched."""
+    node: ResolvConf | None = field(default_factory=ResolvConf)
+    """What the file ``resolvConf`` says; None if the node has said that there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerFeatures:
+    """What one handler of a runtime can do."""
+
+    recursive_read_only_mounts: bool = False
+    user_namespaces: bool = False
+
+
+NO_FEATURES: Final = HandlerFeatures()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeFeatures:
+    """What a runtime says that it can do. Runtimes from before 2024 say nothing, and count as unable."""
+
+    supplemental_groups_policy: bool = False
+    handlers: Mapping[str, HandlerFeatures] = field(default_factory=dict)
+    """By name; the default handler is the empty name."""
+
+    def of_handler(self, name: str) -> HandlerFeatures:
+        """Return what the handler can do."""
+        return self.handlers.get(name, NO_FEATURES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriNode:
+    """The node on which pods run, as far as configurations depend on it."""
+
+    name: str
+    root_dir: str
+    """Absolute. Files of pods are below ``pods`` in it, seccomp profiles below ``seccomp``."""
+    pod_logs_dir: str = "/var/log/pods"
+    ips: tuple[str, ...] = ()
+    """The node's addresses, the one of the primary family first."""
+    dns: NodeDns = field(default_factory=NodeDns)
+    runtime: RuntimeFeatures = field(default_factory=RuntimeFeatures)
+    runtime_classes: Mapping[str, str] | None = None
+    """The handler of each RuntimeClass, by its name. None while nobody knows which there are."""
+    seccomp_default: bool = False
+    """Containers that say nothing of seccomp have the runtime's own profile instead of none."""
+    allowed_unsafe_sysctls: tuple[str, ...] = ()
+    """Names, or beginnings of names that end in ``*``."""
+    has_selinux: bool = False
+    has_apparmor: bool = False

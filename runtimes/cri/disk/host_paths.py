@@ -1,0 +1,51 @@
+"""Whether a path of the node is what a volume says that it is.
+
+A runtime makes a path that is missing, as a directory, and says nothing of it. So paths are looked at before.
+Links are followed, as by kubelets: who may name a path of the node may name any of them.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from runtimes.cri.disk.tasks import HostPathType
+
+DIRECTORY_MODE: Final = 0o755
+FILE_MODE: Final = 0o644
+
+_WANTED: Final[Mapping[HostPathType, tuple[str, Callable[[int], bool]]]] = {
+    HostPathType.DIRECTORY: ("directory", stat.S_ISDIR),
+    HostPathType.DIRECTORY_OR_CREATE: ("directory", stat.S_ISDIR),
+    HostPathType.FILE: ("file", stat.S_ISREG),
+    HostPathType.FILE_OR_CREATE: ("file", stat.S_ISREG),
+    HostPathType.SOCKET: ("socket", stat.S_ISSOCK),
+    HostPathType.CHAR_DEVICE: ("character device", stat.S_ISCHR),
+    HostPathType.BLOCK_DEVICE: ("block device", stat.S_ISBLK),
+}
+
+
+def prepare_host_path(path: str, kind: HostPathType) -> str:
+    """Make ``path`` if ``kind`` says so, and return what is wrong with it; empty if nothing is."""
+    if kind is HostPathType.ANYTHING:
+        return ""
+    try:
+        _make(path, kind)
+        mode = os.stat(path).st_mode  # noqa: PTH116
+    except OSError as error:
+        return f"hostPath type check failed: {path}: {error.strerror}"
+    name, is_wanted = _WANTED[kind]
+    return "" if is_wanted(mode) else f"hostPath type check failed: {path} is not a {name}"
+
+
+def _make(path: str, kind: HostPathType) -> None:
+    try:
+        if kind is HostPathType.DIRECTORY_OR_CREATE:
+            os.makedirs(path, DIRECTORY_MODE, exist_ok=True)  # noqa: PTH103
+        elif kind is HostPathType.FILE_OR_CREATE:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, FILE_MODE))
+    except FileExistsError:
+        # Of whatever kind it is: that is looked at next.
+        return

@@ -1,0 +1,99 @@
+"""The files and directories of a pod: made before its containers are created."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, assert_never
+
+from runtimes.cri.disk.host_paths import prepare_host_path
+from runtimes.cri.disk.tasks import (
+    CheckHostPath,
+    DiskTask,
+    MakeEmptyDir,
+    MakeTerminationFile,
+    WriteHostsFile,
+)
+
+PARENT_MODE: Final = 0o750
+EMPTY_DIR_MODE: Final = 0o777
+GROUP_DIR_MODE: Final = 0o2777
+HOSTS_MODE: Final = 0o644
+TERMINATION_MODE: Final = 0o666
+LARGEST_HOSTS_FILE: Final = 1 << 20
+"""Bytes of the node's own file. What is beyond is left out."""
+
+
+def carry_out(tasks: Iterable[DiskTask]) -> str:
+    """Carry out ``tasks`` in order. Return what the first one fails of; empty if all succeed. May repeat."""
+    for task in tasks:
+        try:
+            trouble = _carry_out(task)
+        except OSError as error:
+            trouble = f"{error.filename or task.path}: {error.strerror}"
+        if trouble:
+            return trouble
+    return ""
+
+
+def _carry_out(task: DiskTask) -> str:
+    path = Path(task.path)
+    match task:
+        case CheckHostPath():
+            trouble = prepare_host_path(task.path, task.type)
+            return trouble and f'volume "{task.volume}": {trouble}'
+        case MakeEmptyDir():
+            _make_empty_dir(task)
+        case WriteHostsFile():
+            _write_hosts_file(path, task)
+        case MakeTerminationFile():
+            path.parent.mkdir(PARENT_MODE, parents=True, exist_ok=True)
+            with os.fdopen(_opened(path, os.O_TRUNC), "wb") as file:
+                os.fchmod(file.fileno(), TERMINATION_MODE)
+        case _:
+            assert_never(task)
+    return ""
+
+
+def _make_empty_dir(task: MakeEmptyDir) -> None:
+    """Make the directory. One that was finished before stays as it is: containers may have changed it."""
+    path, marker = Path(task.path), Path(task.marker)
+    if marker.exists():
+        return
+    path.parent.mkdir(PARENT_MODE, parents=True, exist_ok=True)
+    path.mkdir(exist_ok=True)
+    if task.group is not None:
+        os.chown(path, -1, task.group, follow_symlinks=False)
+    path.chmod(EMPTY_DIR_MODE if task.group is None else GROUP_DIR_MODE)
+    marker.parent.mkdir(PARENT_MODE, parents=True, exist_ok=True)
+    marker.touch()
+
+
+def _write_hosts_file(path: Path, task: WriteHostsFile) -> None:
+    """Write the file in place: what containers have mounted cannot be replaced by another file."""
+    path.parent.mkdir(PARENT_MODE, parents=True, exist_ok=True)
+    content = _of_node(task.node_file) + task.content.encode()
+    with os.fdopen(_opened(path), "r+b") as file:
+        if file.read(len(content) + 1) == content:
+            return
+        file.seek(0)
+        file.write(content)
+        file.truncate()
+        os.fchmod(file.fileno(), HOSTS_MODE)
+
+
+def _of_node(path: str) -> bytes:
+    if not path:
+        return b""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST_HOSTS_FILE)
+    except FileNotFoundError:
+        return b""
+    return content if content.endswith(b"\n") or not content else content + b"\n"
+
+
+def _opened(path: Path, flags: int = 0) -> int:
+    """Open a file of the agent's own, and make it where it is missing. Links are not followed."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | flags, HOSTS_MODE)

@@ -1,0 +1,60 @@
+"""What is to be on the disk before a container is created. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+
+class HostPathType(StrEnum):
+    """What a path of the node has to be, in the API's words."""
+
+    ANYTHING = ""
+    DIRECTORY_OR_CREATE = "DirectoryOrCreate"
+    DIRECTORY = "Directory"
+    FILE_OR_CREATE = "FileOrCreate"
+    FILE = "File"
+    SOCKET = "Socket"
+    CHAR_DEVICE = "CharDevice"
+    BLOCK_DEVICE = "BlockDevice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckHostPath:
+    """A path of the node is what a volume says that it is."""
+
+    volume: str
+    path: str
+    type: HostPathType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeEmptyDir:
+    """The directory of an ``emptyDir`` is there. What is in it stays."""
+
+    path: str
+    marker: str
+    """A file that is there once the directory is finished."""
+    group: int | None
+    """The pod's ``fsGroup``: owns the directory, and what is made in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteHostsFile:
+    """The pod's ``/etc/hosts`` is there."""
+
+    path: str
+    content: str = field(repr=False)
+    node_file: str = ""
+    """A file of the node whose content comes first; empty for none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeTerminationFile:
+    """The file is there, empty, to which any user can write the termination message of one instance."""
+
+    path: str
+
+
+DiskTask: TypeAlias = CheckHostPath | MakeEmptyDir | WriteHostsFile | MakeTerminationFile
