@@ -18,7 +18,7 @@ PURE := \
     runtimes/containers/leftovers.py runtimes/containers/learning.py runtimes/containers/clocks.py \
     runtimes/containers/notes.py runtimes/containers/observing.py runtimes/containers/plan.py \
     runtimes/containers/running_steps.py runtimes/containers/sayings.py \
-    runtimes/containers/shape.py runtimes/containers/situation.py runtimes/containers/stopping.py \
+    runtimes/containers/shape.py runtimes/containers/situation.py runtimes/containers/start_counts.py runtimes/containers/stopping.py \
     runtimes/cgroups/amounts.py runtimes/cgroups/container_limits.py runtimes/cgroups/conversions.py \
     runtimes/cgroups/names.py runtimes/cgroups/oom_scores.py runtimes/cgroups/options.py runtimes/cgroups/pod_limits.py \
     runtimes/hollow/addresses.py runtimes/hollow/annotations.py runtimes/hollow/behaviour.py \
@@ -34,7 +34,7 @@ PURE := \
     actors/mirrors/plan.py actors/mirrors/pod.py actors/mirrors/verdicts.py \
     actors/node/conditions.py actors/node/document.py actors/node/facts.py actors/node/labels.py \
     actors/node/lease.py actors/node/observed.py actors/node/operations.py actors/node/ownership.py actors/node/resources.py \
-    actors/pods/creation_order.py actors/pods/launching.py actors/pods/lifecycle.py actors/pods/needed_objects.py \
+    actors/pods/creation_order.py actors/pods/histograms.py actors/pods/startup_latency.py actors/pods/launching.py actors/pods/lifecycle.py actors/pods/needed_objects.py \
     actors/pods/pod_events.py actors/pods/pod_records.py actors/pods/record_pages.py actors/pods/resizes.py \
     actors/pods/roster.py actors/pods/roster_steps.py actors/pods/static_names.py actors/pods/work_times.py \
     actors/pods/admission.py actors/pods/node_fit.py actors/pods/node_view.py actors/pods/preemption.py \

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from messages.pods import PodUid
 from messages.port import Port
@@ -80,6 +80,17 @@ class OperationTimes:
     """All their times together."""
 
 
+class WorkingPod(NamedTuple):
+    """A kind of pod, in a kubelet's words."""
+
+    lifecycle: str
+    """``sync``, ``terminating`` or ``terminated``."""
+    config: str
+    """``desired``; ``orphan`` if its source lists it no more; ``runtime_only`` if none ever did."""
+    static: str
+    """``true``, empty, or ``unknown`` of a pod that only the runtime has."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodLivesDescribed:
     """Where each pod is in its life. Counts and times are since the process began."""
@@ -94,6 +105,10 @@ class PodLivesDescribed:
     restarted: int
     """The same of other pods."""
     preempted: int
+    working: Mapping[WorkingPod, int] = field(default_factory=dict)
+    """How many pods there are of each kind: ``kubelet_working_pods``."""
+    orphans: int = 0
+    """Pods that only the runtime had, and that were stopped: ``kubelet_orphaned_runtime_pods_total``."""
     operations: Mapping[str, OperationTimes] | None = None
     """How long it took until what was wished of pods was carried out: ``create``, ``update``, ``kill``."""
 

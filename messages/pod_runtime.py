@@ -156,6 +156,8 @@ class PodObserved:
     containers: Mapping[str, ContainerHistory] = field(default_factory=dict)
     """By name, for each container of the specification that the runtime knows something of."""
     troubles: tuple[PodTrouble, ...] = ()
+    pulling: Seconds = Seconds(0.0)
+    """From when the first of its images began to be pulled until the last one was there."""
     phase: PodPhase | None = None
     """Set by runtimes that know a phase and no containers. Otherwise the phase follows from containers."""
 
@@ -297,6 +299,13 @@ class RuntimeDescribed:
     pods: tuple[RuntimePod, ...] = ()
     containers: Mapping[ContainerState, int] = field(default_factory=dict)
     """How many there are in each state."""
+    starts: Mapping[str, int] = field(default_factory=dict)
+    """Attempts to start a container since the process began, by its type: ``container``, ``init_container``
+    or ``ephemeral_container``."""
+    start_errors: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Of these, those that failed, by type and reason."""
+    sandbox_errors: int = 0
+    """Failed attempts to make a sandbox."""
     node: RuntimeNode | None = None
     """None while it says nothing of the Node."""
 

@@ -119,6 +119,34 @@ class StartTimes:
     """All their times together."""
 
 
+SLI_BOUNDS: Final = START_BOUNDS[3:]
+"""The same without those: exactly a kubelet's."""
+SYNC_BOUNDS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0)
+"""Upper bounds of the times that statuses take to the API server, in seconds: a kubelet's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimesCounted:
+    """Times by upper bounds in seconds. The last bucket is for those above all bounds. Not cumulated."""
+
+    bounds: tuple[float, ...]
+    buckets: tuple[int, ...]
+    seconds: float
+    """All times together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartLatencies:
+    """How long API pods took from their creation until the API server showed that all containers run.
+
+    By ``true`` for the first pod with a network of its own, and an empty text for all others.
+    """
+
+    sli: Mapping[str, TimesCounted]
+    """Without the time of pulling images and of init containers."""
+    total: Mapping[str, TimesCounted]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusesDescribed:
     """The statuses of all pods, and what became of writing them. Counts are since the process began."""
@@ -134,6 +162,9 @@ class StatusesDescribed:
     deleted: int = 0
     """API objects of deleted pods that were removed."""
     starts: StartTimes | None = None
+    latencies: StartLatencies | None = None
+    syncs: TimesCounted | None = None
+    """From a change of a status until the API server had it."""
     troubles: Mapping[PodUid, str] | None = None
     """Why the API server does not have the status of a pod, as a sentence, for those that it refuses."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, product
+from typing import Final
 
 from prometheus_client.core import HistogramMetricFamily, Metric
 
@@ -13,8 +14,22 @@ from messages.pod_lives import OPERATION_BOUNDS, OperationTimes, PodLivesDescrib
 from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import ContainerState, RuntimeDescribed
 from messages.pods import TERMINAL_PHASES, Pod, PodPhase, PodUid
-from messages.statuses import START_BOUNDS, PodStatus, StartTimes, StatusesDescribed
+from messages.statuses import (
+    START_BOUNDS,
+    PodStatus,
+    StartLatencies,
+    StartTimes,
+    StatusesDescribed,
+    TimesCounted,
+)
 from server.families import counter, gauge
+
+_LIFECYCLES = ("sync", "terminating", "terminated")
+WORKING_PODS: Final[tuple[tuple[str, ...], ...]] = (
+    *product(_LIFECYCLES, ("desired", "orphan"), ("true", "")),
+    *product(_LIFECYCLES, ("runtime_only",), ("unknown",)),
+)
+"""All values of the labels of ``kubelet_working_pods``: a kubelet shows zeros too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +76,28 @@ def _runtime(runtime: RuntimeDescribed) -> Iterable[Metric]:
         ("runtime",),
         {(runtime.name,): float(not runtime.trouble)},
     )
+    yield from _started(runtime)
+
+
+def _started(runtime: RuntimeDescribed) -> Iterable[Metric]:
+    yield counter(
+        "kubelet_started_containers",
+        "Attempts to start a container, failed ones included.",
+        ("container_type",),
+        {(kind,): count for kind, count in runtime.starts.items()},
+    )
+    yield counter(
+        "kubelet_started_containers_errors",
+        "Failed attempts to start a container.",
+        ("container_type", "code"),
+        runtime.start_errors,
+    )
+    yield counter(
+        "kubelet_started_pods_errors",
+        "Failed attempts to make a sandbox.",
+        (),
+        {(): runtime.sandbox_errors},
+    )
 
 
 def _lives(lives: PodLivesDescribed) -> Iterable[Metric]:
@@ -81,6 +118,19 @@ def _lives(lives: PodLivesDescribed) -> Iterable[Metric]:
     )
     yield counter(
         "actorlet_pods_preempted", "Pods that made room for others.", (), {(): lives.preempted}
+    )
+    yield counter(
+        "kubelet_orphaned_runtime_pods",
+        "Pods that only the runtime had, and that were stopped.",
+        (),
+        {(): lives.orphans},
+    )
+    yield gauge(
+        "kubelet_working_pods",
+        "Pods that are being looked after, by stage of life, by who wants them, and static or not.",
+        ("lifecycle", "config", "static"),
+        dict.fromkeys(WORKING_PODS, 0)
+        | {tuple(kind): count for kind, count in lives.working.items()},
     )
     states = Counter(life.value for life in lives.lives.values())
     yield gauge(
@@ -118,6 +168,15 @@ def _statuses(statuses: StatusesDescribed) -> Iterable[Metric]:
     )
     if statuses.starts is not None:
         yield _start_seconds(statuses.starts)
+    if statuses.latencies is not None:
+        yield from _latencies(statuses.latencies)
+    if statuses.syncs is not None:
+        yield _histogram(
+            "kubelet_pod_status_sync_duration_seconds",
+            "Time from a change of a status until the API server had it.",
+            (),
+            {(): statuses.syncs},
+        )
 
 
 def _phases(pods: Iterable[Pod], statuses: Mapping[PodUid, PodStatus]) -> Metric:
@@ -134,6 +193,33 @@ def _start_seconds(starts: StartTimes) -> Metric:
         labels=(),
     )
     family.add_metric((), _cumulated(START_BOUNDS, starts.buckets), sum_value=starts.seconds)
+    return family
+
+
+def _latencies(latencies: StartLatencies) -> Iterable[Metric]:
+    label = ("first_with_network",)
+    until = "until the API server showed that all containers run"
+    yield _histogram(
+        "kubelet_pod_start_sli_duration_seconds",
+        f"Time from a pod's creation {until}, without pulling images and init containers.",
+        label,
+        {(name,): times for name, times in latencies.sli.items()},
+    )
+    yield _histogram(
+        "kubelet_pod_start_total_duration_seconds",
+        f"Time from a pod's creation {until}.",
+        label,
+        {(name,): times for name, times in latencies.total.items()},
+    )
+
+
+def _histogram(
+    name: str, text: str, labels: tuple[str, ...], times: Mapping[tuple[str, ...], TimesCounted]
+) -> Metric:
+    family = HistogramMetricFamily(name, text, labels=labels)
+    for values, counted in times.items():
+        buckets = _cumulated(counted.bounds, counted.buckets)
+        family.add_metric(values, buckets, sum_value=counted.seconds)
     return family
 
 

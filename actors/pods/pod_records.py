@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from actors.pods.orders import PodWish
-from messages.pod_lives import PodKilled, PodLife
+from messages.pod_lives import PodKilled, PodLife, WorkingPod
 from messages.pod_runtime import PodTrouble
 from messages.pods import Pod, PodUid
 from messages.port import Port
@@ -157,7 +157,27 @@ class RosterCounts:
     restarted: int = 0
     restarted_static: int = 0
     preempted: int = 0
+    orphans: int = 0
+    """Pods that only the runtime had, and that were stopped."""
     refused: dict[str, int] = field(default_factory=dict)
+
+
+_LIFECYCLES: Final = {
+    PodLife.WAITING: "sync",
+    PodLife.SYNC: "sync",
+    PodLife.TERMINATING: "terminating",
+    PodLife.TERMINATED: "terminated",
+    PodLife.FINISHED: "terminated",
+}
+
+
+def working_pod_of(record: PodRecord) -> WorkingPod:
+    """Return which kind of pod it is, in a kubelet's words."""
+    lifecycle = _LIFECYCLES[life_of(record)]
+    if record.has_no_document:
+        return WorkingPod(lifecycle, "runtime_only", "unknown")
+    config = "orphan" if record.is_removed else "desired"
+    return WorkingPod(lifecycle, config, "true" if record.pod.is_static else "")
 
 
 def life_of(record: PodRecord) -> PodLife:

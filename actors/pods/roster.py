@@ -142,6 +142,7 @@ class PodRoster:
         record = self._records.get(uid)
         if record is not None and record.stage is RecordStage.LEFT_ALONE:
             del self._memory.left_alone[uid]
+            self._memory.counts.orphans += 1
             record.is_removed = True
             record.grace = LEAST_GRACE
             self._steps.start(record)

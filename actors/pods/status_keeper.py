@@ -53,7 +53,7 @@ from messages.statuses import (
     StatusesDescribed,
     UnfollowStatuses,
 )
-from messages.units import Seconds
+from messages.units import Seconds, Timestamp
 from stores.statuses.status import shows_same
 
 __all__ = [
@@ -172,6 +172,8 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
         else:
             record.take(status, pod, is_finished=told.is_finished)
         record.begin_anew()
+        if record.changed_at is None and self._calls is not None:
+            record.changed_at = self.clock.monotonic()
         self._memory.starts.note(pod, before, status, self.clock.wall())
         changed = PodStatusChanged(pod=pod, status=status)
         for follower in self._memory.followers:
@@ -209,10 +211,21 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
             if not self._has_listed:
                 self._has_listed = True
                 self._touch(*self._memory.records)
+        now = self.clock.wall()
         for pod in touched:
             self._touch(pod.uid)
             if pod.is_mirror:
                 self._touch(*self._statics.get(pod.full_name, ()))
+            else:
+                self._note_shown(pod, now)
+
+    def _note_shown(self, pod: Pod, now: Timestamp) -> None:
+        if self._shown.object_of(pod) is None:
+            self._memory.latencies.forget(pod.uid)
+        else:
+            record = self._memory.records.get(pod.uid)
+            status = None if record is None else record.status
+            self._memory.latencies.note_shown(pod, status, now)
 
     def _take_deadline(self, message: StatusDeadline) -> None:
         match message:
@@ -267,6 +280,8 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
             return
         if isinstance(write, NoWrite) or shown is None:
             record.is_waiting = write is NoWrite.NO_OBJECT and record.pod.is_static
+            if not record.is_waiting:
+                record.changed_at = None
             self._troubles.clear(record)
             return
         if isinstance(write, PatchStatus) and record.is_accepted:
@@ -348,6 +363,9 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
             record.note_answer(shown, self.clock.monotonic())
             if shows_same(record.status, call.status):
                 record.accepted = accepted(record.status, outcome)
+                if record.changed_at is not None:
+                    self._memory.syncs.note(self.clock.monotonic() - record.changed_at)
+                    record.changed_at = None
 
     def _described(self) -> StatusesDescribed:
         memory = self._memory
@@ -358,6 +376,8 @@ class StatusKeeper(PooledActor[StatusKeeperOwnMessage]):
             refused=dict(memory.refused),
             deleted=memory.deleted,
             starts=memory.starts.described(),
+            latencies=None if self._calls is None else memory.latencies.described(),
+            syncs=None if self._calls is None else memory.syncs.described(),
             troubles={
                 uid: record.trouble for uid, record in memory.records.items() if record.trouble
             },

@@ -7,7 +7,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from actors.pods.histograms import TimesCounter
 from actors.pods.start_times import StartTimesMemory
+from actors.pods.startup_latency import StartupLatencies
 from actors.pods.status_deadlines import (
     StatusDeadline,
 )
@@ -19,6 +21,7 @@ from messages.pod_lives import RepeatPodStatuses
 from messages.pod_manager import PodFact, Subscribe
 from messages.pods import PodUid
 from messages.statuses import (
+    SYNC_BOUNDS,
     PodStatusChanged,
     PodStatusIs,
     StatusKeeperMessage,
@@ -58,3 +61,5 @@ class StatusMemory:
     deleted: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     starts: StartTimesMemory = field(default_factory=StartTimesMemory)
+    latencies: StartupLatencies = field(default_factory=StartupLatencies)
+    syncs: TimesCounter = field(default_factory=lambda: TimesCounter(SYNC_BOUNDS))

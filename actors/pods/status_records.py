@@ -41,6 +41,8 @@ class StatusRecord:
     rewrites: int = 0
     """How often this status was written again, since somebody had written over it."""
     may_rewrite_at: Seconds = Seconds(0.0)
+    changed_at: Seconds | None = None
+    """Since when the API server lacks something of its status, as far as is known."""
     held_until: Seconds | None = None
     """When statuses before its end are written, should its end not be there. None if none was held back."""
     retry_timer: Timer | None = None

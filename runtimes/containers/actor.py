@@ -30,6 +30,7 @@ from runtimes.container_runtime import (
     ContainersAre,
     FollowContainers,
     PodContainersAre,
+    PullImage,
     RuntimeAnswered,
     RuntimeFact,
     RuntimeFailure,
@@ -177,7 +178,11 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         if isinstance(answer.outcome, PodContainersAre):
             self._calls.end_before(call)
             record.is_in_doubt = False
+        if isinstance(step.request, PullImage):
+            record.pull_began = min(record.pull_began or call.sent_at, call.sent_at)
+            record.pulling = Seconds(moment.now - record.pull_began)
         learn(record, step, answer.outcome, moment.now, self._options.longest_backoff)
+        self._memory.counts.note(step, answer.outcome, record.shape, record.notes)
         teller = self._driver.teller
         if teller.is_heard or isinstance(answer.outcome, RuntimeFailure):
             container = record.shape.get(step.target) if record.shape is not None else None
@@ -298,6 +303,9 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             trouble=self._driver.away or waiting,
             pods=runtime_pods(records),
             containers=container_states(records),
+            starts=dict(self._memory.counts.containers),
+            start_errors=dict(self._memory.counts.errors),
+            sandbox_errors=self._memory.counts.sandbox_errors,
         )
 
     def _level(self) -> int:

@@ -23,6 +23,7 @@ from runtimes.container_runtime import LookAtPod, PodIdentity, SandboxContents
 from runtimes.containers.notes import ContainerNotes
 from runtimes.containers.shape import PodShape
 from runtimes.containers.situation import Flight, Step
+from runtimes.containers.start_counts import StartCounts
 
 
 class Wanted(Enum):
@@ -78,6 +79,10 @@ class RuntimeRecord:
     identity: PodIdentity | None = None
     notes: dict[str, ContainerNotes] | None = None
     calls: tuple[Call, ...] = ()
+    pull_began: Seconds | None = None
+    """When the first of its images began to be pulled."""
+    pulling: Seconds = Seconds(0.0)
+    """From then until the last one was there."""
     is_in_doubt: bool = False
     """The effect of a call is uncertain: nothing is done before a look."""
     highest_sandbox: int = -1
@@ -140,6 +145,7 @@ class RuntimeMemory:
     """Who asked what pods there are, while that is not known."""
     followers: dict[Port[PodsObserved], None] = field(default_factory=dict)
     """Who ever asked that: each life tells them."""
+    counts: StartCounts = field(default_factory=StartCounts)
     last_ref: int = 0
     last_order: int = 0
 

@@ -67,6 +67,8 @@ class PodTeller:
             return
         before = record.told
         news = observed(record.uid, record.obeyed, record.contents, waits, troubles, record.shape)
+        if record.pulling:
+            news = replace(news, pulling=record.pulling)
         if before is not None and record.notes and record.calls and not record.is_stopping:
             news = with_back_offs(news, before, (call.step.target for call in record.calls))
         self._say_waits(record, news)

@@ -339,6 +339,32 @@ def test_the_time_until_a_pod_runs_is_counted_once(stage: StatusStage) -> None:
     assert starts.buckets[START_BOUNDS.index(2.0)] == 1
 
 
+def test_it_is_measured_how_long_a_status_takes_to_the_api_server(stage: StatusStage) -> None:
+    web = stage.binds()
+    stage.api.calls.fail(FailureKind.UNREACHABLE, times=1)
+    stage.tells(web, waiting())
+    stage.tells(web, running())
+    stage.advance(10.0)
+    syncs = stage.described().syncs
+    assert syncs is not None
+    assert sum(syncs.buckets) == 1
+    assert 0.1 < syncs.seconds < 10.0
+    stage.tells(web, running(attempt=1))
+    again = stage.described().syncs
+    assert again is not None
+    assert (sum(again.buckets), again.seconds) == (2, syncs.seconds)
+
+
+def test_it_is_measured_how_long_a_pod_takes_from_its_creation_until_it_is_seen_to_run(
+    stage: StatusStage,
+) -> None:
+    web = stage.binds()
+    stage.tells(web, running())
+    latencies = stage.described().latencies
+    assert latencies is not None
+    assert sum(latencies.total["true"].buckets) == 1
+
+
 # --- deletion ------------------------------------------------------------------------------------------
 
 

@@ -57,6 +57,26 @@ def asking() -> Iterator[ScriptedStage]:
         yield made
 
 
+# What is counted.
+
+
+def test_attempts_to_start_are_counted_with_what_kept_them_from_it(asking: ScriptedStage) -> None:
+    asking.containers.next(RunSandbox, REFUSED)
+    asking.containers.next(PullImage, REFUSED)
+    asking.containers.next(CreateContainer, REFUSED)
+    asking.containers.next(StartContainer, REFUSED)
+    asking.run(make_pod(spec=spec_of("a", inits=(sidecar("side"),))))
+    asking.play.advance(300)
+    described = asking.described()
+    assert described.starts == {"init_container": 4, "container": 1}
+    assert described.start_errors == {
+        ("init_container", "ErrImagePull"): 1,
+        ("init_container", "CreateContainerError"): 1,
+        ("init_container", "RunContainerError"): 1,
+    }
+    assert described.sandbox_errors == 1
+
+
 # Uncertain answers.
 
 

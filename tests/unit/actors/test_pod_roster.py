@@ -216,6 +216,7 @@ def test_an_orphan_is_stopped_only_when_its_own_source_has_listed() -> None:
     assert list(play.roster.orphans(frozenset({FILE}))) == [PodUid("1")]
     play.roster.stop_orphan(PodUid("1"))
     play.roster.stop_orphan(PodUid("1"))
+    assert play.memory.counts.orphans == 1
     assert play.effects() == [StartWorker(PodUid("1"))]
     wish = play.memory.records[PodUid("1")].wished()
     assert (wish.is_removed, wish.grace, wish.has_no_document) == (True, 1.0, True)

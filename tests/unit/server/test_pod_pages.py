@@ -11,11 +11,26 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from messages.pod_lives import OPERATION_BOUNDS, OperationTimes, PodLife, PodLivesDescribed
+from messages.pod_lives import (
+    OPERATION_BOUNDS,
+    OperationTimes,
+    PodLife,
+    PodLivesDescribed,
+    WorkingPod,
+)
 from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import ContainerState, RuntimeDescribed, RuntimePod
 from messages.pods import PodUid
-from messages.statuses import START_BOUNDS, PodStatus, StartTimes, StatusesDescribed
+from messages.statuses import (
+    SLI_BOUNDS,
+    START_BOUNDS,
+    SYNC_BOUNDS,
+    PodStatus,
+    StartLatencies,
+    StartTimes,
+    StatusesDescribed,
+    TimesCounted,
+)
 from messages.units import Timestamp
 from server.pod_metrics import RunningState, is_active, pod_metrics
 from server.pod_pages import PIECE, pod_list, running_pods
@@ -88,6 +103,9 @@ RUNTIME = RuntimeDescribed(
     name="hollow",
     pods=(runtime_pod("web"), runtime_pod("job", is_running=False), runtime_pod("unknown")),
     containers={ContainerState.RUNNING: 2, ContainerState.EXITED: 1},
+    starts={"container": 5, "init_container": 1},
+    start_errors={("container", "ErrImagePull"): 2},
+    sandbox_errors=3,
 )
 
 
@@ -130,6 +148,10 @@ def test_pods_and_containers_of_the_runtime_are_counted_by_a_kubelets_names() ->
     assert found["kubelet_running_containers running"] == 2.0
     assert found["kubelet_running_containers created"] == 0.0
     assert found["actorlet_runtime_usable hollow"] == 1.0
+    assert found["kubelet_started_containers_total container"] == 5.0
+    assert found["kubelet_started_containers_total init_container"] == 1.0
+    assert found["kubelet_started_containers_errors_total container ErrImagePull"] == 2.0
+    assert found["kubelet_started_pods_errors_total"] == 3.0
 
 
 def test_lives_are_counted_by_a_kubelets_names() -> None:
@@ -140,6 +162,8 @@ def test_lives_are_counted_by_a_kubelets_names() -> None:
         restarted_static=3,
         restarted=1,
         preempted=4,
+        working={WorkingPod("terminating", "orphan", "true"): 6},
+        orphans=8,
         operations={
             "kill": OperationTimes(buckets=(0, 2, *(0 for _ in OPERATION_BOUNDS[1:])), seconds=0.5)
         },
@@ -151,8 +175,18 @@ def test_lives_are_counted_by_a_kubelets_names() -> None:
     assert found["kubelet_admission_rejections_total OutOfcpu"] == 2.0
     assert found["actorlet_pods_preempted_total"] == 4.0
     assert found["actorlet_pod_lives finished"] == 1.0
+    assert found["kubelet_orphaned_runtime_pods_total"] == 8.0
+    working = {name: value for name, value in found.items() if name.startswith("kubelet_working")}
+    assert len(working) == 15
+    assert {name: value for name, value in working.items() if value} == {
+        "kubelet_working_pods terminating orphan true": 6.0
+    }
     assert found["kubelet_pod_worker_duration_seconds_sum kill"] == 0.5
     assert found["kubelet_pod_worker_duration_seconds_bucket kill 0.01"] == 2.0
+
+
+def times(bounds: tuple[float, ...]) -> TimesCounted:
+    return TimesCounted(bounds=bounds, buckets=(2, *(0 for _ in bounds)), seconds=0.75)
 
 
 def test_writes_of_statuses_and_starts_of_pods_are_counted() -> None:
@@ -164,6 +198,8 @@ def test_writes_of_statuses_and_starts_of_pods_are_counted() -> None:
         refused={"invalid": 2},
         deleted=3,
         starts=StartTimes(buckets=buckets, seconds=0.25),
+        latencies=StartLatencies(sli={"true": times(SLI_BOUNDS)}, total={"": times(SLI_BOUNDS)}),
+        syncs=times(SYNC_BOUNDS),
     )
     found = samples(RunningState(statuses=statuses))
     assert found["actorlet_pod_status_writes_total"] == 5.0
@@ -174,6 +210,10 @@ def test_writes_of_statuses_and_starts_of_pods_are_counted() -> None:
     assert found["actorlet_pods Succeeded"] == 1.0
     assert found["kubelet_pod_start_duration_seconds_count"] == 3.0
     assert found["kubelet_pod_start_duration_seconds_sum"] == 0.25
+    assert found["kubelet_pod_start_sli_duration_seconds_bucket true 0.5"] == 2.0
+    assert found["kubelet_pod_start_total_duration_seconds_sum "] == 0.75
+    assert found["kubelet_pod_status_sync_duration_seconds_bucket 0.01"] == 2.0
+    assert found["kubelet_pod_status_sync_duration_seconds_bucket 60"] == 2.0
 
 
 def test_a_pod_that_ended_here_is_not_active_though_its_source_does_not_know() -> None:
