@@ -18,7 +18,9 @@ CREATED = Timestamp(1_800_000_000.0)
 RUNNING = {
     "phase": "Running",
     "startTime": "2027-01-15T08:00:00Z",
-    "containerStatuses": [{"name": "main", "state": {"running": {}}}],
+    "containerStatuses": [
+        {"name": "main", "state": {"running": {"startedAt": "2027-01-15T08:00:01Z"}}}
+    ],
 }
 
 
