@@ -1,0 +1,117 @@
+"""What sandboxes and containers are, as the runtime tells them and their labels say. Pure.
+
+Whoever wrote the labels may have been a kubelet, or anybody: what cannot be read counts as missing. A sandbox
+that does not say whose it is is nobody's pod, and is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
+from messages.pods import CONFIG_SOURCE, JsonObject, PodUid
+from messages.units import Timestamp
+from runtimes.container_runtime import PodIdentity
+from runtimes.cri.configs import names
+from runtimes.cri.wire import cri_pb2 as cri
+
+MOST_ATTEMPTS: Final = 2**31 - 1
+LONGEST_MESSAGE: Final = 4096
+"""Characters of what a container ended with."""
+_NANOSECONDS: Final = 1_000_000_000
+_ATTEMPT: Final = re.compile(r"[0-9]{1,10}")
+
+SANDBOX_STATES: Final[Mapping[int, SandboxState]] = {
+    cri.SANDBOX_READY: SandboxState.READY,
+    cri.SANDBOX_NOTREADY: SandboxState.NOT_READY,
+}
+CONTAINER_STATES: Final[Mapping[int, ContainerState]] = {
+    cri.CONTAINER_CREATED: ContainerState.CREATED,
+    cri.CONTAINER_RUNNING: ContainerState.RUNNING,
+    cri.CONTAINER_EXITED: ContainerState.EXITED,
+}
+
+
+def identity_of(
+    labels: Mapping[str, str], annotations: Mapping[str, str] | None = None
+) -> PodIdentity | None:
+    """Return whose a sandbox is; None if that is no pod of a node agent's."""
+    uid, namespace, name = (
+        labels.get(key, "") for key in (names.POD_UID, names.POD_NAMESPACE, names.POD_NAME)
+    )
+    if not (uid and namespace and name):
+        return None
+    source = (annotations or {}).get(CONFIG_SOURCE, "")
+    return PodIdentity(uid=PodUid(uid), namespace=namespace, name=name, source=source)
+
+
+def pod_uid(labels: Mapping[str, str]) -> PodUid:
+    """Return the pod that a sandbox or a container belongs to; empty if nothing says so."""
+    return PodUid(labels.get(names.POD_UID, ""))
+
+
+def sandbox_observed(status: cri.PodSandboxStatus) -> SandboxObserved:
+    """Return what is observed of a sandbox."""
+    return SandboxObserved(
+        id=status.id,
+        attempt=status.metadata.attempt,
+        state=SANDBOX_STATES.get(status.state, SandboxState.NOT_READY),
+        created_at=_moment(status.created_at) or Timestamp(0.0),
+        ips=tuple(_ips(status)),
+    )
+
+
+def container_observed(status: cri.ContainerStatus, runtime: str) -> ContainerObserved:
+    """Return what is observed of a container. ``runtime`` is the name that its id begins with."""
+    state = CONTAINER_STATES.get(status.state, ContainerState.UNKNOWN)
+    has_exited = state is ContainerState.EXITED
+    annotations = status.annotations
+    return ContainerObserved(
+        id=f"{runtime}://{status.id}",
+        name=status.labels.get(names.CONTAINER_NAME) or status.metadata.name,
+        attempt=_attempt(status),
+        state=state,
+        image=status.image.user_specified_image or status.image.image,
+        image_id=status.image_ref or status.image_id,
+        spec_hash=annotations.get(names.CONTAINER_HASH, ""),
+        created_at=_moment(status.created_at),
+        started_at=_moment(status.started_at),
+        finished_at=_moment(status.finished_at) if has_exited else None,
+        exit_code=status.exit_code if has_exited else None,
+        reason=status.reason,
+        message=status.message[:LONGEST_MESSAGE],
+        resources=_resources(annotations.get(names.RESOURCES)),
+    )
+
+
+def _ips(status: cri.PodSandboxStatus) -> Iterator[str]:
+    """Yield the addresses of a pod with a network of its own."""
+    if status.linux.namespaces.options.network == cri.NODE:
+        return
+    if status.network.ip:
+        yield status.network.ip
+    yield from (each.ip for each in status.network.additional_ips if each.ip)
+
+
+def _attempt(status: cri.ContainerStatus) -> int:
+    """Return how many instances there were before. The runtime's own count says which names are taken."""
+    written = status.annotations.get(names.RESTART_COUNT, "")
+    counted = int(written) if _ATTEMPT.fullmatch(written) else 0
+    return max(status.metadata.attempt, counted if counted <= MOST_ATTEMPTS else 0)
+
+
+def _moment(nanoseconds: int) -> Timestamp | None:
+    return Timestamp(nanoseconds / _NANOSECONDS) if nanoseconds > 0 else None
+
+
+def _resources(text: str | None) -> JsonObject | None:
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

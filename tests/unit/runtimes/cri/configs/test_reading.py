@@ -1,0 +1,152 @@
+"""What sandboxes and containers are, as their labels say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from messages.pod_runtime import ContainerState, SandboxState
+from runtimes.cri.configs.container import ContainerCreation, container_config
+from runtimes.cri.configs.node import CriNode
+from runtimes.cri.configs.reading import (
+    container_observed,
+    identity_of,
+    pod_uid,
+    sandbox_observed,
+)
+from runtimes.cri.configs.sandbox import sandbox_config
+from runtimes.cri.wire import cri_pb2 as cri
+from tests.support.builders import make_pod
+
+NODE = CriNode(name="node", root_dir="/var/lib/actorlet")
+POD = make_pod(uid="u1", namespace="shop")
+
+
+def created(**fields: Any) -> cri.ContainerStatus:
+    container = {"name": "main", "image": "busybox", "resources": {"limits": {"cpu": "1"}}}
+    config = container_config(
+        ContainerCreation(
+            pod=POD,
+            container=container,
+            attempt=4,
+            spec_hash="8e45cbd0",
+            image_ref="sha256:abc",
+            sandbox=sandbox_config(POD, 0, NODE),
+            node=NODE,
+        )
+    )
+    return cri.ContainerStatus(
+        id="3f2a",
+        metadata=config.metadata,
+        image=config.image,
+        labels=config.labels,
+        annotations=config.annotations,
+        **fields,
+    )
+
+
+def test_a_sandbox_that_was_configured_here_says_whose_it_is() -> None:
+    config = sandbox_config(POD, 0, NODE)
+    found = identity_of(config.labels, config.annotations)
+    assert found is not None
+    assert (found.uid, found.namespace, found.name, found.source) == ("u1", "shop", "web", "file")
+    assert pod_uid(config.labels) == "u1"
+
+
+@pytest.mark.parametrize("missing", ["name", "namespace", "uid"])
+def test_a_sandbox_that_does_not_say_whose_it_is_is_nobodys(missing: str) -> None:
+    labels = dict(sandbox_config(POD, 0, NODE).labels)
+    del labels[f"io.kubernetes.pod.{missing}"]
+    assert identity_of(labels) is None
+    assert identity_of({**labels, f"io.kubernetes.pod.{missing}": ""}) is None
+
+
+def test_a_container_that_was_configured_here_is_read_back() -> None:
+    found = container_observed(
+        created(
+            state=cri.CONTAINER_EXITED,
+            created_at=1_000_000_000,
+            started_at=2_500_000_000,
+            finished_at=3_000_000_000,
+            exit_code=137,
+            reason="OOMKilled",
+            message="too much",
+            image_ref="docker.io/library/busybox@sha256:abc",
+        ),
+        "containerd",
+    )
+    assert (found.id, found.name, found.attempt) == ("containerd://3f2a", "main", 4)
+    assert (found.image, found.spec_hash) == ("busybox", "8e45cbd0")
+    assert found.image_id == "docker.io/library/busybox@sha256:abc"
+    assert (found.created_at, found.started_at, found.finished_at) == (1.0, 2.5, 3.0)
+    assert (found.state, found.exit_code) == (ContainerState.EXITED, 137)
+    assert (found.reason, found.message) == ("OOMKilled", "too much")
+    assert found.resources == {"limits": {"cpu": "1"}}
+
+
+def test_what_runs_has_no_end_and_what_was_never_started_no_start() -> None:
+    running = container_observed(created(state=cri.CONTAINER_RUNNING, started_at=1), "r")
+    assert (running.exit_code, running.finished_at) == (None, None)
+    assert running.started_at is not None
+    # A container that could not be started has exited without a start.
+    assert container_observed(created(state=cri.CONTAINER_EXITED), "r").started_at is None
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        (cri.CONTAINER_CREATED, ContainerState.CREATED),
+        (cri.CONTAINER_RUNNING, ContainerState.RUNNING),
+        (cri.CONTAINER_EXITED, ContainerState.EXITED),
+        (cri.CONTAINER_UNKNOWN, ContainerState.UNKNOWN),
+        (77, ContainerState.UNKNOWN),
+    ],
+)
+def test_a_state_that_nobody_knows_is_unknown(state: int, expected: ContainerState) -> None:
+    status = created()
+    # A newer runtime may have more states than messages are written with.
+    status.MergeFromString(b"\x18" + bytes([state]))
+    assert container_observed(status, "r").state is expected
+
+
+def test_a_kubelets_container_is_read_without_what_only_we_write() -> None:
+    status = created()
+    del status.annotations["actorlet/resources"]
+    assert container_observed(status, "containerd").resources is None
+
+
+@pytest.mark.parametrize("count", ["", "-1", "many", "9" * 10, "9" * 5000, "1e3", "\u0663"])
+@pytest.mark.parametrize("resources", ["", "[]", "{", "null", "[" * 100_000])
+def test_garbage_in_annotations_counts_as_missing(count: str, resources: str) -> None:
+    status = created()
+    status.annotations["io.kubernetes.container.restartCount"] = count
+    status.annotations["actorlet/resources"] = resources
+    found = container_observed(status, "containerd")
+    assert (found.attempt, found.resources) == (4, None)
+
+
+def test_a_container_without_any_label_has_the_name_that_the_runtime_knows() -> None:
+    status = cri.ContainerStatus(id="x", metadata=cri.ContainerMetadata(name="main", attempt=1))
+    found = container_observed(status, "cri-o")
+    assert (found.id, found.name, found.attempt, found.spec_hash) == ("cri-o://x", "main", 1, "")
+
+
+def test_a_sandbox_has_its_addresses_unless_they_are_the_nodes() -> None:
+    status = cri.PodSandboxStatus(
+        id="s1",
+        metadata=cri.PodSandboxMetadata(attempt=2),
+        state=cri.SANDBOX_READY,
+        created_at=5_000_000_000,
+        network=cri.PodSandboxNetworkStatus(
+            ip="10.0.0.1", additional_ips=[cri.PodIP(ip="fd00::1"), cri.PodIP()]
+        ),
+    )
+    found = sandbox_observed(status)
+    assert (found.id, found.attempt, found.created_at) == ("s1", 2, 5.0)
+    assert (found.state, found.ips) == (SandboxState.READY, ("10.0.0.1", "fd00::1"))
+    status.linux.namespaces.options.network = cri.NODE
+    assert sandbox_observed(status) == replace(found, ips=())
+    status.state = cri.SANDBOX_NOTREADY
+    assert sandbox_observed(status).state is SandboxState.NOT_READY
