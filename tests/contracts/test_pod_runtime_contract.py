@@ -224,7 +224,7 @@ def test_a_pod_that_cannot_run_says_why_and_harms_no_neighbour(
     told = runtime.last(impossible)
     wait = told.containers["main"].wait
     said = [*((wait.message,) if wait else ()), *(trouble.message for trouble in told.troubles)]
-    assert any("there is no such image" in sentence for sentence in said)
+    assert any(runtime.why_impossible in sentence for sentence in said)
     assert not runtime.lives(impossible)
     stopped = runtime.stop(impossible)
     runtime.pass_time(5.0)
@@ -317,11 +317,11 @@ def test_pods_that_nobody_commanded_are_left_alone_and_listed(
 ) -> None:
     runtime.run(RUNS)
     runtime.pass_time(2.0)
-    runtime.worker.drain()
+    runtime.all_told()
     runtime.restart()
     runtime.pass_time(60.0)
     assert runtime.lives(RUNS)
-    assert runtime.worker.drain() == []
+    assert runtime.all_told() == []
     assert [(pod.uid, pod.is_running) for pod in runtime.listed()] == [(RUNS.uid, True)]
 
 

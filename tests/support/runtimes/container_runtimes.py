@@ -48,11 +48,14 @@ from tests.support.runtimes.hollow_stage import HollowStage, container_of, hollo
 IMAGE: Final = "docker.io/library/busybox:1.37"
 NO_IMAGE: Final = "registry.invalid/there-is-none:1"
 
+RUNS: Final = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 0.1; done"]
+"""Ends when it is told to. The first process of a container gets no signal that it does not ask for."""
+STUBBORN: Final = ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"]
 COMMANDS: Final = {
-    "runs": ["sleep", "infinity"],
+    "runs": RUNS,
     "ends": ["sh", "-c", "sleep 1; exit 3"],
-    "stubborn": ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"],
-    "lost": ["sleep", "infinity"],
+    "stubborn": STUBBORN,
+    "lost": RUNS,
 }
 """Containers by what they do. ``lost`` has an image that cannot be pulled."""
 
@@ -110,15 +113,21 @@ class ContainerRuntimeUnderTest(ABC):
     def call(self, request: RuntimeRequest) -> RuntimeOutcome:
         """Make a call, and return its outcome. Fails for any other answer meanwhile."""
         ref = self.send(request)
-        answered: list[RuntimeAnswered] = []
-
-        def is_answered() -> bool:
-            answered.extend(self.answers.drain())
-            return bool(answered)
-
-        self.eventually(is_answered)
+        answered = self.answered(1)
         assert [answer.ref for answer in answered] == [ref]
         return answered[0].outcome
+
+    def answered(self, count: int, within: float = 30.0) -> list[RuntimeAnswered]:
+        """Return the next answers, in their order. Fails if so many do not come, or more."""
+        answers: list[RuntimeAnswered] = []
+
+        def are_there() -> bool:
+            answers.extend(self.answers.drain())
+            return len(answers) >= count
+
+        self.eventually(are_there, within)
+        assert len(answers) == count, answers
+        return answers
 
     def follow(self) -> Probe[RuntimeFact]:
         """Return a follower that was told nothing yet, or just the beginning."""

@@ -53,6 +53,7 @@ from tests.support.builders import make_pod
 from tests.support.crash_matrix import Schedule
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
+from tests.support.runtimes.container_runtimes import IMAGE, NO_IMAGE, RUNS, STUBBORN
 from tests.support.runtimes.hollow_stage import VERSION
 from tests.support.virtual.virtual_stage import HandMadeCalls, loaded_of
 
@@ -64,6 +65,14 @@ KINDS: Final = {
     "impossible": {"pull-error": "there is no such image"},
 }
 """Pods by what they do, and how hollow ones are told."""
+COMMANDS: Final = {
+    "runs": RUNS,
+    "completes": ["sleep", "2"],
+    "fails": ["sh", "-c", "sleep 2; exit 3"],
+    "stubborn": STUBBORN,
+    "impossible": RUNS,
+}
+"""The same for real ones."""
 KIND: Final = "kind"
 
 
@@ -71,7 +80,9 @@ def pod_that(kind: str, name: str = "") -> Pod:
     """Return a pod of a kind, called like it."""
     told = {f"{PREFIX}{what}": value for what, value in KINDS[kind].items()}
     policy = "Never" if kind in {"completes", "fails"} else "Always"
-    spec = {"restartPolicy": policy, "containers": [{"name": "main", "image": "busybox:1"}]}
+    image = NO_IMAGE if kind == "impossible" else IMAGE
+    container = {"name": "main", "image": image, "command": COMMANDS[kind]}
+    spec = {"restartPolicy": policy, "containers": [container]}
     return make_pod(name or kind, annotations={KIND: kind, **told}, spec=spec)
 
 
@@ -82,6 +93,8 @@ class PodRuntimeUnderTest(ABC):
     """The runtime's address."""
     victims: tuple[Key[Any], ...]
     """The runtime, and what it consists of."""
+    why_impossible: str = "there is no such image"
+    """What it says of a pod that cannot run, or a part of it."""
 
     def __init__(self, schedule: Steps) -> None:
         self.worker: Probe[PodObserved] = Probe()
@@ -156,9 +169,13 @@ class PodRuntimeUnderTest(ABC):
 
     def told(self, pod: Pod) -> list[PodObserved]:
         """Return what the worker was told of one pod since the last look at any."""
-        told = self.worker.drain()
+        told = self.all_told()
         self._last |= {each.uid: each for each in told}
         return [each for each in told if each.uid == pod.uid]
+
+    def all_told(self) -> list[PodObserved]:
+        """Return what the worker was told of any pod since the last look."""
+        return self.worker.drain()
 
     def last(self, pod: Pod) -> PodObserved:
         """Return the last observation of a pod."""
