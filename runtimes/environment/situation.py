@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from typing_extensions import override
 
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod
 from messages.services import ClusterService
+
+_HALF: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Surrogates other than those that stand for bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +82,8 @@ class Environment:
 
 
 def as_bytes(text: str) -> bytes:
-    """Return ``text`` as a process gets it. Halves of characters, which JSON can hold, become ``?``."""
+    """Return ``text`` as a process gets it. Halves of characters, which JSON can hold, become U+FFFD."""
     try:
         return text.encode(errors="surrogateescape")
     except UnicodeEncodeError:
-        return text.encode(errors="replace")
+        return _HALF.sub("\ufffd", text).encode(errors="surrogateescape")

@@ -14,6 +14,7 @@ from runtimes.cri.configs.refusals import refusing_impossible_values
 from runtimes.cri.configs.security import container_security
 from runtimes.cri.configs.users import ROOT_USER, ImageUser
 from runtimes.cri.wire import cri_pb2 as cri
+from runtimes.environment.situation import as_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,8 @@ def container_config(situation: ContainerCreation) -> cri.ContainerConfig:
             args=situation.args,
             working_dir=container.get("workingDir") or "",
             envs=[
-                cri.KeyValue(key=key, value=value) for key, value in situation.environment.items()
+                cri.KeyValue(key=key, value=as_bytes(value))
+                for key, value in situation.environment.items()
             ],
             mounts=situation.mounts,
             labels=container_labels(situation.pod, container),

@@ -60,7 +60,7 @@ def test_a_container_has_its_name_image_and_log_and_what_it_runs() -> None:
     assert config.metadata == cri.ContainerMetadata(name="main", attempt=2)
     assert config.image == cri.ImageSpec(image="sha256:abc", user_specified_image="busybox:1.37")
     assert (list(config.command), list(config.args)) == (["sh", "-c"], ["echo"])
-    assert [(each.key, each.value) for each in config.envs] == [("B", "2"), ("A", "1")]
+    assert [(each.key, each.value) for each in config.envs] == [("B", b"2"), ("A", b"1")]
     assert (config.log_path, config.working_dir) == ("main/2.log", "/tmp")
     assert config.stdin
     assert config.stdin_once
@@ -216,10 +216,15 @@ def test_an_ephemeral_container_sees_the_processes_of_its_target() -> None:
 
 def test_a_value_that_no_message_carries_is_refused_without_the_value() -> None:
     with pytest.raises(ConfigRefusedError) as raised:
-        config_of({}, environment={"TOKEN": "secret\ud800"})
+        config_of({}, args=("secret\ud800",))
     assert raised.value.message.startswith("container main has a value")
     assert "secret" not in raised.value.message
     assert raised.value.__cause__ is None
+
+
+def test_a_value_that_is_no_text_reaches_the_process_as_it_is() -> None:
+    config = config_of({}, environment={"KEY": "a\udcff"})
+    assert [each.value for each in config.envs] == [b"a\xff"]
 
 
 def test_what_configures_a_container_shows_no_environment() -> None:
