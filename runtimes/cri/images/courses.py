@@ -1,0 +1,154 @@
+"""Operations under way: their calls and jobs are sent, and what comes back takes them further."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from typing_extensions import override
+
+from messages.port import Port
+from runtimes.cri.operations.flow import DiskError, DiskFailure, DiskJob, Operation, Delay, Step
+from runtimes.cri.wire.transport import Wire
+
+OwnerT = TypeVar("OwnerT")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageStepEnded:
+    """Tells the outcome of one call or job of an operation."""
+
+    course: int
+    step: int
+    index: int
+    """Of the call, among those of one step."""
+    outcome: Any = field(repr=False)
+
+
+class JobThreads(Protocol):
+    """Where work is done that may block."""
+
+    def start(self, work: Callable[[], object], done: Callable[[object], None]) -> None:
+        """Begin ``work``, and return. ``done`` hears its result once, or a ``DiskFailure``, on any thread."""
+        ...
+
+
+class OwnThreads(JobThreads):
+    """A daemon thread for each job: one that hangs keeps nobody else from working, nor the process."""
+
+    @override
+    def start(self, work: Callable[[], object], done: Callable[[object], None]) -> None:
+        threading.Thread(
+            target=lambda: done(result_of(work)), name="image-job", daemon=True
+        ).start()
+
+
+def result_of(work: Callable[[], object]) -> object:
+    """Return the result of ``work``, or what kept it from having one."""
+    try:
+        return work()
+    except DiskError as error:
+        return DiskFailure(str(error))
+    except OSError as error:
+        return DiskFailure(error.strerror or type(error).__name__)
+    except Exception as error:  # noqa: BLE001  # a bug: whoever waits must hear of it all the same
+        return DiskFailure(f"failed with {type(error).__name__}")
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """Who does what operations ask for, and who is told when it is done."""
+
+    wire: Wire
+    threads: JobThreads
+    me: Port[ImageStepEnded]
+    """An address that outlives crashes."""
+
+
+@dataclass(slots=True, eq=False)
+class Course(Generic[OwnerT]):
+    """One operation under way."""
+
+    ref: int
+    owner: OwnerT
+    """Whom its result is for."""
+    operation: Operation[Any] = field(repr=False)
+    step: int = 0
+    outcomes: list[Any] = field(default_factory=list, repr=False)
+    missing: int = 0
+    """Outcomes of this step that have not come yet."""
+    is_job: bool = False
+    has_ended: bool = False
+    result: Any = field(default=None, repr=False)
+
+
+class Courses(Generic[OwnerT]):
+    """All operations under way. They outlive a crash of their actor, which drops the one that it failed over.
+
+    A course stays until ``end``: so the next life finds it if the one before failed over its result.
+    """
+
+    def __init__(self) -> None:
+        self._courses: dict[int, Course[OwnerT]] = {}
+        self._last_ref = 0
+
+    def __len__(self) -> int:
+        """How many operations are under way."""
+        return len(self._courses)
+
+    def __iter__(self) -> Iterator[Course[OwnerT]]:
+        return iter(tuple(self._courses.values()))
+
+    def begin(self, owner: OwnerT, operation: Operation[Any], crew: Crew) -> Course[OwnerT]:
+        """Begin an operation. It may have ended when this returns."""
+        self._last_ref += 1
+        course = self._courses[self._last_ref] = Course(self._last_ref, owner, operation)
+        self._go_on(course, None, crew)
+        return course
+
+    def take(self, ended: ImageStepEnded, crew: Crew) -> Course[OwnerT] | None:
+        """Take an outcome. Return its course if that goes on, or has ended; None for a late one."""
+        course = self._courses.get(ended.course)
+        if course is None or course.step != ended.step or not course.missing:
+            return None
+        course.outcomes[ended.index] = ended.outcome
+        course.missing -= 1
+        if not course.missing:
+            sent = course.outcomes[0] if course.is_job else course.outcomes
+            self._go_on(course, sent, crew)
+        return course
+
+    def end(self, ref: int) -> Course[OwnerT] | None:
+        """Forget a course, and return it."""
+        return self._courses.pop(ref, None)
+
+    def _go_on(self, course: Course[OwnerT], outcome: Any, crew: Crew) -> None:
+        try:
+            step = course.operation.send(outcome)
+        except StopIteration as stop:
+            course.has_ended, course.result = True, stop.value
+            return
+        course.step += 1
+        self._send(course, step, crew)
+
+    @staticmethod
+    def _send(course: Course[OwnerT], step: Step, crew: Crew) -> None:
+        def done(index: int) -> Callable[[object], None]:
+            ref, number = course.ref, course.step
+            return lambda outcome: crew.me.tell(
+                ImageStepEnded(course=ref, step=number, index=index, outcome=outcome)
+            )
+
+        course.is_job = isinstance(step, DiskJob)
+        match step:
+            case Delay():
+                raise TypeError("operations on images do not pause")
+            case DiskJob(work=work):
+                course.missing, course.outcomes = 1, [None]
+                crew.threads.start(work, done(0))
+            case rpcs:
+                course.missing, course.outcomes = len(rpcs), [None] * len(rpcs)
+                for index, rpc in enumerate(rpcs):
+                    crew.wire.call(rpc, done(index))

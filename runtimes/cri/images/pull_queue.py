@@ -1,0 +1,149 @@
+"""Which pulls there are, which of them begin, and who waits for them. Pure, but for what it remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from manifests.image_names import ImageName
+from messages.pods import Pod
+from messages.units import Seconds
+from runtimes.container_runtime import CallRuntime
+from runtimes.cri.images.keyring import Credential
+from runtimes.cri.images.options import PullOptions
+
+PullKey: TypeAlias = Hashable
+
+
+class PullRate:
+    """How many pulls may begin: ``burst`` at once, and ``per_second`` in the long run."""
+
+    def __init__(self, per_second: float, burst: int) -> None:
+        self._per_second = per_second
+        self._burst = float(max(burst, 1))
+        self._tokens = self._burst
+        self._counted_at = Seconds(0.0)
+
+    def take(self, now: Seconds) -> bool:
+        """Return whether one may begin now, and count it."""
+        if self._per_second <= 0.0:
+            return True
+        grown = max(0.0, now - self._counted_at) * self._per_second
+        self._tokens, self._counted_at = min(self._burst, self._tokens + grown), now
+        if self._tokens < 1.0:
+            return False
+        self._tokens -= 1.0
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class PullWaiter:
+    """Somebody who waits for a pull."""
+
+    call: CallRuntime
+    pod: Pod
+    since: Seconds
+
+    def is_overdue(self, now: Seconds) -> bool:
+        """Return whether it has to be answered now, pulled or not."""
+        return now >= self.since + self.call.deadline
+
+
+@dataclass(slots=True, eq=False)
+class PullOrder:
+    """One pull, for all that ask for the same image with the same credentials."""
+
+    key: PullKey = field(repr=False)
+    """Has the credentials in it."""
+    image: ImageName
+    credentials: tuple[Credential, ...] = field(repr=False)
+    """Of the pods that wait, for this image: tried first, and in this order."""
+    asked_at: Seconds
+    waiters: list[PullWaiter] = field(default_factory=list, repr=False)
+    began_at: Seconds | None = None
+    """None while it waits for its turn."""
+    told_at: Seconds = Seconds(0.0)
+    """When people were last told that it goes on."""
+
+
+class PullQueue:
+    """The pulls that wait for their turn, the oldest first, and those that are under way."""
+
+    def __init__(self, options: PullOptions) -> None:
+        self._options = options
+        self._rate = PullRate(options.per_second, options.burst)
+        self._orders: dict[PullKey, PullOrder] = {}
+        """The oldest first."""
+
+    def __len__(self) -> int:
+        """How many there are, waiting or under way."""
+        return len(self._orders)
+
+    def __iter__(self) -> Iterator[PullOrder]:
+        return iter(tuple(self._orders.values()))
+
+    @property
+    def under_way(self) -> int:
+        """How many have begun."""
+        return sum(order.began_at is not None for order in self._orders.values())
+
+    def join(
+        self, image: ImageName, credentials: tuple[Credential, ...], waiter: PullWaiter
+    ) -> PullOrder:
+        """Add somebody who waits, to the pull of the same image with the same credentials if there is one."""
+        key = (image.asked_for, tuple(each.auth for each in credentials))
+        order = self._orders.get(key)
+        if order is None:
+            order = self._orders[key] = PullOrder(key, image, credentials, waiter.since)
+        else:
+            known = set(order.credentials)
+            order.credentials += tuple(each for each in credentials if each not in known)
+        order.waiters = [each for each in order.waiters if not _is_same(each, waiter)]
+        order.waiters.append(waiter)
+        return order
+
+    def begin(self, now: Seconds) -> Iterable[tuple[PullOrder, bool]]:
+        """Yield the pulls whose turn it is, each with whether the rate lets it begin. The others fail."""
+        most, under_way = self._options.parallel, self.under_way
+        for order in self:
+            if order.began_at is not None:
+                continue
+            if most is not None and under_way >= most:
+                return
+            may_begin = self._rate.take(now)
+            if may_begin:
+                order.began_at = order.told_at = now
+                under_way += 1
+            else:
+                self.end(order)
+            yield order, may_begin
+
+    def end(self, order: PullOrder) -> None:
+        """Forget a pull: it succeeded, or failed."""
+        self._orders.pop(order.key, None)
+
+    def overdue(self, now: Seconds) -> list[tuple[PullOrder, PullWaiter]]:
+        """Return who cannot wait any longer, and let them go. The pulls go on."""
+        late = []
+        for order in self:
+            gone = [waiter for waiter in order.waiters if waiter.is_overdue(now)]
+            if gone:
+                order.waiters = [each for each in order.waiters if each not in gone]
+                late += [(order, waiter) for waiter in gone]
+        return late
+
+    def long_ones(self, now: Seconds) -> list[PullOrder]:
+        """Return the pulls of which people are to be told that they go on, and note that they are."""
+        due = [
+            order
+            for order in self
+            if order.began_at is not None and now >= order.told_at + self._options.told_every
+        ]
+        for order in due:
+            order.told_at = now
+        return due
+
+
+def _is_same(waiter: PullWaiter, other: PullWaiter) -> bool:
+    return waiter.call.ref == other.call.ref and waiter.call.reply_to is other.call.reply_to
