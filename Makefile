@@ -12,6 +12,8 @@ PURE := \
     runtimes/api.py runtimes/container_runtime.py runtimes/cri/operations/* runtimes/environment/* \
     runtimes/container_logs/cri_lines.py runtimes/container_logs/layout.py runtimes/container_logs/records.py runtimes/container_logs/tails.py \
     runtimes/cri/configs/* runtimes/cri/disk/tasks.py \
+    runtimes/cri/images/auths.py runtimes/cri/images/image_operations.py runtimes/cri/images/keyring.py runtimes/cri/images/locations.py \
+    runtimes/cri/images/options.py runtimes/cri/images/pull_failures.py runtimes/cri/images/pull_queue.py runtimes/cri/images/requests.py \
     runtimes/containers/commands.py runtimes/containers/container_steps.py runtimes/containers/contents.py \
     runtimes/containers/crash_backoff.py runtimes/containers/exits.py runtimes/containers/failures.py \
     runtimes/containers/hashes.py runtimes/containers/image_names.py runtimes/containers/image_steps.py \

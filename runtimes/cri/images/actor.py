@@ -198,7 +198,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
             _log.warning("image not pulled", image=order.image.given, reason=result.message)
             self._answer_all(order, result)
             return
-        took = Seconds(self.clock.monotonic() - (order.began_at or order.asked_at))
+        took = order.took(self.clock.monotonic())
         _log.info(
             "image pulled",
             image=order.image.given,
@@ -233,7 +233,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
         for order, waiter in self._memory.queue.overdue(now):
             self._answer(waiter.call, _still_pulled(order, now))
         for order in self._memory.queue.long_ones(now):
-            since = format_duration(Seconds(float(round(now - (order.began_at or now)))))
+            since = format_duration(Seconds(float(round(order.took(now)))))
             text = f'Still pulling image "{order.image.given}" after {since}'
             _log.info(text, pods=len(order.waiters))
             for waiter in order.waiters:

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from typing_extensions import override
 
 from messages.port import Port
-from runtimes.cri.operations.flow import DiskError, DiskFailure, DiskJob, Operation, Delay, Step
+from runtimes.cri.operations.flow import Delay, DiskError, DiskFailure, DiskJob, Operation, Step
 from runtimes.cri.wire.transport import Wire
 
 OwnerT = TypeVar("OwnerT")

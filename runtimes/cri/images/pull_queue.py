@@ -66,6 +66,10 @@ class PullOrder:
     told_at: Seconds = Seconds(0.0)
     """When people were last told that it goes on."""
 
+    def took(self, now: Seconds) -> Seconds:
+        """Return for how long it has been under way."""
+        return Seconds(0.0 if self.began_at is None else now - self.began_at)
+
 
 class PullQueue:
     """The pulls that wait for their turn, the oldest first, and those that are under way."""
