@@ -1,7 +1,8 @@
 """Which Secrets and ConfigMaps one pod needs to run, and what is known of them. Pure.
 
 Files of a volume are needed before anything of the pod starts, and stay once they are there. Variables are
-needed whenever a container starts, so their objects are told to the runtime, and told again when they change.
+needed whenever a container starts, and pull secrets whenever an image is pulled, so these objects are told to
+the runtime, and told again when they change.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from messages.objects import (
 from messages.pods import Pod
 
 _FILES: Final = frozenset({Use.VOLUME, Use.PART})
+_TOLD: Final = frozenset({Use.START, Use.PULL})
 
 _SENTENCES: Final = {
     ReadVerdict.NOT_FOUND: "not found",
@@ -40,7 +42,8 @@ _SENTENCES: Final = {
 class NeededObject:
     """One object, what it is needed for, and what reading it gave."""
 
-    for_variables: bool = False
+    is_told: bool = False
+    """The runtime is told its value: for variables of containers, and for pulling their images."""
     for_files: bool = False
     """A volume needs it, and is not optional."""
     is_required: bool = False
@@ -49,7 +52,7 @@ class NeededObject:
     verdict: ReadVerdict | None = None
     """None until the first answer."""
     value: ObjectValue | None = None
-    """Kept for variables alone."""
+    """Kept if the runtime is told it."""
     version: ObjectVersion | None = None
     """Of the last value that was read."""
     keys: tuple[str, ...] = ()
@@ -57,7 +60,7 @@ class NeededObject:
 
     def tells_as_much_as(self, other: NeededObject) -> bool:
         """Return whether a read for this one kept all that ``other`` needs."""
-        has_value = self.for_variables or not other.for_variables
+        has_value = self.is_told or not other.is_told
         return has_value and (self.is_acted_on or not other.is_acted_on)
 
     @property
@@ -67,7 +70,7 @@ class NeededObject:
 
 
 class NeededObjects:
-    """The objects that a pod needs for its variables and for files of its volumes."""
+    """The objects that a pod needs for its variables, its images, and files of its volumes."""
 
     def __init__(self, objects: Mapping[ObjectId, NeededObject]) -> None:
         self._objects = objects
@@ -89,7 +92,7 @@ class NeededObjects:
             before = earlier._objects.get(wanted)
             if before is not None and before.tells_as_much_as(known):
                 known.verdict = before.verdict
-                known.value = before.value if known.for_variables else None
+                known.value = before.value if known.is_told else None
                 known.version, known.keys = before.version, before.keys
 
     def note(self, wanted: ObjectId, read: ObjectRead) -> None:
@@ -98,13 +101,13 @@ class NeededObjects:
         if known is None:
             return
         known.verdict = read.verdict
-        known.value = read.value if known.for_variables else None
+        known.value = read.value if known.is_told else None
         if read.value is not None and known.is_acted_on:
             known.version = ObjectVersion(read.value.uid, read.value.resource_version)
             known.keys = tuple(sorted(read.value.data))
 
     def values(self) -> dict[ObjectId, ObjectValue]:
-        """Return what variables are set from, as far as it is there."""
+        """Return what the runtime is told, as far as it is there."""
         found = self._objects.items()
         return {wanted: known.value for wanted, known in found if known.value is not None}
 
@@ -158,17 +161,19 @@ def needed_objects(pod: Pod) -> NeededObjects | None:
     for reference in pod_references(pod.document):
         if not is_hook_read:  # most pods have no references, and no annotation is looked for then
             hook, is_hook_read = _hook_of(pod), True
-        is_variable, is_file = reference.use is Use.START, reference.use in _FILES
+        is_told, is_file = reference.use in _TOLD, reference.use in _FILES
         is_needed_file = is_file and not reference.is_optional
         is_acted_on = hook is not None and hook.concerns({reference.use})
-        if is_variable or is_needed_file or is_acted_on:
+        if is_told or is_needed_file or is_acted_on:
             wanted = ObjectId(
                 kind=reference.kind, namespace=pod.namespace, name=reference.name, origin=origin
             )
             known = objects.setdefault(wanted, NeededObject())
-            known.for_variables |= is_variable
+            known.is_told |= is_told
             known.for_files |= is_needed_file
-            known.is_required |= (is_variable or is_file) and not reference.is_optional
+            # Without a pull secret an image is pulled all the same: it may be anybody's, or there already.
+            is_required = reference.use is not Use.PULL and (is_told or is_file)
+            known.is_required |= is_required and not reference.is_optional
             known.is_acted_on |= is_acted_on
     return NeededObjects(objects) if objects else None
 

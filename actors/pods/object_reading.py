@@ -66,7 +66,7 @@ class ObjectReading:
         return [] if self._needed is None else self._needed.missing_files()
 
     def values(self) -> dict[ObjectId, ObjectValue]:
-        """Return what variables are set from, as far as it is there."""
+        """Return what the runtime is told, as far as it is there."""
         return {} if self._needed is None else self._needed.values()
 
     def versions(self) -> dict[ObjectId, ObjectVersion]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
+from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pod_runtime import ContainerObserved, ContainerState, ForgetPod, RunPod, StopPod
+from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.containers.notes import ContainerNotes
 from runtimes.containers.record import RuntimeRecord, Wanted
@@ -31,6 +34,10 @@ def note_run(record: RuntimeRecord, command: RunPod) -> None:
             _note_new_resources(record, before, after)
     record.wanted, record.mark = Wanted.RUN, command.mark
     if record.objects != command.objects:
+        if _pull_secrets(command.pod, record.objects) != _pull_secrets(
+            command.pod, command.objects
+        ):
+            _forget_pulls(record)
         record.objects = command.objects
         _forget_errors(record)
     record.verdicts = command.verdicts
@@ -86,6 +93,23 @@ def _begin_resize(
     notes.resize_retry_at = Seconds(0.0)
     if can_resize(given, new.resources):
         notes.resize_of, notes.old_resources = instance.id, given
+
+
+def _pull_secrets(pod: Pod, objects: Mapping[ObjectId, ObjectValue]) -> dict[ObjectId, ObjectValue]:
+    references = (pod.document.get("spec") or {}).get("imagePullSecrets")
+    names = {each.get("name") for each in references or ()}
+    return {
+        known: value
+        for known, value in objects.items()
+        if known.kind is ObjectKind.SECRET and known.name in names
+    }
+
+
+def _forget_pulls(record: RuntimeRecord) -> None:
+    """Let images be pulled again that may be had with the credentials of now."""
+    for notes in (record.notes or {}).values():
+        if notes.image is not None and notes.image.failures:
+            notes.image.failures, notes.image.retry_at = 0, Seconds(0.0)
 
 
 def _forget_errors(record: RuntimeRecord) -> None:

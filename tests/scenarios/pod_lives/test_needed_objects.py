@@ -93,6 +93,17 @@ def test_variables_are_told_with_the_pod_and_told_again_when_they_change(
     assert lives.ran() == ["start web/main#0"]
 
 
+def test_pull_secrets_are_told_with_the_pod_and_not_waited_for(lives: LivesStage) -> None:
+    lives.lists(API, api_pod(spec={"imagePullSecrets": [{"name": "quay"}]}))
+    assert lives.ran() == ["start web/main#0"]
+    lives.world.objects.put(ObjectKind.SECRET, "quay", key="value")
+    lives.play.settle()
+    assert [list(values) for values in lives.machine.objects] == [
+        [],
+        [ObjectId(kind=ObjectKind.SECRET, namespace="default", name="quay")],
+    ]
+
+
 def test_a_missing_variable_is_the_containers_trouble_and_not_the_pods(lives: LivesStage) -> None:
     lives.lists(API, with_variable())
     assert lives.machine.objects == [{}]

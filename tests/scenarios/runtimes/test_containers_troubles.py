@@ -344,6 +344,19 @@ def test_pulls_that_fail_wait_longer_each_time(asking: ScriptedStage) -> None:
     assert asking.containers.alive() == ["a-0"]
 
 
+@pytest.mark.parametrize(("name", "is_tried"), [("quay", True), ("other", False)])
+def test_another_pull_secret_ends_the_wait_for_an_image(
+    asking: ScriptedStage, name: str, *, is_tried: bool
+) -> None:
+    pod = make_pod(spec={"containers": [container("a")], "imagePullSecrets": [{"name": "quay"}]})
+    failure = RuntimeFailure(kind=RuntimeFailureKind.IMAGE_PULL, message="unauthorized")
+    asking.containers.next(PullImage, failure)
+    asking.run(pod)
+    secret = ObjectId(kind=ObjectKind.SECRET, namespace="default", name=name)
+    asking.run(pod, objects={secret: ObjectValue(uid="1", resource_version="1", data={})})
+    assert asking.containers.alive() == ["a-0"] * is_tried
+
+
 def test_an_image_that_is_never_pulled_is_waited_for(asking: ScriptedStage) -> None:
     spec = {"containers": [container("a", imagePullPolicy="Never")]}
     asking.run(make_pod(spec=spec))
