@@ -21,6 +21,9 @@ from tests.support.containers.images import LocalImage, configuration, layer
 
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 CONFIG: Final = "application/vnd.oci.image.config.v1+json"
+BLOB: Final = "application/octet-stream"
+PATIENCE: Final = 30.0
+"""Seconds that a blob waits for its gate. Only a failing test waits this long."""
 LAYER: Final = "application/vnd.oci.image.layer.v1.tar"
 
 
@@ -41,6 +44,10 @@ class Registry:
     """Names and tags of images that were asked for, each time by their manifest."""
     refusals: int = 0
     """Requests without the right login."""
+    gate: threading.Event | None = None
+    """Blobs are not sent before it is set."""
+    cut_after: int | None = None
+    """Of each blob only so many bytes are sent; then the connection is cut."""
     blobs: dict[str, bytes] = field(default_factory=dict, repr=False)
     manifests: dict[str, bytes] = field(default_factory=dict, repr=False)
 
@@ -59,6 +66,11 @@ class Registry:
         for reference in (tag, _digest(content)):
             self.manifests[f"{repository}/manifests/{reference}"] = content
 
+    def spoil(self) -> None:
+        """Have nothing but garbage for manifests."""
+        for reference in self.manifests:
+            self.manifests[reference] = b'{"schemaVersion": "two", '
+
     def lets_in(self, authorization: str | None) -> bool:
         """Return whether who says this gets an answer."""
         if self.login is None:
@@ -74,7 +86,7 @@ class Registry:
         if content := self.manifests.get(path):
             return MANIFEST, content
         if content := self.blobs.get(path.rpartition("/blobs/")[2]):
-            return "application/octet-stream", content
+            return BLOB, content
         return None
 
     def _blob(self, kind: str, content: bytes) -> dict[str, Any]:
@@ -114,7 +126,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Docker-Content-Digest", _digest(content))
         self.end_headers()
         if with_content:
-            self.wfile.write(content)
+            self._write(content, is_blob=kind == BLOB)
+
+    def _write(self, content: bytes, *, is_blob: bool) -> None:
+        registry = self.registry
+        if is_blob and registry.gate is not None:
+            registry.gate.wait(PATIENCE)
+        if is_blob and registry.cut_after is not None:
+            content, self.close_connection = content[: registry.cut_after], True
+        self.wfile.write(content)
 
     @override
     def log_message(self, format: str, *args: Any) -> None:

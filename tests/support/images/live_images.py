@@ -1,0 +1,70 @@
+"""The keeper of images on real threads, over the wire, with a containerd of the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from kernel import ChildSpec, SupervisorSpec
+from messages.objects import ObjectId, ObjectValue
+from messages.pods import Pod
+from runtimes.container_runtime import (
+    CallRuntime,
+    FindImage,
+    PullImage,
+    RuntimeAnswered,
+    RuntimeOutcome,
+)
+from runtimes.cri.images.actor import ImageKeeper, ImageMemory
+from runtimes.cri.images.courses import OwnThreads
+from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
+from runtimes.cri.wire.grpc_wire import GrpcWire
+from tests.support.images.image_stage import pod_with
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import Stage, live_stage
+
+
+class LiveImages:
+    """Asks the keeper of images of a real runtime."""
+
+    def __init__(self, play: Stage) -> None:
+        self.play = play
+        self.answers: Probe[RuntimeAnswered] = Probe()
+
+    def ask(self, request: FindImage | PullImage, ref: int = 0) -> None:
+        """Make a call."""
+        call = CallRuntime(request=request, reply_to=self.answers, ref=ref)
+        self.play.port(IMAGE_KEEPER).tell(call)
+
+    def pull(
+        self,
+        image: str,
+        pod: Pod | None = None,
+        secrets: Mapping[ObjectId, ObjectValue] | None = None,
+    ) -> RuntimeOutcome:
+        """Pull an image, and wait for the answer."""
+        self.ask(PullImage(image=image, pod=pod or pod_with(), objects=secrets or {}))
+        return self.answers.next().outcome
+
+    def find(self, image: str) -> RuntimeOutcome:
+        """Look for an image, and wait for the answer."""
+        self.ask(FindImage(image=image, pod=pod_with()))
+        return self.answers.next().outcome
+
+
+@contextmanager
+def live_images(socket: Path) -> Iterator[LiveImages]:
+    """Start the keeper of images of the runtime at ``socket`` for the ``with`` block."""
+    wire, memory = GrpcWire(socket), ImageMemory.of()
+
+    def make() -> ImageKeeper:
+        me = play.port(IMAGE_KEEPER)
+        return ImageKeeper(ImagePorts(wire=wire, threads=OwnThreads(), me=me), memory)
+
+    spec = SupervisorSpec(name="root", children=(ChildSpec(key=IMAGE_KEEPER, factory=make),))
+    with live_stage(spec) as play:
+        try:
+            yield LiveImages(play)
+        finally:
+            wire.close()
