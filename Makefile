@@ -9,14 +9,14 @@ PY := .venv/bin/python
 PURE := \
     kernel/* messages/* manifests/* stores/* settings/* \
     files/keeping/pages.py files/looking/* files/watching/directories.py files/watching/pace.py files/verdicts/judging.py files/verdicts/state.py \
-    runtimes/api.py runtimes/container_runtime.py runtimes/cri/operations/* runtimes/environment/* \
+    runtimes/api.py runtimes/container_runtime.py runtimes/cri/operations/* runtimes/environment/* runtimes/hooks/actions.py \
     runtimes/container_logs/cri_lines.py runtimes/container_logs/layout.py runtimes/container_logs/records.py runtimes/container_logs/tails.py \
     runtimes/cri/configs/* runtimes/cri/disk/tasks.py \
     runtimes/cri/images/auths.py runtimes/cri/images/image_operations.py runtimes/cri/images/keyring.py runtimes/cri/images/locations.py \
     runtimes/cri/images/options.py runtimes/cri/images/pull_failures.py runtimes/cri/images/pull_queue.py runtimes/cri/images/requests.py \
     runtimes/containers/commands.py runtimes/containers/container_steps.py runtimes/containers/contents.py \
     runtimes/containers/crash_backoff.py runtimes/containers/exits.py runtimes/containers/failures.py \
-    runtimes/containers/hashes.py runtimes/containers/image_names.py runtimes/containers/image_steps.py \
+    runtimes/containers/hashes.py runtimes/containers/hook_notes.py runtimes/containers/hooking.py runtimes/containers/image_names.py runtimes/containers/image_steps.py \
     runtimes/containers/leftovers.py runtimes/containers/learning.py runtimes/containers/clocks.py \
     runtimes/containers/notes.py runtimes/containers/observing.py runtimes/containers/plan.py \
     runtimes/containers/running_steps.py runtimes/containers/sayings.py \
@@ -25,7 +25,7 @@ PURE := \
     runtimes/cgroups/names.py runtimes/cgroups/oom_scores.py runtimes/cgroups/options.py runtimes/cgroups/pod_limits.py \
     runtimes/hollow/addresses.py runtimes/hollow/annotations.py runtimes/hollow/behaviour.py \
     runtimes/hollow/behaviours.py runtimes/hollow/commands.py runtimes/hollow/core.py \
-    runtimes/hollow/images.py runtimes/hollow/inventory.py runtimes/hollow/machine.py \
+    runtimes/hollow/hooks.py runtimes/hollow/images.py runtimes/hollow/inventory.py runtimes/hollow/machine.py \
     runtimes/hollow/questions.py runtimes/hollow/records.py runtimes/hollow/rules.py runtimes/hollow/saved.py runtimes/hollow/saved_lines.py \
     runtimes/hollow/saving.py runtimes/hollow/schedule.py \
     actors/pods/status_writes.py \

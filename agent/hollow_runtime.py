@@ -78,6 +78,7 @@ class HollowRuntime:
         containers = self._address(HOLLOW_CONTAINERS)
         ports = ContainersPorts(
             containers=containers,
+            hooks=containers,  # nothing is really run or connected to
             me=self._address(POD_RUNTIME),
             events=self._events(),
         )

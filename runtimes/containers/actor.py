@@ -43,6 +43,7 @@ from runtimes.containers.clocks import Clocks
 from runtimes.containers.commands import note_forget, note_run, note_stop
 from runtimes.containers.contents import Contents, in_order
 from runtimes.containers.driver import PodDriver
+from runtimes.containers.hook_calls import HookCalls, note_end
 from runtimes.containers.learning import learn, take_contents
 from runtimes.containers.messages import (
     DEFAULT_OPTIONS,
@@ -56,9 +57,10 @@ from runtimes.containers.messages import (
 )
 from runtimes.containers.observing import container_states, runtime_pods
 from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
-from runtimes.containers.sayings import when_answered
+from runtimes.containers.sayings import when_answered, when_hook_ended
 from runtimes.containers.situation import Limits
 from runtimes.containers.telling import PodTeller
+from runtimes.hooks.messages import HookEnded
 
 MOST_AT_ONCE: Final = 64
 """Pods that are examined in one turn, so that others need not wait for long."""
@@ -73,9 +75,9 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
     """Runs pods as containers, by ``plan``, on any runtime of containers.
 
     Owns: what is wanted and known of each pod, its back-offs, and the calls in flight.
-    Hears: ``PodRuntimeMessage``, ``RuntimeAnswered``, ``RuntimeFact``; its own timers.
-    Tells: the runtime of containers ``FollowContainers`` when it starts, and ``CallRuntime``; who commanded a
-    pod ``PodObserved``; events ``PostEvent``.
+    Hears: ``PodRuntimeMessage``, ``RuntimeAnswered``, ``RuntimeFact``, ``HookEnded``; its own timers.
+    Tells: the runtime of containers ``FollowContainers`` when it starts, and ``CallRuntime``; who carries
+    hooks out ``HooksMessage``; who commanded a pod ``PodObserved``; events ``PostEvent``.
     Fails when: it has a bug. The next life keeps commands, back-offs and calls, and decides nothing before
     the runtime of containers has told what there is, nor about a pod with a call in flight before a look at
     it. So it does whenever that runtime tells anew what there is.
@@ -101,6 +103,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             self._calls,
             PodTeller(ports.events, self._level),
             self._agenda,
+            HookCalls(ports.hooks, ports.me),
             Limits(longest_backoff=options.longest_backoff),
         )
         self._is_listed = False
@@ -126,6 +129,8 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                 self._take_command(message)
             case RuntimeAnswered():
                 self._take_answer(message)
+            case HookEnded():
+                self._take_hook(message)
             case ContainersAre() | PodContainersAre() | RuntimeIsAway():
                 self._take_fact(message)
             case ListRuntimePods(reply_to=reply_to):
@@ -170,6 +175,16 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             self._examine_soon(record)
         else:
             self._examine(record, moment)
+
+    def _take_hook(self, ended: HookEnded) -> None:
+        record = self._memory.records.get(ended.ref.uid)
+        container = note_end(record, ended) if record is not None else None
+        if record is None or container is None:
+            return
+        teller = self._driver.teller
+        teller.say_hook(record, container, ended.ref.kind, "hook ended")
+        teller.say(record, when_hook_ended(ended), container)
+        self._examine(record, self._moment())
 
     def _learn(
         self, record: RuntimeRecord, call: Call, answer: RuntimeAnswered, moment: Clocks

@@ -15,6 +15,7 @@ from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.container_runtime import CreateContainer, RemoveContainer, StartContainer
 from runtimes.containers.crash_backoff import may_restart_at
+from runtimes.containers.hooking import Killing, holds_up, is_post_start_pending
 from runtimes.containers.image_steps import image_of
 from runtimes.containers.running_steps import has_started, tend
 from runtimes.containers.shape import ContainerPart, ContainerShape
@@ -66,6 +67,8 @@ class ContainerSteps:
                 is_open = self._run_once(container, may_start=is_open) and is_open
         for container in shape.regular:
             self._keep_running(container, may_start=is_open)
+            instance = self._newest.get(container.name)
+            is_open = is_open and not holds_up(self._now, container, instance, self._draft)
         for container in shape.ephemeral:
             if container.name not in self._newest or self._is_created(container):
                 self._start(container)
@@ -102,6 +105,8 @@ class ContainerSteps:
         instance = self._newest.get(container.name)
         if instance is not None and instance.state is ContainerState.RUNNING:
             tend(self._now, container, instance, self._draft)
+            if is_post_start_pending(self._now, instance):
+                self._wait(container)
         elif instance is not None and is_alive(instance):
             self._end_unknown(instance)
         elif instance is None or not self._has_ended(container):
@@ -251,9 +256,8 @@ class ContainerSteps:
 
     def _kill(self, instances: Iterable[ContainerObserved], why: str) -> None:
         for one in instances:
-            step = kill(self._now, one, self._now.shape.grace, why.format(one.name))
-            if step is not None:
-                self._draft.steps.append(step)
+            ending = Killing(self._now.shape.grace, why.format(one.name))
+            kill(self._now, one, ending, self._draft)
 
     def _wait(self, container: ContainerShape) -> None:
         """Let it wait, without a reason of its own unless it could not be created or started before.

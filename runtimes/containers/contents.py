@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from messages.pod_runtime import ContainerObserved, SandboxObserved, SandboxState
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
 from runtimes.container_runtime import PodIdentity, SandboxContents
 
 Contents: TypeAlias = tuple[SandboxContents, ...]
@@ -69,6 +69,22 @@ def without_container(contents: Contents, container_id: str) -> Contents:
         replace(each, containers=tuple(one for one in each.containers if one.id != container_id))
         if any(one.id == container_id for one in each.containers)
         else each
+        for each in contents
+    )
+
+
+def with_starting(contents: Contents, ids: Collection[str]) -> Contents:
+    """Return the contents in which these instances that run count as not started yet."""
+    return tuple(
+        replace(
+            each,
+            containers=tuple(
+                replace(one, state=ContainerState.CREATED)
+                if one.id in ids and one.state is ContainerState.RUNNING
+                else one
+                for one in each.containers
+            ),
+        )
         for each in contents
     )
 

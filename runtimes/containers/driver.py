@@ -16,9 +16,11 @@ from runtimes.containers.calls import ContainerCalls, is_start
 from runtimes.containers.clocks import Clocks
 from runtimes.containers.crash_backoff import note_restart
 from runtimes.containers.exits import note_exits
+from runtimes.containers.hook_calls import HookCalls
+from runtimes.containers.hook_notes import HookStep
 from runtimes.containers.plan import plan, plan_removal, plan_stop
 from runtimes.containers.record import RuntimeMemory, RuntimeRecord, Wanted
-from runtimes.containers.sayings import when_sent
+from runtimes.containers.sayings import when_hook_called, when_sent
 from runtimes.containers.shape import PodShape, shape_of
 from runtimes.containers.situation import Limits, Plan, PodSituation, Step, newest_instances
 from runtimes.containers.stopping import is_being_changed, is_stopped
@@ -37,6 +39,7 @@ class PodDriver:
     calls: ContainerCalls
     teller: PodTeller
     agenda: PodAgenda
+    hooks: HookCalls
     limits: Limits
     away: str = ""
     """Why the runtime of containers cannot be asked; empty if it can."""
@@ -75,6 +78,8 @@ class PodDriver:
 
     def _go_on(self, record: RuntimeRecord, moment: Clocks) -> None:
         now = moment.now
+        if record.hooks:
+            self.hooks.tidy(record)
         note_exits(record, moment, self.limits.longest_backoff)
         situation = self._situation(record, now)
         decided = self._decide(record, situation)
@@ -86,6 +91,8 @@ class PodDriver:
             due = decided.wake_at
             for step in decided.steps:
                 self._make(record, step, now)
+            for hook in decided.hooks:
+                self._make_hook(record, hook, now)
         self._note_obeyed(record)
         if record.wanted is Wanted.FORGET and record.obeyed == record.mark:
             self._forget(record)
@@ -101,6 +108,7 @@ class PodDriver:
             contents=record.contents,
             busy=record.busy() if record.calls else {},
             notes=record.notes or {},
+            hooks=record.hooks or {},
             verdicts=record.verdicts,
             objects=record.objects,
             highest_sandbox=record.highest_sandbox,
@@ -131,10 +139,18 @@ class PodDriver:
                 self._note_creation(record, step, now)
         if step.replaces:
             record.notes_of(step.target).replaced_id = step.replaces
+        self.hooks.note_start(record, step)
         self.calls.send(record, step, now)
         sayings = when_sent(step)
         if sayings:
             self.teller.say(record, sayings, step.target)
+
+    def _make_hook(self, record: RuntimeRecord, step: HookStep, now: Seconds) -> None:
+        if step.replaces:
+            record.notes_of(step.target).replaced_id = step.replaces
+        if self.hooks.send(record, step, now):
+            self.teller.say(record, when_hook_called(step), step.target)
+            self.teller.say_hook(record, step.target, step.kind, "hook begins")
 
     def _await_room(self, record: RuntimeRecord) -> None:
         if record.uid not in self._is_waiting:

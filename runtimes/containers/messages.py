@@ -10,6 +10,7 @@ from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage
 from messages.units import Seconds
 from runtimes.container_runtime import ContainerRuntimeMessage, RuntimeAnswered, RuntimeFact
+from runtimes.hooks.messages import HookEnded, HooksMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,13 @@ class RestOfPods:
 
 
 ContainersRuntimeMessage: TypeAlias = (
-    PodRuntimeMessage | RuntimeAnswered | RuntimeFact | PodsDue | AnswersDue | RestOfPods
+    PodRuntimeMessage
+    | RuntimeAnswered
+    | RuntimeFact
+    | HookEnded
+    | PodsDue
+    | AnswersDue
+    | RestOfPods
 )
 
 POD_RUNTIME = Key[ContainersRuntimeMessage]("runtime")
@@ -39,6 +46,8 @@ class ContainersPorts:
     """Whom the runtime of pods tells."""
 
     containers: Port[ContainerRuntimeMessage]
+    hooks: Port[HooksMessage]
+    """Who carries out the hooks of containers."""
     me: Port[ContainersRuntimeMessage]
     """Its own address, which outlives a crash: what it subscribes with, and where answers go."""
     events: Port[PostEvent] | None = None

@@ -20,6 +20,7 @@ from messages.pods import Pod, PodUid
 from messages.port import Port
 from messages.units import Seconds, Timestamp
 from runtimes.container_runtime import LookAtPod, PodIdentity, SandboxContents
+from runtimes.containers.hook_notes import HookKey, HookRun
 from runtimes.containers.notes import ContainerNotes
 from runtimes.containers.shape import PodShape
 from runtimes.containers.situation import Flight, Step
@@ -78,6 +79,8 @@ class RuntimeRecord:
     """What questions are answered with; None until somebody asks after a change of ``contents``."""
     identity: PodIdentity | None = None
     notes: dict[str, ContainerNotes] | None = None
+    hooks: dict[HookKey, HookRun] | None = None
+    """Of instances that are there. None for most pods."""
     calls: tuple[Call, ...] = ()
     pull_began: Seconds | None = None
     """When the first of its images began to be pulled."""

@@ -5,16 +5,24 @@ from __future__ import annotations
 from manifests.restart_rules import NEVER
 from messages.pod_runtime import ContainerObserved, ContainerState, ProbeVerdict
 from messages.pods import JsonObject
+from messages.units import Seconds
 from runtimes.container_runtime import ResizeContainer
+from runtimes.containers.hooking import (
+    Killing,
+    call_post_start,
+    is_post_start_pending,
+    is_pre_stop_called,
+)
 from runtimes.containers.notes import ContainerNotes
 from runtimes.containers.shape import ContainerPart, ContainerShape
 from runtimes.containers.situation import Draft, PodSituation, Step
 from runtimes.containers.stopping import kill
+from runtimes.hooks.messages import HookKind
 
 
 def has_started(now: PodSituation, container: ContainerShape, instance: ContainerObserved) -> bool:
-    """Return whether it runs and passed its startup probe, as far as anybody probes it."""
-    if instance.state is not ContainerState.RUNNING:
+    """Return whether it runs, its hook succeeded, and it passed its startup probe, if anybody probes it."""
+    if instance.state is not ContainerState.RUNNING or is_post_start_pending(now, instance):
         return False
     verdict = now.verdicts.get(container.name)
     if verdict is None:
@@ -27,12 +35,18 @@ def has_started(now: PodSituation, container: ContainerShape, instance: Containe
 def tend(
     now: PodSituation, container: ContainerShape, instance: ContainerObserved, draft: Draft
 ) -> None:
-    """Kill a running container that failed a probe or whose specification changed, or resize it."""
+    """Kill a running container that failed a hook or a probe or whose specification changed, or resize it."""
     name = container.name
     if name in now.busy:
         return
     verdict = now.verdicts.get(name)
-    if instance.spec_hash not in {"", container.spec_hash}:
+    if is_pre_stop_called(now, instance):
+        until = now.hooks[instance.id, HookKind.PRE_STOP].until
+        kill(now, instance, Killing(Seconds(max(0.0, until - now.now))), draft)
+    elif is_post_start_pending(now, instance):
+        if call_post_start(now, instance, draft):
+            kill(now, instance, Killing(now.shape.grace, "FailedPostStartHook"), draft)
+    elif instance.spec_hash not in {"", container.spec_hash}:
         _replace(now, instance, f"Container {name} definition changed, will be restarted", draft)
     elif verdict is not None and not verdict.is_alive and _is_about(verdict, instance):
         _kill_failed(now, container, instance, verdict, draft)
@@ -59,15 +73,11 @@ def _kill_failed(
         why = f"Init container {container.name} failed {probe} probe"
     else:
         why = f"Container {container.name} failed {probe} probe" + ", will be restarted" * returns
-    step = kill(now, instance, grace, why)
-    if step is not None:
-        draft.steps.append(step._replace(replaces=instance.id if returns else ""))
+    kill(now, instance, Killing(grace, why, instance.id if returns else ""), draft)
 
 
 def _replace(now: PodSituation, instance: ContainerObserved, why: str, draft: Draft) -> None:
-    step = kill(now, instance, now.shape.grace, why)
-    if step is not None:
-        draft.steps.append(step._replace(replaces=instance.id))
+    kill(now, instance, Killing(now.shape.grace, why, instance.id), draft)
 
 
 def _resize(

@@ -23,9 +23,11 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from runtimes.containers.hook_notes import HookStep
 from runtimes.containers.image_names import never_pulled
 from runtimes.containers.shape import ContainerShape
 from runtimes.containers.situation import Step
+from runtimes.hooks.messages import HookEnded, HookKind
 
 NORMAL: Final = EventType.NORMAL
 WARNING: Final = EventType.WARNING
@@ -53,6 +55,19 @@ def when_sent(step: Step) -> Sayings:
             return (Saying(NORMAL, "SandboxChanged", step.why),)
         case _:
             return ()
+
+
+def when_hook_called(step: HookStep) -> Sayings:
+    """Return what is said when a hook is called: that the container is being stopped, if it is."""
+    return (Saying(NORMAL, "Killing", step.why),) if step.why else ()
+
+
+def when_hook_ended(ended: HookEnded) -> Sayings:
+    """Return what is said of the end of a hook."""
+    if ended.failure:
+        hook = "PostStartHook" if ended.ref.kind is HookKind.POST_START else "PreStopHook"
+        return (Saying(WARNING, f"Failed{hook}", f"{hook} failed: {ended.failure}"),)
+    return (Saying(WARNING, "LifecycleHTTPFallback", ended.remark),) if ended.remark else ()
 
 
 def when_answered(

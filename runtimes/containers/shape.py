@@ -43,6 +43,9 @@ class ContainerShape:
     behaviour: RestartBehaviour
     needs: tuple[NeededValue, ...] = ()
     """What its environment needs of Secrets and ConfigMaps."""
+    post_start: JsonObject | None = field(default=None, repr=False)
+    """The handler of its hook after the start, if it has one."""
+    pre_stop: JsonObject | None = field(default=None, repr=False)
     document: JsonObject = field(repr=False)
 
     @property
@@ -67,6 +70,8 @@ class PodShape:
     grace: Seconds
     restarts_all: bool
     """Whether any container may demand that all start again."""
+    has_hooks: bool = False
+    """Whether any container has one."""
 
     @property
     def is_large(self) -> bool:
@@ -99,6 +104,7 @@ def shape_of(pod: Pod) -> PodShape:
         ),
         grace=bounded_grace(spec.get("terminationGracePeriodSeconds")),
         restarts_all=any(each.behaviour.restarts_all for each in inits + regular),
+        has_hooks=any(each.post_start or each.pre_stop for each in inits + regular),
     )
 
 
@@ -110,6 +116,8 @@ def bounded_grace(grace: Any) -> Seconds:
 
 
 _ONCE = RestartBehaviour(NEVER)
+_WITH_HOOKS = frozenset({ContainerPart.SIDECAR, ContainerPart.REGULAR})
+"""The API allows no other container a hook."""
 
 
 def _init(container: JsonObject, policy: str) -> ContainerShape:
@@ -121,6 +129,7 @@ def _shape(
     container: JsonObject, part: ContainerPart, behaviour: RestartBehaviour
 ) -> ContainerShape:
     name, image = str(container.get("name") or ""), str(container.get("image") or "")
+    lifecycle = container.get("lifecycle") if part in _WITH_HOOKS else None
     return ContainerShape(
         name=name,
         part=part,
@@ -129,5 +138,7 @@ def _shape(
         spec_hash=container_hash(name, image),
         behaviour=behaviour,
         needs=named_values(container),
+        post_start=(lifecycle.get("postStart") or None) if lifecycle else None,
+        pre_stop=(lifecycle.get("preStop") or None) if lifecycle else None,
         document=container,
     )

@@ -11,6 +11,7 @@ from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWai
 from messages.pods import Pod
 from messages.units import Seconds, Timestamp
 from runtimes.container_runtime import RuntimeRequest, SandboxContents
+from runtimes.containers.hook_notes import HookKey, HookRun, HookStep
 from runtimes.containers.notes import ContainerNotes
 from runtimes.containers.shape import PodShape
 
@@ -59,6 +60,8 @@ class PodSituation:
     busy: Mapping[str, Flight] = field(default_factory=dict)
     """The requests that are in flight, by target."""
     notes: Mapping[str, ContainerNotes] = field(default_factory=dict)
+    hooks: Mapping[HookKey, HookRun] = field(default_factory=dict)
+    """The hooks that are due or were called, of instances that are there."""
     verdicts: Mapping[str, ProbeVerdict] = field(default_factory=dict)
     objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
     highest_sandbox: int = -1
@@ -81,6 +84,7 @@ class Plan(NamedTuple):
     """When to plan again, if nothing happens before."""
     has_ended: bool = False
     """All of it has ended for good: nothing starts any more."""
+    hooks: tuple[HookStep, ...] = ()
 
 
 CREATING: Final = ContainerWait(reason="ContainerCreating")
@@ -90,11 +94,12 @@ INITIALIZING: Final = ContainerWait(reason="PodInitializing")
 class Draft:
     """A plan that is being made."""
 
-    __slots__ = ("_wake_at", "default_wait", "has_ended", "now", "steps", "waits")
+    __slots__ = ("_wake_at", "default_wait", "has_ended", "hooks", "now", "steps", "waits")
 
     def __init__(self, now: Seconds, default_wait: ContainerWait) -> None:
         self.now = now
         self.steps: list[Step] = []
+        self.hooks: list[HookStep] = []
         self.waits: dict[str, ContainerWait] = {}
         self.default_wait = default_wait
         self.has_ended = False
@@ -107,7 +112,7 @@ class Draft:
 
     def finished(self) -> Plan:
         """Return the plan."""
-        return Plan(tuple(self.steps), self.waits, self._wake_at, self.has_ended)
+        return Plan(tuple(self.steps), self.waits, self._wake_at, self.has_ended, tuple(self.hooks))
 
 
 def newest_instances(contents: tuple[SandboxContents, ...]) -> dict[str, ContainerObserved]:

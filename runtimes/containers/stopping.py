@@ -7,7 +7,6 @@ when the one behind it is gone. Then the sandbox is stopped.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from messages.pod_runtime import ContainerObserved, SandboxState
 from messages.units import Seconds
@@ -19,10 +18,16 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from runtimes.containers.hooking import (
+    LEAST_AFTER_HOOK,
+    WORTH_SHORTENING,
+    Killing,
+    grace_after_hook,
+    is_pre_stop_called,
+)
 from runtimes.containers.shape import ContainerPart
 from runtimes.containers.situation import SANDBOX, Draft, Flight, PodSituation, Step, is_alive
 
-_WORTH_SHORTENING: Final = Seconds(0.5)
 _HARMLESS = FindImage | PullImage | LookAtPod
 
 
@@ -39,31 +44,45 @@ def is_being_changed(busy: Mapping[str, Flight]) -> bool:
     return any(not isinstance(flight.request, _HARMLESS) for flight in busy.values())
 
 
-def kill(now: PodSituation, instance: ContainerObserved, grace: Seconds, why: str) -> Step | None:
-    """Return the step that stops ``instance`` within ``grace``; None if that is under way.
+def kill(now: PodSituation, instance: ContainerObserved, ending: Killing, draft: Draft) -> None:
+    """Stop ``instance``: call its hook, and then stop it, unless either is under way.
 
     A grace only ever gets shorter: then the container is stopped once more, beside the request in flight.
     """
-    request = StopContainer(id=instance.id, grace=grace)
-    flight = now.busy.get(instance.name)
-    if flight is None or not isinstance(flight.request, StopContainer):
-        return Step(instance.name, request, why) if flight is None else None
-    is_shorter = now.now + grace + _WORTH_SHORTENING < flight.sent_at + flight.request.grace
-    return Step(instance.name, request) if is_shorter and flight.request.id == instance.id else None
+    name, is_called = instance.name, is_pre_stop_called(now, instance)
+    flight = now.busy.get(name)
+    if flight is None:
+        left = grace_after_hook(now, instance, ending, draft)
+        if left is not None:
+            request = StopContainer(id=instance.id, grace=left)
+            step = Step(name, request)
+            if not is_called:
+                step = Step(name, request, ending.why, ending.replaces)
+            draft.steps.append(step)
+    elif isinstance(flight.request, StopContainer) and flight.request.id == instance.id:
+        left = max(ending.grace, ending.least) if is_called else ending.grace
+        if now.now + left + WORTH_SHORTENING < flight.sent_at + flight.request.grace:
+            draft.steps.append(Step(name, StopContainer(id=instance.id, grace=left)))
 
 
 def stop_everything(
     now: PodSituation, grace: Seconds, draft: Draft, shortest: Seconds = Seconds(0.0)
 ) -> None:
-    """Stop what lives of the pod. A sidecar has ``shortest`` even if nothing of the grace remains."""
+    """Stop what lives of the pod. A sidecar has ``shortest`` even if nothing of the grace remains.
+
+    The hooks of sidecars are called with those of the others, as by a kubelet: only SIGTERM waits.
+    """
     sidecars = [each.name for each in now.shape.inits if each.part is ContainerPart.SIDECAR]
     alive = [one for each in now.contents for one in each.containers if is_alive(one)]
     first = [one for one in alive if one.name not in sidecars]
-    if first:
-        _stop(now, first, grace, draft)
-    elif alive:
-        last = max(alive, key=lambda one: sidecars.index(one.name))
-        _stop(now, [last], max(grace, shortest), draft)
+    least = LEAST_AFTER_HOOK if grace > 0 or shortest > 0 else Seconds(0.0)
+    if alive:
+        turn = first or [max(alive, key=lambda one: sidecars.index(one.name))]
+        in_turn = grace if first else max(grace, shortest)
+        _stop(now, turn, Killing(in_turn, least=least), draft)
+        if now.shape.has_hooks:
+            later = [one for one in alive if one not in turn]
+            _call_hooks(now, later, Killing(grace, least=least), draft)
     elif not is_being_changed(now.busy):
         draft.steps += [
             Step(SANDBOX, StopSandbox(id=each.sandbox.id))
@@ -75,7 +94,7 @@ def stop_everything(
 def end_old(now: PodSituation, old: tuple[SandboxContents, ...], draft: Draft) -> bool:
     """Stop what lives in sandboxes that are not used any more. Return whether there is anything."""
     alive = [one for each in old for one in each.containers if is_alive(one)]
-    _stop(now, alive, now.shape.grace, draft)
+    _stop(now, alive, Killing(now.shape.grace), draft)
     if alive or SANDBOX in now.busy:
         return bool(alive)
     ready = [each for each in old if each.sandbox.state is SandboxState.READY]
@@ -84,9 +103,20 @@ def end_old(now: PodSituation, old: tuple[SandboxContents, ...], draft: Draft) -
 
 
 def _stop(
-    now: PodSituation, instances: list[ContainerObserved], grace: Seconds, draft: Draft
+    now: PodSituation,
+    instances: list[ContainerObserved],
+    ending: Killing,
+    draft: Draft,
 ) -> None:
-    for instance in instances:
-        step = kill(now, instance, grace, f"Stopping container {instance.name}")
-        if step is not None:
-            draft.steps.append(step)
+    for one in instances:
+        kill(now, one, ending._replace(why=f"Stopping container {one.name}"), draft)
+
+
+def _call_hooks(
+    now: PodSituation, instances: list[ContainerObserved], ending: Killing, draft: Draft
+) -> None:
+    """Have the hooks called of containers whose turn to be stopped comes later."""
+    for one in instances:
+        if one.name not in now.busy:
+            why = f"Stopping container {one.name}"
+            grace_after_hook(now, one, ending._replace(why=why), draft)

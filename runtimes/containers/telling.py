@@ -20,7 +20,8 @@ from messages.pod_runtime import (
 )
 from messages.units import Seconds
 from runtimes.container_runtime import StopSandbox
-from runtimes.containers.contents import Contents
+from runtimes.containers.contents import Contents, with_starting
+from runtimes.containers.hook_calls import ids_starting
 from runtimes.containers.observing import is_beginning, observed, with_back_offs
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.sayings import WARNING, Saying, when_waiting
@@ -60,17 +61,21 @@ class PodTeller:
         now: Seconds,
     ) -> None:
         """Tell who commanded the pod what is known of it, unless that was told."""
-        is_first = is_beginning(record.contents, waits, troubles)
-        if is_first and record.calls and self._may_wait(record, now):
+        starting = ids_starting(record.hooks) if record.hooks else frozenset()
+        contents = with_starting(record.contents, starting) if starting else record.contents
+        is_first = is_beginning(contents, waits, troubles)
+        if is_first and (record.calls or starting) and self._may_wait(record, now):
             return
         if _is_about_to_end(record) and self._waits(record, now):
             return
         before = record.told
-        news = observed(record.uid, record.obeyed, record.contents, waits, troubles, record.shape)
+        news = observed(record.uid, record.obeyed, contents, waits, troubles, record.shape)
         if record.pulling:
             news = replace(news, pulling=record.pulling)
-        if before is not None and record.notes and record.calls and not record.is_stopping:
-            news = with_back_offs(news, before, (call.step.target for call in record.calls))
+        if before is not None and record.notes and not record.is_stopping:
+            under_way = {call.step.target for call in record.calls}
+            under_way |= {one.name for one in _all(contents) if one.id in starting}
+            news = with_back_offs(news, before, under_way) if under_way else news
         self._say_waits(record, news)
         record.told_beginning = is_first
         if news == before and not record.tell_again:
@@ -111,6 +116,10 @@ class PodTeller:
                         message=saying.message,
                     )
                 )
+
+    def say_hook(self, record: RuntimeRecord, container: str, hook: str, event: str) -> None:
+        """Log what becomes of a hook."""
+        self._log.log(self._level(), event, pod=record.display_name, container=container, hook=hook)
 
     def say_exits(self, record: RuntimeRecord, before: Contents) -> None:
         """Log the containers that have exited since ``before``."""

@@ -39,6 +39,7 @@ from runtimes.hollow.record_keeper import (
     SaveHollowPods,
 )
 from runtimes.hollow.saving import restore, saved
+from runtimes.hooks.messages import HookEnded, HooksMessage, RunHook, ShortenHook
 
 NAME: Final = "hollow"
 
@@ -72,7 +73,12 @@ class SavedLate:
 
 
 HollowContainersMessage: TypeAlias = (
-    ContainerRuntimeMessage | HollowStepsDue | HollowPodsSaved | SavingDue | SavedLate
+    ContainerRuntimeMessage
+    | HooksMessage
+    | HollowStepsDue
+    | HollowPodsSaved
+    | SavingDue
+    | SavedLate
 )
 
 HOLLOW_CONTAINERS = Key[HollowContainersMessage]("runtime/containers")
@@ -83,8 +89,8 @@ class HollowMemory:
     """What outlives a life of HollowContainers: everything, so that its containers run on."""
 
     core: HollowCore
-    in_hand: CallRuntime | None = None
-    """The call that is being taken. A life that finds one here follows on a crash over it."""
+    in_hand: CallRuntime | HooksMessage | None = None
+    """What is being taken. A life that finds something here follows on a crash over it."""
     followers: list[Port[RuntimeFact]] = field(default_factory=list)
     is_restored: bool = False
     """Whether it knows what the process before has saved."""
@@ -96,10 +102,11 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     """Makes, runs and ends containers as their pods' annotations say, or as the rules say.
 
     Owns: sandboxes, containers, images and addresses of pods; the calls that take time.
-    Hears: ``CallRuntime``, ``AskContainer``, ``FollowContainers``, ``DescribeRuntime``; its own timer.
-    Tells: whoever made a call ``RuntimeAnswered``, once; followers ``ContainersAre`` when they begin to
-    follow and when it starts again, and ``PodContainersAre`` for what happens by itself: a container that
-    ends, becomes ready, or dies with its sandbox.
+    Hears: ``CallRuntime``, ``AskContainer``, ``HooksMessage``, ``FollowContainers``, ``DescribeRuntime``; its
+    own timer.
+    Tells: whoever made a call ``RuntimeAnswered``, once, and of a hook ``HookEnded``; followers
+    ``ContainersAre`` when they begin to follow and when it starts again, and ``PodContainersAre`` for what
+    happens by itself: a container that ends, becomes ready, or dies with its sandbox.
     Fails when: it has a bug. Containers run on, calls that take time are answered by the next life, and
     the call that it failed over is answered as uncertain.
 
@@ -126,8 +133,11 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     @override
     def started(self) -> None:
         failed, self._memory.in_hand = self._memory.in_hand, None
-        if failed is not None:
+        if isinstance(failed, CallRuntime):
             self._answer([HollowAnswer(failed, _UNCERTAIN)])
+        elif isinstance(failed, RunHook):
+            failed.reply_to.tell(HookEnded(ref=failed.ref, failure=_UNCERTAIN.message))
+        self._answer_hooks()
         if self._records is not None and not self._memory.is_restored:
             self._ask_records(self._records)
             return
@@ -147,16 +157,15 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
         if isinstance(message, SavingDue):
             self._saving_timer = None
         self._handle(message)
+        self._answer_hooks()
         self._tell_changes()
         self._set_timer()
         self._save()
 
     def _handle(self, message: HollowContainersMessage) -> None:
         match message:
-            case CallRuntime():
-                self._memory.in_hand = message
-                self._answer(self._core.take(message, self._now()))
-                self._memory.in_hand = None
+            case CallRuntime() | RunHook() | ShortenHook():
+                self._take(message)
             case HollowStepsDue():
                 self._goes_on = False
                 self._timer = self._timer_due = None
@@ -174,6 +183,14 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
                 pass  # what was saved before is known by now
             case _:
                 assert_never(message)
+
+    def _take(self, message: CallRuntime | HooksMessage) -> None:
+        self._memory.in_hand = message
+        if isinstance(message, CallRuntime):
+            self._answer(self._core.take(message, self._now()))
+        else:
+            self._core.take_hook(message, self._now())
+        self._memory.in_hand = None
 
     # --- records ---------------------------------------------------------------------------------------
 
@@ -226,6 +243,10 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     def _answer(self, answers: Iterable[HollowAnswer]) -> None:
         for call, outcome in answers:
             call.reply_to.tell(RuntimeAnswered(ref=call.ref, outcome=outcome))
+
+    def _answer_hooks(self) -> None:
+        for request, ended in self._core.hooks_ended():
+            request.reply_to.tell(ended)
 
     def _tell_changes(self) -> None:
         for uid in self._core.take_changed():

@@ -122,6 +122,10 @@ OF_CONTAINERS: Final[AnnotationTable] = {
     "stop-exit-code": ("stop_ending", lambda text: ending_of(_exit_code(text))),
     "resize-error": ("resize_error", _text),
     "exec-exit-code": ("exec_exit_code", _exit_code),
+    "time-for-post-start": ("for_post_start", parse_span),
+    "post-start-error": ("post_start_error", _text),
+    "time-for-pre-stop": ("for_pre_stop", parse_span),
+    "pre-stop-error": ("pre_stop_error", _text),
 }
 """Annotations about a container."""
 

@@ -58,6 +58,12 @@ class ContainerBehaviour:
     """Why it cannot be created; empty if it can."""
     resize_error: str = ""
     exec_exit_code: int = 0
+    for_post_start: Span | None = None
+    """How long its hook takes; None for what the hook itself says."""
+    post_start_error: str = ""
+    """Why that hook fails; empty if it does not."""
+    for_pre_stop: Span | None = None
+    pre_stop_error: str = ""
     says: tuple[Said, ...] = ()
 
     def ending(self, attempt: int) -> Ending | None:

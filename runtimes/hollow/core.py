@@ -28,6 +28,7 @@ from runtimes.container_runtime import (
     StopSandbox,
 )
 from runtimes.hollow.annotations import UnreadableAnnotationError
+from runtimes.hollow.hooks import HollowHooks, HookAnswer
 from runtimes.hollow.machine import NO_SECONDS, HollowMachine, Instant, not_found
 from runtimes.hollow.records import (
     CarryOut,
@@ -35,9 +36,11 @@ from runtimes.hollow.records import (
     ContainerIsReady,
     ContainerRecord,
     HollowStep,
+    HookEnds,
     SandboxDies,
 )
 from runtimes.hollow.rules import HollowRules, drawn
+from runtimes.hooks.messages import HooksMessage
 
 AT_ONCE: Final = Seconds(1e-6)
 """Steps that are due so soon are gone now: no timer is that exact."""
@@ -62,6 +65,8 @@ class HollowCore:
         self._in_progress: Counter[PodUid] = Counter()
         """How many calls about each pod wait for something."""
         self._looks: dict[PodUid, list[CallRuntime]] = {}
+        self._hooks = HollowHooks()
+        self._hook_answers: list[HookAnswer] = []
 
     @property
     def next_due(self) -> Seconds | None:
@@ -84,6 +89,15 @@ class HollowCore:
             else:
                 self._answers.append(HollowAnswer(call, self._outcome(call, now)))
         return self._taken()
+
+    def take_hook(self, message: HooksMessage, now: Instant) -> None:
+        """Take what is said about a hook. How it ended is among ``hooks_ended`` when its time has come."""
+        self._hooks.take(message, self.machine, now.monotonic)
+
+    def hooks_ended(self) -> list[HookAnswer]:
+        """Return the hooks that have ended, once."""
+        ended, self._hook_answers = self._hook_answers, []
+        return ended
 
     def go_on(self, now: Instant, limit: int) -> list[HollowAnswer]:
         """Go at most ``limit`` of the steps that are due, and return what is to be answered."""
@@ -119,6 +133,8 @@ class HollowCore:
                 for killed in machine.stop_sandbox(sandbox, at):
                     self._answer_stops(killed)
                 machine.changed[sandbox.pod.uid] = None
+            case HookEnds():
+                self._hook_answers.append(self._hooks.end(step))
             case _:
                 assert_never(step)
 

@@ -10,6 +10,7 @@ from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.container_runtime import CallRuntime, PodIdentity, SandboxContents
 from runtimes.hollow.behaviour import ContainerBehaviour, Ending
+from runtimes.hooks.messages import RunHook
 
 
 @dataclass(slots=True, eq=False)
@@ -90,4 +91,14 @@ class SandboxDies:
     is_cancelled: bool = False
 
 
-HollowStep: TypeAlias = CarryOut | ContainerEnds | ContainerIsReady | SandboxDies
+@dataclass(slots=True, eq=False)
+class HookEnds:
+    """A hook of a container ends."""
+
+    due: Seconds
+    request: RunHook
+    failure: str
+    is_cancelled: bool = False
+
+
+HollowStep: TypeAlias = CarryOut | ContainerEnds | ContainerIsReady | SandboxDies | HookEnds

@@ -36,6 +36,7 @@ from runtimes.containers.record import RuntimeMemory
 from runtimes.hollow.actor import HOLLOW_CONTAINERS, HollowContainers, HollowMemory
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
+from runtimes.hooks.messages import HooksMessage
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, stage_for
 from tests.support.runtimes.hollow_stage import VERSION
@@ -54,9 +55,14 @@ class PodsStage:
         self._options = options
         self._number = 0
 
-    def _make(self, stage: Stage, containers: Port[ContainerRuntimeMessage]) -> ContainersRuntime:
+    def _make(
+        self,
+        stage: Stage,
+        containers: Port[ContainerRuntimeMessage],
+        hooks: Port[HooksMessage],
+    ) -> ContainersRuntime:
         ports = ContainersPorts(
-            containers=containers, me=stage.port(POD_RUNTIME), events=self.events
+            containers=containers, hooks=hooks, me=stage.port(POD_RUNTIME), events=self.events
         )
         return ContainersRuntime(ports, self.memory, self._options)
 
@@ -153,7 +159,7 @@ class ContainersStage(PodsStage):
 
     def _make_on_hollow(self, stage: Stage) -> ContainersRuntime:
         containers = stage.port(HOLLOW_CONTAINERS)
-        return self._make(stage, containers)
+        return self._make(stage, containers, containers)
 
     def running(self, pod: Pod) -> list[str]:
         """Return the containers that really run, by name and attempt."""
@@ -178,11 +184,16 @@ class ScriptedStage(PodsStage):
         super().__init__(options)
         self.containers = containers
         self.play = stage_for(
-            (POD_RUNTIME, lambda stage: self._make(stage, containers)),
+            (POD_RUNTIME, lambda stage: self._make(stage, containers, containers.hooks)),
             runtime=runtime,
             root=PATIENT_ROOT,
         )
         containers.clock = self.play.clock
+
+    def forget_everything(self) -> None:
+        """Have the next life begin as in a new process."""
+        self.memory = RuntimeMemory()
+        self.crash()
 
     def waits(self) -> dict[str, str]:
         """Return why containers wait, as it was told last."""

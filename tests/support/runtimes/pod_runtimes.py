@@ -233,7 +233,7 @@ class ContainersUnderTest(PodRuntimeUnderTest):
 
         def runtime(play: Stage) -> ContainersRuntime:
             containers, me = play.port(HOLLOW_CONTAINERS), play.port(POD_RUNTIME)
-            ports = ContainersPorts(containers=containers, me=me)
+            ports = ContainersPorts(containers=containers, hooks=containers, me=me)
             return ContainersRuntime(ports, self._memory, ContainersOptions())
 
         return stage_for(

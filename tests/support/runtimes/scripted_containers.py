@@ -57,6 +57,14 @@ from runtimes.container_runtime import (
     StopSandbox,
 )
 from runtimes.containers.shape import ContainerPart, PodShape, shape_of
+from runtimes.hooks.messages import (
+    HookEnded,
+    HookKind,
+    HookRef,
+    HooksMessage,
+    RunHook,
+    ShortenHook,
+)
 from tests.support.kernel.clock import ManualClock
 from tests.support.runtimes.situations import named
 
@@ -98,6 +106,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         self.clock: ManualClock | None = None
         self.assumes_images = assumes_images
         self.images: set[str] = set()
+        self.hooks = ScriptedHooks(self)
         self.sandboxes: dict[str, ScriptedSandbox] = {}
         self.requests: list[str] = []
         """All requests in few words, but looks."""
@@ -195,6 +204,11 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
             for one in each.containers.values()
             if one.state is ContainerState.RUNNING
         )
+
+    def state_of(self, container_id: str) -> ContainerState | None:
+        """Return the state of one instance; None if it is not there."""
+        found = self._find(container_id)
+        return None if found is None else found[1].state
 
     def taken(self) -> list[str]:
         """Return the requests since the last look."""
@@ -461,6 +475,69 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
     def _now(self) -> Timestamp:
         assert self.clock is not None
         return self.clock.wall()
+
+
+class ScriptedHooks(Port[HooksMessage]):
+    """Carries out the hooks of scripted containers: by default at once, with success.
+
+    It checks that a hook is called once for an instance, of a container that runs, and never twice.
+    """
+
+    def __init__(self, containers: ScriptedContainers) -> None:
+        self._containers = containers
+        self.called: list[str] = []
+        """All hooks in few words."""
+        self.holds: set[HookKind] = set()
+        """Kinds of hooks that end when the test says so."""
+        self.failures: dict[HookKind, str] = {}
+        self.held: dict[HookRef, RunHook] = {}
+        self._ever: set[HookRef] = set()
+
+    @override
+    def tell(self, message: HooksMessage, /) -> None:
+        match message:
+            case RunHook(ref=ref):
+                self._check(message)
+                self.called.append(f"{ref.kind} of {ref.container_id} within {message.within:g}")
+                if ref.kind in self.holds:
+                    self.held[ref] = message
+                else:
+                    self._end(message, self.failures.get(ref.kind, ""))
+            case ShortenHook(ref=ref, within=within):
+                self.called.append(f"{ref.kind} of {ref.container_id} only {within:g}")
+                if ref in self.held and within <= 0:
+                    self._end(self.held.pop(ref), "given up")
+
+    def release(self, failure: str = "") -> None:
+        """Let what is held end."""
+        held, self.held = self.held, {}
+        for request in held.values():
+            self._end(request, failure)
+
+    def lose(self) -> None:
+        """Never answer what is held."""
+        self.held.clear()
+
+    def taken(self) -> list[str]:
+        """Return what was called since the last look."""
+        taken, self.called = self.called, []
+        return taken
+
+    def _end(self, request: RunHook, failure: str) -> None:
+        request.reply_to.tell(HookEnded(ref=request.ref, failure=failure))
+
+    def _check(self, request: RunHook) -> None:
+        ref = request.ref
+        where = f"{ref.kind} of {ref.container_id}"
+        state = self._containers.state_of(ref.container_id)
+        faults = self._containers.faults
+        if state is not ContainerState.RUNNING:
+            faults.append(f"{where} is called, though it is {state}")
+        if ref in self._ever:
+            faults.append(f"{where} is called twice")
+        if ref.kind is HookKind.POST_START and ref.uid in self._containers.stopping:
+            faults.append(f"{where} is called after the stop of its pod")
+        self._ever.add(ref)
 
 
 UNCERTAIN = RuntimeFailure(kind=RuntimeFailureKind.UNCERTAIN, message="no answer in time")

@@ -166,6 +166,15 @@ def steps(decided: Plan) -> list[str]:
     return [named(step.request) for step in decided.steps]
 
 
+def hooks(decided: Plan) -> list[str]:
+    """Return the hooks that a plan calls, or shortens, in few words."""
+    return [
+        f"{'call' if step.is_new else 'shorten'} {step.kind} of {step.container_id} "
+        f"within {step.within:g}"
+        for step in decided.hooks
+    ]
+
+
 def waits(decided: Plan) -> dict[str, str]:
     """Return the reasons for which containers wait."""
     return {name: wait.reason for name, wait in decided.waits.items()}

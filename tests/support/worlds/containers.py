@@ -62,7 +62,9 @@ class ContainersWorld(World):
 
     def _make(self) -> ContainersRuntime:
         containers = self.play.port(HOLLOW_CONTAINERS)
-        ports = ContainersPorts(containers=containers, me=self.play.port(POD_RUNTIME))
+        ports = ContainersPorts(
+            containers=containers, hooks=containers, me=self.play.port(POD_RUNTIME)
+        )
         return ContainersRuntime(ports, self.memory)
 
     @override

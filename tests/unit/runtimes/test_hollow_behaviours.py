@@ -120,10 +120,15 @@ def test_every_annotation_of_a_container_is_read() -> None:
         ignores_sigterm="true",
         resize_error="never",
         exec_exit_code="9",
+        time_for_post_start="10s",
+        post_start_error="unwilling",
+        time_for_pre_stop="11s",
+        pre_stop_error="unable",
     )
     assert {field for field, _ in OF_CONTAINERS.values()} == {
         *("to_create", "create_error", "to_start", "run_for", "exits", "message", "ready_after"),
         *("to_stop", "stop_ending", "ignores_sigterm", "resize_error", "exec_exit_code"),
+        *("for_post_start", "post_start_error", "for_pre_stop", "pre_stop_error"),
     }
     assert found.to_create == span(1)
     assert found.create_error == "no"
@@ -137,6 +142,8 @@ def test_every_annotation_of_a_container_is_read() -> None:
     assert found.ignores_sigterm
     assert found.resize_error == "never"
     assert found.exec_exit_code == 9
+    assert (found.for_post_start, found.post_start_error) == (span(10), "unwilling")
+    assert (found.for_pre_stop, found.pre_stop_error) == (span(11), "unable")
 
 
 @pytest.mark.parametrize(

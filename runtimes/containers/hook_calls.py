@@ -1,0 +1,127 @@
+"""Has the hooks of containers carried out, and remembers in the record of their pod how they stand.
+
+A hook is told by the instance and its kind. So an answer finds it in whatever life of either actor, and is
+written down before anything else is done with it: a crash over what follows does not lose it.
+"""
+
+from __future__ import annotations
+
+from kernel import Port
+from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
+from messages.units import Seconds
+from runtimes.container_runtime import StartContainer
+from runtimes.containers.hook_notes import HookKey, HookRun, HookStep
+from runtimes.containers.record import RuntimeRecord
+from runtimes.containers.situation import Step
+from runtimes.hooks.actions import HookAction, UnusableHook, action_of
+from runtimes.hooks.messages import (
+    HookEnded,
+    HookKind,
+    HookRef,
+    HooksMessage,
+    RunHook,
+    ShortenHook,
+)
+
+
+class HookCalls:
+    """Calls hooks, and gives them up."""
+
+    __slots__ = ("_me", "_port")
+
+    def __init__(self, port: Port[HooksMessage], me: Port[HookEnded]) -> None:
+        self._port = port
+        self._me = me
+
+    @staticmethod
+    def note_start(record: RuntimeRecord, step: Step) -> None:
+        """Note that the hook of an instance is due, since the instance is being started.
+
+        One that was started by an earlier process of the agent counts as started.
+        """
+        shape = record.shape
+        if shape is None or not shape.has_hooks or not isinstance(step.request, StartContainer):
+            return
+        container = shape.get(step.target)
+        if container is not None and container.post_start is not None:
+            _hooks_of(record).setdefault((step.request.id, HookKind.POST_START), HookRun())
+
+    def send(self, record: RuntimeRecord, step: HookStep, now: Seconds) -> bool:
+        """Make a step. Return whether a hook is called with it."""
+        ref = HookRef(record.uid, *step.key)
+        run = _hooks_of(record).setdefault(step.key, HookRun())
+        run.until = Seconds(now + step.within)
+        if not step.is_new:
+            self._port.tell(ShortenHook(ref=ref, within=step.within))
+            return False
+        run.is_asked = True
+        self._port.tell(
+            RunHook(ref=ref, action=_action(record, step), within=step.within, reply_to=self._me)
+        )
+        return True
+
+    def tidy(self, record: RuntimeRecord) -> None:
+        """Forget the hooks of instances that have ended, and of starts if the pod is being stopped."""
+        hooks = record.hooks or {}
+        there = {one.id for one in _instances(record) if one.state is not ContainerState.EXITED}
+        for key, run in tuple(hooks.items()):
+            container_id, kind = key
+            is_moot = kind is HookKind.POST_START and record.is_stopping
+            if container_id in there and not is_moot:
+                continue
+            del hooks[key]
+            if run.is_asked and not run.is_over:
+                ref = HookRef(record.uid, *key)
+                self._port.tell(ShortenHook(ref=ref, within=Seconds(0.0)))
+
+
+def note_end(record: RuntimeRecord, ended: HookEnded) -> str | None:
+    """Write down how a hook ended. Return the container's name; None if nobody waits for that hook."""
+    key = (ended.ref.container_id, ended.ref.kind)
+    run = record.hooks.get(key) if record.hooks else None
+    if run is None or run.is_over:
+        return None
+    run.is_over, run.failure = True, ended.failure
+    name = next((one.name for one in _instances(record) if one.id == ended.ref.container_id), None)
+    if name is not None and ended.failure and ended.ref.kind is HookKind.POST_START:
+        wait = ContainerWait(reason="PostStartHookError", message=ended.failure)
+        record.notes_of(name).error = wait
+    return name
+
+
+def ids_starting(hooks: dict[HookKey, HookRun]) -> frozenset[str]:
+    """Return the instances that do not count as started yet, because of their hooks."""
+    return frozenset(
+        container_id
+        for (container_id, kind), run in hooks.items()
+        if kind is HookKind.POST_START and not run.has_succeeded
+    )
+
+
+def _hooks_of(record: RuntimeRecord) -> dict[HookKey, HookRun]:
+    if record.hooks is None:
+        record.hooks = {}
+    return record.hooks
+
+
+def _action(record: RuntimeRecord, step: HookStep) -> HookAction:
+    container = record.shape.get(step.target) if record.shape is not None else None
+    handler = None
+    if container is not None:
+        is_start = step.kind is HookKind.POST_START
+        handler = container.post_start if is_start else container.pre_stop
+    if container is None or handler is None:
+        return UnusableHook(why="the pod has no such hook any more")
+    ips = next(
+        (
+            each.sandbox.ips
+            for each in record.contents
+            if any(one.id == step.container_id for one in each.containers)
+        ),
+        (),
+    )
+    return action_of(handler, container.document, ips[0] if ips else "")
+
+
+def _instances(record: RuntimeRecord) -> list[ContainerObserved]:
+    return [one for each in record.contents for one in each.containers]

@@ -1,0 +1,121 @@
+"""When the hooks of a pod's containers are called, and what waits for them. Pure.
+
+``postStart`` is called when this agent has started a container, and the container counts as started when it
+has succeeded. If it fails, the container is killed. ``preStop`` is called before a container is stopped,
+within the grace: what it leaves of the grace, and two seconds at least, is for the end after SIGTERM.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from messages.pod_runtime import ContainerObserved, ContainerState
+from messages.units import Seconds
+from runtimes.container_runtime import CreateContainer, FindImage, PullImage, StartContainer
+from runtimes.containers.hook_notes import LATE, LONGEST_POST_START, HookStep
+from runtimes.containers.shape import ContainerShape
+from runtimes.containers.situation import Draft, PodSituation
+from runtimes.hooks.messages import HookKind
+
+LEAST_AFTER_HOOK: Final = Seconds(2.0)
+"""What a container has after SIGTERM, however long its hook took."""
+WORTH_SHORTENING: Final = Seconds(0.5)
+
+_STARTS = FindImage | PullImage | CreateContainer | StartContainer
+"""What it takes until a container runs."""
+
+
+def is_post_start_pending(now: PodSituation, instance: ContainerObserved) -> bool:
+    """Return whether a running instance does not count as started yet, because of its hook."""
+    run = now.hooks.get((instance.id, HookKind.POST_START)) if now.hooks else None
+    return run is not None and not run.has_succeeded
+
+
+def is_pre_stop_called(now: PodSituation, instance: ContainerObserved) -> bool:
+    """Return whether its end has begun: a hook that was called cannot be taken back."""
+    return bool(now.hooks) and (instance.id, HookKind.PRE_STOP) in now.hooks
+
+
+def call_post_start(now: PodSituation, instance: ContainerObserved, draft: Draft) -> bool:
+    """Have the hook that is due called. Return whether it has failed."""
+    key = (instance.id, HookKind.POST_START)
+    run = now.hooks[key]
+    if not run.is_asked:
+        if instance.name not in now.busy:
+            draft.hooks.append(HookStep(instance.name, *key, LONGEST_POST_START, is_new=True))
+            draft.wait_until(Seconds(now.now + LONGEST_POST_START + LATE))
+        return False
+    given_up_at = Seconds(run.until + LATE)
+    draft.wait_until(given_up_at)
+    return run.is_over or now.now >= given_up_at
+
+
+def holds_up(
+    now: PodSituation,
+    container: ContainerShape,
+    instance: ContainerObserved | None,
+    draft: Draft,
+) -> bool:
+    """Return whether the regular containers behind this one wait for its start.
+
+    A kubelet starts one after the other, hooks included, and does not wait for one that failed. Without a
+    hook nobody sees a difference, and they start in parallel.
+    """
+    if container.post_start is None:
+        return False
+    if instance is not None and instance.state is ContainerState.RUNNING:
+        run = now.hooks.get((instance.id, HookKind.POST_START))
+        return run is not None and not run.is_over
+    flight = now.busy.get(container.name)
+    if flight is not None:
+        return isinstance(flight.request, _STARTS)
+    return any(
+        step.target == container.name and isinstance(step.request, _STARTS) for step in draft.steps
+    )
+
+
+class Killing(NamedTuple):
+    """How an instance is to be stopped."""
+
+    grace: Seconds
+    """From now on, for its hook and for what comes after SIGTERM."""
+    why: str = ""
+    """For people."""
+    replaces: str = ""
+    """As of a ``Step``."""
+    least: Seconds = LEAST_AFTER_HOOK
+    """What it has after SIGTERM if its hook took longer. With neither this nor a grace nobody waits for the
+    hook."""
+
+
+def grace_after_hook(
+    now: PodSituation, instance: ContainerObserved, ending: Killing, draft: Draft
+) -> Seconds | None:
+    """Return the grace with which ``instance`` is stopped now; None while its hook is in progress."""
+    key = (instance.id, HookKind.PRE_STOP)
+    run = now.hooks.get(key) if now.hooks else None
+    grace, least = ending.grace, ending.least
+    if run is None:
+        if grace <= 0 or not _has_pre_stop(now, instance):
+            return grace
+        step = HookStep(instance.name, *key, grace, is_new=True)
+        draft.hooks.append(step._replace(why=ending.why, replaces=ending.replaces))
+        draft.wait_until(Seconds(now.now + grace + LATE))
+        return None
+    until = min(run.until, Seconds(now.now + grace))
+    is_shorter = until + WORTH_SHORTENING < run.until or grace + least <= 0
+    if is_shorter and not run.is_over:
+        within = Seconds(max(0.0, until - now.now))
+        draft.hooks.append(HookStep(instance.name, *key, within, is_new=False))
+    given_up_at = Seconds(until + (LATE if least > 0 else 0.0))
+    if run.is_over or now.now >= given_up_at:
+        return Seconds(max(least, until - now.now))
+    draft.wait_until(given_up_at)
+    return None
+
+
+def _has_pre_stop(now: PodSituation, instance: ContainerObserved) -> bool:
+    if not now.shape.has_hooks or instance.state is not ContainerState.RUNNING:
+        return False
+    container = now.shape.get(instance.name)
+    return container is not None and container.pre_stop is not None

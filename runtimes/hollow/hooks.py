@@ -1,0 +1,117 @@
+"""How the hooks of hollow containers end: nothing is run and no connection is opened. Pure.
+
+A command takes what it would take if it is a plain one, and ends with its exit code. A sleep takes its time.
+Pages and ports answer at once. Annotations say otherwise.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple, assert_never
+
+from messages.units import Seconds
+from runtimes.hollow.commands import run
+from runtimes.hollow.machine import HollowMachine
+from runtimes.hollow.records import ContainerRecord, HookEnds
+from runtimes.hooks.actions import (
+    ExecHook,
+    HttpGetHook,
+    SleepHook,
+    TcpSocketHook,
+    UnusableHook,
+)
+from runtimes.hooks.messages import (
+    SHORTENED,
+    HookEnded,
+    HookKind,
+    HookRef,
+    HooksMessage,
+    RunHook,
+    ShortenHook,
+    given_up,
+)
+
+
+class HookAnswer(NamedTuple):
+    """The end of one hook."""
+
+    request: RunHook
+    ended: HookEnded
+
+
+class HollowHooks:
+    """The hooks that are in progress in a hollow runtime."""
+
+    def __init__(self) -> None:
+        self._in_progress: dict[HookRef, HookEnds] = {}
+
+    def take(self, message: HooksMessage, machine: HollowMachine, now: Seconds) -> None:
+        """Begin a hook, or give one less time. Its end is a step of the machine."""
+        match message:
+            case RunHook():
+                if message.ref not in self._in_progress:
+                    self._set(_beginning(machine, message, now), machine)
+            case ShortenHook():
+                self._shorten(message, machine, now)
+            case _:
+                assert_never(message)
+
+    def end(self, step: HookEnds) -> HookAnswer:
+        """Return what is answered now that the time of a hook has come."""
+        ref = step.request.ref
+        self._in_progress.pop(ref, None)
+        return HookAnswer(step.request, HookEnded(ref=ref, failure=step.failure))
+
+    def _shorten(self, message: ShortenHook, machine: HollowMachine, now: Seconds) -> None:
+        step = self._in_progress.get(message.ref)
+        if step is not None and step.due > now + message.within:
+            machine.schedule.cancel(step)
+            due = Seconds(now + message.within)
+            self._set(HookEnds(due, step.request, SHORTENED), machine)
+
+    def _set(self, step: HookEnds, machine: HollowMachine) -> None:
+        self._in_progress[step.request.ref] = step
+        machine.schedule.add(step)
+
+
+def _beginning(machine: HollowMachine, request: RunHook, now: Seconds) -> HookEnds:
+    record = machine.inventory.container(request.ref.container_id)
+    if record is None or not record.is_running:
+        return HookEnds(now, request, "the container is not running")
+    takes, failure = _outcome(machine, record, request)
+    if takes > request.within:
+        takes, failure = float(request.within), given_up(request.within)
+    return HookEnds(Seconds(now + takes), request, failure)
+
+
+def _outcome(
+    machine: HollowMachine, record: ContainerRecord, request: RunHook
+) -> tuple[float, str]:
+    """Return how many seconds a hook takes, and why it fails."""
+    behaviour = record.behaviour
+    if request.ref.kind is HookKind.POST_START:
+        span, error, field = behaviour.for_post_start, behaviour.post_start_error, "for_post_start"
+    else:
+        span, error, field = behaviour.for_pre_stop, behaviour.pre_stop_error, "for_pre_stop"
+    takes, failure = _plain_outcome(record, request)
+    if span is not None:
+        takes = machine.drawn_for(record, field)
+    return takes, error or failure
+
+
+def _plain_outcome(record: ContainerRecord, request: RunHook) -> tuple[float, str]:
+    match request.action:
+        case ExecHook(command=command):
+            outcome = run(command)
+            code = record.behaviour.exec_exit_code or (outcome.exit_code if outcome else 0)
+            takes = 0.0 if outcome is None else outcome.seconds
+            failure = f"the command exited with code {code}" if code else ""
+            return inf if takes is None else takes, failure
+        case SleepHook(seconds=seconds):
+            return seconds, ""
+        case HttpGetHook() | TcpSocketHook():
+            return 0.0, ""
+        case UnusableHook(why=why):
+            return 0.0, why
+        case _:
+            assert_never(request.action)
