@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from posixpath import normpath
 from typing import Final
 
 from messages.pods import JsonObject, Pod
@@ -61,9 +62,9 @@ def container_mounts(
         tasks[found.path] = found.task
         relabel = node.has_selinux and found.is_relabelled
         mounts.append(_mount(wanted, found.path, handler, relabel=relabel))
-    taken = {mount.container_path for mount in mounts}
+    taken = {normpath(mount.container_path) for mount in mounts}
     for mount, task in _of_agent(pod, container, attempt, node, ips):
-        if mount.container_path not in taken:
+        if normpath(mount.container_path) not in taken:
             mounts.append(mount)
             tasks[mount.host_path] = task
     return ContainerMounts(mounts=tuple(mounts), tasks=tuple(tasks.values()))

@@ -57,4 +57,17 @@ class MakeTerminationFile:
     path: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastWords:
+    """Where it may stand why a container ended."""
+
+    file: str = ""
+    """What it wrote its termination message to; empty for none."""
+    logs_dir: str = ""
+    """The directory of all pods' logs. Links are not followed below it."""
+    log: tuple[str, ...] = ()
+    """The names that lead from there to its log, whose end counts where the file says nothing; empty if it
+    does not count."""
+
+
 DiskTask: TypeAlias = CheckHostPath | MakeEmptyDir | WriteHostsFile | MakeTerminationFile
