@@ -42,7 +42,12 @@ def name_of_level(options: CgroupOptions, qos: QosClass) -> CgroupName:
 
 def name_of_pod(options: CgroupOptions, qos: QosClass, uid: str) -> CgroupName:
     """Return a pod's own cgroup."""
-    return (*name_of_level(options, qos), _POD + uid)
+    return name_in_level(name_of_level(options, qos), uid)
+
+
+def name_in_level(level: CgroupName, uid: str) -> CgroupName:
+    """Return what cgroup a pod has or would have in that of a class."""
+    return (*level, _POD + uid)
 
 
 def names_above(name: CgroupName) -> tuple[CgroupName, ...]:

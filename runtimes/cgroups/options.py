@@ -74,8 +74,10 @@ class CgroupOptions:
         return round(bounded * 1_000_000)
 
 
-def refusals(options: CgroupOptions) -> tuple[str, ...]:
-    """Return a sentence for each option that cannot be obeyed."""
+def refusals(options: CgroupOptions, *, is_unified: bool = True) -> tuple[str, ...]:
+    """Return a sentence for each option that cannot be obeyed, with cgroups of v2 or without."""
+    if options.is_one_killed_alone is False and not is_unified:
+        return (*_refusals(options), "singleProcessOOMKill can be false under cgroup v2 alone")
     return tuple(_refusals(options))
 
 

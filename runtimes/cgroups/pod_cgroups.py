@@ -1,0 +1,249 @@
+"""The cgroups of pods: made before their sandboxes, kept as their specifications say, and removed after them.
+
+``PodCgroups`` blocks, for about a millisecond as a rule, and for 2 s at most where something is killed that
+does not end. So a thread for such work calls it, one call at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final, NamedTuple
+
+from manifests.qos import qos_class
+from messages.pods import Pod, PodUid
+from runtimes.cgroups.container_limits import CgroupFacts
+from runtimes.cgroups.conversions import UNLIMITED
+from runtimes.cgroups.names import (
+    LEVELS,
+    CgroupName,
+    is_plain_uid,
+    name_in_level,
+    name_of_level,
+    name_of_pod,
+    name_of_pods,
+    path_of,
+    uid_in,
+    written_uids,
+)
+from runtimes.cgroups.options import CgroupOptions, is_root
+from runtimes.cgroups.pod_limits import (
+    CgroupLimits,
+    limits_of_all_pods,
+    limits_of_levels,
+    limits_of_pod,
+    wider,
+)
+from runtimes.cgroups.trees import CgroupTree
+
+_UNKNOWN: Final = CgroupLimits(cpu_quota=UNLIMITED, memory=UNLIMITED, pids=UNLIMITED)
+"""Limits that may be anything."""
+
+
+class CgroupPlace(NamedTuple):
+    """Where the sandbox of a pod goes."""
+
+    parent: str
+    """The parent that the runtime is told; empty for the runtime's own choice."""
+    trouble: str = ""
+    """What could not be done, for people; empty if everything was, or if it has been said before."""
+
+
+class PodCgroups:
+    """Keeps the cgroups of a node's pods as the pods' specifications say.
+
+    Everything may repeat. What is there already, made by an earlier life or by a kubelet, is used as it is,
+    with the limits that it should have.
+    """
+
+    def __init__(
+        self,
+        options: CgroupOptions,
+        tree: CgroupTree | None,
+        trouble: str = "",
+        page_sizes: tuple[int, ...] = (),
+    ) -> None:
+        """Keep cgroups in ``tree``, unless there is none or ``trouble`` says why that is useless."""
+        self._options = options
+        self._tree = tree
+        self._trouble = trouble
+        if not trouble and not is_root(options.root):
+            self._trouble = f"cgroupRoot is no absolute path of plain names: {options.root!r}"
+        self._page_sizes = page_sizes
+        self._wanted = self._limits_of_levels(())
+        self._set: dict[CgroupName, CgroupLimits] = {}
+        self._of_pods: dict[PodUid, CgroupLimits] = {}
+        self._said: set[str] = set()
+
+    @property
+    def facts(self) -> CgroupFacts:
+        """What the cgroups are capable of, as containers' resources depend on it. Reads some files."""
+        if self._tree is None:
+            return CgroupFacts()
+        return CgroupFacts(
+            is_unified=self._tree.is_unified,
+            limits_swap=self._tree.can_limit_swap,
+            page_sizes=self._page_sizes if self._tree.can_limit_pages else (),
+        )
+
+    def ensure(self, pod: Pod) -> CgroupPlace:
+        """Make a pod's cgroup with its limits, and return where its sandbox goes.
+
+        Where no cgroup can be made the runtime has the choice, and the trouble is said once. A cgroup whose
+        limits are refused is still where the pod belongs, with a trouble that says so.
+        """
+        if not self._options.per_qos:
+            return CgroupPlace("")
+        if self._tree is None or self._trouble:
+            return CgroupPlace(
+                "", self._once(f"pods have no cgroups of their own: {self._trouble}")
+            )
+        if not is_plain_uid(pod.uid):
+            why = f"its UID {pod.uid[:40]!r} cannot be part of a cgroup's name"
+            return CgroupPlace("", f"the pod has no cgroup of its own: {why}")
+        name = self._name(pod)
+        try:
+            trouble = self._make(self._tree, name)
+        except OSError as error:
+            why = f"pods have no cgroups of their own: {_text(error)}"
+            return CgroupPlace("", self._once(why))
+        limited = self._limit_pod(
+            self._tree, pod, limits_of_pod(pod, self._options, self._page_sizes)
+        )
+        return CgroupPlace(path_of(name, self._options.driver), limited or trouble)
+
+    def widen(self, pod: Pod) -> str:
+        """Give a pod the larger of its old and its new limits, and return what kept it from that.
+
+        To be called before its containers are resized, which may have no more than their pod, and
+        ``update`` after that.
+        """
+        old = self._of_pods.get(pod.uid, _UNKNOWN)
+        return self._change(pod, wider(old, limits_of_pod(pod, self._options, self._page_sizes)))
+
+    def update(self, pod: Pod) -> str:
+        """Set the limits of a pod's cgroup, if it has one, and return what kept it from that."""
+        return self._change(pod, limits_of_pod(pod, self._options, self._page_sizes))
+
+    def remove(self, uid: str) -> bool:
+        """Kill what is left in a pod's cgroup, and remove it. Return whether it is gone.
+
+        For a pod that has no sandbox any more. One that cannot be removed is to be tried again later.
+        """
+        self._of_pods.pop(PodUid(uid), None)
+        if self._tree is None or not self._options.per_qos or not is_plain_uid(uid):
+            return True
+        try:
+            left = [each for each in self._level_names() if not self._remove(self._tree, each, uid)]
+        except OSError:
+            return False
+        return not left
+
+    def orphans(self, known: Collection[str]) -> frozenset[str]:
+        """Return the UIDs of cgroups that belong to none of the known pods.
+
+        Known must be each pod that is to run, and each one that has a sandbox. UIDs are as ``remove`` takes
+        them; under systemd dashes have become underscores.
+        """
+        if self._tree is None or not self._options.per_qos:
+            return frozenset()
+        driver = self._options.driver
+        folders: set[str] = set()
+        for level in self._level_names():
+            folders |= self._tree.within(level)
+        return frozenset(filter(None, (uid_in(each, driver) for each in folders))) - written_uids(
+            known, driver
+        )
+
+    def sync_qos(self, pods: Iterable[Pod]) -> str:
+        """Set the limits of all pods and of the classes, given the pods that run or are to run.
+
+        To be called at the start, when a pod comes, goes or is resized. Returns what kept it from that, once.
+        """
+        self._wanted = self._limits_of_levels(pods)
+        if self._tree is None or self._trouble or not self._options.per_qos:
+            return ""
+        try:
+            return self._make_levels(self._tree)
+        except OSError as error:
+            return self._once(f"pods have no cgroups of their own: {_text(error)}")
+
+    # --- how -------------------------------------------------------------------------------------------
+
+    def _make(self, tree: CgroupTree, name: CgroupName) -> str:
+        trouble = "" if self._set else self._make_levels(tree)
+        try:
+            tree.make(name)
+        except FileNotFoundError:
+            # Somebody has removed what it belongs into.
+            self._set.clear()
+            trouble = self._make_levels(tree)
+            tree.make(name)
+        if not trouble:
+            self._said.clear()
+        return trouble
+
+    def _make_levels(self, tree: CgroupTree) -> str:
+        """Make the cgroups of all pods and of the classes, and return which limit they cannot have."""
+        root = name_of_pods(self._options)[:-1]
+        if root and not tree.is_there(root):
+            raise FileNotFoundError(f"cgroupRoot {self._options.root} is not there")
+        trouble = ""
+        for name, limits in self._wanted.items():
+            if not tree.make(name) and self._set.get(name) == limits:
+                continue
+            try:
+                tree.limit(name, limits)
+            except OSError as error:
+                text = (
+                    f"cgroup {path_of(name, self._options.driver)} is not limited as it should be"
+                )
+                trouble = trouble or self._once(f"{text}: {_text(error)}")
+            self._set[name] = limits
+        return trouble
+
+    def _change(self, pod: Pod, limits: CgroupLimits) -> str:
+        if self._tree is None or not self._options.per_qos or not is_plain_uid(pod.uid):
+            return ""
+        if not self._tree.is_there(self._name(pod)):
+            return ""
+        return self._limit_pod(self._tree, pod, limits)
+
+    def _limit_pod(self, tree: CgroupTree, pod: Pod, limits: CgroupLimits) -> str:
+        name = self._name(pod)
+        try:
+            tree.limit(name, limits)
+        except OSError as error:
+            path = path_of(name, self._options.driver)
+            return f"cgroup {path} is not limited as it should be: {_text(error)}"
+        self._of_pods[pod.uid] = limits
+        return ""
+
+    def _remove(self, tree: CgroupTree, level: CgroupName, uid: str) -> bool:
+        name = name_in_level(level, uid)
+        return not tree.is_there(name) or tree.remove(name)
+
+    def _name(self, pod: Pod) -> CgroupName:
+        return name_of_pod(self._options, qos_class(pod.document.get("spec") or {}), pod.uid)
+
+    def _level_names(self) -> list[CgroupName]:
+        return list(self._wanted)
+
+    def _limits_of_levels(self, pods: Iterable[Pod]) -> dict[CgroupName, CgroupLimits]:
+        levels = limits_of_levels(pods)
+        return {
+            name_of_pods(self._options): limits_of_all_pods(self._options),
+            **{name_of_level(self._options, qos): levels[qos] for qos in LEVELS},
+        }
+
+    def _once(self, text: str) -> str:
+        """Return a text the first time, and nothing afterwards."""
+        if text in self._said:
+            return ""
+        self._said.add(text)
+        return text
+
+
+def _text(error: OSError) -> str:
+    """Return what an error says, with the file that it is about."""
+    said = error.strerror or str(error)
+    return f"{error.filename}: {said}" if error.filename else said

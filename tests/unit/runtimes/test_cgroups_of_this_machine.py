@@ -1,0 +1,179 @@
+"""On the kernel of this machine a pod's cgroup is made, its limits are in force, and it is removed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from messages.pods import Pod
+from runtimes.cgroups.mounts import CgroupMounts, mounts_in
+from runtimes.cgroups.opening import open_cgroups, page_sizes_of
+from runtimes.cgroups.options import CgroupDriver, CgroupOptions
+from runtimes.cgroups.pod_cgroups import CgroupPlace, PodCgroups
+from tests.support.builders import make_pod
+
+MIB = 2**20
+
+
+@pytest.fixture
+def mounts() -> CgroupMounts:
+    found = mounts_in(Path("/proc/self/mountinfo").read_text())
+    if os.geteuid() != 0:
+        pytest.skip("only root may make cgroups")
+    if found.trouble or found.is_unified:
+        pytest.skip(
+            f"needs cgroups of v1 that can be written: {found.trouble or 'there is only v2'}"
+        )
+    return found
+
+
+@pytest.fixture
+def root(mounts: CgroupMounts) -> Iterator[str]:
+    name = f"/actorlet-test-{os.getpid()}"
+    folders = [Path(each.folder + name) for each in mounts.v1]
+    for each in folders:
+        each.mkdir()
+    yield name
+    for each in folders:
+        remove(each)
+
+
+def remove(folder: Path) -> None:
+    for each in folder.iterdir():
+        if each.is_dir():
+            remove(each)
+    folder.rmdir()
+
+
+@pytest.fixture
+def cgroups(root: str) -> PodCgroups:
+    capacity = {"cpu": 4000, "memory": 2**31, "pid": 500}
+    return open_cgroups(CgroupOptions(root=root, capacity=capacity, pods_pids=20))
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "60"]) as started:
+        yield started
+        started.kill()
+
+
+def pod(cpu: str = "500m", memory: str = "64Mi") -> Pod:
+    resources = {"limits": {"cpu": cpu, "memory": memory}, "requests": {"cpu": "100m"}}
+    return make_pod(spec={"containers": [{"resources": resources}]})
+
+
+def test_a_pods_cgroup_has_its_limits_in_each_hierarchy(
+    mounts: CgroupMounts, cgroups: PodCgroups
+) -> None:
+    assert cgroups.sync_qos([pod()]) == ""
+    place = cgroups.ensure(pod())
+    assert place.trouble == ""
+
+    def says(controller: str, file: str) -> str:
+        return Path(mounts.folder_of(controller) + place.parent, file).read_text().strip()
+
+    assert says("cpu", "cpu.shares") == says("cpu", "../cpu.shares") == "102"
+    assert says("cpu", "../../cpu.shares") == "4096"
+    assert (says("cpu", "cpu.cfs_quota_us"), says("cpu", "cpu.cfs_period_us")) == (
+        "50000",
+        "100000",
+    )
+    assert says("memory", "memory.limit_in_bytes") == str(64 * MIB)
+    assert says("memory", "../../memory.limit_in_bytes") == str(2**31)
+    if mounts.folder_of("pids"):
+        assert (says("pids", "pids.max"), says("pids", "../../pids.max")) == ("20", "500")
+    if mounts.folder_of("cpuset"):
+        assert says("cpuset", "cpuset.cpus")
+        assert says("cpuset", "cpuset.mems")
+
+
+def test_limits_are_raised_lowered_and_taken_away(
+    mounts: CgroupMounts, cgroups: PodCgroups
+) -> None:
+    place = cgroups.ensure(pod())
+    folder = Path(mounts.folder_of("cpu") + place.parent)
+    for cpu, quota in (("2", "200000"), ("10m", "1000"), ("", "-1"), ("1", "100000")):
+        resized = (
+            pod(cpu=cpu)
+            if cpu
+            else make_pod(spec={"containers": [{"resources": {"requests": {"cpu": "100m"}}}]})
+        )
+        assert cgroups.widen(resized) == cgroups.update(resized) == ""
+        assert (folder / "cpu.cfs_quota_us").read_text().strip() == quota
+
+
+def test_a_limit_of_memory_and_swap_together_is_no_obstacle(
+    mounts: CgroupMounts, cgroups: PodCgroups
+) -> None:
+    place = cgroups.ensure(pod(memory="64Mi"))
+    folder = Path(mounts.folder_of("memory") + place.parent)
+    if not (folder / "memory.memsw.limit_in_bytes").exists():
+        pytest.skip("this kernel does not limit swap")
+    (folder / "memory.memsw.limit_in_bytes").write_text(str(64 * MIB))
+    assert cgroups.update(pod(memory="256Mi")) == ""
+    assert (folder / "memory.limit_in_bytes").read_text().strip() == str(256 * MIB)
+
+
+def test_what_is_left_in_a_pods_cgroup_is_killed_and_the_cgroup_removed(
+    mounts: CgroupMounts, cgroups: PodCgroups, process: subprocess.Popen[bytes]
+) -> None:
+    place = cgroups.ensure(pod())
+    folders = [Path(each.folder + place.parent, "container") for each in mounts.v1]
+    for each in folders:
+        each.mkdir()
+        with suppress(OSError):  # A cpuset of its own has no cpus yet.
+            (each / "cgroup.procs").write_text(str(process.pid))
+    assert cgroups.orphans([]) == {pod().uid}
+    assert cgroups.orphans([pod().uid]) == frozenset()
+    assert cgroups.remove(pod().uid)
+    assert process.wait(10) == -9
+    assert not [each for each in folders if each.parent.exists()]
+    assert cgroups.remove(pod().uid)
+    assert cgroups.orphans([]) == frozenset()
+
+
+def test_no_more_processes_than_allowed_can_be_started(
+    mounts: CgroupMounts, cgroups: PodCgroups
+) -> None:
+    if not mounts.folder_of("pids"):
+        pytest.skip("no controller of process IDs")
+    place = cgroups.ensure(pod())
+    file = mounts.folder_of("pids") + place.parent + "/cgroup.procs"
+    many = "for i in $(seq 40); do sleep 20 & done"
+    ended = subprocess.run(
+        ["sh", "-c", f"echo $$ > {file}; {many}"], capture_output=True, check=False, timeout=30
+    )
+    assert b"ork" in ended.stderr
+    assert cgroups.remove(pod().uid)
+
+
+def test_two_openings_agree_on_a_pods_cgroup(root: str, cgroups: PodCgroups) -> None:
+    place = cgroups.ensure(pod())
+    again = open_cgroups(CgroupOptions(root=root))
+    assert again.ensure(pod()) == place
+    assert again.remove(pod().uid)
+
+
+def test_with_systemd_as_driver_and_no_systemd_nothing_is_written(tmp_path: Path) -> None:
+    options = CgroupOptions(driver=CgroupDriver.SYSTEMD)
+    assert open_cgroups(options, tmp_path).ensure(pod()) == CgroupPlace(
+        "",
+        "pods have no cgroups of their own: cgroupDriver is systemd, and systemd does not run here",
+    )
+
+
+def test_a_machine_without_proc_has_no_cgroups(tmp_path: Path) -> None:
+    place = open_cgroups(CgroupOptions(), tmp_path).ensure(pod())
+    assert place.trouble == "pods have no cgroups of their own: no cgroup file system is mounted"
+
+
+def test_sizes_of_huge_pages_are_those_of_the_machine(tmp_path: Path) -> None:
+    for name in ("hugepages-2048kB", "hugepages-1048576kB", "hugepages-xkB", "other"):
+        (tmp_path / "sys/kernel/mm/hugepages" / name).mkdir(parents=True)
+    assert page_sizes_of(tmp_path) == (2**21, 2**30)
