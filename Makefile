@@ -39,7 +39,7 @@ PURE := \
     actors/node/lease.py actors/node/observed.py actors/node/operations.py actors/node/ownership.py actors/node/resources.py \
     actors/pods/creation_order.py actors/pods/histograms.py actors/pods/startup_latency.py actors/pods/launching.py actors/pods/lifecycle.py actors/pods/needed_objects.py \
     actors/pods/pod_events.py actors/pods/pod_records.py actors/pods/record_pages.py actors/pods/resizes.py \
-    actors/pods/roster.py actors/pods/roster_steps.py actors/pods/static_names.py actors/pods/work_times.py \
+    actors/pods/roster.py actors/pods/roster_steps.py actors/pods/static_names.py actors/pods/unprobed.py actors/pods/work_times.py \
     actors/pods/admission.py actors/pods/node_fit.py actors/pods/node_view.py actors/pods/preemption.py \
     actors/objects/local_admission.py actors/objects/local_knowledge.py actors/outages.py \
     kube/errors.py kube/calls/failures.py kube/calls/rate_limit.py kube/calls/request_info.py \

@@ -151,6 +151,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
                 node = view_of(fact, self._memory.configured)
                 self._memory.admission.note_node(node)
                 self._end_wait_for_node()
+                self._roster.note_node()
             case NodeIsGone():
                 pass  # changes nothing about pods that run
             case _:
@@ -273,6 +274,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         """Have pods wait for labels that only the cluster knows, for a while."""
         self._memory.roster.awaits_node = not self._memory.has_node
         if not self._memory.has_node:
+            self._memory.roster.lacks_node = True
             self.after(NODE_WITHIN, NodeLate())
 
     def _end_wait_for_node(self) -> None:

@@ -32,6 +32,8 @@ class PodWish:
     """The shortest grace that anybody asked for, other than who deletes the pod."""
     was_there: bool = False
     """The runtime had it before this agent did anything about it."""
+    mirror: Pod | None = None
+    """Of a static pod, as it was seen first: restarts that it shows are counted on from there."""
     resize: PodTrouble | None = None
     """Why ``pod`` has the resources of an earlier version: the node has no room for those of the newest."""
     has_no_document: bool = False

@@ -56,6 +56,8 @@ class PodRecord:
     grace: Seconds | None = None
     was_there: bool = False
     """The runtime had it before its worker began."""
+    mirror: Pod | None = None
+    """Of a static pod, as the first one that was seen: it may show what an earlier process knew."""
     held_back: Pod | None = None
     """``pod`` with the resources that it has, while the node has no room for those that it requests."""
     resize: PodTrouble | None = None
@@ -85,6 +87,7 @@ class PodRecord:
             failure=self.failure,
             grace=self.grace,
             was_there=self.was_there,
+            mirror=self.mirror,
             resize=self.resize,
             has_no_document=self.has_no_document,
         )

@@ -62,7 +62,10 @@ class PodRoster:
         ``is_status_alone``: nothing but its status is another one. As a rule that is what this node wrote.
         """
         record = self._records.get(pod.uid)
-        if pod.is_mirror or (record is not None and record.pod is pod):
+        if pod.is_mirror:
+            self._steps.note_mirror(pod)
+            return
+        if record is not None and record.pod is pod:
             return
         if record is None:
             self._steps.add(pod)
@@ -161,6 +164,15 @@ class PodRoster:
             record = self._records.get(uid)
             if record is not None and record.stage is RecordStage.AWAITING_NODE:
                 self._steps.begin(record)
+
+    def note_node(self) -> None:
+        """Look again at the static pods that were refused while the Node was not known."""
+        self._memory.lacks_node = False
+        refused, self._memory.refused_too_early = self._memory.refused_too_early, {}
+        for uid in refused:
+            record = self._records.get(uid)
+            if record is not None and record.stage is RecordStage.REFUSED:
+                self._steps.admit_again(record)
 
     def note_life(self, uid: PodUid, wish: int, life: PodLife) -> None:
         """Take what a worker told of its pod."""

@@ -37,8 +37,9 @@ from actors.pods.resizes import Resizes
 from actors.pods.static_names import StaticNames
 from manifests.container_resources import ContainerResources
 from messages.pod_lives import KillPod, PodLife
-from messages.pods import Pod, PodUid
+from messages.pods import FullName, Pod, PodUid
 from messages.statuses import PodFailure
+from stores.pods.index import is_mirror_pod_of
 
 _RESIZE_EVENTS: Final = {DEFERRED: "ResizeDeferred", INFEASIBLE: "ResizeInfeasible"}
 """A kubelet's reasons of the events, by the trouble."""
@@ -59,6 +60,12 @@ class RosterMemory:
     """The cluster has not shown the Node yet, so its labels may be others than the configured ones."""
     for_node: dict[PodUid, None] = field(default_factory=dict)
     """Pods that wait until the Node is known."""
+    lacks_node: bool = False
+    """The cluster has not shown the Node yet, however long it was waited for."""
+    refused_too_early: dict[PodUid, None] = field(default_factory=dict)
+    """Static pods that were refused since the Node was not known in time."""
+    mirrors: dict[FullName, Pod] = field(default_factory=dict)
+    """Mirrors that were seen before the pods that they show."""
     rooms: dict[PodUid, set[PodUid]] = field(default_factory=dict)
     """By a pod that is being stopped for others: these others."""
     deferred: dict[PodUid, None] = field(default_factory=dict)
@@ -97,7 +104,11 @@ class RosterSteps:
 
     def add(self, pod: Pod) -> None:
         """Take a pod that was not known, and see whether it may start."""
-        self.begin(self.new_record(pod))
+        record = self.new_record(pod)
+        mirror = self._memory.mirrors.pop(pod.full_name, None) if pod.is_static else None
+        if mirror is not None and is_mirror_pod_of(mirror, pod):
+            record.mirror = mirror
+        self.begin(record)
 
     def adopt(self, record: PodRecord, pod: Pod) -> None:
         """Take a pod that the runtime had before any source listed it."""
@@ -131,11 +142,33 @@ class RosterSteps:
                 record.stage = RecordStage.AWAITING_NODE
                 self._memory.for_node[pod.uid] = None
             case Rejected():
+                if verdict.reason == NODE_AFFINITY.reason and self._memory.lacks_node:
+                    self._memory.refused_too_early[pod.uid] = None
                 self._refuse(record, verdict.failure)
                 shown = PodFailure(reason=verdict.reason, message=verdict.message)
                 self.effects.append(PostWarning(pod, shown))
             case Preempt(victims=victims):
                 self._make_room(record, victims)
+
+    def admit_again(self, record: PodRecord) -> None:
+        """Have a static pod begin anew that was refused too early. Everybody else was told that it failed."""
+        pod = record.pod
+        if not pod.is_static or isinstance(self._admission.admit(pod), Rejected):
+            return
+        del self._records[pod.uid]
+        self.effects.append(ForgetStatus(pod.uid))
+        self.add(pod)
+
+    def note_mirror(self, mirror: Pod) -> None:
+        """Take what a mirror shows: an earlier process may have written it, and knew of earlier restarts."""
+        uid = self._memory.names.holder(mirror.full_name)
+        record = self._records.get(uid) if uid is not None else None
+        if record is None:
+            self._memory.mirrors[mirror.full_name] = mirror
+        elif record.mirror is None and is_mirror_pod_of(mirror, record.pod):
+            record.mirror = mirror
+            if mirror.document.get("status") and record.is_up:
+                self.wish(record)
 
     def _make_room(self, record: PodRecord, victims: tuple[PodUid, ...]) -> None:
         record.stage, record.waits_for = RecordStage.MAKING_ROOM, set(victims)

@@ -148,6 +148,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         if wish.is_removed:
             life.leave()
         life.note_pod(wish.pod)
+        self._news.note_mirror()
         self._go_on()
         self._news.tell_life()
 

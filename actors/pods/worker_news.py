@@ -8,14 +8,17 @@ import structlog
 
 from actors.pods.orders import LifeIs
 from actors.pods.pod_events import pod_event
+from actors.pods.unprobed import unprobed
 from actors.pods.worker_parts import WorkerMemory, WorkerPorts
 from messages.events import EventType
 from messages.pod_lives import PodLife
 from messages.pod_runtime import PodObserved
-from messages.pods import PodPhase
+from messages.pods import TERMINAL_PHASES, PodPhase
 from messages.statuses import PodFailure, PodStatus, PodStatusIs
 from messages.units import Timestamp
+from stores.statuses.completion import completed
 from stores.statuses.reading import status_of
+from stores.statuses.shown import restart_policy
 from stores.statuses.status import StatusSituation, shows_same, status_after
 
 _log = structlog.get_logger("pods")
@@ -42,6 +45,27 @@ class WorkerNews:
             )
         else:
             memory.status = replace(shown, start_time=shown.start_time or began)
+        if not memory.wish.was_there and (missing := unprobed(memory.wish.pod)):
+            self._warn(missing)
+
+    def note_mirror(self) -> None:
+        """Count restarts on from those that the mirror shows of an earlier process.
+
+        A container that is always restarted has lost nothing but its count. What ended for good there runs
+        again here, so its end is not shown.
+        """
+        memory = self._memory
+        mirror, before = memory.wish.mirror, memory.status
+        if mirror is None or before is None or memory.has_seen_mirror:
+            return
+        memory.has_seen_mirror = True
+        shown, pod = status_of(mirror.document), memory.wish.pod
+        if shown is None or shown.phase in TERMINAL_PHASES or restart_policy(pod) != "Always":
+            return
+        observed = completed(pod, before.observed, shown.observed)
+        memory.status = replace(before, observed=observed)
+        if before.observed is not None and not shows_same(before, memory.status):
+            self.tell_status()
 
     def note_status(self, observed: PodObserved | None, now: Timestamp) -> None:
         """Tell the status that follows, if people see another one."""
@@ -93,7 +117,11 @@ class WorkerNews:
         emit = _log.info if self._ports.logs_steps else _log.debug
         emit(step, pod=self._memory.wish.pod.display_name, **fields)
 
-    def post(self, what: PodFailure) -> None:
+    def post(self, what: PodFailure, kind: EventType = EventType.NORMAL) -> None:
         """Post an event about the pod, if there is anybody to post it."""
         if self._ports.events is not None:
-            self._ports.events.tell(pod_event(self._memory.wish.pod, EventType.NORMAL, what))
+            self._ports.events.tell(pod_event(self._memory.wish.pod, kind, what))
+
+    def _warn(self, what: PodFailure) -> None:
+        self.say(what.message, reason=what.reason)
+        self.post(what, EventType.WARNING)

@@ -47,6 +47,8 @@ class WorkerMemory:
     was_compared: bool = False
     """Objects that changed while no agent was there were decided on, or there was nothing to compare."""
     life: Life = field(default_factory=Life)
+    has_seen_mirror: bool = False
+    """What its mirror shows of an earlier process is known, or there is nothing to know."""
     status: PodStatus | None = None
     """The last one that was told."""
     has_begun: bool = False

@@ -146,6 +146,35 @@ def test_labels_of_the_node_are_waited_for_no_longer_than_a_minute(joined: Lives
     assert joined.status(FAST).reason == "NodeAffinity"
 
 
+def test_a_static_pod_that_was_refused_before_the_node_was_known_runs_when_it_fits(
+    joined: LivesStage,
+) -> None:
+    slow = make_pod("slow", spec={"nodeSelector": {"disk": "slow"}})
+    joined.lists(FILE, FAST, slow)
+    joined.play.advance(60.0)
+    joined.crashes(POD_KEEPER.path)
+    late = make_pod("late", spec={"nodeSelector": {"disk": "fast"}})
+    joined.lists(FILE, FAST, slow, late)
+    assert joined.status(late).reason == "NodeAffinity"
+    joined.play.tell(POD_KEEPER, node_with({"disk": "fast"}))
+    assert joined.machine.running() == ["fast/main", "late/main"]
+    assert joined.status(FAST).phase is PodPhase.RUNNING
+    assert joined.status(slow).phase is PodPhase.FAILED
+    # What is refused by a Node that is known stays refused.
+    joined.play.tell(POD_KEEPER, node_with({"disk": "slow"}))
+    assert joined.machine.running() == ["fast/main", "late/main"]
+
+
+def test_a_pod_that_was_refused_too_early_and_is_not_listed_any_more_does_not_run(
+    joined: LivesStage,
+) -> None:
+    joined.lists(FILE, FAST)
+    joined.play.advance(60.0)
+    joined.lists(FILE)
+    joined.play.tell(POD_KEEPER, node_with({"disk": "fast"}))
+    assert joined.ran() == []
+
+
 def test_a_static_pod_that_is_removed_while_the_node_is_not_known_never_runs(
     joined: LivesStage,
 ) -> None:
