@@ -234,8 +234,8 @@ class ContainersAre:
     """Of the runtime: ``containerd``, ``hollow``, ..."""
     version: str = ""
     assumes_images: bool = False
-    """Images need not be asked for nor pulled before a container is created, whatever the pull policy says,
-    as long as its creation does not fail with IMAGE_MISSING. After that they are found and pulled."""
+    """Images need not be asked for nor pulled before a container is created, as long as its creation does
+    not fail with IMAGE_MISSING. After that they are found and pulled. An image that is pulled always is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

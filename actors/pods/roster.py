@@ -78,11 +78,14 @@ class PodRoster:
             self.remove_pod(pod.uid, record.pod.source)
             self.list_pod(pod)
         else:
-            record.pod = pod
-            if not is_status_alone or record.held_back is not None:
-                self._steps.note_resize(record)
-            if not is_status_alone or pod.is_terminal or _has_readiness_gates(pod):
-                self._steps.note_version(record)
+            self._take_version(record, pod, is_status_alone=is_status_alone)
+
+    def _take_version(self, record: PodRecord, pod: Pod, *, is_status_alone: bool) -> None:
+        record.pod = pod
+        if not is_status_alone or record.held_back is not None:
+            self._steps.note_resize(record)
+        if not is_status_alone or pod.is_terminal or _has_readiness_gates(pod):
+            self._steps.note_version(record)
 
     def remove_pod(self, uid: PodUid, source: str) -> None:
         """Take that ``source`` does not list a pod any more. Nothing if that is another source's by now."""

@@ -32,7 +32,7 @@ def image_of(
     if parse_image_name(container.image) is None:
         draft.waits[container.name] = _invalid(container.image)
         return None
-    if image is None and now.limits.assumes_images:
+    if image is None and now.limits.assumes_images and container.pull_policy != ALWAYS:
         return ""
     _search(now, container, image, draft)
     return None

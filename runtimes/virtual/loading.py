@@ -70,7 +70,7 @@ def attached(loaded: LoadedProvider, context: ProviderContext) -> LoadedProvider
     try:
         if attach is not None:
             attach(context)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # also KeyboardInterrupt: signals raise nothing here
         raise ProviderLoadError(f"{loaded.name}: attach raised {_said(error)}") from error
     return loaded
 
@@ -90,7 +90,7 @@ def _module(place: str) -> ModuleType:
             return _module_of_file(Path(place).absolute())
         _look_in(Path.cwd())
         return importlib.import_module(place)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # also KeyboardInterrupt: signals raise nothing here
         raise ProviderLoadError(f"{place} cannot be imported: {_said(error)}") from error
 
 
@@ -144,7 +144,7 @@ def _takes(function: object, count: int, owner: type, method: str) -> bool:
 def _made(found: type, name: str) -> object:
     try:
         return found()
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # also KeyboardInterrupt: signals raise nothing here
         raise ProviderLoadError(
             f"{name} cannot be made without arguments: {_said(error)}"
         ) from error

@@ -87,7 +87,16 @@ def _format(text: str) -> str:
 
 
 def _labels(text: str) -> dict[str, str]:
-    return dict(_pairs(text, "=", "should be name=value,name=value"))
+    return _mapping(_pairs(text, "=", "should be name=value,name=value"))
+
+
+def _mapping(pairs: list[tuple[str, str]]) -> dict[str, str]:
+    """Return the pairs by their names. Raises ``ValueError`` if a name has two values."""
+    values: dict[str, str] = {}
+    for name, value in pairs:
+        if values.setdefault(name, value) != value:
+            raise ValueError(f"has two values for {name[:64]!r}")
+    return values
 
 
 def _pairs(text: str, separator: str, complaint: str) -> list[tuple[str, str]]:
@@ -98,11 +107,11 @@ def _pairs(text: str, separator: str, complaint: str) -> list[tuple[str, str]]:
 
 
 def _amounts(text: str) -> dict[str, str]:
-    return dict(_pairs(text, "=", "should be name=amount,name=amount"))
+    return _mapping(_pairs(text, "=", "should be name=amount,name=amount"))
 
 
 def _thresholds(text: str) -> dict[str, str]:
-    return dict(_pairs(text, "<", "should be signal<amount,signal<share%"))
+    return _mapping(_pairs(text, "<", "should be signal<amount,signal<share%"))
 
 
 def _addresses(text: str) -> tuple[str, ...]:

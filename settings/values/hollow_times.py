@@ -20,7 +20,7 @@ NAMES: Final = (
 
 def hollow_times(text: str) -> Mapping[str, Span]:
     """Return the durations in ``text`` by their names. Raises ``ValueError``."""
-    times = {}
+    times: dict[str, Span] = {}
     for pair in text.split(","):
         name, _, value = (each.strip() for each in pair.partition("="))
         if not pair.strip():
@@ -28,7 +28,9 @@ def hollow_times(text: str) -> Mapping[str, Span]:
         if name not in NAMES:
             raise ValueError(f"should be NAME=DURATION,... where NAME is one of {', '.join(NAMES)}")
         try:
-            times[name] = parse_span(value)
+            span = parse_span(value)
         except ValueError as error:
             raise ValueError(f"{name} {error}") from None
+        if times.setdefault(name, span) != span:
+            raise ValueError(f"has two values for {name!r}")
     return times

@@ -1,4 +1,4 @@
-"""What a mirror shows of an earlier process, of which the machine knows nothing: how often containers restarted."""
+"""What only a mirror shows of an earlier process: how often containers were restarted."""
 
 from __future__ import annotations
 

@@ -9,8 +9,10 @@ from structlog.testing import capture_logs
 
 from messages.pod_runtime import ContainerState, SandboxState
 from runtimes.containers.messages import ContainersOptions
+from tests.support.builders import make_pod
 from tests.support.runtimes.containers_stage import ContainersStage, containers_stage
 from tests.support.runtimes.hollow_stage import hollow_pod
+from tests.support.runtimes.situations import IMAGE, container
 
 
 @pytest.fixture
@@ -97,3 +99,18 @@ def test_steps_of_many_pods_are_no_lines_for_everybody() -> None:
         stage.run(hollow_pod("b"))
     levels = {line["pod"]: line["log_level"] for line in logs if "container" in line}
     assert levels == {"default/a": "info", "default/b": "debug"}
+
+
+@pytest.mark.parametrize(("policy", "pulls"), [("Always", 3), ("IfNotPresent", 1)])
+def test_a_hollow_image_is_pulled_again_at_each_start_if_its_policy_says_so(
+    stage: ContainersStage, policy: str, pulls: int
+) -> None:
+    main = {**container("a"), "imagePullPolicy": policy}
+    annotations = {"hollow.actorlet/time-to-pull": "2s", "hollow.actorlet/exits": "1"}
+    stage.run(make_pod(spec={"containers": [main]}, annotations=annotations))
+    stage.play.advance(1.9)
+    assert stage.said() == [("Pulling", f'Pulling image "{IMAGE}"')]
+    stage.play.advance(20.0)
+    reasons = [reason for reason, _ in stage.said()]
+    assert reasons.count("Started") == 3
+    assert 1 + reasons.count("Pulling") == pulls

@@ -86,6 +86,7 @@ def test_a_name_without_module_and_class_is_refused(name: str) -> None:
             "raise SystemExit('I am a script')\n",
             "my_node cannot be imported: SystemExit: I am a script",
         ),
+        ("raise KeyboardInterrupt\n", "my_node cannot be imported: KeyboardInterrupt"),
         ("", "my_node has no class MyNode"),
         ("MyNode = 3\n", "my_node has something that is no class, called MyNode"),
         (
@@ -114,6 +115,10 @@ def test_a_name_without_module_and_class_is_refused(name: str) -> None:
                 "my_node:MyNode cannot be made without arguments: TypeError: "
                 "MyNode.__init__() missing 1 required positional argument: 'url'"
             ),
+        ),
+        (
+            f"class MyNode:{METHODS}    def __init__(self): raise KeyboardInterrupt\n",
+            "my_node:MyNode cannot be made without arguments: KeyboardInterrupt",
         ),
         (
             f"class MyNode:{METHODS}    def __init__(self): raise OSError('no\\nservice')\n",

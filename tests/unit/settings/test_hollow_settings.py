@@ -46,6 +46,27 @@ def test_other_times_are_refused_with_their_name(text: str, complaint: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("flag", "name"),
+    [
+        ("--hollow-times=run-for=1s,time-to-pull=1s,run-for=2s", "run-for"),
+        ("--hollow-capacity=cpu=1,cpu=2", "cpu"),
+        ("--node-labels=zone=a,zone=b", "zone"),
+        ("--system-reserved=memory=1Gi,memory=2Gi", "memory"),
+        ("--eviction-hard=memory.available<1Gi,memory.available<2Gi", "memory.available"),
+    ],
+)
+def test_a_name_with_two_values_is_refused(flag: str, name: str) -> None:
+    said = refusal(lambda: parse([flag]))
+    assert f"has two values for {name!r}" in said
+    assert flag.split("=", maxsplit=1)[0] in said
+
+
+def test_the_same_value_may_be_said_twice() -> None:
+    assert parse(["--node-labels=zone=a,zone=a"]).node_labels == {"zone": "a"}
+    assert hollow_times("run-for=1s,run-for=1000ms") == {"run-for": span(1, 1)}
+
+
+@pytest.mark.parametrize(
     "flag", ["--hollow-times=run-for=1s", "--hollow-seed=a", "--hollow-records"]
 )
 def test_times_of_hollow_containers_are_for_a_hollow_node(flag: str) -> None:
