@@ -6,7 +6,7 @@ lines of a file of any length cost no more than they are long.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 from runtimes.container_logs.cri_lines import HEAD, LogStream, ending_of
@@ -66,3 +66,30 @@ def tail_found(read: ReadAt, size: int, wanted: int, counter: EndCounter) -> Tai
         end, later = start, window[:HEAD]
     counter.take(later)
     return TailFound(0, counter.lines)
+
+
+def line_ends(chunks: Iterable[bytes], streams: Collection[LogStream]) -> Iterator[int]:
+    """Return the offsets of the lines that end one of the container, of a file that is read forward."""
+    head, at, offset = b"", 0, 0
+    is_begun = False
+    for chunk in chunks:
+        begin = 0
+        while begin < len(chunk):
+            end = chunk.find(b"\n", begin)
+            stop = len(chunk) if end < 0 else end
+            if not is_begun:
+                head, at, is_begun = b"", offset + begin, True
+            head += chunk[begin : min(stop, begin + HEAD - len(head))]
+            if end >= 0:
+                if _is_end(head, streams):
+                    yield at
+                is_begun = False
+            begin = stop + 1
+        offset += len(chunk)
+    if is_begun and _is_end(head, streams):
+        yield at
+
+
+def _is_end(head: bytes, streams: Collection[LogStream]) -> bool:
+    ending = ending_of(head)
+    return ending is not None and ending[1] and ending[0] in streams

@@ -1,0 +1,115 @@
+"""Whole answers from logs: what is asked of a runtime, and what a container said last. They block.
+
+Whoever calls these has a thread of its own: an actor that may block, or a command.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+from runtimes.container_logs.directories import opened
+from runtimes.container_logs.layout import LoggedPod, attempt_of, log_name, logged_pod, pod_log_name
+from runtimes.container_logs.reading import LogQuery, LogReading
+from runtimes.container_logs.records import LogRecord, LogText, log_lines
+from runtimes.container_runtime import (
+    ContainerLog,
+    ReadContainerLog,
+    RuntimeFailure,
+    RuntimeFailureKind,
+)
+
+ANSWER_LIMIT: Final = 16 * 2**20
+"""Bytes of text in one answer: the newest ones."""
+LAST_LINES: Final = 80
+LAST_BYTES: Final = 2048
+"""How much of its log a container that failed without a message leaves as one: a kubelet's."""
+
+
+@contextmanager
+def log_reading(
+    root: Path, pod: LoggedPod, container: str, attempt: int, query: LogQuery
+) -> Iterator[LogReading]:
+    """Read the log of one instance for the ``with`` block. Raises OSError."""
+    with (
+        opened(root, pod_log_name(pod), container) as directory,
+        closing(LogReading(directory, log_name(attempt), query)) as reading,
+    ):
+        yield reading
+
+
+def container_log(
+    root: Path, pod: LoggedPod, container: str, attempt: int, question: ReadContainerLog
+) -> ContainerLog | RuntimeFailure:
+    """Return the answer to ``question``: of a very long log the newest part."""
+    query = LogQuery(tail=question.tail, since=question.since)
+    try:
+        with log_reading(root, pod, container, attempt, query) as reading:
+            return ContainerLog(lines=tuple(log_lines(_newest(reading.everything()))))
+    except FileNotFoundError:
+        return _failure(RuntimeFailureKind.NOT_FOUND, container, "there is none")
+    except OSError as error:
+        return _failure(RuntimeFailureKind.REFUSED, container, error.strerror or "it is unreadable")
+
+
+def last_words(root: Path, pod: LoggedPod, container: str, attempt: int) -> str:
+    """Return the end of a log as a termination message (``FallbackToLogsOnError``); empty without one."""
+    try:
+        with log_reading(root, pod, container, attempt, LogQuery(tail=LAST_LINES)) as reading:
+            said = b""
+            for record in reading.everything():
+                said = (said + LogText().show([record]))[-LAST_BYTES:]
+    except OSError:
+        return ""
+    return said.decode("utf-8", "ignore")
+
+
+def attempts(root: Path, pod: LoggedPod, container: str) -> list[int]:
+    """Return the instances of a container that have a log, the oldest first.
+
+    The last but one is what ``previous`` asks for.
+    """
+    try:
+        with opened(root, pod_log_name(pod), container) as directory:
+            found = map(attempt_of, directory.names())
+            return sorted(each for each in found if each is not None)
+    except OSError:
+        return []
+
+
+def logged_pods(root: Path, namespace: str, name: str) -> list[LoggedPod]:
+    """Return the pods of that name that have logs, also earlier ones of the same name; the newest last."""
+    try:
+        with opened(root) as directory:
+            names = [each for each in directory.names() if directory.is_directory(each)]
+            found = [pod for pod in map(logged_pod, names) if pod is not None]
+    except OSError:
+        return []
+    named = [pod for pod in found if (pod.namespace, pod.name) == (namespace, name)]
+    return sorted(named, key=lambda pod: (root / pod_log_name(pod)).lstat().st_ctime)
+
+
+def containers(root: Path, pod: LoggedPod) -> list[str]:
+    """Return the containers of a pod that have logs."""
+    try:
+        with opened(root, pod_log_name(pod)) as directory:
+            return sorted(each for each in directory.names() if directory.is_directory(each))
+    except OSError:
+        return []
+
+
+def _newest(records: Iterator[LogRecord]) -> deque[LogRecord]:
+    kept, size = deque[LogRecord](), 0
+    for record in records:
+        kept.append(record)
+        size += len(record.text)
+        while size > ANSWER_LIMIT:
+            size -= len(kept.popleft().text)
+    return kept
+
+
+def _failure(kind: RuntimeFailureKind, container: str, reason: str) -> RuntimeFailure:
+    return RuntimeFailure(kind=kind, message=f"log of container {container}: {reason}")
