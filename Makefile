@@ -23,7 +23,7 @@ PURE := \
     runtimes/containers/shape.py runtimes/containers/situation.py runtimes/containers/start_counts.py runtimes/containers/stopping.py \
     runtimes/cgroups/amounts.py runtimes/cgroups/container_limits.py runtimes/cgroups/conversions.py \
     runtimes/cgroups/mounts.py runtimes/cgroups/names.py runtimes/cgroups/oom_scores.py runtimes/cgroups/options.py \
-    runtimes/cgroups/pod_limits.py runtimes/cgroups/writes.py \
+    runtimes/cgroups/pod_limits.py runtimes/cgroups/slices.py runtimes/cgroups/writes.py \
     runtimes/hollow/addresses.py runtimes/hollow/annotations.py runtimes/hollow/behaviour.py \
     runtimes/hollow/behaviours.py runtimes/hollow/commands.py runtimes/hollow/core.py \
     runtimes/hollow/hooks.py runtimes/hollow/images.py runtimes/hollow/inventory.py runtimes/hollow/machine.py \

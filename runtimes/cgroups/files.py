@@ -79,6 +79,9 @@ class KernelFiles(CgroupFiles):
             # A cgroup that is being removed has no device behind its files any more.
             if error.errno in {errno.ENOENT, errno.ENODEV}:
                 return None
+            # The processes of a threaded cgroup are shown in the one above it.
+            if error.errno == errno.EOPNOTSUPP:
+                return ""
             raise
 
     @override

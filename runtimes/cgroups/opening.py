@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from runtimes.cgroups.files import KernelFiles
 from runtimes.cgroups.mounts import CgroupMounts, mounts_in
 from runtimes.cgroups.options import CgroupDriver, CgroupOptions
 from runtimes.cgroups.pod_cgroups import PodCgroups
-from runtimes.cgroups.trees import CgroupTree
+from runtimes.cgroups.systemd_tree import SystemdTree
+from runtimes.cgroups.trees import CgroupTree, FolderTree
 from runtimes.cgroups.v1_tree import V1Tree
 from runtimes.cgroups.v2_tree import V2Tree
 
@@ -18,9 +20,12 @@ _KIBI = 1024
 def open_cgroups(options: CgroupOptions, system: Path = Path("/")) -> PodCgroups:
     """Return the cgroups of pods on the machine whose ``/proc`` and ``/sys`` are below ``system``."""
     mounts = mounts_in(_text(system / "proc/self/mountinfo"))
-    return PodCgroups(
-        options, _tree(mounts), _trouble(options, mounts, system), page_sizes_of(system)
-    )
+    folders = _folders(mounts)
+    tree: CgroupTree | None = folders
+    if folders is not None and options.driver is CgroupDriver.SYSTEMD:
+        tree = SystemdTree(folders)
+    trouble = _trouble(options, mounts, system)
+    return PodCgroups(options, tree, trouble, page_sizes_of(system))
 
 
 def page_sizes_of(system: Path) -> tuple[int, ...]:
@@ -30,15 +35,18 @@ def page_sizes_of(system: Path) -> tuple[int, ...]:
     return tuple(sorted(int(size) * _KIBI for size in sizes if size.isdecimal()))
 
 
-def _tree(mounts: CgroupMounts) -> CgroupTree | None:
+def _folders(mounts: CgroupMounts) -> FolderTree | None:
     if mounts.is_unified:
         return V2Tree(KernelFiles(), mounts.v2)
     return V1Tree(KernelFiles(), mounts) if mounts.v1 else None
 
 
 def _trouble(options: CgroupOptions, mounts: CgroupMounts, system: Path) -> str:
-    if options.driver is CgroupDriver.SYSTEMD and not (system / "run/systemd/system").is_dir():
-        return "cgroupDriver is systemd, and systemd does not run here"
+    if options.driver is CgroupDriver.SYSTEMD:
+        if not (system / "run/systemd/system").is_dir():
+            return "cgroupDriver is systemd, and systemd does not run here"
+        if shutil.which("systemctl") is None:
+            return "cgroupDriver is systemd, and there is no systemctl to ask it by"
     return mounts.trouble
 
 

@@ -94,24 +94,31 @@ class FolderTree(CgroupTree):
     def remove(self, name: CgroupName) -> bool:
         """Kill and remove in a few rounds, since what is being killed may have started something."""
         for _round in range(_ROUNDS):
-            folders = [each for place in self.places(name) for each in self._below(place)]
-            present = [
-                each for each in folders if self.files.read(f"{each}/{_PROCESSES}") is not None
-            ]
-            pids = self._processes(present)
-            if os.getpid() in pids:
+            if not self.kill(name):
                 return False
-            if pids:
-                self._kill(present, pids)
-            if self._remove(present):
+            if self._remove(self._present(name)):
                 return True
         return False
 
-    def _kill(self, folders: list[str], pids: set[int]) -> None:
-        """Kill what is there at once where the kernel can do that, else one process after another."""
-        with suppress(OSError):
-            self.files.write(f"{folders[-1]}/{_KILL}", "1")
-        self.files.kill(pids, lambda: self._processes(folders), _PATIENCE)
+    def kill(self, name: CgroupName) -> bool:
+        """Kill what is in a cgroup, at once where the kernel can do that, and wait a while for its end.
+
+        Returns False, and kills nobody, if the agent itself is in it.
+        """
+        folders = self._present(name)
+        pids = self._processes(folders)
+        if os.getpid() in pids:
+            return False
+        if pids:
+            with suppress(OSError):
+                self.files.write(f"{folders[-1]}/{_KILL}", "1")
+            self.files.kill(pids, lambda: self._processes(folders), _PATIENCE)
+        return True
+
+    def _present(self, name: CgroupName) -> list[str]:
+        """Return the folders of a cgroup, each after those in it."""
+        folders = [each for place in self.places(name) for each in self._below(place)]
+        return [each for each in folders if self.files.read(f"{each}/{_PROCESSES}") is not None]
 
     def _remove(self, folders: list[str]) -> bool:
         """Remove folders in this order. Return whether all are gone."""
