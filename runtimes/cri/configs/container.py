@@ -12,6 +12,7 @@ from runtimes.cri.configs.namespaces import container_namespaces
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import refusing_impossible_values
 from runtimes.cri.configs.security import container_security
+from runtimes.cri.configs.stop_signals import stop_signal
 from runtimes.cri.configs.users import ROOT_USER, ImageUser
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.environment.situation import as_bytes
@@ -62,7 +63,7 @@ def container_config(situation: ContainerCreation) -> cri.ContainerConfig:
                 cri.KeyValue(key=key, value=as_bytes(value))
                 for key, value in situation.environment.items()
             ],
-            mounts=situation.mounts,
+            mounts=_mapped(situation),
             labels=container_labels(situation.pod, container),
             annotations=container_annotations(
                 situation.pod, container, situation.attempt, situation.spec_hash
@@ -71,6 +72,7 @@ def container_config(situation: ContainerCreation) -> cri.ContainerConfig:
             stdin=bool(container.get("stdin")),
             stdin_once=bool(container.get("stdinOnce")),
             tty=bool(container.get("tty")),
+            stop_signal=stop_signal(container),
             linux=_linux(situation),
         )
 
@@ -87,3 +89,17 @@ def _linux(situation: ContainerCreation) -> cri.LinuxContainerConfig:
             namespaces,
         ),
     )
+
+
+def _mapped(situation: ContainerCreation) -> tuple[cri.Mount, ...]:
+    """Return the mounts. A pod with users of its own sees files as owned by whom they are on the node."""
+    users = situation.sandbox.linux.security_context.namespace_options.userns_options
+    if users.mode != cri.POD or not users.uids:
+        return situation.mounts
+    return tuple(_with_users(mount, users) for mount in situation.mounts)
+
+
+def _with_users(mount: cri.Mount, users: cri.UserNamespace) -> cri.Mount:
+    mapped = cri.Mount(uidMappings=users.uids, gidMappings=users.gids)
+    mapped.MergeFrom(mount)
+    return mapped

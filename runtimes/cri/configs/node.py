@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from runtimes.cgroups.options import CgroupOptions
+
 DEFAULT_CLUSTER_DOMAIN: Final = "cluster.local"
 
 
@@ -46,6 +48,7 @@ class RuntimeFeatures:
     """What a runtime says that it can do. Runtimes from before 2024 say nothing, and count as unable."""
 
     supplemental_groups_policy: bool = False
+    user_namespaces_host_network: bool = False
     handlers: Mapping[str, HandlerFeatures] = field(default_factory=dict)
     """By name; the default handler is the empty name."""
 
@@ -68,6 +71,8 @@ class CriNode:
     runtime: RuntimeFeatures = field(default_factory=RuntimeFeatures)
     runtime_classes: Mapping[str, str] | None = None
     """The handler of each RuntimeClass, by its name. None while nobody knows which there are."""
+    cgroups: CgroupOptions = field(default_factory=CgroupOptions)
+    """How limits of cpu are told."""
     seccomp_default: bool = False
     """Containers that say nothing of seccomp have the runtime's own profile instead of none."""
     allowed_unsafe_sysctls: tuple[str, ...] = ()

@@ -60,11 +60,13 @@ def _below(directory: int, name: str, flags: int) -> int:
 
 def _last(opened: int, count: int) -> bytes:
     """Return at most ``count`` bytes of the end of a file, and close it. Anything but a file has none."""
-    with os.fdopen(opened, "rb", buffering=0) as file:
-        about = os.fstat(file.fileno())
+    try:
+        about = os.fstat(opened)
         if not stat.S_ISREG(about.st_mode):
             return b""
-        return os.pread(file.fileno(), count, max(0, about.st_size - count))
+        return os.pread(opened, count, max(0, about.st_size - count))
+    finally:
+        os.close(opened)
 
 
 def _text(log: bytes) -> bytes:

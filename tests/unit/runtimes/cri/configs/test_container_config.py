@@ -229,3 +229,23 @@ def test_a_value_that_is_no_text_reaches_the_process_as_it_is() -> None:
 
 def test_what_configures_a_container_shows_no_environment() -> None:
     assert "hunter2" not in repr(creation({}, environment={"PASSWORD": "hunter2"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "signal"),
+    [
+        (None, cri.SIGNAL_RUNTIME_DEFAULT),
+        ("SIGUSR1", cri.SIGUSR1),
+        ("SIGRTMIN", cri.SIGRTMIN),
+        ("SIGRTMIN+3", cri.SIGRTMINPLUS3),
+        ("SIGRTMAX-14", cri.SIGRTMAXMINUS14),
+    ],
+)
+def test_a_container_is_stopped_by_the_signal_that_it_names(name: str | None, signal: int) -> None:
+    assert config_of({"lifecycle": {"stopSignal": name}}).stop_signal == signal
+
+
+@pytest.mark.parametrize("name", ["USR1", "SIGNAL_RUNTIME_DEFAULT ", "SIGNOTHING", "15", "sigterm"])
+def test_a_signal_that_nobody_knows_is_refused(name: str) -> None:
+    with pytest.raises(ConfigRefusedError, match="stopSignal"):
+        config_of({"lifecycle": {"stopSignal": name}})

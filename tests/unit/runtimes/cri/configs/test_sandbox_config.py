@@ -9,7 +9,7 @@ import pytest
 from runtimes.container_runtime import RuntimeFailureKind
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigRefusedError
-from runtimes.cri.configs.sandbox import sandbox_config
+from runtimes.cri.configs.sandbox import sandbox_config, sandbox_notices
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.builders import make_pod
 
@@ -164,3 +164,24 @@ def test_a_value_that_no_message_carries_is_one_clear_refusal_without_the_value(
 def test_a_uid_that_can_be_no_directory_is_refused(uid: str) -> None:
     with pytest.raises(ConfigRefusedError, match="cannot be the name of a file"):
         sandbox_config(make_pod(uid=uid), 0, NODE)
+
+
+def test_a_sandbox_is_told_what_its_containers_may_use_and_what_itself_takes() -> None:
+    linux = config_of(
+        containers=[{"name": "main", "resources": {"limits": {"cpu": "1", "memory": "64Mi"}}}],
+        overhead={"cpu": "250m", "memory": "16Mi"},
+    ).linux
+    assert linux.resources.memory_limit_in_bytes == 64 << 20
+    assert (linux.resources.cpu_quota, linux.resources.cpu_period) == (100_000, 100_000)
+    assert linux.overhead.memory_limit_in_bytes == 16 << 20
+    assert linux.overhead.cpu_shares == 256
+
+
+def test_people_are_told_what_is_done_differently_than_the_pod_says() -> None:
+    token = {
+        "name": "kube-api-access-x",
+        "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]},
+    }
+    notices = sandbox_notices(make_pod(spec={"volumes": [token]}), NODE)
+    assert [each.reason for each in notices] == ["MissingClusterDNS", "VolumeLeftOut"]
+    assert sandbox_notices(make_pod(spec={"dnsPolicy": "Default"}), NODE) == ()

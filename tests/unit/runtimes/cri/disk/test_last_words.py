@@ -46,8 +46,10 @@ def test_anything_but_a_file_says_nothing_and_holds_nobody_up(tmp_path: Path) ->
     os.mkfifo(tmp_path / "fifo")
     tmp_path.joinpath("secret").write_text("precious")
     tmp_path.joinpath("link").symlink_to("secret")
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for name in ("fifo", "link", "missing", "."):
         assert of_file(tmp_path / name) == ""
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_the_log_counts_only_where_the_file_says_nothing(tmp_path: Path) -> None:
