@@ -129,6 +129,13 @@ class PodTree:
     def _composed(self, settings: Settings, runtime: RuntimeSettings) -> ComposedRuntime:
         if runtime.kind is RuntimeKind.PROVIDER:
             return ProviderRuntime(runtime.provider, self._address, self._events)
+        if runtime.containers is not None:
+            from agent.cri_runtime import CriComposition  # noqa: PLC0415  # see there what it costs
+
+            machine = self._edges.machine.read()
+            return CriComposition(
+                settings, runtime.containers, self._address, self._events, machine
+            )
         make_core = self._edges.hollow
         return HollowRuntime(settings, runtime.hollow, self._address, self._events, make_core)
 

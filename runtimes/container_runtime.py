@@ -151,6 +151,7 @@ class RemoveContainer:
 class ResizeContainer:
     """Give a running container other limits. Answered by the ``ContainerObserved``, or refused."""
 
+    pod: Pod
     id: str
     resources: JsonObject
 

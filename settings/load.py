@@ -38,6 +38,7 @@ from settings.load_cluster import (
     cluster_settings_of,
     fields_of_a_cluster,
 )
+from settings.load_containers import SERVED_OF_CONTAINERS
 from settings.load_resources import (
     SERVED_OF_RESOURCES,
     fields_of_resources,
@@ -45,6 +46,7 @@ from settings.load_resources import (
     resources_of,
 )
 from settings.load_runtime import node_labels_of, restart_pause_of, runtime_of, taints_of
+from settings.runtime import RuntimeKind
 from settings.values.addresses import is_loopback
 
 SERVED = frozenset({
@@ -98,10 +100,12 @@ def settings_of(
     value = configuration.value_of
     address = _checked_address(configuration, line)
     cluster = cluster_settings_of(line, configuration)
-    runtime = runtime_of(line, is_joined=cluster is not None)
-    resources = resources_of(line, configuration, is_machine=cluster is not None)
+    runtime = runtime_of(line, configuration, is_joined=cluster is not None)
+    is_real = runtime is not None and runtime.kind is RuntimeKind.CRI
+    resources = resources_of(line, configuration, is_machine=cluster is not None or is_real)
     node_name = checked_node_name(line.hostname_override or hostname)
-    unserved, idle = _unserved(configuration), _idle(configuration, line, cluster)
+    unserved = _unserved(configuration, is_real=is_real)
+    idle = _idle(configuration, line, cluster)
     return Settings(
         node_name=node_name,
         root_dir=line.root_dir,
@@ -166,8 +170,8 @@ def _with_flags(given: JsonObject, flags: Mapping[str, Any]) -> JsonObject:
     return result
 
 
-def _unserved(configuration: KubeletConfiguration) -> tuple[str, ...]:
-    served = SERVED | SERVED_IN_A_CLUSTER
+def _unserved(configuration: KubeletConfiguration, *, is_real: bool) -> tuple[str, ...]:
+    served = SERVED | SERVED_IN_A_CLUSTER | (SERVED_OF_CONTAINERS if is_real else frozenset())
     return tuple(sorted(path for path in configuration.changed() if path not in served))
 
 

@@ -10,6 +10,7 @@ from messages.units import Seconds
 from settings.configuration.schema import KubeletConfiguration
 from settings.errors import UsageError
 from settings.flags.command_line import CommandLine
+from settings.load_containers import containers_of
 from settings.runtime import (
     HOLLOW_LABEL,
     HOLLOW_LABEL_VALUE,
@@ -24,20 +25,20 @@ SHORTEST_RESTART_PAUSE: Final = 1.0
 LONGEST_RESTART_PAUSE: Final = 300.0
 """A kubelet takes no other ones either."""
 
-_CRI = "cri"
 
-
-def runtime_of(line: CommandLine, *, is_joined: bool) -> RuntimeSettings | None:
+def runtime_of(
+    line: CommandLine, configuration: KubeletConfiguration, *, is_joined: bool
+) -> RuntimeSettings | None:
     """Return what runs the pods; None if a node of a cluster was told nothing. Raises ``UsageError``.
 
     A node of a cluster never pretends unless it was told to: others rely on what it says. Who only looks at
     manifests needs no runtime.
     """
-    chosen = _chosen(line.runtime, is_joined=is_joined)
+    chosen = _chosen(line.runtime, configuration, is_joined=is_joined)
     if chosen is None and line.validate is None:
         raise UsageError(
-            "a node of a cluster needs a runtime: --runtime hollow, which only pretends to run pods, or "
-            "--runtime MODULE:CLASS"
+            "a node of a cluster needs a runtime: --runtime cri for a container runtime of this machine, "
+            "--runtime hollow, which only pretends to run pods, or --runtime MODULE:CLASS"
         )
     is_hollow = chosen is not None and chosen.kind is RuntimeKind.HOLLOW
     flags = {
@@ -98,11 +99,13 @@ def taints_of(
     return taints
 
 
-def _chosen(told: str, *, is_joined: bool) -> RuntimeSettings | None:
-    if told == _CRI:
-        raise UsageError(
-            "--runtime cri is not there yet: take hollow, which only pretends to run pods, or MODULE:CLASS"
-        )
+def _chosen(
+    told: str, configuration: KubeletConfiguration, *, is_joined: bool
+) -> RuntimeSettings | None:
+    fields, endpoint = configuration.model_fields_set, configuration.containerRuntimeEndpoint
+    is_named = bool(endpoint) and "containerRuntimeEndpoint" in fields
+    if told == RuntimeKind.CRI or (not told and is_named):
+        return RuntimeSettings(kind=RuntimeKind.CRI, containers=containers_of(configuration))
     if told == RuntimeKind.HOLLOW or (not told and not is_joined):
         return RuntimeSettings(kind=RuntimeKind.HOLLOW)
     if not told:

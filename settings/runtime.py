@@ -9,6 +9,7 @@ from typing import Final
 
 from manifests.durations import Span
 from messages.pods import JsonObject
+from settings.containers import ContainerSettings
 
 HOLLOW_LABEL: Final = "actorlet/runtime"
 HOLLOW_LABEL_VALUE: Final = "hollow"
@@ -22,6 +23,8 @@ class RuntimeKind(StrEnum):
 
     HOLLOW = "hollow"
     """Nothing does. They seem to run, with the states that real ones would have."""
+    CRI = "cri"
+    """A container runtime of this machine: containerd, CRI-O."""
     PROVIDER = "provider"
     """A Python class of somebody's own."""
 
@@ -43,6 +46,8 @@ class RuntimeSettings:
     """Which runtime was chosen."""
 
     kind: RuntimeKind
+    containers: ContainerSettings | None = None
+    """How real containers are run; None unless the runtime is ``CRI``."""
     provider: str = ""
     """``MODULE:CLASS`` of a provider. Nobody has looked yet whether there is one."""
     is_forced: bool = False

@@ -96,7 +96,7 @@ def _resize(
         why = f"Container {container.name} resize requires restart"
         _replace(now, instance, why, draft)
     else:
-        request = ResizeContainer(id=instance.id, resources=container.resources)
+        request = ResizeContainer(pod=now.pod, id=instance.id, resources=container.resources)
         draft.steps.append(Step(container.name, request))
 
 

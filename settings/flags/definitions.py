@@ -171,6 +171,12 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
             TIMES,
             "How long things take, such as time-to-pull=2s-5s,run-for=10s.",
         ),
+        Flag(
+            "--container-runtime-endpoint",
+            TEXT,
+            "Socket of the container runtime, such as unix:///run/containerd/containerd.sock.",
+            "containerRuntimeEndpoint",
+        ),
         Flag("--hollow-seed", TEXT, "Times drawn from such ranges are the same for one seed."),
         Flag("--hollow-records", SWITCH, "Let hollow containers outlive the agent's process."),
         Flag("--force-hollow", SWITCH, "Take over a Node even if it is no hollow one."),

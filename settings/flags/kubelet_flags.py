@@ -65,7 +65,7 @@ TABLE: Final[Sequence[WithoutEffect]] = (
             allowed-unsafe-sysctls azure-container-registry-config bootstrap-checkpoint-path
             cgroup-driver cgroup-root cluster-dns cluster-domain cni-bin-dir cni-cache-dir
             cni-conf-dir container-log-max-files container-log-max-size container-runtime
-            container-runtime-endpoint cpu-cfs-quota-period cpu-manager-policy
+            cpu-cfs-quota-period cpu-manager-policy
             cpu-manager-policy-options cpu-manager-reconcile-period docker-endpoint
             eviction-max-pod-grace-period eviction-minimum-reclaim
             eviction-pressure-transition-period eviction-soft eviction-soft-grace-period

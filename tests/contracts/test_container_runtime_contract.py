@@ -230,7 +230,7 @@ def test_a_resize_changes_a_running_container_or_is_refused(
 ) -> None:
     (container,) = runtime.running(POD, "runs")
     resources = {"requests": {"cpu": "20m"}, "limits": {"cpu": "50m"}}
-    outcome = runtime.call(ResizeContainer(id=container.id, resources=resources))
+    outcome = runtime.call(ResizeContainer(pod=POD, id=container.id, resources=resources))
     assert isinstance(outcome, ContainerObserved | RuntimeFailure)
     after = runtime.seen_container(POD, "runs")
     assert (after.id, after.state, after.started_at) == (

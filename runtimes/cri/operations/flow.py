@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from google.protobuf.message import Message
 
 from messages.units import Seconds
-from runtimes.cri.wire.transport import Rpc, RpcFailure
+from runtimes.cri.wire.transport import Rpc, RpcCode, RpcFailure
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -37,9 +38,23 @@ class RpcError(Exception):
         super().__init__(f"{failure.code}: {failure.message}")
         self.failure = failure
 
+    @property
+    def is_not_found(self) -> bool:
+        """Whether there is no such thing."""
+        return self.failure.code is RpcCode.NOT_FOUND
+
 
 class DiskError(Exception):
     """Work on the disk failed. The text is for people."""
+
+
+class Lane(StrEnum):
+    """Which threads do a job."""
+
+    FILES = "files"
+    """A few threads: jobs of different pods are independent."""
+    CGROUPS = "cgroups"
+    """One thread: cgroups of pods are kept by one object, one call at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +62,7 @@ class DiskJob(Generic[T_co]):
     """Work that may block, for a thread of its own. Raises ``OSError`` or ``DiskError``."""
 
     work: Callable[[], T_co] = field(repr=False)
+    lane: Lane = Lane.FILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +102,9 @@ def call_all(rpcs: Sequence[Rpc[ReplyT]]) -> Operation[list[ReplyT | RpcFailure]
     return outcomes
 
 
-def on_disk(work: Callable[[], T]) -> Operation[T]:
+def on_disk(work: Callable[[], T], lane: Lane = Lane.FILES) -> Operation[T]:
     """Do ``work`` on a thread that may block, and return its result. Raises ``DiskError``."""
-    outcome = yield DiskJob(work)
+    outcome = yield DiskJob(work, lane)
     if isinstance(outcome, DiskFailure):
         raise DiskError(outcome.message)
     result: T = outcome

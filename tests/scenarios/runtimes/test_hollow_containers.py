@@ -201,7 +201,7 @@ def test_what_is_refused_on_demand_is_refused_with_its_sentence(hollow: HollowSt
     assert hollow.refused(creation(pod, hollow.sandbox(pod))).message == "no disk"
     pod = hollow_pod("c", resize_error="too large")
     container = hollow.started(pod)
-    resize = ResizeContainer(id=container.id, resources={"requests": {"cpu": "2"}})
+    resize = ResizeContainer(pod=pod, id=container.id, resources={"requests": {"cpu": "2"}})
     assert hollow.refused(resize).message == "too large"
 
 

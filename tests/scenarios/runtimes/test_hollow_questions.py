@@ -119,8 +119,8 @@ def test_an_annotation_says_how_commands_end(hollow: HollowStage) -> None:
 
 def test_a_container_uses_a_part_of_what_it_requests(hollow: HollowStage) -> None:
     resources = {"requests": {"cpu": "100m", "memory": "64Mi"}}
-    spec = {"containers": [{"name": "main", "image": "i", "resources": resources}]}
-    container = hollow.started(hollow_pod(spec=spec)).id
+    pod = hollow_pod(spec={"containers": [{"name": "main", "image": "i", "resources": resources}]})
+    container = hollow.started(pod).id
     hollow.play.advance(10)
     used = stats(hollow, container)
     assert 0.03e9 <= used.cpu_nanocores <= 0.09e9
@@ -129,7 +129,7 @@ def test_a_container_uses_a_part_of_what_it_requests(hollow: HollowStage) -> Non
     hollow.play.advance(10)
     assert stats(hollow, container).cpu_nanoseconds == used.cpu_nanocores * 20
     doubled = {"requests": {"cpu": "200m", "memory": "128Mi"}}
-    hollow.call(ResizeContainer(id=container, resources=doubled))
+    hollow.call(ResizeContainer(pod=pod, id=container, resources=doubled))
     assert stats(hollow, container).cpu_nanocores == pytest.approx(2 * used.cpu_nanocores, abs=2)
 
 

@@ -102,7 +102,7 @@ def test_the_newest_sandbox_is_first(record: RuntimeRecord) -> None:
 
 def test_a_look_replaces_all_that_was_known(record: RuntimeRecord) -> None:
     seen = PodContainersAre(uid=record.uid, sandboxes=(dead_sandbox(), sandbox(attempt=2)))
-    teach(record, record.uid, ResizeContainer(id="a-0", resources={}), seen)
+    teach(record, record.uid, ResizeContainer(pod=POD, id="a-0", resources={}), seen)
     assert [each.sandbox.attempt for each in record.contents] == [2, 0]
     assert record.highest_sandbox == 0
 

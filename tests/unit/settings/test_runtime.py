@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from settings.flags.command_line import parse
@@ -22,7 +24,8 @@ def test_a_standalone_agent_is_hollow_unless_told_otherwise() -> None:
 @pytest.mark.parametrize("joins", ["--kubeconfig=k", "--in-cluster"])
 def test_a_node_of_a_cluster_never_pretends_unless_it_is_told_to(joins: str) -> None:
     assert refusal(lambda: settled(joins)) == (
-        "a node of a cluster needs a runtime: --runtime hollow, which only pretends to run pods, or "
+        "a node of a cluster needs a runtime: --runtime cri for a container runtime of this machine, "
+        "--runtime hollow, which only pretends to run pods, or "
         "--runtime MODULE:CLASS"
     )
     assert settled(joins, "--runtime=hollow").runtime == HOLLOW
@@ -45,10 +48,31 @@ def test_anything_else_is_no_runtime(name: str) -> None:
     assert said == f"--runtime {name!r} should be hollow, cri or MODULE:CLASS"
 
 
-def test_a_runtime_that_is_still_to_come_is_refused() -> None:
-    assert refusal(lambda: settled("--runtime=cri")) == (
-        "--runtime cri is not there yet: take hollow, which only pretends to run pods, or MODULE:CLASS"
-    )
+def test_containers_are_run_by_the_socket_that_is_named() -> None:
+    for words in (
+        ["--container-runtime-endpoint=unix:///run/crio/crio.sock"],
+        ["--runtime=cri", "--container-runtime-endpoint=/run/crio/crio.sock", "--kubeconfig=k"],
+    ):
+        runtime = settled(*words).runtime
+        assert runtime is not None
+        assert runtime.kind is RuntimeKind.CRI
+        assert runtime.containers is not None
+        assert runtime.containers.container_runtime_endpoint == Path("/run/crio/crio.sock")
+
+
+def test_containers_are_run_by_containerd_unless_a_socket_is_named() -> None:
+    runtime = settled("--runtime=cri").runtime
+    assert runtime is not None
+    assert runtime.containers is not None
+    socket = Path("/run/containerd/containerd.sock")
+    assert runtime.containers.container_runtime_endpoint == socket
+    assert runtime.containers.image_service_endpoint == socket
+
+
+@pytest.mark.parametrize("endpoint", ["tcp://127.0.0.1:1", "unix://host/a", "a/b", "/" + 107 * "a"])
+def test_what_is_no_socket_is_refused(endpoint: str) -> None:
+    said = refusal(lambda: settled(f"--container-runtime-endpoint={endpoint}"))
+    assert said.startswith("containerRuntimeEndpoint ")
 
 
 @pytest.mark.parametrize("flag", ["--hollow-capacity=cpu=1", "--force-hollow"])

@@ -85,8 +85,4 @@ def test_the_standalone_tutorial_s_file_works_unchanged() -> None:
     assert not settings.enable_server
     # The tutorial reads the pods from the read-only port all the same.
     assert (settings.address, settings.read_only_port) == ("127.0.0.1", 10255)
-    assert settings.warnings == (
-        unserved(
-            "authentication.webhook.enabled", "authorization.mode", "containerRuntimeEndpoint"
-        ),
-    )
+    assert settings.warnings == (unserved("authentication.webhook.enabled", "authorization.mode"),)

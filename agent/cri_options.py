@@ -1,0 +1,84 @@
+"""What the settings mean for those who run containers. A part of ``cri_runtime``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from manifests.requests import Amounts
+from runtimes.cgroups.options import CgroupDriver, CgroupOptions
+from runtimes.cri.configs.node import CriNode, NodeDns, ResolvConf
+from runtimes.cri.configs.resolv_conf import parse_resolv_conf
+from runtimes.cri.images.options import PullOptions, parallel_pulls
+from settings.agent import Settings
+from settings.containers import ContainerSettings
+from settings.errors import UsageError
+
+
+def pull_options(told: ContainerSettings) -> PullOptions:
+    """Return how images are pulled."""
+    return PullOptions(
+        parallel=parallel_pulls(
+            serialize=told.serialize_image_pulls, at_most=told.max_parallel_image_pulls or None
+        ),
+        per_second=float(told.registry_pull_qps),
+        burst=told.registry_burst,
+    )
+
+
+def cgroup_options(told: ContainerSettings, capacity: Amounts, reserved: Amounts) -> CgroupOptions:
+    """Return how cgroups are kept. Raises ``UsageError``."""
+    try:
+        driver = CgroupDriver(told.cgroup_driver)
+    except ValueError:
+        raise UsageError(
+            f"cgroupDriver {told.cgroup_driver[:32]!r} should be cgroupfs or systemd"
+        ) from None
+    return CgroupOptions(
+        per_qos=told.cgroups_per_qos,
+        root=told.cgroup_root,
+        driver=driver,
+        pods_pids=told.pod_pids_limit,
+        has_cpu_quota=told.cpu_cfs_quota,
+        cpu_period=told.cpu_cfs_quota_period,
+        is_one_killed_alone=told.single_process_oom_kill,
+        enforced=told.enforce_node_allocatable,
+        system_cgroup=told.system_reserved_cgroup,
+        kube_cgroup=told.kube_reserved_cgroup,
+        capacity=capacity,
+        reserved=reserved,
+    )
+
+
+def cri_node(settings: Settings, told: ContainerSettings, ips: tuple[str, ...]) -> CriNode:
+    """Return the node as configurations depend on it. Reads the file with its name servers."""
+    return CriNode(
+        name=settings.node_name,
+        root_dir=str(settings.root_dir.absolute()),
+        pod_logs_dir=str(told.pod_logs_dir),
+        ips=ips,
+        dns=NodeDns(
+            cluster_servers=told.cluster_dns,
+            cluster_domain=told.cluster_domain,
+            node=_resolv_conf(told.resolv_conf),
+        ),
+        seccomp_default=told.seccomp_default,
+        allowed_unsafe_sysctls=told.allowed_unsafe_sysctls,
+        has_selinux=Path("/sys/fs/selinux/enforce").exists(),
+        has_apparmor=_has_apparmor(),
+    )
+
+
+def _resolv_conf(file: str) -> ResolvConf | None:
+    if not file:
+        return None
+    try:
+        return parse_resolv_conf(Path(file).read_bytes())
+    except OSError as error:
+        raise UsageError(f"resolvConf {file} cannot be read: {error.strerror}") from None
+
+
+def _has_apparmor() -> bool:
+    try:
+        return Path("/sys/module/apparmor/parameters/enabled").read_text().startswith("Y")
+    except OSError:
+        return False

@@ -1,0 +1,341 @@
+"""CriRuntime: the runtime of containers that speaks the Container Runtime Interface.
+
+What each request takes is in ``operations``, what is known is in ``inventory``, and what changes is seen by
+``pleg``. This file is the actor around them: who is answered, who is told, and whether the runtime is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, assert_never
+
+import structlog
+from typing_extensions import override
+
+from kernel import PooledActor, Port
+from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
+from messages.pods import PodUid
+from messages.units import Seconds
+from runtimes.container_runtime import (
+    AskContainer,
+    CallRuntime,
+    ContainerAnswered,
+    ContainersAre,
+    FindImage,
+    FollowContainers,
+    LookAtPod,
+    PodContainersAre,
+    PullImage,
+    RuntimeAnswered,
+    RuntimeFact,
+    RuntimeFailure,
+    RuntimeFailureKind,
+    RuntimeIsAway,
+)
+from runtimes.cri.driver import Disk, Driver, OperationEnded, StepEnded
+from runtimes.cri.event_stream import EventStream
+from runtimes.cri.events import what_happened
+from runtimes.cri.inventory import Seen
+from runtimes.cri.messages import (
+    ConnectDue,
+    CriMemory,
+    CriPorts,
+    CriRuntimeMessage,
+    CriTimer,
+    HealthDue,
+    OverdueDue,
+    PodRelistDue,
+    RelistDue,
+    StreamEnded,
+    StreamTold,
+)
+from runtimes.cri.operations.connecting import Greeting, greet
+from runtimes.cri.operations.flow import Operation
+from runtimes.cri.operations.outcomes import is_away
+from runtimes.cri.operations.requests import answer_to, operation_of, pod_of
+from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.pleg import Pleg
+from runtimes.cri.purposes import CheckHealth, Connect, LookAgain, NoteExit, Purpose
+from runtimes.cri.wire.transport import Wire
+
+TRY_AGAIN_AFTER: Final = Seconds(0.2)
+"""While the runtime is away. A connection to a socket of this machine costs nothing."""
+HEALTH_EVERY: Final = Seconds(5.0)
+OVERDUE_CHECK: Final = Seconds(30.0)
+
+_log = structlog.get_logger("runtime")
+
+
+class CriRuntime(PooledActor[CriRuntimeMessage]):
+    """Carries requests to containerd, CRI-O or another such runtime, and sees what changes.
+
+    Owns: what is known of sandboxes and containers; the requests in progress; the stream of events.
+    Hears: ``CallRuntime``, ``AskContainer``, ``FollowContainers``, ``DescribeRuntime``; outcomes of calls and
+    of work on the disk; events; its own timers.
+    Tells: whoever made a call ``RuntimeAnswered`` or ``ContainerAnswered``, once; who finds and pulls images
+    the calls about them; followers ``ContainersAre`` when they begin to follow, after a crash, and whenever
+    the runtime is there again, ``PodContainersAre`` for each pod that changed, ``RuntimeIsAway``.
+    Fails when: it has a bug. Requests go on in the next life with the outcomes that have come meanwhile; the
+    one in which it failed is answered as uncertain. Everything is looked at once more.
+
+    Order: answers come before the facts that include them. A look at a pod waits until no other request of
+    this pod is in progress. Repetition: requests may repeat as the seam says.
+    It never waits: calls and work on the disk are carried out elsewhere, and their outcomes are messages.
+    """
+
+    def __init__(
+        self, ports: CriPorts, memory: CriMemory, around: Surroundings, wire: Wire, disk: Disk
+    ) -> None:
+        self._ports = ports
+        self._memory = memory
+        self._around = around
+        self._driver = Driver(memory.operations, wire, disk, ports.me, self.after)
+        self._stream = EventStream(wire, ports.me, memory)
+        self._pleg = Pleg(around, self._stream, self._driver, self._begin, self.after)
+
+    @override
+    def started(self) -> None:
+        memory = self._memory
+        lost = [memory.in_hand, self._driver.resume()]
+        memory.in_hand = None
+        for each in lost:
+            if isinstance(each, CallRuntime | AskContainer):
+                self._answer(each, _uncertain("the runtime failed over the request"))
+        if memory.away:
+            self._connect()
+        else:
+            self._tell(self._everything())
+            self._pleg.start()
+        self.after(OVERDUE_CHECK, OverdueDue())
+        self.after(HEALTH_EVERY, HealthDue())
+
+    @override
+    def receive(self, message: CriRuntimeMessage, /) -> None:
+        match message:
+            case CallRuntime() | AskContainer():
+                self._memory.in_hand = message
+                self._take_request(message)
+                self._memory.in_hand = None
+            case StepEnded():
+                self._take_end(self._driver.take(message))
+            case StreamTold() | StreamEnded():
+                self._take_stream(message)
+            case FollowContainers(subscriber=subscriber):
+                self._follow(subscriber)
+            case DescribeRuntime(reply_to=reply_to):
+                reply_to.tell(self._described())
+            case _:
+                self._take_timer(message)
+
+    # --- requests --------------------------------------------------------------------------------------
+
+    def _take_request(self, message: CallRuntime | AskContainer) -> None:
+        memory = self._memory
+        if isinstance(message, CallRuntime) and isinstance(message.request, FindImage | PullImage):
+            self._ports.images.tell(message)
+        elif isinstance(message, CallRuntime) and isinstance(message.request, LookAtPod):
+            memory.looks.append(message)
+            self._look_for_callers()
+        elif memory.away:
+            self._answer(message, _uncertain(f"the runtime is away: {memory.away}"))
+        elif isinstance(message, CallRuntime):
+            uid = pod_of(message.request, memory.inventory)
+            self._begin(message, operation_of(message.request, self._around), uid)
+        else:
+            self._begin(message, answer_to(message.question, message.deadline))
+
+    def _look_for_callers(self) -> None:
+        """Begin the looks of callers at pods of which nothing is in progress."""
+        memory = self._memory
+        if memory.away:
+            return
+        waiting, memory.looks = memory.looks, []
+        for each in waiting:
+            request = each.request
+            if isinstance(request, LookAtPod) and not self._driver.is_changing(request.uid):
+                self._begin(each, operation_of(request, self._around))
+            else:
+                memory.looks.append(each)
+
+    # --- operations ------------------------------------------------------------------------------------
+
+    def _begin(self, purpose: Purpose, flow: Operation[Any], uid: PodUid | None = None) -> None:
+        self._take_end(self._driver.begin(purpose, flow, self.clock.monotonic(), uid))
+
+    def _take_end(self, ended: OperationEnded | None) -> None:
+        if ended is None:
+            return
+        self._take_result(ended.purpose, ended.result)
+        error = ended.error
+        if error is not None and is_away(error.failure) and not self._memory.away:
+            self._lose(error.failure.message)
+        self._look_for_callers()
+
+    def _take_result(self, purpose: Purpose, result: object) -> None:
+        match purpose:
+            case CallRuntime() | AskContainer():
+                self._answer_with(purpose, result)
+            case Connect():
+                self._greeted(result)
+            case LookAgain():
+                self._looked(purpose, result)
+            case NoteExit(uid=uid):
+                if result == uid:
+                    self._tell_pods((uid,))
+                    self._pleg.exit_taken(uid)
+            case CheckHealth():
+                self._checked(result)
+            case _:
+                assert_never(purpose)
+
+    def _answer_with(self, call: CallRuntime | AskContainer, result: object) -> None:
+        if isinstance(result, Seen) and result.uid is not None:
+            changed = self._memory.inventory.take(result)
+            contents = self._memory.inventory.contents(result.uid)
+            self._answer(call, PodContainersAre(uid=result.uid, sandboxes=contents))
+            self._tell_pods(changed)
+        else:
+            self._answer(call, result)
+
+    def _answer(self, call: CallRuntime | AskContainer, result: Any) -> None:
+        if isinstance(call, CallRuntime):
+            call.reply_to.tell(RuntimeAnswered(ref=call.ref, outcome=result))
+        else:
+            call.reply_to.tell(ContainerAnswered(ref=call.ref, answer=result))
+
+    # --- whether the runtime is there ------------------------------------------------------------------
+
+    def _connect(self) -> None:
+        if not any(isinstance(each, Connect) for each in self._driver.purposes()):
+            self._begin(Connect(), greet())
+
+    def _greeted(self, result: object) -> None:
+        memory = self._memory
+        if isinstance(result, Greeting):
+            memory.greeting = result
+            self._stream.open()
+            self._pleg.start()
+            return
+        if isinstance(result, RuntimeFailure):
+            self._say_away(result.message)
+        self.after(TRY_AGAIN_AFTER, ConnectDue())
+
+    def _looked(self, purpose: LookAgain, result: object) -> None:
+        seen = result if isinstance(result, Seen) else None
+        changed = self._pleg.take(purpose, seen)
+        if seen is None:
+            failure = result if isinstance(result, RuntimeFailure) else None
+            self._lose(failure.message if failure is not None else "it cannot be looked at")
+        elif purpose.uid is None and self._memory.away:
+            self._is_there()
+        elif not self._memory.away:
+            self._tell_pods(changed)
+
+    def _is_there(self) -> None:
+        """Everything was seen: the runtime can be used."""
+        memory = self._memory
+        memory.away = ""
+        if memory.greeting is not None:
+            _log.info(
+                "the container runtime is there",
+                runtime=memory.greeting.name,
+                version=memory.greeting.version,
+            )
+        self._tell(self._everything())
+
+    def _lose(self, message: str) -> None:
+        """Begin anew: the runtime cannot be asked, or does not answer."""
+        self._say_away(message)
+        self._stream.close()
+        self._connect()
+
+    def _say_away(self, message: str) -> None:
+        memory = self._memory
+        if not memory.away:
+            self._tell(RuntimeIsAway(message=message))
+        if message != memory.away:
+            _log.warning("the container runtime cannot be used", trouble=message)
+        memory.away = message
+
+    def _checked(self, result: object) -> None:
+        if isinstance(result, Greeting):
+            self._memory.greeting = result
+
+    # --- what changes ----------------------------------------------------------------------------------
+
+    def _take_stream(self, message: StreamTold | StreamEnded) -> None:
+        if not self._stream.is_current(message.stream):
+            return
+        if isinstance(message, StreamTold):
+            happened = what_happened(message.event)
+            if happened is not None:
+                self._pleg.happened(happened)
+        elif not self._stream.ended(message.failure) and not self._memory.away:
+            self._lose(f"its events have ended: {message.failure.message}")
+
+    def _take_timer(self, timer: CriTimer) -> None:
+        match timer:
+            case ConnectDue():
+                if self._memory.away:
+                    self._connect()
+            case RelistDue():
+                self._pleg.due()
+            case PodRelistDue(uid=uid):
+                self._pleg.look_at(uid)
+            case HealthDue():
+                self.after(HEALTH_EVERY, HealthDue())
+                if not self._memory.away:
+                    self._begin(CheckHealth(), greet())
+            case OverdueDue():
+                self.after(OVERDUE_CHECK, OverdueDue())
+                self._give_up_overdue()
+            case _:
+                assert_never(timer)
+
+    def _give_up_overdue(self) -> None:
+        now = self.clock.monotonic()
+        for running in self._driver.begun():
+            call = running.purpose
+            if isinstance(call, CallRuntime | AskContainer) and running.began + call.deadline < now:
+                self._driver.give_up(call)
+                self._answer(call, _uncertain("it took too long"))
+        self._look_for_callers()
+
+    # --- what it tells ---------------------------------------------------------------------------------
+
+    def _follow(self, subscriber: Port[RuntimeFact]) -> None:
+        memory = self._memory
+        if subscriber not in memory.followers:
+            memory.followers.append(subscriber)
+        if memory.away:
+            subscriber.tell(RuntimeIsAway(message=memory.away))
+        else:
+            subscriber.tell(self._everything())
+
+    def _tell_pods(self, uids: Iterable[PodUid]) -> None:
+        for uid in uids:
+            self._tell(PodContainersAre(uid=uid, sandboxes=self._memory.inventory.contents(uid)))
+
+    def _tell(self, fact: RuntimeFact) -> None:
+        for follower in self._memory.followers:
+            follower.tell(fact)
+
+    def _everything(self) -> ContainersAre:
+        greeting = self._memory.greeting
+        return ContainersAre(
+            sandboxes=self._memory.inventory.everything(),
+            name=greeting.name if greeting is not None else "",
+            version=greeting.version if greeting is not None else "",
+        )
+
+    def _described(self) -> RuntimeDescribed:
+        greeting = self._memory.greeting
+        return RuntimeDescribed(
+            name=greeting.name if greeting is not None else "",
+            version=greeting.version if greeting is not None else "",
+            trouble=self._memory.away,
+        )
+
+
+def _uncertain(why: str) -> RuntimeFailure:
+    return RuntimeFailure(kind=RuntimeFailureKind.UNCERTAIN, message=why)

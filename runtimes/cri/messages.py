@@ -1,0 +1,104 @@
+"""What the actor that speaks the interface hears, whom it tells, and what outlives its crashes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from google.protobuf.message import Message
+
+from kernel import Key, Port
+from messages.events import PostEvent
+from messages.pods import PodUid
+from runtimes.container_runtime import (
+    AskContainer,
+    CallRuntime,
+    ContainerRuntimeMessage,
+    RuntimeFact,
+)
+from runtimes.cri.driver import DriverMemory, StepEnded
+from runtimes.cri.inventory import CriInventory
+from runtimes.cri.operations.connecting import Greeting
+from runtimes.cri.wire.transport import RpcFailure, RpcInFlight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamTold:
+    """The stream of events told something. It has to be the current stream."""
+
+    stream: int
+    event: Message = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamEnded:
+    """The stream of events has ended."""
+
+    stream: int
+    failure: RpcFailure
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectDue:
+    """Timer: try whether the runtime is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelistDue:
+    """Timer: look at everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodRelistDue:
+    """Timer: look at one pod, of which the runtime does not say yet what an event said."""
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True)
+class HealthDue:
+    """Timer: ask how the runtime is."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverdueDue:
+    """Timer: give up the requests that have taken too long."""
+
+
+CriTimer: TypeAlias = ConnectDue | RelistDue | PodRelistDue | HealthDue | OverdueDue
+CriRuntimeMessage: TypeAlias = (
+    ContainerRuntimeMessage | StepEnded | StreamTold | StreamEnded | CriTimer
+)
+
+CRI_CONTAINERS: Final = Key[CriRuntimeMessage]("runtime/containers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriPorts:
+    """Whom it tells."""
+
+    me: Port[CriRuntimeMessage]
+    """Its own address, which outlives a crash: where outcomes and events go."""
+    images: Port[CallRuntime]
+    """Who finds and pulls images."""
+    events: Port[PostEvent] | None = None
+
+
+@dataclass(slots=True)
+class CriMemory:
+    """What outlives a life: what is known, what is in progress, and the stream of events."""
+
+    inventory: CriInventory = field(default_factory=CriInventory)
+    operations: DriverMemory = field(default_factory=DriverMemory)
+    followers: list[Port[RuntimeFact]] = field(default_factory=list)
+    looks: list[CallRuntime] = field(default_factory=list)
+    """Looks at a pod that wait until nothing of it is being changed any more."""
+    in_hand: CallRuntime | AskContainer | None = None
+    """What is being taken. A life that finds one here follows on a crash over it."""
+    greeting: Greeting | None = None
+    """What the runtime said of itself last."""
+    away: str = "it has not been asked yet"
+    """Why the runtime cannot be asked; empty while it can."""
+    stream: int = 0
+    """Counts the streams; the number of the current one."""
+    open_stream: RpcInFlight | None = None

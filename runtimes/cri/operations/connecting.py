@@ -1,0 +1,83 @@
+"""What is asked of a runtime before anything else. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
+from runtimes.cri import rpcs
+from runtimes.cri.configs.node import HandlerFeatures, RuntimeFeatures
+from runtimes.cri.operations.flow import Operation, RpcError, call
+from runtimes.cri.operations.outcomes import one_line
+from runtimes.cri.wire import cri_pb2 as cri
+from runtimes.cri.wire.transport import RpcCode
+
+VERSION: Final = "v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greeting:
+    """What a runtime says of itself."""
+
+    name: str
+    version: str
+    trouble: str
+    """What is wrong with the runtime or its network, in a kubelet's words; empty if nothing is."""
+    features: RuntimeFeatures
+
+
+def greet() -> Operation[Greeting | RuntimeFailure]:
+    """Ask a runtime who it is. One that cannot be used is a failure. Raises ``RpcError``."""
+    try:
+        reply = yield from call(rpcs.version())
+    except RpcError as error:
+        if error.failure.code is RpcCode.UNIMPLEMENTED:
+            return _unusable(
+                f"what listens there does not speak version {VERSION} of the container runtime interface "
+                f"(containerd does since 1.6, CRI-O since 1.20): {one_line(error.failure.message)}"
+            )
+        raise
+    if reply.runtime_api_version != VERSION:
+        return _unusable(
+            f"{reply.runtime_name} {reply.runtime_version} speaks version "
+            f"{reply.runtime_api_version[:32]!r} of the container runtime interface, not {VERSION}"
+        )
+    status = yield from call(rpcs.status())
+    return Greeting(
+        name=reply.runtime_name,
+        version=reply.runtime_version,
+        trouble=_trouble(status),
+        features=_features(status),
+    )
+
+
+def _features(status: cri.StatusResponse) -> RuntimeFeatures:
+    return RuntimeFeatures(
+        supplemental_groups_policy=status.features.supplemental_groups_policy,
+        handlers={
+            each.name: HandlerFeatures(
+                each.features.recursive_read_only_mounts, each.features.user_namespaces
+            )
+            for each in status.runtime_handlers
+        },
+    )
+
+
+def _trouble(status: cri.StatusResponse) -> str:
+    found = {each.type: each for each in status.status.conditions}
+    said = []
+    for kind, what in (("RuntimeReady", "runtime"), ("NetworkReady", "runtime network")):
+        condition = found.get(kind)
+        if condition is None:
+            said.append(f"container {what} did not report {kind}")
+        elif not condition.status:
+            said.append(
+                f"container {what} not ready: {kind}=false reason:{condition.reason} "
+                f"message:{condition.message}"
+            )
+    return "; ".join(said)
+
+
+def _unusable(why: str) -> RuntimeFailure:
+    return RuntimeFailure(kind=RuntimeFailureKind.UNSUPPORTED, message=why)

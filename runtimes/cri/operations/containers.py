@@ -1,0 +1,165 @@
+"""What it takes to create, start, stop, resize and remove a container. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
+from messages.pods import PodUid
+from messages.units import Seconds
+from runtimes.container_runtime import (
+    CreateContainer,
+    ResizeContainer,
+    RuntimeFailure,
+    RuntimeFailureKind,
+    StopContainer,
+)
+from runtimes.cri import rpcs
+from runtimes.cri.configs.reading import container_observed, sandbox_observed
+from runtimes.cri.inventory import ContainerSeen, bare_id
+from runtimes.cri.operations.flow import Lane, Operation, RpcError, call, delay, on_disk
+from runtimes.cri.operations.outcomes import failure_of, is_uncertain
+from runtimes.cri.operations.preparing import prepared, resources_of
+from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.operations.termination import with_message
+
+RESERVED: Final = "is reserved for"
+RESERVED_FOR: Final = Seconds(0.5)
+"""How long is waited where a name is taken that nobody was seen to have: an earlier call still goes on."""
+
+
+def create(
+    request: CreateContainer, around: Surroundings
+) -> Operation[ContainerObserved | RuntimeFailure]:
+    """Create a container, after what it mounts is on the disk."""
+    name = request.image_id or str(request.container.get("image") or "")
+    image = yield from call(rpcs.image_status(name))
+    if not image.image.id:
+        message = f'image "{request.container.get("image")}" is not there'
+        return RuntimeFailure(kind=RuntimeFailureKind.IMAGE_MISSING, message=message)
+    creation = yield from prepared(request, image.image, around)
+    try:
+        made = yield from call(
+            rpcs.create_container(request.sandbox.id, creation.container, creation.sandbox)
+        )
+    except RpcError as error:
+        return (yield from _why_not_created(request, name, error))
+    return (yield from learnt(made.container_id, around, sandbox_id=request.sandbox.id))
+
+
+def start(container_id: str, around: Surroundings) -> Operation[ContainerObserved]:
+    """Start a container. One that could not be started has exited, as the runtime says it."""
+    bare = bare_id(container_id)
+    try:
+        yield from call(rpcs.start_container(bare))
+    except RpcError as error:
+        if error.is_not_found or is_uncertain(error.failure):
+            raise
+        observed = yield from learnt(bare, around)
+        if observed.state is ContainerState.EXITED:
+            return observed
+        raise
+    return (yield from learnt(bare, around))
+
+
+def stop(request: StopContainer, around: Surroundings) -> Operation[ContainerObserved | None]:
+    """Stop a container, and return how it has ended. One that is gone is stopped."""
+    bare = bare_id(request.id)
+    try:
+        yield from call(rpcs.stop_container(bare, request.grace))
+        return (yield from learnt(bare, around))
+    except RpcError as error:
+        if not error.is_not_found:
+            raise
+        around.inventory.note_removed(bare)
+        return None
+
+
+def remove(container_id: str, around: Surroundings) -> Operation[None]:
+    """Remove a container. One that is gone is removed."""
+    bare = bare_id(container_id)
+    try:
+        yield from call(rpcs.remove_container(bare))
+    except RpcError as error:
+        if not error.is_not_found:
+            raise
+    around.inventory.note_removed(bare)
+
+
+def learnt(
+    container_id: str, around: Surroundings, sandbox_id: str = ""
+) -> Operation[ContainerObserved]:
+    """Ask what became of a container, and have that known. Raises ``RpcError``."""
+    reply = yield from call(rpcs.container_status(container_id))
+    observed = container_observed(reply.status, around.runtime())
+    observed = yield from with_message(reply.status, observed, around)
+    known = around.inventory.container(container_id)
+    place = sandbox_id or (known.sandbox_id if known is not None else "")
+    if known is not None and not known.is_settled and observed.state is not ContainerState.EXITED:
+        return (
+            known.observed
+        )  # an event told of its exit, and the runtime itself does not say so yet
+    if place:
+        around.inventory.note_container(
+            ContainerSeen(
+                uid=PodUid(reply.status.labels.get(rpcs.UID_LABEL, "")),
+                sandbox_id=place,
+                observed=observed,
+                status=reply.status,
+            )
+        )
+    return observed
+
+
+def _why_not_created(
+    request: CreateContainer, image: str, error: RpcError
+) -> Operation[RuntimeFailure]:
+    """Find out what is wrong from what there is: the codes of runtimes say nothing."""
+    if is_uncertain(error.failure):
+        raise error
+    failure = failure_of(error.failure)
+    found = yield from call(rpcs.image_status(image))
+    if not found.image.id:
+        return replace(failure, kind=RuntimeFailureKind.IMAGE_MISSING)
+    try:
+        reply = yield from call(rpcs.sandbox_status(request.sandbox.id))
+    except RpcError as gone:
+        if not gone.is_not_found:
+            raise
+        return replace(failure, kind=RuntimeFailureKind.NOT_FOUND)
+    if sandbox_observed(reply.status).state is SandboxState.NOT_READY:
+        return replace(failure, kind=RuntimeFailureKind.NOT_FOUND)
+    if RESERVED in error.failure.message:
+        yield from delay(RESERVED_FOR)
+        return replace(failure, kind=RuntimeFailureKind.UNCERTAIN)
+    return replace(failure, kind=RuntimeFailureKind.REFUSED)
+
+
+def resize(
+    request: ResizeContainer, around: Surroundings
+) -> Operation[ContainerObserved | RuntimeFailure]:
+    """Give a running container other limits, and its pod's cgroup with it."""
+    bare = bare_id(request.id)
+    known = around.inventory.container(bare)
+    name = known.observed.name if known is not None else ""
+    container = {"name": name, "resources": request.resources}
+    resources = resources_of(request.pod, container, around)
+    # A container may have no more than its pod. So the pod gets the larger of both first.
+    trouble = yield from on_disk(partial(around.cgroups.widen, request.pod), Lane.CGROUPS)
+    if trouble:
+        return RuntimeFailure(kind=RuntimeFailureKind.REFUSED, message=trouble)
+    yield from call(rpcs.update_resources(bare, resources))
+    yield from on_disk(partial(around.cgroups.update, request.pod), Lane.CGROUPS)
+    observed = yield from learnt(bare, around)
+    observed = replace(observed, resources=request.resources)
+    seen = around.inventory.container(bare)
+    if seen is not None:
+        around.inventory.note_container(replace(seen, observed=observed))
+    return observed
+
+
+def reopen_log(container_id: str) -> Operation[None]:
+    """Have the runtime write a container's log to a new file. Raises ``RpcError`` if it does not run."""
+    yield from call(rpcs.reopen_log(bare_id(container_id)))

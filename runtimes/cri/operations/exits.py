@@ -1,0 +1,43 @@
+"""An exit that an event told of, before the runtime says so itself. Pure."""
+
+from __future__ import annotations
+
+from messages.pod_runtime import ContainerState
+from messages.pods import PodUid
+from runtimes.cri.configs.reading import container_observed
+from runtimes.cri.inventory import ContainerExit, ContainerSeen
+from runtimes.cri.operations.flow import Operation
+from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.operations.termination import with_message
+from runtimes.cri.wire import cri_pb2 as cri
+
+
+def take_exit(
+    container_id: str, ended: ContainerExit, around: Surroundings
+) -> Operation[PodUid | None]:
+    """Have an exit known, with its termination message. Return the pod, or None if that is no news."""
+    seen = around.inventory.container(container_id)
+    if seen is None or seen.observed.state is ContainerState.EXITED:
+        return None
+    status = cri.ContainerStatus()
+    status.CopyFrom(seen.status)
+    status.state = cri.CONTAINER_EXITED
+    status.exit_code = ended.exit_code
+    status.finished_at = ended.at
+    # What a runtime says of an exit. It alone knows of memory that ran out, and says so soon.
+    status.reason = "Completed" if ended.exit_code == 0 else "Error"
+    observed = container_observed(status, around.runtime())
+    observed = yield from with_message(status, observed, around)
+    now = around.inventory.container(container_id)
+    if now is None or now.observed.state is ContainerState.EXITED:
+        return None  # it was seen meanwhile, or removed
+    around.inventory.note_container(
+        ContainerSeen(
+            uid=seen.uid,
+            sandbox_id=seen.sandbox_id,
+            observed=observed,
+            status=status,
+            is_settled=False,
+        )
+    )
+    return seen.uid

@@ -1,0 +1,115 @@
+"""How a runtime is looked at: two lists, and the status of what they show changed. Pure.
+
+Statuses cost ten times what lists cost, so only those are asked for that are not known already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from messages.pod_runtime import ContainerState, SandboxState
+from messages.pods import PodUid
+from runtimes.cri import rpcs
+from runtimes.cri.configs.reading import (
+    container_observed,
+    identity_of,
+    sandbox_observed,
+)
+from runtimes.cri.inventory import ContainerSeen, CriInventory, SandboxSeen, Seen
+from runtimes.cri.operations.flow import Operation, RpcError, call, call_all
+from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.operations.termination import with_message
+from runtimes.cri.wire import cri_pb2 as cri
+from runtimes.cri.wire.transport import RpcCode, RpcFailure
+
+SANDBOX_STATES: Final = {
+    cri.SANDBOX_READY: SandboxState.READY,
+    cri.SANDBOX_NOTREADY: SandboxState.NOT_READY,
+}
+CONTAINER_STATES: Final = {
+    cri.CONTAINER_CREATED: ContainerState.CREATED,
+    cri.CONTAINER_RUNNING: ContainerState.RUNNING,
+    cri.CONTAINER_EXITED: ContainerState.EXITED,
+}
+
+
+def look(uid: PodUid | None, around: Surroundings) -> Operation[Seen]:
+    """Look at one pod, or at everything if ``uid`` is None. Raises ``RpcError``.
+
+    The inventory is read whenever the look goes on. The sandboxes are listed after the containers: so each
+    container's sandbox is in their list, unless it was removed meanwhile, and its containers with it.
+    """
+    known = around.inventory
+    began = known.moment()
+    containers = yield from call(rpcs.list_containers(uid))
+    sandboxes = yield from call(rpcs.list_sandboxes(uid))
+    seen_sandboxes = yield from _sandboxes(sandboxes.items, known)
+    ids = {each.observed.id: each.pod.uid for each in seen_sandboxes}
+    ours = [one for one in containers.containers if one.pod_sandbox_id in ids]
+    seen_containers = yield from _containers(ours, ids, around)
+    return Seen(
+        uid=uid, began=began, sandboxes=tuple(seen_sandboxes), containers=tuple(seen_containers)
+    )
+
+
+def _sandboxes(
+    listed: Iterable[cri.PodSandbox], known: CriInventory
+) -> Operation[list[SandboxSeen]]:
+    seen: list[SandboxSeen] = []
+    unknown: list[cri.PodSandbox] = []
+    for each in listed:
+        before = known.sandbox(each.id)
+        if identity_of(each.labels, each.annotations) is None:
+            continue
+        if before is not None and before.observed.state is SANDBOX_STATES.get(each.state):
+            seen.append(before)
+        else:
+            unknown.append(each)
+    replies = yield from call_all([rpcs.sandbox_status(each.id) for each in unknown])
+    for reply in replies:
+        if isinstance(reply, RpcFailure):
+            _raise_unless_gone(reply)
+            continue
+        identity = identity_of(reply.status.labels, reply.status.annotations)
+        if identity is not None:
+            seen.append(SandboxSeen(pod=identity, observed=sandbox_observed(reply.status)))
+    return seen
+
+
+def _containers(
+    listed: list[cri.Container], pods: dict[str, PodUid], around: Surroundings
+) -> Operation[list[ContainerSeen]]:
+    seen: list[ContainerSeen] = []
+    unknown: list[cri.Container] = []
+    for each in listed:
+        before = around.inventory.container(each.id)
+        if before is not None and _is_as_listed(before, each):
+            seen.append(before)
+        else:
+            unknown.append(each)
+    replies = yield from call_all([rpcs.container_status(each.id) for each in unknown])
+    for each, reply in zip(unknown, replies, strict=True):
+        if isinstance(reply, RpcFailure):
+            _raise_unless_gone(reply)
+            continue
+        status, sandbox_id = reply.status, each.pod_sandbox_id
+        observed = yield from with_message(
+            status, container_observed(status, around.runtime()), around
+        )
+        seen.append(
+            ContainerSeen(
+                uid=pods[sandbox_id], sandbox_id=sandbox_id, observed=observed, status=status
+            )
+        )
+    return seen
+
+
+def _is_as_listed(before: ContainerSeen, listed: cri.Container) -> bool:
+    return before.is_settled and before.observed.state is CONTAINER_STATES.get(listed.state)
+
+
+def _raise_unless_gone(failure: RpcFailure) -> None:
+    """Something that was listed may be gone by now. Any other failure ends the look."""
+    if failure.code is not RpcCode.NOT_FOUND:
+        raise RpcError(failure)

@@ -1,0 +1,142 @@
+"""What a container is created from, and what has to be on the disk before that. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import NamedTuple
+
+from messages.pod_runtime import ContainerState
+from messages.pods import JsonObject, Pod
+from runtimes.cgroups.container_limits import LinuxResources, ResourcesRefused, container_resources
+from runtimes.container_runtime import CreateContainer, RuntimeFailureKind
+from runtimes.cri.configs.container import ContainerCreation, container_config
+from runtimes.cri.configs.documents import spec_of
+from runtimes.cri.configs.mounts import container_mounts
+from runtimes.cri.configs.node import CriNode
+from runtimes.cri.configs.refusals import ConfigNotice, ConfigRefusedError
+from runtimes.cri.configs.runtime_classes import runtime_handler
+from runtimes.cri.configs.sandbox import sandbox_config
+from runtimes.cri.configs.users import image_user
+from runtimes.cri.configs.volumes import volume_notices
+from runtimes.cri.disk.pod_files import carry_out
+from runtimes.cri.inventory import bare_id
+from runtimes.cri.operations.flow import Lane, Operation, on_disk
+from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.wire import cri_pb2 as cri
+from runtimes.environment.assembling import environment_of
+from runtimes.environment.situation import Environment, EnvironmentSituation
+
+
+class Prepared(NamedTuple):
+    """What the runtime is told to create a container. Never to be logged: it carries the environment."""
+
+    container: cri.ContainerConfig
+    sandbox: cri.PodSandboxConfig
+
+
+def prepared(
+    request: CreateContainer, image: cri.Image, around: Surroundings
+) -> Operation[Prepared]:
+    """Prepare a container. Raises ``ConfigRefusedError``, or ``DiskError``."""
+    node, pod = around.node(), request.pod
+    environment = _environment(request, node, around)
+    handler = runtime_handler(pod, node)
+    mounts = container_mounts(
+        pod,
+        request.container,
+        request.attempt,
+        node,
+        ips=request.sandbox.ips or _host_ips(pod, node),
+        handler=node.runtime.of_handler(handler),
+    )
+    trouble = yield from on_disk(partial(carry_out, mounts.tasks))
+    if trouble:
+        raise ConfigRefusedError(trouble, kind=RuntimeFailureKind.CONFIG)
+    place = yield from on_disk(partial(around.cgroups.ensure, pod), Lane.CGROUPS)
+    sandbox = sandbox_config(pod, request.sandbox.attempt, node, cgroup_parent=place.parent)
+    creation = ContainerCreation(
+        pod=pod,
+        container=request.container,
+        attempt=request.attempt,
+        spec_hash=request.spec_hash,
+        image_ref=request.image_id or image.id,
+        image_user=image_user(image),
+        sandbox=sandbox,
+        node=node,
+        command=environment.command,
+        args=environment.args,
+        environment=environment.variables,
+        mounts=mounts.mounts,
+        resources=resources_of(pod, request.container, around),
+        target_id=_target(request, around),
+    )
+    _say_notices(request, environment, around)
+    return Prepared(container_config(creation), sandbox)
+
+
+def resources_of(
+    pod: Pod, container: JsonObject, around: Surroundings
+) -> cri.LinuxContainerResources:
+    """Return what the runtime is told of a container's resources. Raises ``ConfigRefusedError``."""
+    options, facts = around.cgroup_options, around.cgroup_facts
+    match container_resources(pod, container, options, facts):
+        case ResourcesRefused(reason=reason):
+            raise ConfigRefusedError(reason)
+        case LinuxResources() as resources:
+            return cri.LinuxContainerResources(
+                cpu_shares=resources.cpu_shares,
+                cpu_quota=resources.cpu_quota,
+                cpu_period=resources.cpu_period,
+                memory_limit_in_bytes=resources.memory_limit,
+                memory_swap_limit_in_bytes=resources.memory_swap_limit,
+                oom_score_adj=resources.oom_score_adj,
+                hugepage_limits=[
+                    cri.HugepageLimit(page_size=size, limit=limit)
+                    for size, limit in resources.huge_pages
+                ],
+                unified=resources.unified,
+            )
+
+
+def _environment(request: CreateContainer, node: CriNode, around: Surroundings) -> Environment:
+    environment = environment_of(
+        EnvironmentSituation(
+            pod=request.pod,
+            container=request.container,
+            objects=request.objects,
+            pod_ips=request.sandbox.ips,
+            host_ips=node.ips,
+            allocatable=around.allocatable,
+        )
+    )
+    if environment.failure:
+        raise ConfigRefusedError(environment.failure)
+    return environment
+
+
+def _host_ips(pod: Pod, node: CriNode) -> tuple[str, ...]:
+    return node.ips if spec_of(pod).get("hostNetwork") else ()
+
+
+def _target(request: CreateContainer, around: Surroundings) -> str:
+    """Return the id of the running container that an ephemeral container was made for."""
+    name = request.container.get("targetContainerName")
+    if not name:
+        return ""
+    running = [
+        one
+        for each in around.inventory.contents(request.pod.uid)
+        for one in each.containers
+        if one.name == name and one.state is ContainerState.RUNNING
+    ]
+    return bare_id(running[0].id) if running else ""
+
+
+def _say_notices(request: CreateContainer, environment: Environment, around: Surroundings) -> None:
+    skipped: Iterable[ConfigNotice] = (
+        ConfigNotice("InvalidEnvironmentVariableNames", each.message)
+        for each in environment.skipped
+    )
+    for notice in (*volume_notices(request.pod), *skipped):
+        around.notice(request.pod, notice)

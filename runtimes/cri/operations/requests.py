@@ -1,0 +1,97 @@
+"""Which operation carries out which request, and which pod it changes. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, assert_never
+
+from messages.pods import PodUid
+from messages.units import Seconds
+from runtimes.container_runtime import (
+    ContainerQuestion,
+    CreateContainer,
+    ExecInContainer,
+    FindImage,
+    LookAtPod,
+    PullImage,
+    ReadContainerLog,
+    ReadContainerStats,
+    RemoveContainer,
+    RemoveSandbox,
+    ReopenLog,
+    ResizeContainer,
+    RunSandbox,
+    RuntimeRequest,
+    StartContainer,
+    StopContainer,
+    StopSandbox,
+)
+from runtimes.cri.inventory import CriInventory, bare_id
+from runtimes.cri.operations.containers import create, remove, reopen_log, resize, start, stop
+from runtimes.cri.operations.flow import Operation
+from runtimes.cri.operations.looking import look
+from runtimes.cri.operations.questions import exec_in, read_stats
+from runtimes.cri.operations.sandboxes import remove_sandbox, run_sandbox, stop_sandbox
+from runtimes.cri.operations.surroundings import Surroundings
+
+ContainerRequest: TypeAlias = (
+    CreateContainer | StartContainer | StopContainer | RemoveContainer | ResizeContainer | ReopenLog
+)
+
+
+def operation_of(request: RuntimeRequest, around: Surroundings) -> Operation[Any]:
+    """Return what carries out a request. Images are somebody else's."""
+    match request:
+        case RunSandbox():
+            return run_sandbox(request, around)
+        case StopSandbox(id=sandbox_id):
+            return stop_sandbox(sandbox_id, around)
+        case RemoveSandbox(id=sandbox_id):
+            return remove_sandbox(sandbox_id, around)
+        case LookAtPod(uid=uid):
+            return look(uid, around)
+        case FindImage() | PullImage():
+            raise ValueError("images are not found and pulled here")
+        case _:
+            return _of_container(request, around)
+
+
+def _of_container(request: ContainerRequest, around: Surroundings) -> Operation[Any]:
+    match request:
+        case CreateContainer():
+            return create(request, around)
+        case StartContainer(id=container_id):
+            return start(container_id, around)
+        case StopContainer():
+            return stop(request, around)
+        case RemoveContainer(id=container_id):
+            return remove(container_id, around)
+        case ResizeContainer():
+            return resize(request, around)
+        case ReopenLog(id=container_id):
+            return reopen_log(container_id)
+        case _:
+            assert_never(request)
+
+
+def answer_to(question: ContainerQuestion, within: Seconds) -> Operation[Any]:
+    """Return what answers a question within the time that it may take."""
+    match question:
+        case ExecInContainer():
+            return exec_in(question, within)
+        case ReadContainerStats(id=container_id):
+            return read_stats(container_id)
+        case ReadContainerLog():
+            raise ValueError("logs are read elsewhere")
+        case _:
+            assert_never(question)
+
+
+def pod_of(request: RuntimeRequest, known: CriInventory) -> PodUid | None:
+    """Return the pod that a request changes something of; None if nobody knows it, or it changes nothing."""
+    match request:
+        case RunSandbox(pod=pod) | CreateContainer(pod=pod) | ResizeContainer(pod=pod):
+            return pod.uid
+        case LookAtPod() | FindImage() | PullImage() | ReopenLog():
+            return None
+        case _:
+            return known.owner(bare_id(request.id))

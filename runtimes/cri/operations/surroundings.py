@@ -1,0 +1,33 @@
+"""What operations need beside the request that they carry out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from messages.pods import Pod
+from runtimes.cgroups.container_limits import CgroupFacts
+from runtimes.cgroups.options import CgroupOptions
+from runtimes.cgroups.pod_cgroups import PodCgroups
+from runtimes.cri.configs.node import CriNode
+from runtimes.cri.configs.refusals import ConfigNotice
+from runtimes.cri.inventory import CriInventory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What there is, what the node is, and who makes what a runtime does not."""
+
+    inventory: CriInventory
+    node: Callable[[], CriNode]
+    """The node, with what the runtime has said last that it can do."""
+    runtime: Callable[[], str]
+    """The runtime's name, which ids begin with."""
+    cgroups: PodCgroups
+    """Its methods block: work for the threads of cgroups."""
+    cgroup_options: CgroupOptions = field(default_factory=CgroupOptions)
+    cgroup_facts: CgroupFacts = field(default_factory=CgroupFacts)
+    allocatable: Mapping[str, str] = field(default_factory=dict)
+    """What the node has for pods, as quantities."""
+    notice: Callable[[Pod, ConfigNotice], None]
+    """Tells people something about a pod."""

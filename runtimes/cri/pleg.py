@@ -1,0 +1,130 @@
+"""The pod lifecycle event generator: sees what changes in the runtime, by its events and by looking.
+
+Each event leads to a look at its pod, and an exit is taken from the event itself. Everything is looked at
+every 10 s while events come, and every second while none do: an event can be lost, and nothing is replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from messages.pods import PodUid
+from messages.units import Seconds
+from runtimes.cri.driver import Driver
+from runtimes.cri.event_stream import EventStream
+from runtimes.cri.events import SomethingHappened
+from runtimes.cri.inventory import CriInventory, Seen
+from runtimes.cri.messages import CriTimer, PodRelistDue, RelistDue
+from runtimes.cri.operations.exits import take_exit
+from runtimes.cri.operations.flow import Operation
+from runtimes.cri.operations.looking import look
+from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.purposes import LookAgain, NoteExit, Purpose
+
+WITH_EVENTS: Final = Seconds(10.0)
+WITHOUT_EVENTS: Final = Seconds(1.0)
+SETTLES_AFTER: Final = (Seconds(0.06), Seconds(0.12), Seconds(0.25), Seconds(0.5))
+"""When a pod is looked at again whose exit the runtime does not say yet. It mostly does after 60 ms."""
+
+
+class Pleg:
+    """Begins looks. What they saw comes back to ``take``, which returns the pods that changed."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        stream: EventStream,
+        driver: Driver,
+        begin: Callable[[Purpose, Operation[Any]], None],
+        later: Callable[[Seconds, CriTimer], object],
+    ) -> None:
+        self._around = around
+        self._stream = stream
+        self._driver = driver
+        self._begin = begin
+        self._later = later
+        self._again: set[PodUid] = set()
+        """Pods of which something happened while they were looked at."""
+        self._settling: dict[PodUid, int] = {}
+        """How many looks each pod has had since an exit that the runtime does not say yet."""
+        self._is_timed = False
+
+    def start(self) -> None:
+        """Look at everything now, and from now on."""
+        self._look(None)
+
+    def due(self) -> None:
+        """Look at everything: the time for that has come."""
+        self._is_timed = False
+        self._look(None)
+
+    def happened(self, event: SomethingHappened) -> None:
+        """Take an event: an exit is as it says, and its pod is looked at."""
+        uid = self._inventory.owner(event.id) or event.uid
+        if uid is None:
+            return  # of a container that nobody here has seen: it is another one's, or a look will see it
+        if event.exited is not None and self._inventory.container(event.id) is not None:
+            self._begin(NoteExit(uid), take_exit(event.id, event.exited, self._around))
+        else:
+            self.look_at(uid)
+
+    def look_at(self, uid: PodUid) -> None:
+        """Look at one pod, or once more after the look that is under way."""
+        if uid in self._looked_at():
+            self._again.add(uid)
+        else:
+            self._look(uid)
+
+    def exit_taken(self, uid: PodUid) -> None:
+        """Look again soon: an exit was taken from its event, and the runtime will say more of it."""
+        self._settling[uid] = 0
+        self._settle((uid,))
+
+    def take(self, purpose: LookAgain, seen: Seen | None) -> tuple[PodUid, ...]:
+        """Take what a look saw, None if it failed. Return the pods of which anything is different."""
+        changed = self._inventory.take(seen) if seen is not None else ()
+        if purpose.uid is None:
+            self._set_timer()
+            self._forget_moments()
+        else:
+            self._settle((purpose.uid,))
+            if purpose.uid in self._again:
+                self._again.discard(purpose.uid)
+                self._look(purpose.uid)
+        return changed
+
+    # --- inside ----------------------------------------------------------------------------------------
+
+    @property
+    def _inventory(self) -> CriInventory:
+        return self._around.inventory
+
+    def _looked_at(self) -> set[PodUid | None]:
+        return {each.uid for each in self._driver.purposes() if isinstance(each, LookAgain)}
+
+    def _look(self, uid: PodUid | None) -> None:
+        if uid is None and None in self._looked_at():
+            return
+        self._begin(LookAgain(uid), look(uid, self._around))
+
+    def _settle(self, uids: Iterable[PodUid]) -> None:
+        for uid in uids:
+            looks = self._settling.get(uid)
+            if looks is None:
+                continue
+            if self._inventory.is_settled(uid) or looks >= len(SETTLES_AFTER):
+                del self._settling[uid]
+                continue
+            self._settling[uid] = looks + 1
+            self._later(SETTLES_AFTER[looks], PodRelistDue(uid))
+
+    def _set_timer(self) -> None:
+        if not self._is_timed:
+            self._is_timed = True
+            self._later(WITH_EVENTS if self._stream.is_open else WITHOUT_EVENTS, RelistDue())
+
+    def _forget_moments(self) -> None:
+        """Let the inventory forget, unless a look is out that needs its memory."""
+        if not self._looked_at():
+            self._inventory.forget_moments(self._inventory.moment())

@@ -1,0 +1,36 @@
+"""What an operation is for: who asked for it, and so what becomes of its result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from messages.pods import PodUid
+from runtimes.container_runtime import AskContainer, CallRuntime
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Connect:
+    """Find out which runtime there is and what it can do."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LookAgain:
+    """See what has changed of one pod, or of all if ``uid`` is None."""
+
+    uid: PodUid | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoteExit:
+    """Take an exit that an event told of, before the runtime says so itself."""
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CheckHealth:
+    """Ask how the runtime and its network are."""
+
+
+Purpose: TypeAlias = CallRuntime | AskContainer | Connect | LookAgain | NoteExit | CheckHealth

@@ -1,0 +1,105 @@
+"""Makes the settings of real containers: flags over the configuration over defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from manifests.quantities import amount, is_quantity
+from settings.configuration.schema import KubeletConfiguration
+from settings.containers import ContainerSettings
+from settings.errors import UsageError
+
+SERVED_OF_CONTAINERS: Final = frozenset({
+    "containerRuntimeEndpoint",
+    "imageServiceEndpoint",
+    "clusterDNS",
+    "clusterDomain",
+    "resolvConf",
+    "seccompDefault",
+    "allowedUnsafeSysctls",
+    "cgroupsPerQOS",
+    "cgroupRoot",
+    "cgroupDriver",
+    "podPidsLimit",
+    "cpuCFSQuota",
+    "cpuCFSQuotaPeriod",
+    "singleProcessOOMKill",
+    "enforceNodeAllocatable",
+    "podLogsDir",
+    "serializeImagePulls",
+    "maxParallelImagePulls",
+    "registryPullQPS",
+    "registryBurst",
+})  # fmt: skip
+"""Fields that have an effect where real containers run."""
+
+LONGEST_SOCKET: Final = 107
+"""Bytes of the path of a Unix socket, by the kernel's limit."""
+
+
+def containers_of(configuration: KubeletConfiguration) -> ContainerSettings:
+    """Return how containers are run. Raises ``UsageError``."""
+    value = configuration.value_of
+    runtime = socket_of("containerRuntimeEndpoint", configuration.containerRuntimeEndpoint)
+    images = configuration.imageServiceEndpoint
+    return ContainerSettings(
+        container_runtime_endpoint=runtime,
+        image_service_endpoint=socket_of("imageServiceEndpoint", images) if images else runtime,
+        cluster_dns=tuple(configuration.clusterDNS),
+        cluster_domain=configuration.clusterDomain,
+        resolv_conf=configuration.resolvConf,
+        seccomp_default=configuration.seccompDefault,
+        allowed_unsafe_sysctls=tuple(configuration.allowedUnsafeSysctls),
+        cgroups_per_qos=configuration.cgroupsPerQOS,
+        cgroup_root=configuration.cgroupRoot or "/",
+        cgroup_driver=configuration.cgroupDriver,
+        pod_pids_limit=configuration.podPidsLimit,
+        cpu_cfs_quota=configuration.cpuCFSQuota,
+        cpu_cfs_quota_period=value("cpuCFSQuotaPeriod"),
+        single_process_oom_kill=_if_said(configuration, "singleProcessOOMKill"),
+        enforce_node_allocatable=frozenset(configuration.enforceNodeAllocatable),
+        system_reserved_cgroup=configuration.systemReservedCgroup,
+        kube_reserved_cgroup=configuration.kubeReservedCgroup,
+        pod_logs_dir=Path(configuration.podLogsDir),
+        container_log_max_size=_size(configuration.containerLogMaxSize),
+        container_log_max_files=configuration.containerLogMaxFiles,
+        container_log_monitor_interval=value("containerLogMonitorInterval"),
+        serialize_image_pulls=configuration.serializeImagePulls,
+        max_parallel_image_pulls=configuration.maxParallelImagePulls,
+        registry_pull_qps=configuration.registryPullQPS,
+        registry_burst=configuration.registryBurst,
+        image_gc_high_threshold_percent=configuration.imageGCHighThresholdPercent,
+        image_gc_low_threshold_percent=configuration.imageGCLowThresholdPercent,
+        image_minimum_gc_age=value("imageMinimumGCAge"),
+        image_maximum_gc_age=value("imageMaximumGCAge"),
+        image_pull_credentials_verification_policy=(
+            configuration.imagePullCredentialsVerificationPolicy
+        ),
+        preloaded_images_verification_allowlist=tuple(
+            configuration.preloadedImagesVerificationAllowlist
+        ),
+    )
+
+
+def socket_of(name: str, endpoint: str) -> Path:
+    """Return the path of the socket that ``endpoint`` names, as a URL or as a path. Raises ``UsageError``."""
+    parts = urlsplit(endpoint)
+    if parts.scheme not in {"", "unix"} or parts.netloc or not parts.path.startswith("/"):
+        raise UsageError(f"{name} {endpoint[:128]!r} should be unix:// with an absolute path")
+    if len(parts.path.encode()) > LONGEST_SOCKET:
+        raise UsageError(
+            f"{name} is longer than {LONGEST_SOCKET} bytes, which no socket's path can be"
+        )
+    return Path(parts.path)
+
+
+def _size(text: str) -> int:
+    if not is_quantity(text):
+        raise UsageError(f"containerLogMaxSize {text[:32]!r} should be a quantity, such as 10Mi")
+    return int(amount(text))
+
+
+def _if_said(configuration: KubeletConfiguration, name: str) -> bool | None:
+    return bool(getattr(configuration, name)) if name in configuration.model_fields_set else None
