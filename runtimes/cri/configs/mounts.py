@@ -9,11 +9,16 @@ from typing import Final
 
 from messages.pods import JsonObject, Pod
 from runtimes.cri.configs.hosts_file import hosts_content, node_hosts_file
-from runtimes.cri.configs.layout import hosts_file, termination_file
+from runtimes.cri.configs.layout import hosts_file, log_directory, path_part, termination_file
 from runtimes.cri.configs.node import NO_FEATURES, CriNode, HandlerFeatures
-from runtimes.cri.configs.refusals import ConfigRefusedError
+from runtimes.cri.configs.refusals import ConfigRefusedError, refusing_impossible_values
 from runtimes.cri.configs.volumes import is_token_volume, volume_on_node, volumes_by_name
-from runtimes.cri.disk.tasks import DiskTask, MakeTerminationFile, WriteHostsFile
+from runtimes.cri.disk.tasks import (
+    DiskTask,
+    MakeLogDirectory,
+    MakeTerminationFile,
+    WriteHostsFile,
+)
 from runtimes.cri.wire import cri_pb2 as cri
 
 ETC_HOSTS: Final = "/etc/hosts"
@@ -46,6 +51,22 @@ def container_mounts(
 
     ``ips`` are the pod's addresses, or the node's for a pod on its network.
     """
+    name = container.get("name") or ""
+    with refusing_impossible_values(f"container {name}"):
+        mounts, tasks = _of_pod(pod, container, node, handler)
+        taken = {normpath(mount.container_path) for mount in mounts}
+        for mount, task in _of_agent(pod, container, attempt, node, ips):
+            if normpath(mount.container_path) not in taken:
+                mounts.append(mount)
+                tasks.append(task)
+        tasks.append(_log_directory(pod, name, node))
+        return ContainerMounts(mounts=tuple(mounts), tasks=tuple(tasks))
+
+
+def _of_pod(
+    pod: Pod, container: JsonObject, node: CriNode, handler: HandlerFeatures
+) -> tuple[list[cri.Mount], list[DiskTask]]:
+    """Return what the pod's specification mounts. A volume that is mounted twice is made once."""
     if devices := container.get("volumeDevices"):
         name = devices[0].get("name")
         raise ConfigRefusedError(f'volume "{name}" is a block device, which cannot be mounted yet')
@@ -59,15 +80,10 @@ def container_mounts(
         if is_token_volume(volume):
             continue
         found = volume_on_node(pod, volume, node)
-        tasks[found.path] = found.task
+        tasks[wanted["name"]] = found.task
         relabel = node.has_selinux and found.is_relabelled
         mounts.append(_mount(wanted, found.path, handler, relabel=relabel))
-    taken = {normpath(mount.container_path) for mount in mounts}
-    for mount, task in _of_agent(pod, container, attempt, node, ips):
-        if normpath(mount.container_path) not in taken:
-            mounts.append(mount)
-            tasks[mount.host_path] = task
-    return ContainerMounts(mounts=tuple(mounts), tasks=tuple(tasks.values()))
+    return mounts, [*tasks.values()]
 
 
 def _mount(
@@ -118,6 +134,12 @@ def _of_agent(
         path = termination_file(node.root_dir, pod.uid, container.get("name") or "", attempt)
         inside = inside if inside.startswith("/") else f"/{inside}"
         yield _file(inside, path, node), MakeTerminationFile(path=path)
+
+
+def _log_directory(pod: Pod, name: str, node: CriNode) -> MakeLogDirectory:
+    directory = log_directory(node.pod_logs_dir, pod)
+    names = (directory.rpartition("/")[2], path_part(name))
+    return MakeLogDirectory(path=node.pod_logs_dir, names=names)
 
 
 def _file(inside: str, path: str, node: CriNode) -> cri.Mount:

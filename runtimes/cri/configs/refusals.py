@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
+
+LONGEST_MESSAGE: Final = 1024
+"""Characters."""
 
 
 class ConfigRefusedError(Exception):
@@ -19,8 +22,9 @@ class ConfigRefusedError(Exception):
         kind: RuntimeFailureKind = RuntimeFailureKind.CONFIG,
         reason: str = "",
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        # What a pod says is part of it, and may have any length and any number of lines.
+        self.message = " ".join(message.split())[:LONGEST_MESSAGE]
+        super().__init__(self.message)
         self.kind = kind
         self.reason = reason
         """One word of the kubelet's, where it has one."""

@@ -15,6 +15,7 @@ def runtime_handler(pod: Pod, node: CriNode) -> str:
         return ""
     if node.runtime_classes is None:
         raise not_now(f'RuntimeClass "{name}" is not known: the RuntimeClasses are not listed yet')
-    if name not in node.runtime_classes:
+    handler = node.runtime_classes.get(str(name))
+    if handler is None:
         raise not_now(f'RuntimeClass "{name}" not found')
-    return node.runtime_classes[name]
+    return handler

@@ -66,8 +66,9 @@ def sandbox_config(
 
 
 def sandbox_notices(pod: Pod, node: CriNode) -> tuple[ConfigNotice, ...]:
-    """Return what people should know when a sandbox of ``pod`` is made."""
-    return (*pod_dns(pod, node)[1], *volume_notices(pod))
+    """Return what people should know when a sandbox of ``pod`` is made. Raises ``ConfigRefusedError``."""
+    with refusing_impossible_values(f"pod {pod.display_name}"):
+        return (*pod_dns(pod, node)[1], *volume_notices(pod))
 
 
 def _demand_possible(pod: Pod, node: CriNode) -> None:

@@ -68,10 +68,10 @@ def volume_notices(pod: Pod) -> tuple[ConfigNotice, ...]:
     return tuple(
         ConfigNotice(
             "VolumeLeftOut",
-            f'volume "{name}" with the token of a service account cannot be mounted yet: the '
-            "containers start without it",
+            f'volume "{volume.get("name")}" with the token of a service account cannot be mounted '
+            "yet: the containers start without it",
         )
-        for name, volume in volumes_by_name(pod).items()
+        for volume in spec_of(pod).get("volumes") or ()
         if is_token_volume(volume)
     )
 

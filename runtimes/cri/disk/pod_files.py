@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -12,6 +13,7 @@ from runtimes.cri.disk.tasks import (
     CheckHostPath,
     DiskTask,
     MakeEmptyDir,
+    MakeLogDirectory,
     MakeTerminationFile,
     WriteHostsFile,
 )
@@ -19,10 +21,12 @@ from runtimes.cri.disk.tasks import (
 PARENT_MODE: Final = 0o750
 EMPTY_DIR_MODE: Final = 0o777
 GROUP_DIR_MODE: Final = 0o2777
+LOG_DIR_MODE: Final = 0o755
 HOSTS_MODE: Final = 0o644
 TERMINATION_MODE: Final = 0o666
 LARGEST_HOSTS_FILE: Final = 1 << 20
 """Bytes of the node's own file. What is beyond is left out."""
+_DIRECTORY: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def carry_out(tasks: Iterable[DiskTask]) -> str:
@@ -47,6 +51,8 @@ def _carry_out(task: DiskTask) -> str:
             _make_empty_dir(task)
         case WriteHostsFile():
             _write_hosts_file(path, task)
+        case MakeLogDirectory():
+            _make_log_directory(path, task.names)
         case MakeTerminationFile():
             path.parent.mkdir(PARENT_MODE, parents=True, exist_ok=True)
             with os.fdopen(_opened(path, os.O_TRUNC), "wb") as file:
@@ -81,6 +87,25 @@ def _write_hosts_file(path: Path, task: WriteHostsFile) -> None:
         file.write(content)
         file.truncate()
         os.fchmod(file.fileno(), HOSTS_MODE)
+
+
+def _make_log_directory(root: Path, names: tuple[str, ...]) -> None:
+    """Make the directory, and raise ``OSError`` if there is a link on the way to it."""
+    root.mkdir(LOG_DIR_MODE, parents=True, exist_ok=True)
+    opened = os.open(root, _DIRECTORY)
+    for number, name in enumerate(names, 1):
+        try:
+            with suppress(FileExistsError):
+                os.mkdir(name, LOG_DIR_MODE, dir_fd=opened)
+            below = os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=opened)
+        except OSError as error:
+            # The name alone would not say where it is.
+            path = root.joinpath(*names[:number])
+            raise OSError(error.errno, error.strerror, str(path)) from None
+        finally:
+            os.close(opened)
+        opened = below
+    os.close(opened)
 
 
 def _of_node(path: str) -> bytes:

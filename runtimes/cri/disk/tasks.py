@@ -51,6 +51,16 @@ class WriteHostsFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MakeLogDirectory:
+    """The directory of a container's logs is there, and no part of it is a link to somewhere else."""
+
+    path: str
+    """Of all pods' logs. What is above it is the node's own business."""
+    names: tuple[str, ...]
+    """The directories that lead from there to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MakeTerminationFile:
     """The file is there, empty, to which any user can write the termination message of one instance."""
 
@@ -70,4 +80,6 @@ class LastWords:
     does not count."""
 
 
-DiskTask: TypeAlias = CheckHostPath | MakeEmptyDir | WriteHostsFile | MakeTerminationFile
+DiskTask: TypeAlias = (
+    CheckHostPath | MakeEmptyDir | WriteHostsFile | MakeLogDirectory | MakeTerminationFile
+)

@@ -17,6 +17,7 @@ from runtimes.cri.disk.tasks import (
     CheckHostPath,
     HostPathType,
     MakeEmptyDir,
+    MakeLogDirectory,
     MakeTerminationFile,
     WriteHostsFile,
 )
@@ -24,6 +25,7 @@ from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.builders import make_pod
 
 NODE = CriNode(name="node", root_dir="/r")
+LOGS = MakeLogDirectory(path="/var/log/pods", names=("default_web_u1", "main"))
 TOKEN = {
     "name": "kube-api-access-x7z2k",
     "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]},
@@ -60,7 +62,8 @@ EMPTY = pod_with({"name": "data", "emptyDir": {}})
 def test_a_path_of_the_node_is_checked_and_mounted() -> None:
     found = mounts_of(ON_HOST, {"name": "data", "mountPath": "/data", "readOnly": True})
     assert found.mounts == (cri.Mount(container_path="/data", host_path="/srv", readonly=True),)
-    assert found.tasks == (CheckHostPath(volume="data", path="/srv", type=HostPathType.DIRECTORY),)
+    checked = CheckHostPath(volume="data", path="/srv", type=HostPathType.DIRECTORY)
+    assert found.tasks == (checked, LOGS)
 
 
 def test_an_empty_directory_is_made_with_the_group_of_the_pods_files() -> None:
@@ -69,14 +72,14 @@ def test_an_empty_directory_is_made_with_the_group_of_the_pods_files() -> None:
     path = "/r/pods/u1/volumes/kubernetes.io~empty-dir/data"
     assert found.mounts == (cri.Mount(container_path="/data", host_path=path),)
     marker = "/r/pods/u1/plugins/kubernetes.io~empty-dir/data/ready"
-    assert found.tasks == (MakeEmptyDir(path=path, marker=marker, group=77),)
+    assert found.tasks == (MakeEmptyDir(path=path, marker=marker, group=77), LOGS)
 
 
 def test_a_volume_that_is_mounted_twice_is_made_once() -> None:
     found = mounts_of(
         EMPTY, {"name": "data", "mountPath": "/a"}, {"name": "data", "mountPath": "/b"}
     )
-    assert (len(found.mounts), len(found.tasks)) == (2, 1)
+    assert (len(found.mounts), len(found.tasks)) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -193,11 +196,11 @@ def test_every_container_has_the_pods_hosts_and_a_file_for_its_last_words() -> N
         cri.Mount(container_path="/etc/hosts", host_path=hosts),
         cri.Mount(container_path="/dev/termination-log", host_path=words),
     )
-    written, made = found.tasks
+    written, made, logs = found.tasks
     assert isinstance(written, WriteHostsFile)
     assert (written.path, written.node_file) == (hosts, "")
     assert "10.0.0.1\tweb\n" in written.content
-    assert made == MakeTerminationFile(path=words)
+    assert (made, logs) == (MakeTerminationFile(path=words), LOGS)
 
 
 @pytest.mark.parametrize("path", ["/etc/hosts", "etc/hosts", "/etc/hosts/"])
@@ -205,7 +208,7 @@ def test_where_the_pod_mounts_something_the_agent_mounts_nothing(path: str) -> N
     container = {"name": "main", "volumeMounts": [{"name": "data", "mountPath": path}]}
     found = container_mounts(ON_HOST, container, 0, NODE, ips=("10.0.0.1",))
     assert [mount.host_path for mount in found.mounts] == ["/srv"]
-    assert len(found.tasks) == 1
+    assert len(found.tasks) == 2
 
 
 def test_with_selinux_what_is_the_pods_own_gets_its_label() -> None:

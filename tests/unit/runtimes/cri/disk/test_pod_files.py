@@ -15,6 +15,7 @@ from runtimes.cri.disk.tasks import (
     CheckHostPath,
     HostPathType,
     MakeEmptyDir,
+    MakeLogDirectory,
     MakeTerminationFile,
     WriteHostsFile,
 )
@@ -182,3 +183,25 @@ def test_a_disk_that_refuses_is_told_with_its_path(tmp_path: Path) -> None:
     tmp_path.joinpath("pods").touch()
     path = tmp_path / "pods" / "u1" / "etc-hosts"
     assert carry_out([WriteHostsFile(path=str(path), content="x\n")]).endswith("Not a directory")
+
+
+def test_a_directory_for_logs_is_made_and_may_be_there_already(tmp_path: Path) -> None:
+    root = tmp_path / "log" / "pods"
+    task = MakeLogDirectory(path=str(root), names=("shop_web_u1", "main"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(2):
+        assert carry_out([task]) == ""
+    assert mode_of(root / "shop_web_u1" / "main") == 0o755
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@pytest.mark.parametrize("link", ["shop_web_u1", "shop_web_u1/main"])
+def test_logs_do_not_go_where_a_link_leads(tmp_path: Path, link: str) -> None:
+    root, outside = tmp_path / "pods", tmp_path / "outside"
+    outside.joinpath("main").mkdir(parents=True)
+    root.joinpath(link).parent.mkdir(parents=True)
+    root.joinpath(link).symlink_to(outside)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    found = carry_out([MakeLogDirectory(path=str(root), names=("shop_web_u1", "main"))])
+    assert found == f"{root / link}: Not a directory"
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
