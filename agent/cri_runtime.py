@@ -108,6 +108,11 @@ class CriComposition:
             return None
         return RuntimeNode(troubles={"Ready": f"container runtime is down: {away}"})
 
+    @staticmethod
+    def uses_services() -> bool:
+        """Return that its containers are told of Services, as on a kubelet."""
+        return True
+
     # --- inside ----------------------------------------------------------------------------------------
 
     def _make_images(self) -> ImageKeeper:

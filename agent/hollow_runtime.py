@@ -70,6 +70,10 @@ class HollowRuntime:
         """Return nothing: flags say what a hollow Node is."""
         return None
 
+    def uses_services(self) -> bool:
+        """Return that they are told of none: hollow containers have no variables."""
+        return False
+
     def _make_containers(self) -> HollowContainers:
         records = self._address(HOLLOW_RECORDS) if self._records is not None else None
         return HollowContainers(version(), self._containers, records)

@@ -177,7 +177,7 @@ class Joined:
     def pod_ports(self) -> PodApiPorts:
         """Return the ports that the keepers of pods and of statuses talk to."""
         to = self._ports
-        return PodApiPorts(calls=to.calls, node=to.registrar, events=to.events)
+        return PodApiPorts(calls=to.calls, watches=to.watches, node=to.registrar, events=to.events)
 
     @property
     def machine(self) -> Machine:

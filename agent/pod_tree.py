@@ -12,6 +12,7 @@ from actors.pods.keeper import POD_KEEPER, PODS, PodKeeper, PodKeeperPorts, keep
 from actors.pods.records import RECORD_KEEPER, RecordKeeper, RecordMemory
 from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
 from actors.pods.worker_parts import WorkerPorts
+from actors.services.keeper import SERVICE_KEEPER, ServiceKeeper, ServiceMemory, ServicePorts
 from agent.hollow_runtime import HollowRuntime
 from agent.node_view import configured_node
 from agent.provider_runtime import ProviderRuntime
@@ -24,6 +25,7 @@ from messages.pod_lives import PodLivesMessage
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import SourceName
 from messages.statuses import StatusKeeperMessage
+from messages.watches import Unwatch, Watch
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
 from settings.agent import Settings
@@ -38,6 +40,7 @@ class PodApiPorts:
     """Whom the keepers of pods and of statuses talk to about the API server."""
 
     calls: Port[CallApi]
+    watches: Port[Watch | Unwatch]
     node: Port[FollowNode]
     events: Port[PostEvent]
 
@@ -79,6 +82,10 @@ class ComposedRuntime(Protocol):
         """Return what the runtime says of the Node; None if that is nothing. On any thread."""
         ...
 
+    def uses_services(self) -> bool:
+        """Return whether its containers are told of the cluster's Services."""
+        ...
+
 
 class PodTree:
     """The runtime of pods, the workers, who keeps them and their statuses, and what outlives a crash.
@@ -94,6 +101,7 @@ class PodTree:
         address: Address,
         edges: PodEdges,
     ) -> None:
+        self._node_name = settings.node_name
         self._address = address
         self._edges = edges
         self._logs_steps = runtime.kind is not RuntimeKind.HOLLOW
@@ -104,6 +112,8 @@ class PodTree:
         self._host_ips = facts.addresses
         self._keeper_memory = keeper_memory(configured_node(settings, facts), sources)
         self._status_memory = StatusMemory()
+        self._service_memory = ServiceMemory()
+        self._follows_services = settings.cluster is not None and self._runtime.uses_services()
         self._record_memory = RecordMemory()
         self._records_directory = settings.root_dir / RECORDS
         # A record of each would take longer than all else that is done for a hollow pod.
@@ -115,6 +125,7 @@ class PodTree:
         # Each is isolated: while one of them is in trouble, what runs goes on.
         return (
             SupervisorSpec(name="runtimes", children=self._runtime.specs()),
+            *((isolated(SERVICE_KEEPER, self._make_services),) if self._follows_services else ()),
             isolated(STATUS_KEEPER, self._make_status_keeper),
             *((isolated(RECORD_KEEPER, self._make_records),) if self._keeps_records else ()),
             DynamicSpec(key=PODS),
@@ -158,6 +169,13 @@ class PodTree:
         )
         return StatusKeeper(ports, self._status_memory)
 
+    def _make_services(self) -> ServiceKeeper:
+        api = self._edges.api()
+        assert api is not None  # noqa: S101  # else there is no such child
+        me = self._address(SERVICE_KEEPER)
+        ports = ServicePorts(watches=api.watches, events=api.events, me=me)
+        return ServiceKeeper(self._node_name, ports, self._service_memory)
+
     def _make_records(self) -> RecordKeeper:
         return RecordKeeper(self._records_directory, self._record_memory)
 
@@ -166,11 +184,13 @@ class PodTree:
         records = self._address(RECORD_KEEPER) if self._keeps_records else None
         me, statuses = self._address(POD_KEEPER), self._address(STATUS_KEEPER)
         pod_manager, runtime = self._address(POD_MANAGER), self._runtime.port()
+        services = self._address(SERVICE_KEEPER) if self._follows_services else None
         worker = WorkerPorts(
             keeper=me,
             runtime=runtime,
             statuses=statuses,
             objects=self._edges.objects(),
+            services=services,
             events=self._events(),
             records=records,
             host_ips=lambda: self._host_ips,

@@ -69,6 +69,10 @@ class ProviderRuntime:
         """Return what the class said last of the Node; None if it said nothing. On any thread."""
         return self._memory.node
 
+    def uses_services(self) -> bool:
+        """Return that they are told of none: who knows whether they can reach the cluster's network."""
+        return False
+
     def _runtime(self) -> Port[VirtualRuntimeMessage]:
         return self._address(VIRTUAL_RUNTIME)
 

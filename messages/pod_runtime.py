@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from messages.objects import ObjectId, ObjectValue
 from messages.pods import JsonObject, Pod, PodPhase, PodUid
 from messages.port import Port
+from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
 
 
@@ -199,7 +200,13 @@ class RunPod:
     reply_to: Port[PodObserved]
     """Who is told what becomes of it. An address that outlives crashes."""
     objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
-    """The Secrets and ConfigMaps that its containers' environments need, as far as they exist."""
+    """The Secrets and ConfigMaps that its containers' environments need, and the Secrets that its images are
+    pulled with, as far as they exist."""
+    unread: Mapping[ObjectId, str] = field(default_factory=dict)
+    """Why others of them cannot be read at present, for people. Nobody knows whether they exist, so no
+    container is created without them, even where they are optional."""
+    services: ClusterServices = ()
+    """What its containers are told of Services. Empty where the runtime has no use for it."""
     verdicts: Mapping[str, ProbeVerdict] = field(default_factory=dict)
     """By name of the container. A container that is missing has no probes."""
 

@@ -28,6 +28,7 @@ from messages.objects import ObjectId, ObjectValue
 from messages.pod_runtime import ContainerObserved, DescribeRuntime, SandboxObserved
 from messages.pods import JsonObject, Pod, PodUid
 from messages.port import Port
+from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
 
 
@@ -119,6 +120,8 @@ class CreateContainer:
     image_id: str
     """As it was found. Empty where nobody asked: see ``ContainersAre.assumes_images``."""
     objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
+    services: ClusterServices = ()
+    """What its variables tell of Services."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

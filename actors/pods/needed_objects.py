@@ -29,6 +29,16 @@ from messages.pods import Pod
 _FILES: Final = frozenset({Use.VOLUME, Use.PART})
 _TOLD: Final = frozenset({Use.START, Use.PULL})
 
+_UNREAD: Final = frozenset(
+    {
+        ReadVerdict.NOT_REGISTERED,
+        ReadVerdict.NOT_SYNCED,
+        ReadVerdict.FORBIDDEN,
+        ReadVerdict.UNUSABLE,
+    }
+)
+"""What says neither that an object is there nor that it is not."""
+
 _SENTENCES: Final = {
     ReadVerdict.NOT_FOUND: "not found",
     ReadVerdict.NOT_REGISTERED: "not registered",
@@ -44,6 +54,7 @@ class NeededObject:
 
     is_told: bool = False
     """The runtime is told its value: for variables of containers, and for pulling their images."""
+    for_variables: bool = False
     for_files: bool = False
     """A volume needs it, and is not optional."""
     is_required: bool = False
@@ -51,6 +62,8 @@ class NeededObject:
     """The pod has something done when it changes, by its annotation."""
     verdict: ReadVerdict | None = None
     """None until the first answer."""
+    reason: str = ""
+    """Why it is not there, if that is known."""
     value: ObjectValue | None = None
     """Kept if the runtime is told it."""
     version: ObjectVersion | None = None
@@ -62,6 +75,11 @@ class NeededObject:
         """Return whether a read for this one kept all that ``other`` needs."""
         has_value = self.is_told or not other.is_told
         return has_value and (self.is_acted_on or not other.is_acted_on)
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether nobody knows if it is there. Without one that only pulls need, a pod starts anyway."""
+        return self.for_variables and (self.verdict is None or self.verdict in _UNREAD)
 
     @property
     def is_there(self) -> bool:
@@ -91,7 +109,7 @@ class NeededObjects:
         for wanted, known in self._objects.items():
             before = earlier._objects.get(wanted)
             if before is not None and before.tells_as_much_as(known):
-                known.verdict = before.verdict
+                known.verdict, known.reason = before.verdict, before.reason
                 known.value = before.value if known.is_told else None
                 known.version, known.keys = before.version, before.keys
 
@@ -100,7 +118,7 @@ class NeededObjects:
         known = self._objects.get(wanted)
         if known is None:
             return
-        known.verdict = read.verdict
+        known.verdict, known.reason = read.verdict, read.reason
         known.value = read.value if known.is_told else None
         if read.value is not None and known.is_acted_on:
             known.version = ObjectVersion(read.value.uid, read.value.resource_version)
@@ -110,6 +128,11 @@ class NeededObjects:
         """Return what the runtime is told, as far as it is there."""
         found = self._objects.items()
         return {wanted: known.value for wanted, known in found if known.value is not None}
+
+    def unread(self) -> dict[ObjectId, str]:
+        """Return why others that variables are set from cannot be read."""
+        found = self._objects.items()
+        return {wanted: _why_unread(known) for wanted, known in found if known.is_unread}
 
     def versions(self) -> dict[ObjectId, ObjectVersion]:
         """Return the versions of the objects whose changes are acted on, as they were read last."""
@@ -139,9 +162,13 @@ class NeededObjects:
         return [wanted for wanted, known in self._objects.items() if known.verdict is None]
 
     def missing(self) -> list[ObjectId]:
-        """Return those that are required and not there."""
+        """Return those that are required and not there, or that nobody knows of whether they are."""
         found = self._objects.items()
-        return [wanted for wanted, known in found if known.is_required and not known.is_there]
+        return [
+            wanted
+            for wanted, known in found
+            if (known.is_required and not known.is_there) or known.is_unread
+        ]
 
     def missing_files(self) -> list[str]:
         """Return, in words, which objects a volume requires that are not there."""
@@ -170,6 +197,7 @@ def needed_objects(pod: Pod) -> NeededObjects | None:
             )
             known = objects.setdefault(wanted, NeededObject())
             known.is_told |= is_told
+            known.for_variables |= reference.use is Use.START
             known.for_files |= is_needed_file
             # Without a pull secret an image is pulled all the same: it may be anybody's, or there already.
             is_required = reference.use is not Use.PULL and (is_told or is_file)
@@ -187,5 +215,13 @@ def _hook_of(pod: Pod) -> ChangeHook | None:
 
 
 def _sentence(wanted: ObjectId, known: NeededObject) -> str:
-    why = "not read yet" if known.verdict is None else _SENTENCES.get(known.verdict, "")
-    return f'{wanted.kind} "{wanted.display_name}" {why}'
+    return f'{wanted.kind} "{wanted.display_name}" {_why_missing(known)}'
+
+
+def _why_missing(known: NeededObject) -> str:
+    return "not read yet" if known.verdict is None else _SENTENCES.get(known.verdict, "")
+
+
+def _why_unread(known: NeededObject) -> str:
+    why = _why_missing(known)
+    return f"{why}: {known.reason}" if known.reason else why

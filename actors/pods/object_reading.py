@@ -69,6 +69,10 @@ class ObjectReading:
         """Return what the runtime is told, as far as it is there."""
         return {} if self._needed is None else self._needed.values()
 
+    def unread(self) -> dict[ObjectId, str]:
+        """Return why others that variables are set from cannot be read."""
+        return {} if self._needed is None else self._needed.unread()
+
     def versions(self) -> dict[ObjectId, ObjectVersion]:
         """Return the versions of the objects whose changes the pod acts on."""
         return {} if self._needed is None else self._needed.versions()

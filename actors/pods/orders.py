@@ -9,6 +9,7 @@ from messages.objects import ObjectFact, ObjectRead
 from messages.pod_lives import PodLife
 from messages.pod_runtime import PodObserved, PodTrouble
 from messages.pods import Pod, PodUid
+from messages.services import ServicesAre
 from messages.statuses import PodFailure
 from messages.units import Seconds
 
@@ -56,6 +57,11 @@ class ObjectsDue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServicesDue:
+    """Timer: Services were waited for long enough, or the question may have been lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeadlineDue:
     """Timer: the pod may have been active for as long as it may be."""
 
@@ -68,6 +74,8 @@ PodWorkerMessage = (
     | RepeatStatus
     | CommandAgain
     | ObjectsDue
+    | ServicesAre
+    | ServicesDue
     | DeadlineDue
 )
 
@@ -93,6 +101,8 @@ def _newest(message: PodWorkerMessage) -> str | None:
     """Name the messages of which only the newest matters."""
     if isinstance(message, PodObserved):
         return "observed"
+    if isinstance(message, ServicesAre):
+        return "services"
     return "wish" if isinstance(message, PodWish) else None
 
 

@@ -16,8 +16,6 @@ from actors.pods.lifecycle import (
     StopStep,
     active_deadline,
 )
-from actors.pods.needed_objects import needed_objects
-from actors.pods.object_reading import ObjectReading
 from actors.pods.orders import (
     CommandAgain,
     DeadlineDue,
@@ -25,16 +23,19 @@ from actors.pods.orders import (
     PodWish,
     PodWorkerMessage,
     RepeatStatus,
+    ServicesDue,
     WorkerGone,
 )
 from actors.pods.worker_keeping import WorkerKeeping
+from actors.pods.worker_needs import NO_SUPPLIES, NeedFact, Supplies, WorkerNeeds, needs_anything
 from actors.pods.worker_news import WorkerNews
 from actors.pods.worker_parts import WorkerMemory, WorkerPorts
 from kernel import PooledActor, Port, Timer
-from messages.objects import ChangeDecided, ObjectChanged, ObjectId, ObjectRead, ObjectValue
+from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
 from messages.pod_lives import PodLife
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import TERMINAL_PHASES, Pod
+from messages.services import ServicesAre
 from messages.statuses import PodFailure
 from messages.units import Seconds
 from stores.statuses.phase import phase_of
@@ -58,7 +59,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     |---|---|---|---|
     | sync | ``RunPod``, once its volumes' files are there | a terminal phase | stops it |
     | sync | ``RunPod`` | a trouble that is for good | fails and stops it |
-    | sync | ``RunPod`` again | an object of its variables has changed | the next containers see it |
+    | sync | ``RunPod`` again | an object or a Service of its variables changed | new containers see it |
     | terminating | ``StopPod`` | the mark of that command | its end is told |
     | terminated | ``ForgetPod``, if it is to go | the mark of that command | it is finished |
     | any | the last command, with a greater mark | nothing: this life has just begun | goes on |
@@ -66,11 +67,11 @@ class PodWorker(PooledActor[PodWorkerMessage]):
 
     Owns: the life of one pod, and its last status.
     Hears: ``PodWish`` and ``CommandAgain`` of its keeper; ``PodObserved``; ``ObjectRead``,
-    ``ObjectFact``; its own timers.
+    ``ObjectFact``, ``ServicesAre``; its own timers.
     Tells: the runtime as above; the keeper of statuses ``PodStatusIs`` when the status is another one;
     its keeper ``LifeIs``, and ``WorkerGone`` when it is finished and stops; the managers of objects
     ``RegisterPod``, ``FollowObjects``, ``GetObject`` and ``ChangeMissed`` for a pod that references any;
-    the keeper of records ``KeepPod``.
+    the keeper of Services ``FollowServices``, if the runtime uses them; the keeper of records ``KeepPod``.
     Fails when: it has a bug. The next life tells everything again.
 
     Order: of the wishes and of the observations only the newest counts. An observation with a smaller mark
@@ -92,8 +93,9 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         self._commands = 0
         self._told: LifeStep | None = None
         """The last step that the runtime was told in this life."""
-        self._told_objects: dict[ObjectId, ObjectValue] = {}
-        self._reading: ObjectReading | None = None
+        self._supplied: Supplies = NO_SUPPLIES
+        """What the runtime was told with that."""
+        self._needs: WorkerNeeds | None = None
         self._waits_for: list[str] = []
         self._deadline: Timer | None = None
 
@@ -117,8 +119,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 self._take(message)
             case PodObserved():
                 self._observe(message)
-            case ObjectRead() | ObjectChanged() | ObjectsDue():
-                self._take_object(message)
+            case ObjectRead() | ObjectChanged() | ObjectsDue() | ServicesAre() | ServicesDue():
+                self._take_need(message)
             case ChangeDecided():
                 pass  # who hears of all changes carries it out
             case DeadlineDue():
@@ -176,29 +178,29 @@ class PodWorker(PooledActor[PodWorkerMessage]):
 
     def _run(self) -> None:
         """Have it run, as soon as what it needs is there."""
-        if self._reading is None and needed_objects(self._pod) is not None:
-            self._reading = ObjectReading(self._ports.objects, self._address, self.after)
-            self._memory.has_objects = True
-        if self._reading is not None:
-            self._reading.begin(self._pod)
+        if self._needs is None and needs_anything(self._pod, self._ports):
+            self._needs = WorkerNeeds(self._ports, self._address, self.after)
+            self._memory.has_needs = True
+        if self._needs is not None:
+            self._needs.begin(self._pod)
         self._run_if_ready()
 
     def _run_if_ready(self) -> None:
-        reading = self._reading
-        if reading is not None:
-            missing = [] if self._memory.has_begun else reading.missing_files()
-            if not reading.is_answered:
+        needs = self._needs
+        if needs is not None:
+            missing = [] if self._memory.has_begun else needs.missing_files()
+            if not needs.is_settled:
                 return
             if missing:
                 self._wait_for(missing)
                 return
-            self._compare(reading)
+            self._compare(needs)
         self._waits_for = []
         self._told = RUN
         self._command(RUN)
         self._keep()
 
-    def _compare(self, reading: ObjectReading) -> None:
+    def _compare(self, needs: WorkerNeeds) -> None:
         """Have decided what is to be done about objects that changed while no agent was there."""
         memory = self._memory
         if memory.was_compared:
@@ -206,7 +208,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         memory.was_compared = True
         if memory.kept is None or not memory.wish.was_there:
             return  # what it is started with now is the newest
-        for changed in reading.tell_missed(memory.kept.objects):
+        for changed in needs.tell_missed(memory.kept.objects):
             wanted = changed.object
             self._news.say("an object changed while no agent was there", object=wanted.display_name)
             message = f'{wanted.kind} "{wanted.name}" changed while the agent was not running'
@@ -214,7 +216,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
 
     def _keep(self) -> None:
         if self._memory.life.stage is PodLife.SYNC and self._told is RUN:
-            self._keeping.keep(self._reading.versions() if self._reading is not None else {})
+            self._keeping.keep(self._needs.versions() if self._needs is not None else {})
 
     def _command(self, step: LifeStep) -> None:
         self._commands += 1
@@ -222,8 +224,9 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         pod, me, runtime = self._pod, self._address, self._ports.runtime
         if isinstance(step, RunStep):
             self._memory.has_begun = True
-            self._told_objects = self._reading.values() if self._reading is not None else {}
-            runtime.tell(RunPod(pod=pod, mark=mark, reply_to=me, objects=self._told_objects))
+            supplies = self._needs.supplies() if self._needs is not None else NO_SUPPLIES
+            self._supplied = supplies
+            runtime.tell(RunPod(pod=pod, mark=mark, reply_to=me, **supplies._asdict()))
         elif isinstance(step, StopStep):
             self._news.say("stopping a pod", grace=step.grace, reason=self._news.reason())
             runtime.tell(StopPod(uid=pod.uid, mark=mark, reply_to=me, grace=step.grace))
@@ -231,12 +234,12 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             runtime.tell(ForgetPod(uid=pod.uid, mark=mark, reply_to=me))
 
     def _let_go(self) -> None:
-        """Let go of the objects that it needed to run."""
-        if not self._memory.has_objects:
+        """Let go of what it needed to run."""
+        if not self._memory.has_needs:
             return
-        reading = self._reading or ObjectReading(self._ports.objects, self._address, self.after)
-        reading.end(self._pod)
-        self._reading, self._waits_for, self._memory.has_objects = None, [], False
+        needs = self._needs or WorkerNeeds(self._ports, self._address, self.after)
+        needs.end(self._pod)
+        self._needs, self._waits_for, self._memory.has_needs = None, [], False
 
     # --- what is ---------------------------------------------------------------------------------------
 
@@ -273,20 +276,14 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             self._news.tell_status()  # that of a pod that was removed is about to be forgotten
         self._news.tell_life()
 
-    def _take_object(self, message: ObjectRead | ObjectChanged | ObjectsDue) -> None:
+    def _take_need(self, fact: NeedFact) -> None:
         """Run the pod if what it waited for is there now, or if other variables are to be set from now on."""
-        reading = self._reading
-        if reading is None:
+        needs = self._needs
+        if needs is None:
             return
-        match message:
-            case ObjectRead():
-                reading.note_read(message)
-            case ObjectChanged(object=wanted):
-                reading.note_change(wanted)
-            case ObjectsDue():
-                reading.read_again()
+        needs.take(fact)
         if self._memory.life.stage is PodLife.SYNC and (
-            self._told is not RUN or reading.values() != self._told_objects
+            self._told is not RUN or needs.supplies() != self._supplied
         ):
             self._run_if_ready()
         self._keep()

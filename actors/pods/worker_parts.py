@@ -13,6 +13,7 @@ from actors.pods.records import KeepPod
 from kernel import Port
 from messages.events import PostEvent
 from messages.pod_runtime import ForgetPod, RunPod, StopPod
+from messages.services import ServicesMessage
 from messages.statuses import PodStatus, PodStatusIs
 
 
@@ -24,6 +25,8 @@ class WorkerPorts:
     runtime: Port[RunPod | StopPod | ForgetPod]
     statuses: Port[PodStatusIs]
     objects: ObjectManagers
+    services: Port[ServicesMessage] | None = None
+    """Who follows Services; None where nobody knows any, and where the runtime has no use for them."""
     events: Port[PostEvent] | None
     """Who posts events; None if the agent belongs to no cluster."""
     records: Port[KeepPod] | None = None
@@ -42,8 +45,8 @@ class WorkerMemory:
     """The last one that was taken, or the first one."""
     kept: KeptPod | None = None
     """What is on disk of it, if an earlier process kept it or this one did."""
-    has_objects: bool = False
-    """It follows objects, or has been following them in a life that crashed."""
+    has_needs: bool = False
+    """It follows objects or Services, or has been following them in a life that crashed."""
     was_compared: bool = False
     """Objects that changed while no agent was there were decided on, or there was nothing to compare."""
     life: Life = field(default_factory=Life)

@@ -33,13 +33,14 @@ def note_run(record: RuntimeRecord, command: RunPod) -> None:
         if before is not None:
             _note_new_resources(record, before, after)
     record.wanted, record.mark = Wanted.RUN, command.mark
-    if record.objects != command.objects:
+    if (record.objects, record.unread) != (command.objects, command.unread):
         if _pull_secrets(command.pod, record.objects) != _pull_secrets(
             command.pod, command.objects
         ):
             _forget_pulls(record)
-        record.objects = command.objects
+        record.objects, record.unread = command.objects, command.unread
         _forget_errors(record)
+    record.services = command.services
     record.verdicts = command.verdicts
 
 
@@ -67,7 +68,8 @@ def _begin_stop(record: RuntimeRecord, grace: Seconds, now: Seconds) -> None:
     record.stop_by, record.shortest = stop_by, shortest
     record.paused_until = Seconds(0.0)
     # No container is created any more: nobody needs what it would be created with.
-    record.objects, record.notes, record.sandbox_error = {}, None, ""
+    record.objects, record.unread, record.services = {}, {}, ()
+    record.notes, record.sandbox_error = None, ""
 
 
 def _note_new_resources(record: RuntimeRecord, before: PodShape, after: PodShape) -> None:

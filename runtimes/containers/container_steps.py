@@ -133,7 +133,8 @@ class ContainerSteps:
 
     def _lacks_a_value(self, container: ContainerShape) -> bool:
         """Return whether its environment cannot be made, and let it wait for the next command then."""
-        missing = missing_value(container.needs, self._now.pod, self._now.objects)
+        now = self._now
+        missing = missing_value(container.needs, now.pod, now.objects, now.unread)
         if missing:
             wait = ContainerWait(reason="CreateContainerConfigError", message=missing)
             self._draft.waits[container.name] = wait
@@ -182,6 +183,7 @@ class ContainerSteps:
             spec_hash=container.spec_hash,
             image_id=image_id,
             objects=now.objects,
+            services=now.services,
         )
 
     # --- what its instances say ------------------------------------------------------------------------

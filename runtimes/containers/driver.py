@@ -111,6 +111,8 @@ class PodDriver:
             hooks=record.hooks or {},
             verdicts=record.verdicts,
             objects=record.objects,
+            unread=record.unread,
+            services=record.services,
             highest_sandbox=record.highest_sandbox,
             sandbox_retry_at=record.sandbox_retry_at,
             restart_all_at=record.restart_all_at,

@@ -18,6 +18,7 @@ from messages.pod_runtime import (
 )
 from messages.pods import Pod, PodUid
 from messages.port import Port
+from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
 from runtimes.container_runtime import LookAtPod, PodIdentity, SandboxContents
 from runtimes.containers.hook_notes import HookKey, HookRun
@@ -64,6 +65,8 @@ class RuntimeRecord:
     pod: Pod | None = None
     shape: PodShape | None = None
     objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
+    unread: Mapping[ObjectId, str] = field(default_factory=dict)
+    services: ClusterServices = ()
     verdicts: Mapping[str, ProbeVerdict] = field(default_factory=dict)
     mark: Mark = NO_MARK
     """Of the last command."""

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from messages.objects import ObjectId, ObjectValue
 from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait, ProbeVerdict
 from messages.pods import Pod
+from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
 from runtimes.container_runtime import RuntimeRequest, SandboxContents
 from runtimes.containers.hook_notes import HookKey, HookRun, HookStep
@@ -64,6 +65,8 @@ class PodSituation:
     """The hooks that are due or were called, of instances that are there."""
     verdicts: Mapping[str, ProbeVerdict] = field(default_factory=dict)
     objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
+    unread: Mapping[ObjectId, str] = field(default_factory=dict)
+    services: ClusterServices = ()
     highest_sandbox: int = -1
     """The highest attempt of a sandbox that was ever seen."""
     sandbox_retry_at: Seconds = Seconds(0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
@@ -27,12 +28,18 @@ class NeededValue(NamedTuple):
 class ObjectsOfPod:
     """The objects that a pod's environments may use, as far as they are known."""
 
-    __slots__ = ("_namespace", "_objects", "_origin")
+    __slots__ = ("_namespace", "_objects", "_origin", "_unread")
 
-    def __init__(self, pod: Pod, objects: Mapping[ObjectId, ObjectValue]) -> None:
+    def __init__(
+        self,
+        pod: Pod,
+        objects: Mapping[ObjectId, ObjectValue],
+        unread: Mapping[ObjectId, str] = MappingProxyType({}),
+    ) -> None:
         self._namespace = pod.namespace
         self._origin = Origin.LOCAL if pod.is_static else Origin.API
         self._objects = objects
+        self._unread = unread
 
     def all_of(self, needed: NeededValue) -> Mapping[str, bytes]:
         """Return the texts of a whole object, by key. Raises UnusableEnvironmentError."""
@@ -58,9 +65,14 @@ class ObjectsOfPod:
             kind=needed.kind, namespace=self._namespace, name=needed.name, origin=self._origin
         )
         found = self._objects.get(wanted)
-        if found is None and not needed.is_optional:
-            raise UnusableEnvironmentError(f'{needed.kind.lower()} "{needed.name}" not found')
-        return found
+        if found is not None:
+            return found
+        what = f'{needed.kind.lower()} "{needed.name}"'
+        if wanted in self._unread:  # even an optional one may be there
+            raise UnusableEnvironmentError(f"{what} {self._unread[wanted]}")
+        if not needed.is_optional:
+            raise UnusableEnvironmentError(f"{what} not found")
+        return None
 
 
 def named_values(container: JsonObject) -> tuple[NeededValue, ...]:
@@ -71,10 +83,16 @@ def named_values(container: JsonObject) -> tuple[NeededValue, ...]:
 
 
 def missing_value(
-    needed: Iterable[NeededValue], pod: Pod, objects: Mapping[ObjectId, ObjectValue]
+    needed: Iterable[NeededValue],
+    pod: Pod,
+    objects: Mapping[ObjectId, ObjectValue],
+    unread: Mapping[ObjectId, str],
 ) -> str:
-    """Return what is missing first, in a kubelet's words; empty if nothing is."""
-    known = ObjectsOfPod(pod, objects)
+    """Return what is missing first, in a kubelet's words; empty if nothing is.
+
+    ``unread`` says why objects cannot be read of which nobody knows whether they are there.
+    """
+    known = ObjectsOfPod(pod, objects, unread)
     try:
         for each in needed:
             if each.key:

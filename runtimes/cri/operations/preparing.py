@@ -105,6 +105,7 @@ def _environment(request: CreateContainer, node: CriNode, around: Surroundings) 
             pod=request.pod,
             container=request.container,
             objects=request.objects,
+            services=request.services,
             pod_ips=request.sandbox.ips,
             host_ips=node.ips,
             allocatable=around.allocatable,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from messages.objects import ObjectId, ObjectKind
+from messages.objects import ObjectId, ObjectKind, ReadVerdict
 from messages.pod_lives import PodLife
 from messages.pods import API, FILE, Pod, PodPhase
 from tests.support.builders import edited, make_pod
@@ -21,9 +21,10 @@ def with_volume(*, optional: bool = False) -> Pod:
     return api_pod(spec=spec)
 
 
-def with_variable() -> Pod:
+def with_variable(*, optional: bool = False) -> Pod:
     """Return a pod with a variable of the ConfigMap ``settings``."""
-    source = {"configMapKeyRef": {"name": "settings", "key": "level"}}
+    reference = {"name": "settings", "key": "level", "optional": optional}
+    source = {"configMapKeyRef": reference}
     container = {"name": "main", "env": [{"name": "LEVEL", "valueFrom": source}]}
     return api_pod(spec={"containers": [container]})
 
@@ -177,3 +178,34 @@ def test_a_pod_that_crashed_while_it_waited_goes_on_waiting(lives: LivesStage) -
     lives.world.objects.put(ObjectKind.SECRET, "keys", key="value")
     lives.play.settle()
     assert lives.ran() == ["start web/main#0"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "sentence"),
+    [
+        (ReadVerdict.FORBIDDEN, "may not be read by this node"),
+        (ReadVerdict.NOT_SYNCED, "not read yet"),
+        (ReadVerdict.UNUSABLE, "cannot be used"),
+    ],
+)
+def test_why_an_object_of_a_variable_cannot_be_read_is_told(
+    lives: LivesStage, verdict: ReadVerdict, sentence: str
+) -> None:
+    lives.world.objects.unread[ObjectKind.CONFIG_MAP, "settings"] = verdict
+    lives.lists(API, with_variable(optional=True))
+    assert lives.machine.runs[-1].unread == {SETTINGS: sentence}
+    lives.world.objects.unread.clear()
+    lives.play.advance(10.0)
+    assert lives.machine.runs[-1].unread == {}
+    assert lives.machine.objects[-1] == {}
+
+
+def test_an_optional_object_that_is_not_there_has_nobody_wait(lives: LivesStage) -> None:
+    lives.lists(API, with_variable(optional=True))
+    assert (lives.machine.runs[-1].unread, lives.machine.objects) == ({}, [{}])
+    reads = lives.world.objects.reads
+    lives.play.advance(100.0)
+    assert lives.world.objects.reads == reads
+    lives.world.objects.put(ObjectKind.CONFIG_MAP, "settings", level="info")
+    lives.play.settle()
+    assert SETTINGS in lives.machine.objects[-1]

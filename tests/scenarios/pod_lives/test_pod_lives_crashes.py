@@ -18,6 +18,7 @@ from messages.statuses import PodFailure
 from tests.support.builders import make_pod
 from tests.support.crash_matrix import Matrix
 from tests.support.pod_lives.lives_stage import api_pod
+from tests.support.services.service_stage import service
 from tests.support.worlds.pod_lives import PodLivesWorld
 
 Action: TypeAlias = Callable[[PodLivesWorld], object]
@@ -47,6 +48,15 @@ def is_stubborn(pod: Pod) -> Action:
 
 def secret(world: PodLivesWorld) -> None:
     world.lives.world.objects.put(ObjectKind.SECRET, "keys", key="value")
+
+
+def has_service(name: str) -> Action:
+    def puts(world: PodLivesWorld) -> None:
+        watches = world.lives.world.watches
+        assert watches is not None
+        watches.put(service(name))
+
+    return puts
 
 
 def wait(seconds: float) -> Action:
@@ -93,6 +103,13 @@ STORIES: dict[str, tuple[Action, ...]] = {
         lists(API, api_pod("web", deleting=True), api_pod("other")),
     ),
     "a pod waits for its Secret": (lists(API, NEEDY), secret, lists(API)),
+    "pods are told of Services": (
+        lists(API, api_pod("a"), api_pod("b", namespace="shop")),
+        has_service("x"),
+        lists(FILE, make_pod("c", namespace="shop")),
+        lists(API, api_pod("b", namespace="shop")),
+        has_service("y"),
+    ),
 }
 
 

@@ -10,6 +10,7 @@ import pytest
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from messages.pod_runtime import NO_MARK, ContainerState, Mark, RunPod, SandboxState
 from messages.pods import PodPhase
+from messages.services import ClusterPort, ClusterService
 from runtimes.container_runtime import (
     CreateContainer,
     FindImage,
@@ -244,6 +245,36 @@ def test_a_key_that_an_object_has_not_is_waited_for_unless_it_is_optional(
     wait = stage.last().containers["a"].wait
     assert wait is not None
     assert wait.message == "couldn't find key other in Secret default/s"
+
+
+def test_a_container_is_not_created_without_an_optional_object_that_cannot_be_read(
+    stage: ScriptedStage,
+) -> None:
+    needs = [{"name": "A", "valueFrom": ref("s", "key", optional=True)}]
+    pod = make_pod(spec={"containers": [container("a", env=needs)]})
+    stage.run(pod, unread=dict.fromkeys(SECRET, "may not be read by this node"))
+    wait = stage.last().containers["a"].wait
+    assert wait is not None
+    assert (wait.reason, wait.message) == (
+        "CreateContainerConfigError",
+        'secret "s" may not be read by this node',
+    )
+    stage.run(pod)
+    assert stage.containers.alive() == ["a-0"]
+
+
+def test_a_container_is_created_with_the_services_that_were_told_last(
+    stage: ScriptedStage,
+) -> None:
+    known = ClusterService(
+        namespace="default", name="cart", address="10.0.0.9", ports=(ClusterPort(80),)
+    )
+    stage.run(ONE)
+    stage.run(ONE, services=(known,))
+    assert stage.containers.requests.count("create a-0") == 1
+    stage.containers.exit("a", 1)
+    stage.play.advance(11)
+    assert [each.services for each in stage.containers.created_with] == [(), (known,)]
 
 
 def test_a_container_whose_secret_appears_is_created_at_once(stage: ScriptedStage) -> None:

@@ -21,7 +21,9 @@ from actors.pods.node_view import NodeView
 from actors.pods.orders import worker_key
 from actors.pods.records import DropPod, KeepPod, ReadKeptPods
 from actors.pods.worker_parts import WorkerPorts
+from actors.services.keeper import SERVICE_KEEPER, ServiceKeeper, ServiceMemory, ServicePorts
 from kernel import (
+    AnySpec,
     DynamicMessage,
     DynamicSpec,
     Port,
@@ -57,6 +59,7 @@ from tests.support.pod_lives.plain_runtime import (
     TroubleIs,
 )
 from tests.support.pods.pod_manager_stage import SilentSource
+from tests.support.services.plain_watches import PlainWatches
 
 
 class Statuses(Port[PodStatusIs | ForgetPodStatus]):
@@ -87,6 +90,8 @@ class LivesWorld:
     statuses: Statuses = field(default_factory=Statuses)
     events: Probe[PostEvent] = field(default_factory=Probe)
     objects: PlainObjects = field(default_factory=PlainObjects)
+    watches: PlainWatches | None = None
+    """Where Services are watched; None if pods are told of none."""
     records: Port[KeepPod | DropPod | ReadKeptPods] | None = None
     node: NodeView = field(default_factory=lambda: NodeView(name="node"))
     sources: frozenset[SourceName] = frozenset({FILE, HTTP, API})
@@ -107,6 +112,7 @@ class LivesStage:
         self._epochs = dict.fromkeys((FILE, HTTP, API), 0)
         self._sources = {name: SilentSource() for name in (FILE, HTTP, API)}
         self._pod_memory = PodMemory()
+        self._service_memory = ServiceMemory()
 
     def tree(self) -> SupervisorSpec:
         """Return the actors. ``play`` is set to where they run."""
@@ -115,20 +121,33 @@ class LivesStage:
             children=(
                 isolated(PLAIN_RUNTIME, lambda: PlainRuntime(self.machine)),
                 isolated(POD_MANAGER, lambda: PodManager(self._sources, self._pod_memory)),
+                *self._services(),
                 DynamicSpec(key=PODS),
                 isolated(POD_KEEPER, self._make_keeper),
             ),
         )
 
+    def _services(self) -> tuple[AnySpec, ...]:
+        has_any = self.world.watches is not None
+        return (isolated(SERVICE_KEEPER, self._make_services),) if has_any else ()
+
+    def _make_services(self) -> ServiceKeeper:
+        assert self.world.watches is not None
+        me = self.play.port(SERVICE_KEEPER)
+        ports = ServicePorts(watches=self.world.watches, events=self.world.events, me=me)
+        return ServiceKeeper("node", ports, self._service_memory)
+
     def _make_keeper(self) -> PodKeeper:
         play, world = self.play, self.world
         keeper, runtime = play.port(POD_KEEPER), play.port(PLAIN_RUNTIME)
         pod_manager = play.port(POD_MANAGER)
+        services = play.port(SERVICE_KEEPER) if world.watches is not None else None
         worker = WorkerPorts(
             keeper=keeper,
             runtime=runtime,
             statuses=world.statuses,
             objects={kind: world.objects.manager(kind) for kind in ObjectKind},
+            services=services,
             events=world.events,
             records=world.records,
             host_ips=lambda: ("192.0.2.1",),

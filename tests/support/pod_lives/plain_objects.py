@@ -39,6 +39,8 @@ class PlainObjects:
     followers: dict[ObjectId, dict[Port[ObjectFact], None]] = field(default_factory=dict)
     registered: set[PodUid] = field(default_factory=set)
     missed: list[ChangeMissed] = field(default_factory=list)
+    unread: dict[tuple[ObjectKind, str], ReadVerdict] = field(default_factory=dict)
+    """What is answered instead of the object."""
     is_silent: bool = False
     """It answers no read."""
     reads: int = 0
@@ -100,6 +102,9 @@ class _Manager(Port[ManagerMessage]):
         value = objects.values.get((self._kind, question.name))
         is_known = question.pod in objects.registered
         found = ReadVerdict.FOUND if value is not None else ReadVerdict.NOT_FOUND
+        trouble = objects.unread.get((self._kind, question.name))
+        if trouble is not None:
+            found, value = trouble, None
         question.reply_to.tell(
             ObjectRead(
                 kind=self._kind,

@@ -122,6 +122,8 @@ class Machine:
     commands: list[str] = field(default_factory=list)
     """What was told: ``run web``, ``stop web 30``, ``forget web``."""
     objects: list[Mapping[ObjectId, ObjectValue]] = field(default_factory=list)
+    runs: list[RunPod] = field(default_factory=list)
+    """Every such command, as far as it was obeyed."""
     """What variables were to be set from, for each ``RunPod``."""
     stubborn: set[PodUid] = field(default_factory=set)
     """Pods whose containers run on until their grace is over."""
@@ -233,6 +235,7 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
             case RunPod(pod=wanted):
                 self._machine.commands.append(f"run {wanted.name}")
                 self._machine.objects.append(command.objects)
+                self._machine.runs.append(command)
                 if not isinstance(pod.command, StopPod | ForgetPod):
                     pod.command = command
                     self._machine.pods[wanted.uid] = pod

@@ -24,6 +24,7 @@ from messages.pod_runtime import (
     StopPod,
 )
 from messages.pods import Pod, PodUid
+from messages.services import ClusterServices
 from messages.units import Seconds
 from runtimes.container_runtime import ContainerRuntimeMessage
 from runtimes.containers.actor import (
@@ -73,6 +74,8 @@ class PodsStage:
         pod: Pod,
         verdicts: Mapping[str, ProbeVerdict] | None = None,
         objects: Mapping[ObjectId, ObjectValue] | None = None,
+        unread: Mapping[ObjectId, str] | None = None,
+        services: ClusterServices = (),
     ) -> Mark:
         """Tell it to run a pod, and let everything that follows at once happen."""
         command = RunPod(
@@ -81,6 +84,8 @@ class PodsStage:
             reply_to=self.observations,
             verdicts=verdicts or {},
             objects=objects or {},
+            unread=unread or {},
+            services=services,
         )
         self.play.tell(POD_RUNTIME, command)
         return command.mark

@@ -110,6 +110,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         self.sandboxes: dict[str, ScriptedSandbox] = {}
         self.requests: list[str] = []
         """All requests in few words, but looks."""
+        self.created_with: list[CreateContainer] = []
         self.faults: list[str] = []
         """What nobody may ask for, and was asked for."""
         self.stopping: set[PodUid] = set()
@@ -323,6 +324,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         return ImageFound(image_id=f"sha256:{request.image}", size=17)
 
     def _CreateContainer(self, request: CreateContainer) -> RuntimeOutcome:  # noqa: N802
+        self.created_with.append(request)
         each = self.sandboxes.get(request.sandbox.id)
         name = request.container["name"]
         if each is None or each.observed.state is not SandboxState.READY:

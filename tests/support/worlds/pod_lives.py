@@ -19,6 +19,7 @@ from messages.sources import SourceListed
 from tests.support.crash_matrix import Outcome, StoryRun, World
 from tests.support.pod_lives.lives_stage import LivesStage, LivesWorld
 from tests.support.pod_lives.plain_runtime import ContainerExits
+from tests.support.services.plain_watches import PlainWatches
 
 
 class PodLivesWorld(World):
@@ -32,7 +33,7 @@ class PodLivesWorld(World):
     )
 
     def __init__(self, run: StoryRun) -> None:
-        self.lives = LivesStage(LivesWorld())
+        self.lives = LivesStage(LivesWorld(watches=PlainWatches()))
         super().__init__(run, self.lives.tree())
         self.lives.play = self.play
         self.lives.workers_port = lambda: self._port_of_victims(PODS)
@@ -56,6 +57,11 @@ class PodLivesWorld(World):
                 },
                 "finished": sorted(statuses.finished),
                 "registered": sorted(lives.world.objects.registered),
+                "services": {
+                    run.pod.name: [each.name for each in run.services]
+                    for run in machine.runs
+                    if f"{run.pod.name}/main" in machine.running()
+                },
                 "errors": self.other_errors,
             },
             losses=Counter(machine.diary),

@@ -1,0 +1,105 @@
+"""What one pod needs of others before it runs: Secrets, ConfigMaps and Services. A part of its worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, TypeAlias, assert_never
+
+from actors.pods.needed_objects import needed_objects
+from actors.pods.object_reading import ObjectReading
+from actors.pods.orders import ObjectsDue, ServicesDue
+from actors.pods.record_pages import ObjectVersion
+from actors.pods.service_following import ServiceFollowing
+from actors.pods.worker_parts import WorkerPorts
+from kernel import Port, Timer
+from messages.objects import ObjectChanged, ObjectFact, ObjectId, ObjectRead, ObjectValue
+from messages.pods import Pod
+from messages.services import ClusterServices, ServicesAre
+from messages.units import Seconds
+
+NeedFact: TypeAlias = ObjectRead | ObjectChanged | ObjectsDue | ServicesAre | ServicesDue
+"""What a worker hears of what its pod needs."""
+
+
+class Supplies(NamedTuple):
+    """What a runtime is told with a pod: the fields of ``RunPod``."""
+
+    objects: Mapping[ObjectId, ObjectValue]
+    unread: Mapping[ObjectId, str]
+    services: ClusterServices
+
+
+NO_SUPPLIES: Final = Supplies({}, {}, ())
+
+
+def needs_anything(pod: Pod, ports: WorkerPorts) -> bool:
+    """Return whether ``pod`` needs anything of others. Most pods of a mass start do not."""
+    return ports.services is not None or needed_objects(pod) is not None
+
+
+class WorkerNeeds:
+    """Asks for what a pod needs, and hears when it changes, for one life of its worker."""
+
+    def __init__(
+        self,
+        ports: WorkerPorts,
+        me: Port[ObjectRead | ObjectFact | ServicesAre],
+        after: Callable[[Seconds, ObjectsDue | ServicesDue], Timer],
+    ) -> None:
+        self._objects = ObjectReading(ports.objects, me, after)
+        self._services = (
+            ServiceFollowing(ports.services, me, after) if ports.services is not None else None
+        )
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether everything is known, or was waited for long enough."""
+        services = self._services
+        return self._objects.is_answered and (services is None or services.is_settled)
+
+    def begin(self, pod: Pod) -> None:
+        """Ask for what ``pod`` needs. May repeat, with another version of the pod."""
+        self._objects.begin(pod)
+        if self._services is not None:
+            self._services.begin(pod)
+
+    def end(self, pod: Pod) -> None:
+        """Let go of everything: ``pod`` does not run any more. May repeat."""
+        self._objects.end(pod)
+        if self._services is not None:
+            self._services.end(pod)
+
+    def take(self, fact: NeedFact) -> None:
+        """Take in what is told."""
+        match fact:
+            case ObjectRead():
+                self._objects.note_read(fact)
+            case ObjectChanged(object=wanted):
+                self._objects.note_change(wanted)
+            case ObjectsDue():
+                self._objects.read_again()
+            case ServicesAre():
+                if self._services is not None:
+                    self._services.note(fact)
+            case ServicesDue():
+                if self._services is not None:
+                    self._services.ask_again()
+            case _:
+                assert_never(fact)
+
+    def supplies(self) -> Supplies:
+        """Return what the runtime is to be told with the pod."""
+        services = self._services.services if self._services is not None else ()
+        return Supplies(self._objects.values(), self._objects.unread(), services)
+
+    def missing_files(self) -> list[str]:
+        """Return, in words, what volumes require that is not there."""
+        return self._objects.missing_files()
+
+    def versions(self) -> dict[ObjectId, ObjectVersion]:
+        """Return the versions of the objects whose changes the pod acts on."""
+        return self._objects.versions()
+
+    def tell_missed(self, begun_with: Mapping[ObjectId, ObjectVersion]) -> list[ObjectChanged]:
+        """Have decided what is to be done about changes since the pod had those versions. Return them."""
+        return self._objects.tell_missed(begun_with)

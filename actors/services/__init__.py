@@ -1,0 +1,1 @@
+"""The Services of the cluster, for the variables of containers."""

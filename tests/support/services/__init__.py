@@ -1,0 +1,1 @@
+"""What stories about Services need."""
