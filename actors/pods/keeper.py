@@ -6,7 +6,7 @@ is the actor around both: the facts that it hears, in portions, and when it asks
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final, assert_never
@@ -29,7 +29,7 @@ from actors.pods.keeper_parts import (
 )
 from actors.pods.node_view import view_of
 from actors.pods.orders import CommandAgain, LifeIs, WorkerGone, worker_key
-from actors.pods.pod_records import life_of, working_pod_of
+from actors.pods.pod_records import life_of, working_pods
 from actors.pods.record_pages import KeptPod
 from actors.pods.records import KeptPodsAre, ReadKeptPods
 from actors.pods.roster import PodRoster
@@ -312,15 +312,15 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
 
     def _described(self) -> PodLivesDescribed:
         counts = self._memory.roster.counts
-        records = self._memory.roster.records.items()
+        lives = {uid: life_of(record) for uid, record in self._memory.roster.records.items()}
         return PodLivesDescribed(
-            lives={uid: life_of(record) for uid, record in records},
+            lives=lives,
             started=counts.started,
             refused=dict(counts.refused),
             restarted_static=counts.restarted_static,
             restarted=counts.restarted,
             preempted=counts.preempted,
-            working=Counter(working_pod_of(record) for _, record in records),
+            working=working_pods(self._memory.roster.records.values(), lives.values()),
             orphans=counts.orphans,
             operations=self._memory.times.described(),
         )

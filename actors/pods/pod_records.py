@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, TypeAlias
@@ -174,13 +176,30 @@ _LIFECYCLES: Final = {
 }
 
 
-def working_pod_of(record: PodRecord) -> WorkingPod:
-    """Return which kind of pod it is, in a kubelet's words."""
-    lifecycle = _LIFECYCLES[life_of(record)]
-    if record.has_no_document:
-        return WorkingPod(lifecycle, "runtime_only", "unknown")
-    config = "orphan" if record.is_removed else "desired"
-    return WorkingPod(lifecycle, config, "true" if record.pod.is_static else "")
+def working_pods(
+    records: Iterable[PodRecord], lives: Iterable[PodLife]
+) -> Mapping[WorkingPod, int]:
+    """Return how many pods there are of each kind, in a kubelet's words. ``lives`` are those of the pods."""
+    counts = Counter(
+        (life, record.has_no_document, record.is_removed, record.pod.is_static)
+        for record, life in zip(records, lives, strict=True)
+    )
+    kinds: Counter[WorkingPod] = Counter()
+    for kind, count in counts.items():
+        kinds[_working_pod(*kind)] += count
+    return kinds
+
+
+def _working_pod(
+    life: PodLife,
+    is_unknown: bool,  # noqa: FBT001  # a part of a key
+    is_removed: bool,  # noqa: FBT001
+    is_static: bool,  # noqa: FBT001
+) -> WorkingPod:
+    if is_unknown:
+        return WorkingPod(_LIFECYCLES[life], "runtime_only", "unknown")
+    config = "orphan" if is_removed else "desired"
+    return WorkingPod(_LIFECYCLES[life], config, "true" if is_static else "")
 
 
 def life_of(record: PodRecord) -> PodLife:

@@ -68,8 +68,10 @@ class WorkerNews:
             self.tell_status()
 
     def note_status(self, observed: PodObserved | None, now: Timestamp) -> None:
-        """Tell the status that follows, if people see another one."""
+        """Tell the status that follows, if people see another one. Of a removed pod nobody sees any."""
         memory = self._memory
+        if memory.wish.is_removed:
+            return
         resize = memory.wish.resize
         if observed is not None and resize is not None:
             observed = replace(observed, troubles=(*observed.troubles, resize))

@@ -80,7 +80,8 @@ class PodDriver:
         now = moment.now
         if record.hooks:
             self.hooks.tidy(record)
-        note_exits(record, moment, self.limits.longest_backoff)
+        if not record.is_stopping:  # nothing of it starts again, whatever its exits were
+            note_exits(record, moment, self.limits.longest_backoff)
         situation = self._situation(record, now)
         decided = self._decide(record, situation)
         if record.impossible is not None and not record.is_stopping:

@@ -72,7 +72,8 @@ def take_contents(record: RuntimeRecord, contents: Contents) -> None:
     """Write down what the runtime has of the pod now."""
     before = record.contents
     if before:
-        note_vanished(record, before, contents)
+        if not record.is_stopping:
+            note_vanished(record, before, contents)
         contents = with_old_addresses(contents, before)
     record.contents, record.listed = contents, None
     if contents and record.identity is None:

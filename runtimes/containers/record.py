@@ -114,7 +114,7 @@ class RuntimeRecord:
     @property
     def is_stopping(self) -> bool:
         """Whether nothing of it may start any more."""
-        return self.wanted in {Wanted.STOP, Wanted.FORGET}
+        return self.wanted is Wanted.STOP or self.wanted is Wanted.FORGET
 
     @property
     def display_name(self) -> str:

@@ -51,8 +51,10 @@ class AddressPool:
         return str(self._make(number))
 
     def give_back(self, address: str) -> None:
-        """Take back an address that ``take`` returned, once."""
-        self._returned.append(int(ip_address(address)))
+        """Take back an address that ``take`` returned, once. One that is not of this network is ignored."""
+        number = self._number(address)
+        if number is not None:
+            self._returned.append(number)
 
     def begin_with(self, taken: Iterable[str]) -> None:
         """Begin with these addresses in use; those of other networks are nobody's business here."""
@@ -66,8 +68,13 @@ class AddressPool:
 
     def has(self, address: str) -> bool:
         """Whether ``address`` is one that this pool hands out."""
+        return self._number(address) is not None
+
+    def _number(self, address: str) -> int | None:
         found = ip_address(address)
-        return found.version == self._network.version and self._first <= int(found) <= self._last
+        if found.version != self._network.version or not self._first <= int(found) <= self._last:
+            return None
+        return int(found)
 
     def _range(self) -> str:
         if not self.size:
@@ -96,8 +103,7 @@ class PodAddresses:
         """Take back addresses that ``take`` returned, once. Others, of an earlier network, are ignored."""
         for address in addresses:
             for pool in self._pools:
-                if pool.has(address):
-                    pool.give_back(address)
+                pool.give_back(address)
 
     def begin_with(self, taken: Iterable[str]) -> None:
         """Begin with these addresses in use."""

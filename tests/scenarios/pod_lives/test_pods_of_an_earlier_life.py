@@ -2,7 +2,7 @@
 
 import pytest
 
-from messages.pod_lives import PodLife
+from messages.pod_lives import PodLife, WorkingPod
 from messages.pods import API, FILE, HTTP
 from tests.support.builders import make_pod
 from tests.support.pod_lives.lives_stage import LivesStage, LivesWorld, api_pod, lives_stage
@@ -110,3 +110,28 @@ def test_what_a_source_tells_removed_is_stopped_though_others_never_list(
 def test_a_mirror_pod_has_no_worker(lives: LivesStage) -> None:
     lives.lists(API, api_pod("mirror", mirror="hash"))
     assert lives.workers() == []
+
+
+def test_pods_are_counted_by_who_wants_them_and_how_far_they_are() -> None:
+    web, shop, late = make_pod("web"), make_pod("shop"), make_pod("late")
+    job = api_pod("job", spec={"restartPolicy": "Never"})
+    world = LivesWorld()
+    world.machine.has_running(web)
+    world.machine.stubborn |= {shop.uid, web.uid}
+    with lives_stage(world=world) as lives:
+        lives.lists(API, job)
+        lives.exits(job)
+        assert lives.described().working == {
+            WorkingPod("sync", "runtime_only", "unknown"): 1,
+            WorkingPod("terminated", "desired", ""): 1,
+        }
+        lives.lists(FILE, shop, late)
+        lives.lists(FILE, late)
+        described = lives.described()
+        assert described.working == {
+            WorkingPod("terminating", "runtime_only", "unknown"): 1,
+            WorkingPod("terminating", "orphan", "true"): 1,
+            WorkingPod("sync", "desired", "true"): 1,
+            WorkingPod("terminated", "desired", ""): 1,
+        }
+        assert described.orphans == 1
