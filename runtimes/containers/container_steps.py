@@ -50,6 +50,20 @@ class ContainerSteps:
             if instance is None or not (is_alive(instance) or self._is_over(container)):
                 self._wait(container)
 
+    def find_images(self) -> None:
+        """Have the images of containers that never ran, while the sandbox is being made."""
+        now = self._now
+        if now.limits.assumes_images:
+            return
+        for container in (*now.shape.inits, *now.shape.regular):
+            name = container.name
+            if (
+                name not in self._newest
+                and name not in now.busy
+                and not self._is_held_up(container)
+            ):
+                image_of(now, container, now.notes.get(name), self._draft)
+
     def go_on(self) -> None:
         """Bring each container one step further."""
         if self._end_unwanted():

@@ -6,7 +6,8 @@ every answer. It returns requests that do not depend on each other; the next one
 The order is that of kubelets since 1.34 (rules J1-J3, J8-J12):
 
 1. A pod that has ended for good starts nothing: what still runs of it, sidecars above all, is stopped.
-2. What lives in an old sandbox is stopped, and a sandbox that is missing or dead is replaced.
+2. What lives in an old sandbox is stopped, and a sandbox that is missing or dead is replaced. Images are
+   looked for and pulled meanwhile.
 3. Init containers run in order, each to its success. Sidecars start in their place in that order; the next
    one begins when they have started, and passed their startup probe.
 4. Then all regular containers are started, in parallel.
@@ -47,6 +48,8 @@ def plan(now: PodSituation) -> Plan:
         leftovers(now, newest, draft)
     else:
         containers.wait_all()
+        if _is_sandbox_being_made(now, draft):
+            containers.find_images()
     return draft.finished()
 
 
@@ -71,6 +74,13 @@ def plan_removal(now: PodSituation, stop_by: Seconds) -> Plan:
         Step(each.sandbox.id, RemoveSandbox(id=each.sandbox.id)) for each in now.contents
     ]
     return draft.finished()
+
+
+def _is_sandbox_being_made(now: PodSituation, draft: Draft) -> bool:
+    """Return whether a sandbox is being made, or is about to be."""
+    flight = now.busy.get(SANDBOX)
+    making = [flight.request] if flight is not None else [step.request for step in draft.steps]
+    return any(isinstance(request, RunSandbox) for request in making)
 
 
 def _is_sandbox_usable(now: PodSituation, draft: Draft) -> bool:

@@ -11,7 +11,7 @@ from messages.units import Seconds, Timestamp
 from runtimes.container_runtime import CreateContainer, RunSandbox, StopContainer
 from runtimes.containers.notes import ContainerNotes, CrashNotes
 from runtimes.containers.plan import plan
-from runtimes.containers.situation import Flight
+from runtimes.containers.situation import SANDBOX, Flight
 from tests.support.runtimes.situations import (
     IMAGE,
     NOW,
@@ -186,6 +186,14 @@ def test_steps_in_a_sandbox_that_is_ready(
 )
 def test_steps_about_sandboxes(spec: Spec, contents: list[Any], expected: list[str]) -> None:
     assert next_steps(spec, contents=tuple(contents)) == expected
+
+
+def test_images_are_looked_for_while_the_sandbox_is_made() -> None:
+    spec = spec_of("a", inits=(container("i", image="other:1"),))
+    found = next_steps(spec, contents=(), assumes_images=False)
+    assert found == ["run sandbox 0", "find other:1", f"find {IMAGE}"]
+    making = {SANDBOX: Flight(RunSandbox(pod=situation(spec).pod, attempt=0), NOW)}
+    assert next_steps(spec, contents=(), assumes_images=False, busy=making) == found[1:]
 
 
 def test_a_sandbox_that_could_not_be_made_is_tried_again_later() -> None:
