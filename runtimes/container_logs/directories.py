@@ -14,23 +14,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+
+from runtimes.container_logs.layout import LogFileStatus
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class LogFileStatus(NamedTuple):
-    """What is known of a plain file without opening it."""
-
-    size: int
-    identity: tuple[int, int]
-    """Its device and inode."""
-    modified: float
-    """Seconds since the Unix epoch."""
-    mode: int
-    """Its permissions."""
 
 
 class LogDirectory:
@@ -67,6 +56,23 @@ class LogDirectory:
         with suppress(OSError):
             return stat.S_ISDIR(self._status(name).st_mode)
         return False
+
+    def has(self, name: str) -> bool:
+        """Return whether there is anything of that name."""
+        with suppress(OSError):
+            self._status(name)
+            return True
+        return False
+
+    def target_of(self, name: str) -> str | None:
+        """Return what the link of that name leads to; None if there is no such link."""
+        with suppress(OSError):
+            return os.readlink(_plain(name), dir_fd=self.descriptor)
+        return None
+
+    def link(self, name: str, target: str) -> None:
+        """Make a link. Raises OSError: FileExistsError if there is anything of that name."""
+        os.symlink(target, _plain(name), dir_fd=self.descriptor)
 
     def file(self, name: str) -> LogFileStatus | None:
         """Return what is known of a plain file; None if there is none of that name."""

@@ -42,6 +42,18 @@ class LogOptions:
     """``containerLogMonitorInterval``: between two looks at the sizes."""
 
 
+class LogFileStatus(NamedTuple):
+    """What is known of a plain file without opening it."""
+
+    size: int
+    identity: tuple[int, int]
+    """Its device and inode."""
+    modified: float
+    """Seconds since the Unix epoch."""
+    mode: int
+    """Its permissions."""
+
+
 class LoggedPod(NamedTuple):
     """Whose a directory of logs is."""
 

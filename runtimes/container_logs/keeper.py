@@ -1,0 +1,319 @@
+"""LogKeeper: links, rotates and removes the logs of containers. It may block."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Final, TypeAlias, assert_never
+
+import structlog
+from typing_extensions import override
+
+from kernel import Actor, Key, Port
+from messages.container_logs import ContainerLogsDescribed, DescribeContainerLogs
+from messages.pod_lives import DescribePodLives, PodLivesDescribed
+from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
+from messages.pods import PodUid, SourceName
+from messages.units import Seconds
+from runtimes.container_logs.housekeeping import LogHousekeeping, MovedLog
+from runtimes.container_logs.layout import LogOptions
+from runtimes.container_logs.upkeep import (
+    LoggedContainer,
+    WantedPods,
+    link_of,
+    logged_containers,
+)
+from runtimes.container_runtime import (
+    CallRuntime,
+    ContainersAre,
+    FollowContainers,
+    PodContainersAre,
+    ReopenLog,
+    RuntimeAnswered,
+    RuntimeFact,
+    RuntimeFailure,
+    RuntimeIsAway,
+    SandboxContents,
+)
+
+SWEEP_EVERY: Final = Seconds(60.0)
+"""Between two looks for logs that nobody needs."""
+SWEEP_SOON: Final = Seconds(1.0)
+"""After a pod went: others may go with it."""
+REOPEN_WITHIN: Final = Seconds(60.0)
+GIVE_UP_AFTER: Final = Seconds(120.0)
+"""When a call that was not answered counts as lost."""
+LOOKS_PER_TURN: Final = 16
+"""Logs that are looked at before other messages get their turn."""
+
+_log = structlog.get_logger("logs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSizesDue:
+    """Timer: it is time to look at the sizes of logs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestOfLogs:
+    """Told by itself: it goes on with the logs that it has not looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSweepDue:
+    """Timer: it is time to look for what nobody needs."""
+
+
+LogKeeperMessage: TypeAlias = (
+    RuntimeFact
+    | RuntimeAnswered
+    | PodFact
+    | PodLivesDescribed
+    | DescribeContainerLogs
+    | LogSizesDue
+    | RestOfLogs
+    | LogSweepDue
+)
+
+LOG_KEEPER = Key[LogKeeperMessage]("runtime/logs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogKeeperPorts:
+    """Whom LogKeeper talks to."""
+
+    me: Port[LogKeeperMessage]
+    """Its own address, which outlives crashes."""
+    containers: Port[FollowContainers | CallRuntime]
+    pod_manager: Port[Subscribe]
+    pod_keeper: Port[DescribePodLives]
+    sources: frozenset[SourceName]
+    """All sources of pods that there are. Nothing of a pod is removed before each has told what it wants."""
+
+
+@dataclass(slots=True)
+class LogKeeperMemory:
+    """What outlives a life of LogKeeper."""
+
+    rotated: int = 0
+    failed: int = 0
+    troubles: dict[str, str] = field(default_factory=dict)
+    """What was said and is not over, by the kind of work."""
+
+
+class LogKeeper(Actor[LogKeeperMessage]):
+    """Keeps the logs of containers on disk as a kubelet does.
+
+    Owns: the links to logs, the rotated files, and the directories of logs of pods that are gone.
+    Hears: ``RuntimeFact`` and ``RuntimeAnswered`` of the runtime of containers; ``PodFact``,
+    ``PodLivesDescribed``, ``DescribeContainerLogs``; its own timers.
+    Tells: the runtime ``FollowContainers`` when it starts and each time that it looks at sizes, and
+    ``CallRuntime`` with ``ReopenLog``; PodManager ``Subscribe``; the keeper of pods ``DescribePodLives``
+    before it removes anything of a pod.
+    Fails when: it has a bug. What the disk refuses is said once, and tried again at the next round. A life
+    that was killed amid a rotation leaves files that can be read, and the next round puts them in order.
+
+    Order: a log is renamed, and then its runtime opens it anew. If that fails it gets its name back, unless
+    there is a new one already. One log is being compressed at a time. Nothing is removed while the runtime is
+    away, before it has listed, or of a pod that a source wants or the node has a life of.
+    """
+
+    def __init__(self, ports: LogKeeperPorts, memory: LogKeeperMemory, options: LogOptions) -> None:
+        self._ports = ports
+        self._memory = memory
+        self._options = options
+        self._disk = LogHousekeeping(options, self._note)
+        self._contents: dict[PodUid, tuple[SandboxContents, ...]] = {}
+        self._is_listed = False
+        self._is_away = False
+        self._wanted = WantedPods(ports.sources)
+        self._round: deque[LoggedContainer] = deque()
+        """Running containers whose logs are still to be looked at in this round."""
+        self._tidied: set[str] = set()
+        """Containers whose directory was tidied in this life."""
+        self._reopening: dict[str, Seconds] = {}
+        """When the runtime was told to open a container's log anew."""
+        self._sweeps_soon = False
+
+    @override
+    def started(self) -> None:
+        self._ports.containers.tell(FollowContainers(subscriber=self._ports.me))
+        self._ports.pod_manager.tell(Subscribe(subscriber=self._ports.me))
+        self.after(self._options.monitor_interval, LogSizesDue())
+        self.after(SWEEP_EVERY, LogSweepDue())
+
+    @override
+    def receive(self, message: LogKeeperMessage, /) -> None:
+        match message:
+            case ContainersAre() | PodContainersAre() | RuntimeIsAway():
+                self._take_fact(message)
+            case RuntimeAnswered():
+                self._take_answer(message)
+            case PodsAre() | PodsChanged():
+                self._wanted.take(message)
+                self._sweep_soon()
+            case PodLivesDescribed():
+                self._remove_orphans(message)
+            case DescribeContainerLogs(reply_to=reply_to):
+                reply_to.tell(self._described())
+            case LogSizesDue() | RestOfLogs() | LogSweepDue():
+                self._take_turn(message)
+            case _:
+                assert_never(message)
+
+    def _take_turn(self, turn: LogSizesDue | RestOfLogs | LogSweepDue) -> None:
+        match turn:
+            case LogSizesDue():
+                # What requests changed need not be told to followers: so it asks for all that there is.
+                self._ports.containers.tell(FollowContainers(subscriber=self._ports.me))
+                self._round = deque(each for each in self._containers() if each.is_running)
+                self._look_at_sizes()
+            case RestOfLogs():
+                self._look_at_sizes()
+            case LogSweepDue():
+                self._sweep()
+            case _:
+                assert_never(turn)
+
+    # --- what the runtime has --------------------------------------------------------------------------
+
+    def _take_fact(self, fact: RuntimeFact) -> None:
+        match fact:
+            case ContainersAre(sandboxes=sandboxes):
+                found: dict[PodUid, tuple[SandboxContents, ...]] = {}
+                for each in sandboxes:
+                    found[each.pod.uid] = (*found.get(each.pod.uid, ()), each)
+                if self._contents.keys() - found.keys() or not self._is_listed:
+                    self._sweep_soon()
+                self._contents = found
+                self._is_listed, self._is_away = True, False
+                self._disk.link(self._containers())
+            case PodContainersAre(uid=uid, sandboxes=sandboxes):
+                if sandboxes:
+                    self._contents[uid] = sandboxes
+                    self._disk.link(logged_containers(sandboxes))
+                elif self._contents.pop(uid, None) is not None:
+                    self._sweep_soon()
+            case RuntimeIsAway():
+                self._is_away = True
+            case _:
+                assert_never(fact)
+
+    def _containers(self) -> Iterator[LoggedContainer]:
+        return logged_containers(chain.from_iterable(self._contents.values()))
+
+    # --- rotations -------------------------------------------------------------------------------------
+
+    def _look_at_sizes(self) -> None:
+        """Look at some logs, rotate at most one, and go on in a later turn."""
+        for _ in range(min(LOOKS_PER_TURN, len(self._round))):
+            if not self._is_away and self._look_at(self._round.popleft()):
+                break
+        else:
+            if self._is_away:
+                self._round.clear()
+        if self._round:
+            self.me.tell(RestOfLogs())
+        else:
+            self.after(self._options.monitor_interval, LogSizesDue())
+
+    def _look_at(self, container: LoggedContainer) -> bool:
+        """Rotate the log of one container if that is due. Return whether anything was done."""
+        if self._is_reopening(container.id):
+            return False
+        is_first = container.id not in self._tidied
+        self._tidied.add(container.id)
+        now = datetime.fromtimestamp(self.clock.wall(), UTC).astimezone()
+        moved = self._disk.rotate(container, now, tidy=is_first)
+        if moved is None:
+            return False
+        self._reopening[container.id] = self.clock.monotonic()
+        self._ports.containers.tell(
+            CallRuntime(
+                request=ReopenLog(id=container.id),
+                reply_to=self._ports.me,
+                ref=moved,
+                deadline=REOPEN_WITHIN,
+            )
+        )
+        return True
+
+    def _is_reopening(self, container_id: str) -> bool:
+        since = self._reopening.get(container_id)
+        return since is not None and self.clock.monotonic() < since + GIVE_UP_AFTER
+
+    def _take_answer(self, answer: RuntimeAnswered) -> None:
+        moved = answer.ref
+        if not isinstance(moved, MovedLog):
+            return
+        self._reopening.pop(moved.id, None)
+        where = {"pod": f"{moved.pod.namespace}/{moved.pod.name}", "container": moved.container}
+        if isinstance(answer.outcome, RuntimeFailure):
+            self._memory.failed += 1
+            self._disk.undo(moved)
+            # A container that ended meanwhile is no trouble.
+            _log.info("log is not rotated", **where, reason=answer.outcome.message)
+        elif moved.new:
+            self._memory.rotated += 1
+            _log.info("log is rotated", **where, file=moved.new)
+
+    # --- what nobody needs -----------------------------------------------------------------------------
+
+    def _sweep_soon(self) -> None:
+        if not self._sweeps_soon:
+            self._sweeps_soon = True
+            self.after(SWEEP_SOON, LogSweepDue())
+
+    def _sweep(self) -> None:
+        if not self._sweeps_soon:
+            self.after(SWEEP_EVERY, LogSweepDue())
+        self._sweeps_soon = False
+        if not self._is_listed or self._is_away:
+            return
+        containers = list(self._containers())
+        self._tidied &= {each.id for each in containers}
+        self._disk.link(containers)
+        self._disk.tidy_attempts(containers)
+        if self._disk.orphans(self._contents, self._wanted, {}):
+            self._ports.pod_keeper.tell(DescribePodLives(reply_to=self._ports.me))
+        self._disk.tidy_links(
+            {link_of(self._options.pods_directory, each)[0] for each in containers}
+        )
+
+    def _remove_orphans(self, described: PodLivesDescribed) -> None:
+        if not self._is_listed or self._is_away:
+            return
+        removed = [
+            name
+            for name in self._disk.orphans(self._contents, self._wanted, described.lives)
+            if self._disk.remove_pod(name)
+        ]
+        for name in removed:
+            _log.info("logs of a pod that is gone are removed", directory=name)
+        if removed:
+            names = {link_of(self._options.pods_directory, each)[0] for each in self._containers()}
+            self._disk.tidy_links(names)
+
+    # --- what it says ----------------------------------------------------------------------------------
+
+    def _described(self) -> ContainerLogsDescribed:
+        return ContainerLogsDescribed(
+            used_bytes=self._disk.used_bytes(self._containers()),
+            rotated=self._memory.rotated,
+            failed=self._memory.failed,
+        )
+
+    def _note(self, work: str, error: OSError | None) -> None:
+        """Say that the disk refuses some kind of work, or that this is over; each once."""
+        troubles = self._memory.troubles
+        if error is None:
+            if troubles.pop(work, None) is not None:
+                _log.info("logs of containers can be kept again", work=work)
+            return
+        reason = error.strerror or str(error)
+        if troubles.get(work) != reason:
+            troubles[work] = reason
+            _log.warning("logs of containers cannot be kept", work=work, reason=reason)

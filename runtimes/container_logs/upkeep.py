@@ -1,0 +1,121 @@
+"""What of the logs on disk is to be linked, and what is not needed any more. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from messages.changes import Op
+from messages.pod_lives import PodLife
+from messages.pod_manager import PodFact, PodsAre
+from messages.pod_runtime import ContainerState
+from messages.pods import PodUid, SourceName
+from runtimes.container_logs.layout import (
+    LoggedPod,
+    link_name,
+    log_directory,
+    log_path,
+    logged_pod,
+)
+from runtimes.container_runtime import SandboxContents
+
+KEPT_ATTEMPTS: Final = 2
+"""Of each container: the log of the newest instance, and of the one before it."""
+
+
+class LoggedContainer(NamedTuple):
+    """One instance of a container that the runtime has."""
+
+    id: str
+    pod: LoggedPod
+    name: str
+    attempt: int
+    is_running: bool
+    is_started: bool
+
+
+def logged_containers(contents: Iterable[SandboxContents]) -> Iterator[LoggedContainer]:
+    """Return the instances in these sandboxes."""
+    for each in contents:
+        pod = LoggedPod(each.pod.namespace, each.pod.name, each.pod.uid)
+        for one in each.containers:
+            is_started = one.state is not ContainerState.CREATED
+            is_running = one.state is ContainerState.RUNNING
+            yield LoggedContainer(one.id, pod, one.name, one.attempt, is_running, is_started)
+
+
+def link_of(root: Path, container: LoggedContainer) -> tuple[str, str]:
+    """Return the name of the link to a log, and what it leads to."""
+    name = link_name(container.pod, container.name, container.id)
+    path = log_directory(root, container.pod) / log_path(container.name, container.attempt)
+    return name, str(path)
+
+
+def old_attempts(on_disk: AbstractSet[int], in_runtime: AbstractSet[int]) -> set[int]:
+    """Return the instances of one container whose logs are not needed any more.
+
+    The newest two on disk are kept in any case: the container may have been removed by somebody else.
+    """
+    kept = sorted(on_disk)[-KEPT_ATTEMPTS:]
+    return set(on_disk) - in_runtime - set(kept)
+
+
+@dataclass(slots=True)
+class WantedPods:
+    """The pods that this node is told to run, as far as it knows."""
+
+    sources: frozenset[SourceName] = frozenset()
+    """All that there are."""
+    by_source: dict[SourceName, set[PodUid]] = field(default_factory=dict)
+    listed: set[SourceName] = field(default_factory=set)
+    """Sources that have seen what they list from, and have told it."""
+
+    @property
+    def are_known(self) -> bool:
+        """Whether each source has told what it wants, and has seen it."""
+        return bool(self.sources) and self.sources <= self.listed
+
+    def take(self, fact: PodFact) -> None:
+        """Take what PodManager tells."""
+        if isinstance(fact, PodsAre):
+            self.by_source[fact.source] = {pod.uid for pod in fact.pods}
+            self.listed.discard(fact.source)
+            if not fact.is_provisional:
+                self.listed.add(fact.source)
+            return
+        for change in fact.changes:
+            if change.op is Op.REMOVE:
+                for uids in self.by_source.values():
+                    uids.discard(change.pod.uid)
+            else:
+                self.by_source.setdefault(fact.source, set()).add(change.pod.uid)
+
+    def has(self, uid: PodUid) -> bool:
+        """Return whether a source wants this pod."""
+        return any(uid in uids for uids in self.by_source.values())
+
+
+def orphans(
+    directories: Iterable[str],
+    running: Collection[PodUid],
+    wanted: WantedPods,
+    lives: Mapping[PodUid, PodLife],
+) -> list[str]:
+    """Return the directories of logs whose pod neither the runtime has, nor a source, nor this node.
+
+    As long as a source has not told what it wants, there are none.
+    """
+    if not wanted.are_known:
+        return []
+    found = [(name, logged_pod(name)) for name in directories]
+    return [
+        name
+        for name, pod in found
+        if pod is not None
+        and pod.uid not in running
+        and not wanted.has(pod.uid)
+        and lives.get(pod.uid, PodLife.FINISHED) is PodLife.FINISHED
+    ]
