@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from manifests.requests import Amounts
 from runtimes.cgroups.options import CgroupDriver, CgroupOptions
 from runtimes.cri.configs.node import CriNode, NodeDns, ResolvConf
 from runtimes.cri.configs.resolv_conf import parse_resolv_conf
+from runtimes.cri.disk.node_files import kernel_security, read_resolv_conf
 from runtimes.cri.images.options import PullOptions, parallel_pulls
 from settings.agent import Settings
 from settings.containers import ContainerSettings
@@ -49,8 +48,11 @@ def cgroup_options(told: ContainerSettings, capacity: Amounts, reserved: Amounts
     )
 
 
-def cri_node(settings: Settings, told: ContainerSettings, ips: tuple[str, ...]) -> CriNode:
+def cri_node(
+    settings: Settings, told: ContainerSettings, ips: tuple[str, ...], cgroups: CgroupOptions
+) -> CriNode:
     """Return the node as configurations depend on it. Reads the file with its name servers."""
+    kernel = kernel_security()
     return CriNode(
         name=settings.node_name,
         root_dir=str(settings.root_dir.absolute()),
@@ -60,11 +62,15 @@ def cri_node(settings: Settings, told: ContainerSettings, ips: tuple[str, ...]) 
             cluster_servers=told.cluster_dns,
             cluster_domain=told.cluster_domain,
             node=_resolv_conf(told.resolv_conf),
+            file=told.resolv_conf,
         ),
+        cgroups=cgroups,
+        # Nobody follows RuntimeClasses yet: a pod that names one is told that there is none.
+        runtime_classes={},
         seccomp_default=told.seccomp_default,
         allowed_unsafe_sysctls=told.allowed_unsafe_sysctls,
-        has_selinux=Path("/sys/fs/selinux/enforce").exists(),
-        has_apparmor=_has_apparmor(),
+        has_selinux=kernel.has_selinux,
+        has_apparmor=kernel.has_apparmor,
     )
 
 
@@ -72,13 +78,6 @@ def _resolv_conf(file: str) -> ResolvConf | None:
     if not file:
         return None
     try:
-        return parse_resolv_conf(Path(file).read_bytes())
+        return parse_resolv_conf(read_resolv_conf(file))
     except OSError as error:
-        raise UsageError(f"resolvConf {file} cannot be read: {error.strerror}") from None
-
-
-def _has_apparmor() -> bool:
-    try:
-        return Path("/sys/module/apparmor/parameters/enabled").read_text().startswith("Y")
-    except OSError:
-        return False
+        raise UsageError(f"resolvConf {file} cannot be read: {error}") from None

@@ -70,13 +70,13 @@ class CriComposition:
         self._pods = RuntimeMemory()
         self._pulls = pull_options(told)
         self._images = ImageMemory.of(self._pulls)
-        self._node = cri_node(settings, told, machine.addresses)
         self._options = ContainersOptions(
             longest_backoff=settings.longest_restart_pause,
             parallel_starts=STARTS_PER_CORE * (os.cpu_count() or 1),
         )
         resources = node_resources(settings)
         options = cgroup_options(told, capacity(resources, machine), resources.reserved)
+        self._node = cri_node(settings, told, machine.addresses, options)
         cgroups = open_cgroups(options)
         self._around = Surroundings(
             inventory=self._containers.inventory,

@@ -30,6 +30,8 @@ class NodeDns:
     """``clusterDomain``. Empty: the cluster's names are not searched."""
     node: ResolvConf | None = field(default_factory=ResolvConf)
     """What the file ``resolvConf`` says; None if the node has said that there is none."""
+    file: str = ""
+    """That file, which is read again for each pod; empty if it is not."""
 
 
 @dataclass(frozen=True, slots=True)

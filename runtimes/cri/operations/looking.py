@@ -16,7 +16,7 @@ from runtimes.cri.configs.reading import (
     identity_of,
     sandbox_observed,
 )
-from runtimes.cri.inventory import ContainerSeen, CriInventory, SandboxSeen, Seen
+from runtimes.cri.inventory import ContainerSeen, SandboxSeen, Seen
 from runtimes.cri.operations.flow import Operation, RpcError, call, call_all
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.operations.termination import with_message
@@ -44,7 +44,7 @@ def look(uid: PodUid | None, around: Surroundings) -> Operation[Seen]:
     began = known.moment()
     containers = yield from call(rpcs.list_containers(uid))
     sandboxes = yield from call(rpcs.list_sandboxes(uid))
-    seen_sandboxes = yield from _sandboxes(sandboxes.items, known)
+    seen_sandboxes = yield from _sandboxes(sandboxes.items, around)
     ids = {each.observed.id: each.pod.uid for each in seen_sandboxes}
     ours = [one for one in containers.containers if one.pod_sandbox_id in ids]
     seen_containers = yield from _containers(ours, ids, around)
@@ -54,12 +54,12 @@ def look(uid: PodUid | None, around: Surroundings) -> Operation[Seen]:
 
 
 def _sandboxes(
-    listed: Iterable[cri.PodSandbox], known: CriInventory
+    listed: Iterable[cri.PodSandbox], around: Surroundings
 ) -> Operation[list[SandboxSeen]]:
     seen: list[SandboxSeen] = []
     unknown: list[cri.PodSandbox] = []
     for each in listed:
-        before = known.sandbox(each.id)
+        before = around.inventory.sandbox(each.id)
         if identity_of(each.labels, each.annotations) is None:
             continue
         if before is not None and before.observed.state is SANDBOX_STATES.get(each.state):
@@ -73,6 +73,7 @@ def _sandboxes(
             continue
         identity = identity_of(reply.status.labels, reply.status.annotations)
         if identity is not None:
+            around.user_ids.note(identity.uid, reply.status)
             seen.append(SandboxSeen(pod=identity, observed=sandbox_observed(reply.status)))
     return seen
 

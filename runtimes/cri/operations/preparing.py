@@ -15,10 +15,11 @@ from runtimes.cri.configs.documents import spec_of
 from runtimes.cri.configs.mounts import container_mounts
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice, ConfigRefusedError
+from runtimes.cri.configs.resources import linux_resources
 from runtimes.cri.configs.runtime_classes import runtime_handler
 from runtimes.cri.configs.sandbox import sandbox_config
+from runtimes.cri.configs.user_namespaces import has_own_users
 from runtimes.cri.configs.users import image_user
-from runtimes.cri.configs.volumes import volume_notices
 from runtimes.cri.disk.pod_files import carry_out
 from runtimes.cri.inventory import bare_id
 from runtimes.cri.operations.flow import Lane, Operation, on_disk
@@ -54,7 +55,13 @@ def prepared(
     if trouble:
         raise ConfigRefusedError(trouble, kind=RuntimeFailureKind.CONFIG)
     place = yield from on_disk(partial(around.cgroups.ensure, pod), Lane.CGROUPS)
-    sandbox = sandbox_config(pod, request.sandbox.attempt, node, cgroup_parent=place.parent)
+    sandbox = sandbox_config(
+        pod,
+        request.sandbox.attempt,
+        node,
+        cgroup_parent=place.parent,
+        user_ids=around.user_ids.of(pod.uid) if has_own_users(pod) else None,
+    )
     creation = ContainerCreation(
         pod=pod,
         container=request.container,
@@ -84,19 +91,7 @@ def resources_of(
         case ResourcesRefused(reason=reason):
             raise ConfigRefusedError(reason)
         case LinuxResources() as resources:
-            return cri.LinuxContainerResources(
-                cpu_shares=resources.cpu_shares,
-                cpu_quota=resources.cpu_quota,
-                cpu_period=resources.cpu_period,
-                memory_limit_in_bytes=resources.memory_limit,
-                memory_swap_limit_in_bytes=resources.memory_swap_limit,
-                oom_score_adj=resources.oom_score_adj,
-                hugepage_limits=[
-                    cri.HugepageLimit(page_size=size, limit=limit)
-                    for size, limit in resources.huge_pages
-                ],
-                unified=resources.unified,
-            )
+            return linux_resources(resources)
 
 
 def _environment(request: CreateContainer, node: CriNode, around: Surroundings) -> Environment:
@@ -139,5 +134,5 @@ def _say_notices(request: CreateContainer, environment: Environment, around: Sur
         ConfigNotice("InvalidEnvironmentVariableNames", each.message)
         for each in environment.skipped
     )
-    for notice in (*volume_notices(request.pod), *skipped):
+    for notice in skipped:
         around.notice(request.pod, notice)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from messages.pod_runtime import SandboxObserved
 from runtimes.container_runtime import RunSandbox
 from runtimes.cri import rpcs
+from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.reading import identity_of, sandbox_observed
 from runtimes.cri.configs.refusals import ConfigNotice
+from runtimes.cri.configs.resolv_conf import parse_resolv_conf
 from runtimes.cri.configs.runtime_classes import runtime_handler
-from runtimes.cri.configs.sandbox import sandbox_config
+from runtimes.cri.configs.sandbox import sandbox_config, sandbox_notices
+from runtimes.cri.configs.user_namespaces import has_own_users
+from runtimes.cri.disk.node_files import read_resolv_conf
 from runtimes.cri.inventory import SandboxSeen
-from runtimes.cri.operations.flow import Lane, Operation, RpcError, call, on_disk
+from runtimes.cri.operations.flow import DiskError, Lane, Operation, RpcError, call, on_disk
 from runtimes.cri.operations.surroundings import Surroundings
 
 
@@ -22,7 +27,11 @@ def run_sandbox(request: RunSandbox, around: Surroundings) -> Operation[SandboxO
     place = yield from on_disk(partial(around.cgroups.ensure, pod), Lane.CGROUPS)
     if place.trouble:
         around.notice(pod, ConfigNotice("CgroupTrouble", place.trouble))
-    config = sandbox_config(pod, request.attempt, node, cgroup_parent=place.parent)
+    node = yield from _with_servers_of_now(node)
+    ids = around.user_ids.of(pod.uid) if has_own_users(pod) else None
+    config = sandbox_config(pod, request.attempt, node, cgroup_parent=place.parent, user_ids=ids)
+    for notice in sandbox_notices(pod, node):
+        around.notice(pod, notice)
     made = yield from call(rpcs.run_sandbox(config, runtime_handler(pod, node)))
     reply = yield from call(rpcs.sandbox_status(made.pod_sandbox_id))
     identity = identity_of(reply.status.labels, reply.status.annotations)
@@ -53,4 +62,16 @@ def remove_sandbox(sandbox_id: str, around: Surroundings) -> Operation[None]:
     uid = around.inventory.owner(sandbox_id)
     around.inventory.note_removed(sandbox_id)
     if uid is not None and uid not in around.inventory:
+        around.user_ids.release(uid)
         yield from on_disk(partial(around.cgroups.remove, uid), Lane.CGROUPS)
+
+
+def _with_servers_of_now(node: CriNode) -> Operation[CriNode]:
+    """Read the node's name servers anew: they change while it is up. What cannot be read stays as it was."""
+    if not node.dns.file:
+        return node
+    try:
+        content = yield from on_disk(partial(read_resolv_conf, node.dns.file))
+    except DiskError:
+        return node
+    return replace(node, dns=replace(node.dns, node=parse_resolv_conf(content)))

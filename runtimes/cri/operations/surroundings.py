@@ -11,6 +11,7 @@ from runtimes.cgroups.options import CgroupOptions
 from runtimes.cgroups.pod_cgroups import PodCgroups
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
+from runtimes.cri.configs.user_namespaces import UserIdRanges
 from runtimes.cri.inventory import CriInventory
 
 
@@ -29,5 +30,6 @@ class Surroundings:
     cgroup_facts: CgroupFacts = field(default_factory=CgroupFacts)
     allocatable: Mapping[str, str] = field(default_factory=dict)
     """What the node has for pods, as quantities."""
+    user_ids: UserIdRanges = field(default_factory=UserIdRanges)
     notice: Callable[[Pod, ConfigNotice], None]
     """Tells people something about a pod."""
