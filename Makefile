@@ -14,6 +14,8 @@ PURE := \
     runtimes/cri/configs/* runtimes/cri/disk/tasks.py \
     runtimes/cri/images/auths.py runtimes/cri/images/image_operations.py runtimes/cri/images/keyring.py runtimes/cri/images/locations.py \
     runtimes/cri/images/options.py runtimes/cri/images/pull_failures.py runtimes/cri/images/pull_queue.py runtimes/cri/images/requests.py \
+    runtimes/cri/images/collecting.py runtimes/cri/images/figures.py runtimes/cri/images/garbage.py \
+    runtimes/cri/images/plugin_answers.py runtimes/cri/images/plugin_config.py runtimes/cri/images/pull_records.py \
     runtimes/containers/commands.py runtimes/containers/container_steps.py runtimes/containers/contents.py \
     runtimes/containers/crash_backoff.py runtimes/containers/exits.py runtimes/containers/failures.py \
     runtimes/containers/hashes.py runtimes/containers/hook_notes.py runtimes/containers/hooking.py runtimes/containers/image_names.py runtimes/containers/image_steps.py \

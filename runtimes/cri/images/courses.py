@@ -14,6 +14,7 @@ from runtimes.cri.operations.flow import Delay, DiskError, DiskFailure, DiskJob,
 from runtimes.cri.wire.transport import Wire
 
 OwnerT = TypeVar("OwnerT")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +58,26 @@ def result_of(work: Callable[[], object]) -> object:
         return DiskFailure(f"failed with {type(error).__name__}")
 
 
+class RecordJob(DiskJob[T_co]):
+    """Work on the file of records. Such jobs are done one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageJob:
+    """Work to be done in its turn."""
+
+    work: Callable[[], object] = field(repr=False)
+    done: Callable[[object], None] = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Crew:
     """Who does what operations ask for, and who is told when it is done."""
 
     wire: Wire
     threads: JobThreads
+    clerk: Port[ImageJob]
+    """Does what has an order."""
     me: Port[ImageStepEnded]
     """An address that outlives crashes."""
 
@@ -145,6 +160,9 @@ class Courses(Generic[OwnerT]):
         match step:
             case Delay():
                 raise TypeError("operations on images do not pause")
+            case RecordJob(work=work):
+                course.missing, course.outcomes = 1, [None]
+                crew.clerk.tell(ImageJob(work, done(0)))
             case DiskJob(work=work):
                 course.missing, course.outcomes = 1, [None]
                 crew.threads.start(work, done(0))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from kernel import Key, Port
 from messages.events import PostEvent
+from messages.images import DescribeImages
 from runtimes.container_runtime import CallRuntime
-from runtimes.cri.images.courses import ImageStepEnded, JobThreads
+from runtimes.cri.images.collecting import space_of
+from runtimes.cri.images.courses import ImageJob, ImageStepEnded, JobThreads
+from runtimes.cri.images.garbage import DiskSpace
 from runtimes.cri.wire.transport import Wire
 
 
@@ -17,7 +21,14 @@ class PullsDue:
     """Timer: look for pulls that take long, and for those who cannot wait any longer."""
 
 
-ImageKeeperMessage: TypeAlias = CallRuntime | ImageStepEnded | PullsDue
+@dataclass(frozen=True, slots=True)
+class GarbageDue:
+    """Timer: look for images that nobody uses."""
+
+
+ImageKeeperMessage: TypeAlias = (
+    CallRuntime | ImageStepEnded | DescribeImages | PullsDue | GarbageDue
+)
 
 IMAGE_KEEPER = Key[ImageKeeperMessage]("runtime/images")
 
@@ -28,6 +39,9 @@ class ImagePorts:
 
     wire: Wire
     threads: JobThreads
+    clerk: Port[ImageJob]
     me: Port[ImageKeeperMessage]
     """Its own address, which outlives a crash: where outcomes go."""
     events: Port[PostEvent] | None = None
+    measure: Callable[[str], DiskSpace] = space_of
+    """Measures the file system of a path. May block."""

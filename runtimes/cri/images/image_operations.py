@@ -1,28 +1,36 @@
-"""What finding and pulling an image take, call by call. Pure."""
+"""What finding and pulling an image take, call by call. Pure, but for what it notes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
-from manifests.image_names import ImageName
 from messages.units import Seconds
 from runtimes.container_runtime import ImageFound, RuntimeFailure
 from runtimes.cri.images.keyring import Credential
+from runtimes.cri.images.node_credentials import NodeKeyring
 from runtimes.cri.images.pull_failures import find_failure, is_uncertain, pull_failure
+from runtimes.cri.images.pull_queue import PullOrder
+from runtimes.cri.images.pull_records import PullRecords
 from runtimes.cri.images.requests import image_status, pull_image
 from runtimes.cri.operations.flow import Operation, RpcError, call
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcFailure
 
+WITHOUT: Final = None
+"""No credentials: as anybody may pull."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImagePulled:
-    """An image was pulled."""
+class PullHelp:
+    """What a pull needs beside the runtime."""
 
-    found: ImageFound
-    credential: Credential | None
-    """Those that it was pulled with; None if anybody may."""
+    node: NodeKeyring
+    records: PullRecords
+    save: Callable[[], Operation[None]]
+    """Writes the records down."""
+    deadline: Seconds
 
 
 def found_image(image: str) -> Operation[ImageFound | RuntimeFailure]:
@@ -39,22 +47,35 @@ def as_found(reply: cri.ImageStatusResponse) -> ImageFound:
     return ImageFound(image_id=reply.image.id, size=reply.image.size)
 
 
-def pulled_image(
-    image: ImageName, credentials: Iterable[Credential], deadline: Seconds
-) -> Operation[ImagePulled | RuntimeFailure]:
-    """Pull an image with the first credentials that a registry takes, or with none at last."""
+def pulled_image(order: PullOrder, help_: PullHelp) -> Operation[ImageFound | RuntimeFailure]:
+    """Pull an image, and remember with whose credentials."""
+    help_.records.note_begin(order.image)
+    yield from help_.save()
+    own = yield from help_.node.lookup(order.image.repository)
     failures: list[RpcFailure] = []
-    for credential in (*credentials, None):
-        auth = credential.auth if credential is not None else None
+    for credential in (*order.credentials, *own, WITHOUT):
         try:
-            reply = yield from call(pull_image(image.asked_for, auth, deadline))
+            found = yield from _pulled_with(order, credential, help_.deadline)
         except RpcError as error:
             failures.append(error.failure)
             if is_uncertain(error.failure):
                 break
             continue
-        found = yield from found_image(reply.image_ref or image.asked_for)
-        if not isinstance(found, ImageFound) or not found.image_id:
-            found = ImageFound(image_id=reply.image_ref)
-        return ImagePulled(found=found, credential=credential)
-    return pull_failure(image.given, failures)
+        help_.records.note_pulled(order.image, found.image_id, credential, order.credentials)
+        yield from help_.save()
+        return found
+    help_.records.note_failure(order.image, is_certain=not is_uncertain(failures[-1]))
+    yield from help_.save()
+    return pull_failure(order.image.given, failures)
+
+
+def _pulled_with(
+    order: PullOrder, credential: Credential | None, deadline: Seconds
+) -> Operation[ImageFound]:
+    """Pull an image with these credentials. Raises ``RpcError``."""
+    auth = credential.auth if credential is not None else None
+    reply = yield from call(pull_image(order.image.asked_for, auth, deadline))
+    found = yield from found_image(reply.image_ref or order.image.asked_for)
+    if isinstance(found, ImageFound) and found.image_id:
+        return found
+    return ImageFound(image_id=reply.image_ref)

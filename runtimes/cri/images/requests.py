@@ -59,3 +59,13 @@ def list_containers() -> Rpc[cri.ListContainersResponse]:
         cri.ListContainersResponse,
         QUESTION,
     )
+
+
+def runtime_status() -> Rpc[cri.StatusResponse]:
+    """Ask how the runtime is configured."""
+    return Rpc(
+        "/runtime.v1.RuntimeService/Status",
+        cri.StatusRequest(verbose=True),
+        cri.StatusResponse,
+        QUESTION,
+    )

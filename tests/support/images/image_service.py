@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -72,6 +73,7 @@ class ImageService(Wire):
     broken: dict[str, str] = field(default_factory=dict)
     """What is answered instead, by method."""
     mountpoint: str = "/var/lib/images"
+    sandbox_image: str = ""
 
     # --- what a test does ------------------------------------------------------------------------------
 
@@ -166,6 +168,9 @@ class ImageService(Wire):
                 where = cri.FilesystemIdentifier(mountpoint=self.mountpoint)
                 usage = cri.FilesystemUsage(fs_id=where)
                 return cri.ImageFsInfoResponse(image_filesystems=[usage])
+            case cri.StatusRequest():
+                config = json.dumps({"sandboxImage": self.sandbox_image})
+                return cri.StatusResponse(info={"config": config})
             case _:
                 return None
 

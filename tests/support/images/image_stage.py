@@ -25,10 +25,13 @@ from runtimes.container_runtime import (
     RuntimeOutcome,
     RuntimeRequest,
 )
-from runtimes.cri.images.actor import ImageKeeper, ImageMemory
+from runtimes.cri.images.actor import ImageKeeper
+from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
 from runtimes.cri.images.courses import JobThreads, result_of
+from runtimes.cri.images.garbage import DiskSpace
+from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
-from runtimes.cri.images.options import DEFAULT_PULLS, PullOptions
+from runtimes.cri.images.options import GarbageOptions, ImageOptions, PullOptions
 from tests.support.builders import make_pod
 from tests.support.images.image_service import ImageService
 from tests.support.kernel.probe import Probe
@@ -64,14 +67,19 @@ def pull_secret(name: str, user: str, location: str = "quay.io") -> dict[ObjectI
 class ImageStage:
     """Asks the keeper of images, and shows what it answers."""
 
-    def __init__(self, pulls: PullOptions = DEFAULT_PULLS, runtime: Runtime | None = None) -> None:
+    def __init__(self, options: ImageOptions, runtime: Runtime | None = None) -> None:
         self.service = ImageService()
-        self.pulls = pulls
-        self.memory = ImageMemory.of(pulls)
+        self.options = options
+        self.space = DiskSpace(100_000, 100_000)
+        """Of the images' file system."""
+        self.memory = ImageMemory.of(options)
         self.answers: Probe[RuntimeAnswered] = Probe()
         self.events: Probe[PostEvent] = Probe()
         self.play = stage_for(
-            (IMAGE_KEEPER, lambda _: self._keeper()), runtime=runtime, root=PATIENT_ROOT
+            (IMAGE_CLERK, lambda _: ImageClerk()),
+            (IMAGE_KEEPER, lambda _: self._keeper()),
+            runtime=runtime,
+            root=PATIENT_ROOT,
         )
         self._refs = itertools.count(1)
 
@@ -79,10 +87,12 @@ class ImageStage:
         ports = ImagePorts(
             wire=self.service,
             threads=JobsAtOnce(),
+            clerk=self.play.port(IMAGE_CLERK),
             me=self.play.port(IMAGE_KEEPER),
             events=self.events,
+            measure=lambda _path: self.space,
         )
-        return ImageKeeper(ports, self.memory, self.pulls)
+        return ImageKeeper(ports, self.memory, self.options)
 
     # --- what pods do ----------------------------------------------------------------------------------
 
@@ -158,10 +168,16 @@ def refusal(outcome: RuntimeOutcome) -> RuntimeFailure:
 
 @contextmanager
 def image_stage(
-    pulls: PullOptions = DEFAULT_PULLS, runtime: Runtime | None = None
+    pulls: PullOptions | None = None,
+    runtime: Runtime | None = None,
+    *,
+    options: ImageOptions | None = None,
 ) -> Iterator[ImageStage]:
-    """Start the keeper of images for the ``with`` block."""
-    stage = ImageStage(pulls, runtime)
+    """Start the keeper of images for the ``with`` block. It removes none, unless ``options`` say so."""
+    options = options or ImageOptions(
+        pulls=pulls or PullOptions(), garbage=GarbageOptions(high_percent=100)
+    )
+    stage = ImageStage(options, runtime)
     stage.play.start()
     try:
         yield stage

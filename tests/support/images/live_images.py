@@ -16,9 +16,12 @@ from runtimes.container_runtime import (
     RuntimeAnswered,
     RuntimeOutcome,
 )
-from runtimes.cri.images.actor import ImageKeeper, ImageMemory
+from runtimes.cri.images.actor import ImageKeeper
+from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
 from runtimes.cri.images.courses import OwnThreads
+from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
+from runtimes.cri.images.options import ImageOptions
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from tests.support.images.image_stage import pod_with
 from tests.support.kernel.probe import Probe
@@ -54,15 +57,23 @@ class LiveImages:
 
 
 @contextmanager
-def live_images(socket: Path) -> Iterator[LiveImages]:
+def live_images(socket: Path, options: ImageOptions | None = None) -> Iterator[LiveImages]:
     """Start the keeper of images of the runtime at ``socket`` for the ``with`` block."""
-    wire, memory = GrpcWire(socket), ImageMemory.of()
+    options = options or ImageOptions()
+    wire, memory = GrpcWire(socket), ImageMemory.of(options)
 
     def make() -> ImageKeeper:
-        me = play.port(IMAGE_KEEPER)
-        return ImageKeeper(ImagePorts(wire=wire, threads=OwnThreads(), me=me), memory)
+        ports = ImagePorts(
+            wire=wire,
+            threads=OwnThreads(),
+            clerk=play.port(IMAGE_CLERK),
+            me=play.port(IMAGE_KEEPER),
+        )
+        return ImageKeeper(ports, memory, options)
 
-    spec = SupervisorSpec(name="root", children=(ChildSpec(key=IMAGE_KEEPER, factory=make),))
+    clerk = ChildSpec(key=IMAGE_CLERK, factory=ImageClerk)
+    keeper = ChildSpec(key=IMAGE_KEEPER, factory=make)
+    spec = SupervisorSpec(name="root", children=(clerk, keeper))
     with live_stage(spec) as play:
         try:
             yield LiveImages(play)

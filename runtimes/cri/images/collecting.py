@@ -1,0 +1,150 @@
+"""What removing images takes that nobody uses, call by call. Pure, but for what it notes."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from messages.units import Seconds
+from runtimes.cri.images.garbage import (
+    DiskSpace,
+    ImageHistory,
+    UnusedImage,
+    images_in_use,
+    removable,
+    sandbox_image,
+    too_old,
+)
+from runtimes.cri.images.options import GarbageOptions
+from runtimes.cri.images.pull_failures import message_of
+from runtimes.cri.images.requests import (
+    image_fs_info,
+    list_containers,
+    list_images,
+    remove_image,
+    runtime_status,
+)
+from runtimes.cri.operations.flow import DiskError, Operation, RpcError, call, on_disk
+
+
+@dataclass(slots=True)
+class Collected:
+    """What came of one time that images were looked at."""
+
+    removed: Counter[str] = field(default_factory=Counter)
+    """How many images were removed, by reason: ``age``, ``space``."""
+    freed: int = 0
+    """Bytes, as the runtime reckons them."""
+    space: DiskSpace | None = None
+    trouble: str = ""
+    """Why it did not end well, for people."""
+    reason: str = ""
+    """The word for it, if it has one of its own."""
+    present: tuple[str, ...] | None = None
+    """Ids of the images that there are; None if nobody knows."""
+
+
+@dataclass(slots=True)
+class CollectionRules:
+    """What a collection goes by."""
+
+    options: GarbageOptions
+    history: ImageHistory
+    now: Callable[[], Seconds]
+    space_of: Callable[[str], DiskSpace]
+    """Measures the file system of a path. May block."""
+    pulled: Callable[[], frozenset[str]]
+    """The names of images that are being pulled."""
+
+
+def space_of(path: str) -> DiskSpace:
+    """Measure the file system that a path is on. May block. Raises ``OSError``."""
+    found = os.statvfs(path)
+    return DiskSpace(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+
+
+def collected(rules: CollectionRules) -> Operation[Collected]:
+    """Remove the images that are too old and, if the disk is too full, the least recently used ones."""
+    result = Collected()
+    try:
+        unused = yield from _unused(rules, result)
+        now = rules.now()
+        if rules.history.is_old_enough(rules.options, now):
+            old = list(too_old(unused, rules.options, now))
+            yield from _remove(old, "age", None, rules, result)
+            unused = [image for image in unused if image not in old]
+        if rules.options.high_percent < 100:
+            yield from _make_room(unused, rules, result)
+    except RpcError as error:
+        result.trouble = result.trouble or message_of(error.failure)
+    except DiskError as error:
+        result.trouble = str(error)
+    return result
+
+
+def _unused(rules: CollectionRules, result: Collected) -> Operation[list[UnusedImage]]:
+    images = yield from call(list_images())
+    containers = yield from call(list_containers())
+    status = yield from call(runtime_status())
+    result.present = tuple(image.id for image in images.images)
+    kept = sandbox_image(status.info)
+    return rules.history.look(
+        images.images,
+        images_in_use(containers.containers),
+        frozenset({kept} if kept else ()),
+        rules.now(),
+    )
+
+
+def _make_room(
+    unused: list[UnusedImage], rules: CollectionRules, result: Collected
+) -> Operation[None]:
+    info = yield from call(image_fs_info())
+    if not info.image_filesystems:
+        result.trouble = "the runtime names no file system of images"
+        return
+    mountpoint = info.image_filesystems[0].fs_id.mountpoint
+    space = result.space = yield from on_disk(lambda: rules.space_of(mountpoint))
+    if space.capacity <= 0:
+        result.reason = "InvalidDiskCapacity"
+        result.trouble = f"invalid capacity {space.capacity} on image filesystem"
+        return
+    wanted = space.too_much(rules.options)
+    if not wanted:
+        return
+    before = result.freed
+    candidates = list(removable(unused, rules.options, rules.now()))
+    yield from _remove(candidates, "space", wanted, rules, result)
+    freed = result.freed - before
+    if freed < wanted and not result.trouble:
+        result.reason = "FreeDiskSpaceFailed"
+        result.trouble = (
+            f"Failed to garbage collect required amount of images. Attempted to free {wanted} bytes, "
+            f"but only found {freed} bytes eligible to free."
+        )
+
+
+def _remove(
+    images: Iterable[UnusedImage],
+    reason: str,
+    enough: int | None,
+    rules: CollectionRules,
+    result: Collected,
+) -> Operation[None]:
+    """Remove images until ``enough`` bytes are free. One that cannot be removed is said, and passed over."""
+    freed = 0
+    for image in images:
+        if enough is not None and freed >= enough:
+            return
+        if rules.history.is_needed(image.id, rules.now()) or image.names & rules.pulled():
+            continue
+        try:
+            yield from call(remove_image(image.id))
+        except RpcError as error:
+            result.trouble = message_of(error.failure)
+            continue
+        freed += image.size
+        result.freed += image.size
+        result.removed[reason] += 1

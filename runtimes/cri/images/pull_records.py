@@ -1,0 +1,190 @@
+"""Who may have an image that is there: what is remembered of its pulls. Pure.
+
+Credentials are remembered as a digest with a salt of this node, and by the coordinates of their Secret. An
+image without a record is one that this agent did not pull.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from manifests.image_names import ImageName
+from runtimes.cri.images.auths import RegistryAuth
+from runtimes.cri.images.keyring import Credential, SecretSource
+from runtimes.cri.images.options import VerificationOptions, VerificationPolicy
+
+VERSION: Final = 1
+MOST_SECRETS: Final = 100
+"""Secrets that are remembered for one image. The oldest one is dropped first."""
+
+
+@dataclass(slots=True)
+class ImageAccess:
+    """Who may have an image of one repository."""
+
+    is_for_all: bool = False
+    """It was pulled with the node's own credentials, or with none."""
+    secrets: dict[SecretSource, str] = field(default_factory=dict)
+    """The digests of the credentials that it was pulled with."""
+
+
+class PullRecords:
+    """What is known of the pulls of this agent, in this process and those before."""
+
+    def __init__(self, salt: bytes) -> None:
+        self._salt = salt
+        self._begun: dict[str, int] = {}
+        """By name: how many pulls are under way. 0 if there was one whose end nobody knows."""
+        self._pulled: dict[str, dict[str, ImageAccess]] = {}
+        """By id of the image and by repository."""
+
+    # --- what happened ---------------------------------------------------------------------------------
+
+    def note_begin(self, image: ImageName) -> None:
+        """Note that a pull begins: should nobody note its end, the image counts as pulled by somebody."""
+        self._begun[image.asked_for] = self._begun.get(image.asked_for, 0) + 1
+
+    def note_failure(self, image: ImageName, *, is_certain: bool) -> None:
+        """Note that a pull failed, for certain or maybe."""
+        left = max(0, self._begun.pop(image.asked_for, 0) - 1)
+        if left or not is_certain:
+            self._begun[image.asked_for] = left
+
+    def note_pulled(
+        self,
+        image: ImageName,
+        image_id: str,
+        credential: Credential | None,
+        offered: Iterable[Credential],
+    ) -> None:
+        """Note that a pull succeeded, and with which of those credentials that were ``offered``."""
+        self.note_failure(image, is_certain=True)
+        accesses = self._pulled.setdefault(image_id, {})
+        access = accesses.setdefault(image.repository, ImageAccess())
+        if credential is None or credential.source is None:
+            access.is_for_all = True
+            return
+        same = {each.source for each in offered if each.auth == credential.auth}
+        for source in (credential.source, *same):
+            if source is not None:
+                self._note(access, source, credential.auth)
+
+    def keep_only(self, image_ids: Iterable[str]) -> bool:
+        """Forget images that are not there any more. Return whether there were any."""
+        gone = self._pulled.keys() - set(image_ids)
+        for image_id in gone:
+            del self._pulled[image_id]
+        return bool(gone)
+
+    # --- what follows ----------------------------------------------------------------------------------
+
+    def may_have(
+        self,
+        image: ImageName,
+        image_id: str,
+        credentials: Sequence[Credential],
+        options: VerificationOptions,
+    ) -> bool:
+        """Return whether a pod with these ``credentials`` gets the image without pulling it."""
+        if not self._is_verified(image, image_id, options):
+            return True
+        access = self._pulled.get(image_id, {}).get(image.repository)
+        if access is None:
+            return False
+        return access.is_for_all or any(self._is_known(access, each) for each in credentials)
+
+    def _is_verified(self, image: ImageName, image_id: str, options: VerificationOptions) -> bool:
+        match options.policy:
+            case VerificationPolicy.NEVER:
+                return False
+            case VerificationPolicy.NOT_PRELOADED:
+                return image_id in self._pulled or image.asked_for in self._begun
+            case VerificationPolicy.NOT_ALLOWLISTED:
+                return not is_listed(image.repository, options.allowlist)
+            case VerificationPolicy.ALWAYS:
+                return True
+
+    def _is_known(self, access: ImageAccess, credential: Credential) -> bool:
+        """Return whether it was pulled with these credentials, or with others of the same Secret."""
+        if credential.source in access.secrets:
+            return True
+        return self._digest(credential.auth) in access.secrets.values()
+
+    def _note(self, access: ImageAccess, source: SecretSource, auth: RegistryAuth) -> None:
+        access.secrets.pop(source, None)
+        access.secrets[source] = self._digest(auth)
+        while len(access.secrets) > MOST_SECRETS:
+            del access.secrets[next(iter(access.secrets))]
+
+    def _digest(self, auth: RegistryAuth) -> str:
+        parts = (auth.username, auth.password, auth.identity_token, auth.registry_token)
+        return hmac.new(self._salt, json.dumps(parts).encode(), hashlib.sha256).hexdigest()
+
+    def replace_by(self, other: PullRecords) -> None:
+        """Take over all that the ``other`` ones know."""
+        self._salt, self._begun, self._pulled = other._salt, other._begun, other._pulled
+
+    # --- on disk ---------------------------------------------------------------------------------------
+
+    def encoded(self) -> bytes:
+        """Return all of it as it is on disk."""
+        document = {
+            "version": VERSION,
+            "salt": self._salt.hex(),
+            "begun": list(self._begun),
+            "pulled": {
+                image_id: {repository: _shown(access) for repository, access in accesses.items()}
+                for image_id, accesses in self._pulled.items()
+            },
+        }
+        return json.dumps(document, indent=1).encode()
+
+    @classmethod
+    def decoded(cls, data: bytes) -> PullRecords | None:
+        """Return what is on disk; None for what this agent cannot have written."""
+        try:
+            document = json.loads(data)
+            if document["version"] != VERSION:
+                return None
+            records = cls(bytes.fromhex(document["salt"]))
+            records._begun = {str(name): 0 for name in document["begun"]}
+            records._pulled = {
+                str(image_id): {str(name): _read(access) for name, access in accesses.items()}
+                for image_id, accesses in document["pulled"].items()
+            }
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return None
+        return records
+
+
+def is_listed(repository: str, allowlist: Iterable[str]) -> bool:
+    """Return whether a list of repositories has this one. ``/*`` at an end is all below it."""
+    return any(
+        repository.startswith(each[:-1]) if each.endswith("/*") else repository == each
+        for each in allowlist
+    )
+
+
+def _shown(access: ImageAccess) -> dict[str, Any]:
+    return {
+        "isForAll": access.is_for_all,
+        "secrets": [
+            {"namespace": each.namespace, "name": each.name, "uid": each.uid, "digest": digest}
+            for each, digest in access.secrets.items()
+        ],
+    }
+
+
+def _read(access: dict[str, Any]) -> ImageAccess:
+    sources = {
+        SecretSource(
+            namespace=str(each["namespace"]), name=str(each["name"]), uid=str(each["uid"])
+        ): str(each["digest"])
+        for each in access["secrets"]
+    }
+    return ImageAccess(bool(access["isForAll"]), sources)

@@ -1,0 +1,231 @@
+"""An image that one pod's credentials pulled is not given to a pod without them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from messages.objects import ObjectId, ObjectValue
+from messages.pods import Pod
+from runtimes.container_runtime import FindImage
+from runtimes.cri.images.image_memory import ImageMemory
+from runtimes.cri.images.options import (
+    GarbageOptions,
+    ImageOptions,
+    VerificationOptions,
+    VerificationPolicy,
+)
+from runtimes.cri.images.record_file import ASIDE
+from tests.support.images.image_stage import (
+    ImageStage,
+    image_id,
+    image_stage,
+    pod_with,
+    pull_secret,
+    refusal,
+)
+
+APP = "quay.io/team/app:1"
+ALICE, BOB = pull_secret("alice", "alice"), pull_secret("bob", "bob")
+WEB, THIEF = pod_with("web", "alice"), pod_with("thief")
+
+
+def options(
+    policy: VerificationPolicy = VerificationPolicy.NOT_PRELOADED,
+    *allowlist: str,
+    records: Path | None = None,
+) -> ImageOptions:
+    return ImageOptions(
+        verification=VerificationOptions(policy=policy, allowlist=allowlist),
+        garbage=GarbageOptions(high_percent=100),
+        records=records,
+    )
+
+
+def finds(
+    stage: ImageStage,
+    pod: Pod,
+    secrets: dict[ObjectId, ObjectValue] | None = None,
+    image: str = APP,
+) -> bool:
+    stage.send(FindImage(image=image, pod=pod, objects=secrets or {}))
+    return bool(image_id(stage.answer()))
+
+
+def pulled_by_alice(stage: ImageStage) -> None:
+    stage.service.offer(APP, users=("alice",))
+    assert image_id(stage.pull(APP, WEB, ALICE))
+
+
+def test_a_pod_without_the_credentials_has_to_pull_the_image_and_fails() -> None:
+    with image_stage(options=options()) as stage:
+        pulled_by_alice(stage)
+        assert finds(stage, WEB, ALICE)
+        assert not finds(stage, THIEF)
+        assert not finds(stage, pod_with("thief", "bob"), BOB)
+        assert "authorization failed" in refusal(stage.pull(APP, THIEF)).message
+
+
+def test_a_pod_that_can_pull_the_image_itself_gets_it_from_then_on() -> None:
+    with image_stage(options=options()) as stage:
+        stage.service.offer(APP, users=("alice", "bob"))
+        stage.pull(APP, WEB, ALICE)
+        pod = pod_with("shop", "bob")
+        assert not finds(stage, pod, BOB)
+        assert image_id(stage.pull(APP, pod, BOB))
+        assert finds(stage, pod, BOB)
+        assert finds(stage, WEB, ALICE)
+
+
+def test_a_secret_is_known_by_its_name_after_its_password_changed_and_by_its_content() -> None:
+    with image_stage(options=options()) as stage:
+        pulled_by_alice(stage)
+        assert finds(stage, WEB, pull_secret("alice", "alice-with-another-password"))
+        same_content = pull_secret("copy", "alice")
+        assert finds(stage, pod_with("shop", "copy"), same_content)
+
+
+def test_an_image_that_anybody_can_pull_is_everybodys() -> None:
+    with image_stage(options=options()) as stage:
+        stage.service.offer(APP)
+        assert image_id(stage.pull(APP, THIEF))
+        assert finds(stage, WEB, ALICE)
+        assert finds(stage, THIEF)
+
+
+def test_of_two_pods_that_one_pull_serves_both_may_have_the_image() -> None:
+    with image_stage(options=options()) as stage:
+        stage.service.offer(APP, users=("alice",))
+        stage.service.holds_pulls = True
+        shop, copy = pod_with("shop", "copy"), pull_secret("copy", "alice")
+        stage.ask(APP, WEB, ALICE)
+        stage.ask(APP, shop, copy)
+        stage.service.let_go()
+        stage.play.settle()
+        assert len(stage.answered()) == 2
+        rotated = pull_secret("copy", "somebody-else")
+        assert finds(stage, shop, rotated)
+
+
+@pytest.mark.parametrize(
+    ("policy", "allowlist", "preloaded", "pulled"),
+    [
+        (VerificationPolicy.NEVER, (), True, True),
+        (VerificationPolicy.NOT_PRELOADED, (), True, False),
+        (VerificationPolicy.NOT_ALLOWLISTED, (), False, False),
+        (VerificationPolicy.NOT_ALLOWLISTED, ("quay.io/team/app",), True, True),
+        (VerificationPolicy.NOT_ALLOWLISTED, ("quay.io/team/*",), True, True),
+        (VerificationPolicy.NOT_ALLOWLISTED, ("quay.io/*",), True, True),
+        (VerificationPolicy.NOT_ALLOWLISTED, ("quay.io/team", "ghcr.io/*"), False, False),
+        (VerificationPolicy.ALWAYS, ("quay.io/team/app",), False, False),
+    ],
+)
+def test_the_policy_says_whose_images_are_free(
+    policy: VerificationPolicy, allowlist: tuple[str, ...], *, preloaded: bool, pulled: bool
+) -> None:
+    with image_stage(options=options(policy, *allowlist)) as stage:
+        stage.service.store(APP)
+        assert finds(stage, THIEF) is preloaded
+    with image_stage(options=options(policy, *allowlist)) as stage:
+        pulled_by_alice(stage)
+        assert finds(stage, THIEF) is pulled
+
+
+def test_another_name_of_the_same_image_has_to_be_shown_as_well() -> None:
+    with image_stage(options=options()) as stage:
+        pulled_by_alice(stage)
+        (image,) = stage.service.images.values()
+        image.names.add("quay.io/other/app:1")
+        assert not finds(stage, WEB, ALICE, "quay.io/other/app:1")
+        image.names.add("quay.io/team/app:2")
+        assert finds(stage, WEB, ALICE, "quay.io/team/app:2")
+
+
+# --- records ------------------------------------------------------------------------------------------------
+
+
+def test_the_next_process_knows_who_pulled_what(tmp_path: Path) -> None:
+    file = tmp_path / "images" / "pulls.json"
+    with image_stage(options=options(records=file)) as stage:
+        pulled_by_alice(stage)
+        images = stage.service.images
+    assert "canary" not in file.read_text()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with image_stage(options=options(records=file)) as stage:
+        stage.service.images = images
+        assert finds(stage, WEB, ALICE)
+        assert not finds(stage, THIEF)
+        assert finds(stage, pod_with("shop", "copy"), pull_secret("copy", "alice"))
+
+
+def test_a_pull_that_the_process_before_did_not_see_ending_is_somebodys(tmp_path: Path) -> None:
+    file = tmp_path / "pulls.json"
+    with image_stage(options=options(records=file)) as stage:
+        stage.service.holds_pulls = True
+        stage.ask(APP, WEB, ALICE)
+    with image_stage(options=options(records=file)) as stage:
+        stage.service.store(APP)
+        assert not finds(stage, THIEF)
+        assert not finds(stage, WEB, ALICE)
+        stage.service.offer(APP, users=("alice",))
+        assert image_id(stage.pull(APP, WEB, ALICE))
+        assert finds(stage, WEB, ALICE)
+
+
+def test_a_pull_that_failed_for_certain_leaves_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "pulls.json"
+    with image_stage(options=options(records=file)) as stage:
+        refusal(stage.pull(APP, WEB, ALICE))
+        stage.service.store(APP)
+        assert finds(stage, THIEF)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b'{"version": 2}', b'{"version":1,"salt":"xx","begun":[],"pulled":{}}'],
+)
+def test_records_that_cannot_be_read_are_set_aside_and_done_without(
+    tmp_path: Path, content: bytes
+) -> None:
+    file = tmp_path / "pulls.json"
+    file.write_bytes(content)
+    with image_stage(options=options(records=file)) as stage:
+        stage.service.store(APP)
+        assert finds(stage, THIEF)
+        assert (tmp_path / f"pulls.json{ASIDE}").read_bytes() == content
+
+
+def test_records_that_cannot_be_written_stop_no_pull(tmp_path: Path) -> None:
+    file = tmp_path / "pulls.json"
+    file.mkdir()
+    file.joinpath("x").touch()
+    with image_stage(options=options(records=file)) as stage:
+        pulled_by_alice(stage)
+        assert stage.memory.writing_trouble
+        assert not finds(stage, THIEF)
+        file.joinpath("x").unlink()
+        file.rmdir()
+        assert image_id(stage.pull(APP, WEB, ALICE))
+        assert not stage.memory.writing_trouble
+        assert os.listdir(tmp_path) == ["pulls.json"]  # noqa: PTH208
+
+
+def test_calls_wait_until_the_records_are_read(tmp_path: Path) -> None:
+    with image_stage(options=options(records=tmp_path / "pulls.json")) as stage:
+        stage.memory.has_records = False
+        stage.service.store(APP)
+        stage.send(FindImage(image=APP, pod=THIEF))
+        assert stage.answered() == {}
+        stage.crash()
+        assert len(stage.answered()) == 1
+
+
+def test_the_memory_of_a_process_shows_no_credentials() -> None:
+    with image_stage(options=options()) as stage:
+        pulled_by_alice(stage)
+        memory: ImageMemory = stage.memory
+        assert "canary" not in repr(memory)
+        assert b"canary" not in memory.records.encoded()
