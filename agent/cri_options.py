@@ -7,21 +7,9 @@ from runtimes.cgroups.options import CgroupDriver, CgroupOptions
 from runtimes.cri.configs.node import CriNode, NodeDns, ResolvConf
 from runtimes.cri.configs.resolv_conf import parse_resolv_conf
 from runtimes.cri.disk.node_files import kernel_security, read_resolv_conf
-from runtimes.cri.images.options import PullOptions, parallel_pulls
 from settings.agent import Settings
 from settings.containers import ContainerSettings
 from settings.errors import UsageError
-
-
-def pull_options(told: ContainerSettings) -> PullOptions:
-    """Return how images are pulled."""
-    return PullOptions(
-        parallel=parallel_pulls(
-            serialize=told.serialize_image_pulls, at_most=told.max_parallel_image_pulls or None
-        ),
-        per_second=float(told.registry_pull_qps),
-        burst=told.registry_burst,
-    )
 
 
 def cgroup_options(told: ContainerSettings, capacity: Amounts, reserved: Amounts) -> CgroupOptions:

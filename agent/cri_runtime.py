@@ -13,7 +13,8 @@ from typing_extensions import override
 
 from actors.node.machine import MachineFacts
 from actors.node.resources import allocatable, capacity, written
-from agent.cri_options import cgroup_options, cri_node, pull_options
+from agent.cri_images import image_options
+from agent.cri_options import cgroup_options, cri_node
 from agent.node_view import node_resources
 from kernel import Address, AnySpec, Port, isolated
 from messages.events import EventType, ObjectReference, PostEvent
@@ -31,8 +32,10 @@ from runtimes.cri.actor import CriRuntime
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.disk_threads import DiskThreads
-from runtimes.cri.images.actor import ImageKeeper, ImageMemory
+from runtimes.cri.images.actor import ImageKeeper
+from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
 from runtimes.cri.images.courses import OwnThreads
+from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
 from runtimes.cri.operations.surroundings import Surroundings
@@ -68,8 +71,8 @@ class CriComposition:
         self._disk = DiskThreads()
         self._containers = CriMemory()
         self._pods = RuntimeMemory()
-        self._pulls = pull_options(told)
-        self._images = ImageMemory.of(self._pulls)
+        self._image_options = image_options(settings, told)
+        self._images = ImageMemory.of(self._image_options)
         self._options = ContainersOptions(
             longest_backoff=settings.longest_restart_pause,
             parallel_starts=STARTS_PER_CORE * (os.cpu_count() or 1),
@@ -92,6 +95,7 @@ class CriComposition:
     def specs(self) -> tuple[AnySpec, ...]:
         """Return the specs, those of images and containers first. They are isolated: pods outlive trouble."""
         return (
+            isolated(IMAGE_CLERK, ImageClerk),
             isolated(IMAGE_KEEPER, self._make_images),
             isolated(CRI_CONTAINERS, self._make_containers),
             isolated(POD_RUNTIME, self._make_runtime),
@@ -118,11 +122,13 @@ class CriComposition:
     def _make_images(self) -> ImageKeeper:
         ports = ImagePorts(
             wire=self._image_wire,
+            containers=self._wire,
             threads=OwnThreads(),
+            clerk=self._address(IMAGE_CLERK),
             me=self._address(IMAGE_KEEPER),
             events=self._events(),
         )
-        return ImageKeeper(ports, self._images, self._pulls)
+        return ImageKeeper(ports, self._images, self._image_options)
 
     def _make_containers(self) -> CriRuntime:
         images = self._address(IMAGE_KEEPER)

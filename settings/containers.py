@@ -42,7 +42,8 @@ class ContainerSettings:
     container_log_monitor_interval: Seconds
 
     serialize_image_pulls: bool
-    max_parallel_image_pulls: int
+    max_parallel_image_pulls: int | None
+    """None where nothing was said."""
     registry_pull_qps: int
     registry_burst: int
     image_gc_high_threshold_percent: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from manifests.quantities import amount, is_quantity
@@ -32,9 +32,17 @@ SERVED_OF_CONTAINERS: Final = frozenset({
     "maxParallelImagePulls",
     "registryPullQPS",
     "registryBurst",
+    "imageGCHighThresholdPercent",
+    "imageGCLowThresholdPercent",
+    "imageMinimumGCAge",
+    "imageMaximumGCAge",
+    "imagePullCredentialsVerificationPolicy",
+    "preloadedImagesVerificationAllowlist",
 })  # fmt: skip
 """Fields that have an effect where real containers run."""
 
+MOST_SERIAL: Final = 2
+"""Pulls at the same time from which on they are not serial."""
 LONGEST_SOCKET: Final = 107
 """Bytes of the path of a Unix socket, by the kernel's limit."""
 
@@ -58,7 +66,7 @@ def containers_of(configuration: KubeletConfiguration) -> ContainerSettings:
         pod_pids_limit=configuration.podPidsLimit,
         cpu_cfs_quota=configuration.cpuCFSQuota,
         cpu_cfs_quota_period=value("cpuCFSQuotaPeriod"),
-        single_process_oom_kill=_if_said(configuration, "singleProcessOOMKill"),
+        single_process_oom_kill=_said(configuration, "singleProcessOOMKill"),
         enforce_node_allocatable=frozenset(configuration.enforceNodeAllocatable),
         system_reserved_cgroup=configuration.systemReservedCgroup,
         kube_reserved_cgroup=configuration.kubeReservedCgroup,
@@ -66,8 +74,8 @@ def containers_of(configuration: KubeletConfiguration) -> ContainerSettings:
         container_log_max_size=_size(configuration.containerLogMaxSize),
         container_log_max_files=configuration.containerLogMaxFiles,
         container_log_monitor_interval=value("containerLogMonitorInterval"),
-        serialize_image_pulls=configuration.serializeImagePulls,
-        max_parallel_image_pulls=configuration.maxParallelImagePulls,
+        serialize_image_pulls=_serializes_pulls(configuration),
+        max_parallel_image_pulls=_said(configuration, "maxParallelImagePulls"),
         registry_pull_qps=configuration.registryPullQPS,
         registry_burst=configuration.registryBurst,
         image_gc_high_threshold_percent=configuration.imageGCHighThresholdPercent,
@@ -101,5 +109,15 @@ def _size(text: str) -> int:
     return int(amount(text))
 
 
-def _if_said(configuration: KubeletConfiguration, name: str) -> bool | None:
-    return bool(getattr(configuration, name)) if name in configuration.model_fields_set else None
+def _serializes_pulls(configuration: KubeletConfiguration) -> bool:
+    """Return whether images are pulled one after the other: who names a number of pulls wants that many."""
+    if "serializeImagePulls" in configuration.model_fields_set:
+        return configuration.serializeImagePulls
+    return "maxParallelImagePulls" not in configuration.model_fields_set or (
+        configuration.maxParallelImagePulls < MOST_SERIAL
+    )
+
+
+def _said(configuration: KubeletConfiguration, name: str) -> Any:
+    """Return the value of a field; None where nothing was said."""
+    return getattr(configuration, name) if name in configuration.model_fields_set else None

@@ -70,7 +70,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
     ) -> None:
         self._memory = memory
         self._options = options
-        self._crew = Crew(ports.wire, ports.threads, ports.clerk, ports.me)
+        self._crew = Crew(ports.wire, ports.containers, ports.threads, ports.clerk, ports.me)
         self._ports = ports
         self._timer: Timer | None = None
 

@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from typing_extensions import override
 
 from messages.port import Port
+from runtimes.cri.images.requests import IMAGE_SERVICE
 from runtimes.cri.operations.flow import Delay, DiskError, DiskFailure, DiskJob, Operation, Step
 from runtimes.cri.wire.transport import Wire
 
@@ -74,7 +75,10 @@ class ImageJob:
 class Crew:
     """Who does what operations ask for, and who is told when it is done."""
 
-    wire: Wire
+    images: Wire
+    """Carries calls about images."""
+    containers: Wire
+    """Carries all others: a runtime may have another socket for images."""
     threads: JobThreads
     clerk: Port[ImageJob]
     """Does what has an order."""
@@ -169,4 +173,6 @@ class Courses(Generic[OwnerT]):
             case rpcs:
                 course.missing, course.outcomes = len(rpcs), [None] * len(rpcs)
                 for index, rpc in enumerate(rpcs):
-                    crew.wire.call(rpc, done(index))
+                    is_image = rpc.method.startswith(IMAGE_SERVICE)
+                    wire = crew.images if is_image else crew.containers
+                    wire.call(rpc, done(index))

@@ -86,6 +86,7 @@ class ImageStage:
     def _keeper(self) -> ImageKeeper:
         ports = ImagePorts(
             wire=self.service,
+            containers=self.service,
             threads=JobsAtOnce(),
             clerk=self.play.port(IMAGE_CLERK),
             me=self.play.port(IMAGE_KEEPER),

@@ -65,6 +65,7 @@ def live_images(socket: Path, options: ImageOptions | None = None) -> Iterator[L
     def make() -> ImageKeeper:
         ports = ImagePorts(
             wire=wire,
+            containers=wire,
             threads=OwnThreads(),
             clerk=play.port(IMAGE_CLERK),
             me=play.port(IMAGE_KEEPER),
