@@ -15,9 +15,11 @@ from messages.pods import JsonObject
 from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
 from tests.support.agent.joined_objects import secret, wipe_objects
 from tests.support.agent.process import ROOT, eventually
+from tests.support.agent.real_node import RealNode, telling
 from tests.support.apiserver.status import StatusError
 from tests.support.apiserver.subjects import pod
 from tests.support.cluster.cluster import Cluster
+from tests.support.containers.containerd import Containerd
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -165,6 +167,33 @@ def test_a_service_account_reads_objects_once_it_may(
         onlooker.create(COLLECTIONS[document["kind"]], document)
     eventually(lambda: [each["state"] for each in agent.objects().values()] == ["synced"], PLENTY)
     eventually(lambda: not agent.trouble(), PLENTY)
+
+
+def test_a_service_account_with_these_rights_tells_containers_of_services(
+    agent: JoinedAgent, onlooker: Onlooker, containerd: Containerd, tmp_path: Path
+) -> None:
+    apply(onlooker, *COLLECTIONS.keys() - IDENTITY)
+    node = RealNode(agent, containerd, tmp_path)
+    onlooker.admin.add(telling("told", nodeName="edge-1"))
+    node.starts()
+    assert "KUBERNETES_SERVICE_HOST" in eventually(lambda: node.variables("told"), PLENTY)
+    assert not agent.trouble()
+
+
+def test_without_the_right_to_services_containers_start_without_their_variables(
+    agent: JoinedAgent, onlooker: Onlooker, containerd: Containerd, tmp_path: Path
+) -> None:
+    apply(onlooker, *COLLECTIONS.keys() - IDENTITY - {"ClusterRole"})
+    (role,) = (each for each in documents() if each["kind"] == "ClusterRole")
+    rules = [each for each in role["rules"] if each["resources"] != ["services"]]
+    onlooker.create(COLLECTIONS["ClusterRole"], {**role, "rules": rules})
+    node = RealNode(agent, containerd, tmp_path)
+    onlooker.admin.add(telling("told", nodeName="edge-1"))
+    node.starts()
+    assert "KUBERNETES_SERVICE_HOST" not in eventually(lambda: node.variables("told"), PLENTY)
+    agent.logs("containers start without the variables of services")
+    said = "FailedToListServices"
+    eventually(lambda: said in {each["reason"] for each in onlooker.admin.events()}, PLENTY)
 
 
 def test_without_the_right_to_leases_there_is_a_node_and_no_lease(
