@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from messages.pod_runtime import SandboxObserved
+from messages.pods import PodUid
 from runtimes.container_runtime import RunSandbox
 from runtimes.cri import rpcs
+from runtimes.cri.configs.layout import pod_dir
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.reading import identity_of, sandbox_observed
-from runtimes.cri.configs.refusals import ConfigNotice
+from runtimes.cri.configs.refusals import ConfigNotice, ConfigRefusedError
 from runtimes.cri.configs.resolv_conf import parse_resolv_conf
 from runtimes.cri.configs.runtime_classes import runtime_handler
 from runtimes.cri.configs.sandbox import sandbox_config, sandbox_notices
 from runtimes.cri.configs.user_namespaces import has_own_users
 from runtimes.cri.disk.node_files import read_resolv_conf
+from runtimes.cri.disk.removal import forget_pod_files
 from runtimes.cri.inventory import SandboxSeen
 from runtimes.cri.operations.flow import DiskError, Lane, Operation, RpcError, call, on_disk
 from runtimes.cri.operations.surroundings import Surroundings
@@ -52,18 +56,30 @@ def stop_sandbox(sandbox_id: str, around: Surroundings) -> Operation[None]:
 
 
 def remove_sandbox(sandbox_id: str, around: Surroundings) -> Operation[None]:
-    """Remove a sandbox with its containers."""
+    """Remove a sandbox with its containers; with the last one of a pod goes all that the pod had.
+
+    Its files go before its sandbox does: so whoever is killed in between finds the sandbox, and begins again.
+    """
+    uid = around.inventory.owner(sandbox_id)
     try:
         yield from call(rpcs.stop_sandbox(sandbox_id))
+        if uid is not None and len(around.inventory.contents(uid)) == 1:
+            yield from _remove_files(uid, around)
         yield from call(rpcs.remove_sandbox(sandbox_id))
     except RpcError as error:
         if not error.is_not_found:
             raise
-    uid = around.inventory.owner(sandbox_id)
     around.inventory.note_removed(sandbox_id)
     if uid is not None and uid not in around.inventory:
         around.user_ids.release(uid)
+        yield from _remove_files(uid, around)
         yield from on_disk(partial(around.cgroups.remove, uid), Lane.CGROUPS)
+
+
+def _remove_files(uid: PodUid, around: Surroundings) -> Operation[None]:
+    """Remove the files of a pod. Those that cannot be removed keep nobody waiting: the log says so."""
+    with suppress(ConfigRefusedError, DiskError):
+        yield from on_disk(partial(forget_pod_files, pod_dir(around.node().root_dir, uid)))
 
 
 def _with_servers_of_now(node: CriNode) -> Operation[CriNode]:
