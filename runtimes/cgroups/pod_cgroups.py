@@ -1,7 +1,8 @@
 """The cgroups of pods: made before their sandboxes, kept as their specifications say, and removed after them.
 
 ``PodCgroups`` blocks, for about a millisecond as a rule, and for 2 s at most where something is killed that
-does not end. So a thread for such work calls it, one call at a time.
+does not end; with systemd for as long as that takes. So threads for such work call it. Calls about different
+pods may come from several threads at a time, since each of them may repeat.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ from runtimes.cgroups.writes import CgroupWrite, is_same
 
 _PROCESSES: Final = "cgroup.procs"
 _KILL: Final = "cgroup.kill"
+_FREEZER: Final = "freezer.state"
+_THAWED: Final = "THAWED"
 _ROUNDS: Final = 5
 _PATIENCE: Final = Seconds(0.4)
 """How long killed processes may take to end, in each round."""
@@ -110,10 +112,17 @@ class FolderTree(CgroupTree):
         if os.getpid() in pids:
             return False
         if pids:
+            self._thaw(folders)
             with suppress(OSError):
                 self.files.write(f"{folders[-1]}/{_KILL}", "1")
             self.files.kill(pids, lambda: self._processes(folders), _PATIENCE)
         return True
+
+    def _thaw(self, folders: Iterable[str]) -> None:
+        """Let what is frozen go on: under v1 it does not end before."""
+        for each in folders:
+            if self.files.read(f"{each}/{_FREEZER}") not in {None, _THAWED}:
+                self.files.write(f"{each}/{_FREEZER}", _THAWED)
 
     def _present(self, name: CgroupName) -> list[str]:
         """Return the folders of a cgroup, each after those in it."""

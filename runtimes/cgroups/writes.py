@@ -26,7 +26,7 @@ class CgroupWrite(NamedTuple):
     file: str
     text: str
     is_optional: bool = False
-    """Whether older kernels do without the file."""
+    """Whether there may be no such file: of pages of a size that the machine does not have, say."""
 
 
 def v1_writes(limits: CgroupLimits) -> tuple[CgroupWrite, ...]:
@@ -52,7 +52,7 @@ def _v1_rest(limits: CgroupLimits) -> Iterator[CgroupWrite]:
         yield CgroupWrite("pids", "pids.max", _or_max(limits.pids))
     for size, limit in limits.huge_pages.items():
         name = f"hugetlb.{page_size_name(size)}"
-        yield CgroupWrite("hugetlb", f"{name}.limit_in_bytes", str(limit))
+        yield CgroupWrite("hugetlb", f"{name}.limit_in_bytes", str(limit), is_optional=True)
         yield CgroupWrite("hugetlb", f"{name}.rsvd.limit_in_bytes", str(limit), is_optional=True)
 
 
@@ -73,7 +73,7 @@ def _v2(limits: CgroupLimits) -> Iterator[CgroupWrite]:
         yield CgroupWrite("pids", "pids.max", _or_max(limits.pids))
     for size, limit in limits.huge_pages.items():
         name = f"hugetlb.{page_size_name(size)}"
-        yield CgroupWrite("hugetlb", f"{name}.max", str(limit))
+        yield CgroupWrite("hugetlb", f"{name}.max", str(limit), is_optional=True)
         yield CgroupWrite("hugetlb", f"{name}.rsvd.max", str(limit), is_optional=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -135,6 +136,33 @@ def test_what_is_left_in_a_pods_cgroup_is_killed_and_the_cgroup_removed(
     assert process.wait(10) == -9
     assert not [each for each in folders if each.parent.exists()]
     assert cgroups.remove(pod().uid)
+    assert cgroups.orphans([]) == frozenset()
+
+
+def test_what_is_frozen_is_killed_too(
+    mounts: CgroupMounts, cgroups: PodCgroups, process: subprocess.Popen[bytes]
+) -> None:
+    if not mounts.folder_of("freezer"):
+        pytest.skip("no controller that freezes")
+    folder = Path(mounts.folder_of("freezer") + cgroups.ensure(pod()).parent)
+    (folder / "cgroup.procs").write_text(str(process.pid))
+    (folder / "freezer.state").write_text("FROZEN")
+    assert cgroups.remove(pod().uid)
+    assert process.wait(10) == -9
+
+
+def test_several_threads_may_make_and_remove_cgroups_at_a_time(
+    mounts: CgroupMounts, cgroups: PodCgroups
+) -> None:
+    pods = [make_pod(f"web-{number}") for number in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        places = list(pool.map(cgroups.ensure, pods))
+        assert {place.trouble for place in places} == {""}
+        for each in mounts.v1:
+            assert [
+                place for place in places if not Path(each.folder + place.parent).is_dir()
+            ] == []
+        assert all(pool.map(cgroups.remove, [each.uid for each in pods]))
     assert cgroups.orphans([]) == frozenset()
 
 
