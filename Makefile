@@ -9,7 +9,7 @@ PY := .venv/bin/python
 PURE := \
     kernel/* messages/* manifests/* stores/* settings/* \
     files/keeping/pages.py files/looking/* files/watching/directories.py files/watching/pace.py files/verdicts/judging.py files/verdicts/state.py \
-    runtimes/api.py runtimes/container_runtime.py runtimes/cri/events.py runtimes/cri/inventory.py runtimes/cri/rpcs.py runtimes/cri/operations/* runtimes/environment/* runtimes/hooks/actions.py \
+    runtimes/api.py runtimes/container_runtime.py runtimes/cri/events.py runtimes/cri/inventory.py runtimes/cri/rpcs.py runtimes/cri/operations/* runtimes/environment/* \
     runtimes/container_logs/cri_lines.py runtimes/container_logs/layout.py runtimes/container_logs/records.py runtimes/container_logs/rotation.py runtimes/container_logs/tails.py runtimes/container_logs/upkeep.py \
     runtimes/cri/configs/* runtimes/cri/disk/tasks.py \
     runtimes/cri/images/auths.py runtimes/cri/images/image_operations.py runtimes/cri/images/keyring.py runtimes/cri/images/locations.py \
@@ -26,6 +26,7 @@ PURE := \
     runtimes/cgroups/amounts.py runtimes/cgroups/container_limits.py runtimes/cgroups/conversions.py \
     runtimes/cgroups/mounts.py runtimes/cgroups/names.py runtimes/cgroups/oom_scores.py runtimes/cgroups/options.py \
     runtimes/cgroups/pod_limits.py runtimes/cgroups/slices.py runtimes/cgroups/writes.py \
+    runtimes/hooks/actions.py runtimes/hooks/http_texts.py \
     runtimes/hollow/addresses.py runtimes/hollow/annotations.py runtimes/hollow/behaviour.py \
     runtimes/hollow/behaviours.py runtimes/hollow/commands.py runtimes/hollow/core.py \
     runtimes/hollow/hooks.py runtimes/hollow/images.py runtimes/hollow/inventory.py runtimes/hollow/machine.py \

@@ -376,6 +376,7 @@ class AskContainer:
     reply_to: Port[ContainerAnswered]
     ref: Hashable
     deadline: Seconds = Seconds(30.0)
+    """A command that still runs then is killed, and the answer is a failure."""
 
 
 ContainerRuntimeMessage: TypeAlias = CallRuntime | AskContainer | FollowContainers | DescribeRuntime

@@ -15,6 +15,7 @@ from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import Step
 from runtimes.hooks.actions import HookAction, UnusableHook, action_of
 from runtimes.hooks.messages import (
+    ForgetHook,
     HookEnded,
     HookKind,
     HookRef,
@@ -47,18 +48,19 @@ class HookCalls:
             _hooks_of(record).setdefault((step.request.id, HookKind.POST_START), HookRun())
 
     def send(self, record: RuntimeRecord, step: HookStep, now: Seconds) -> bool:
-        """Make a step. Return whether a hook is called with it."""
+        """Make a step. Return whether a hook is called with it for the first time."""
         ref = HookRef(record.uid, *step.key)
         run = _hooks_of(record).setdefault(step.key, HookRun())
-        run.until = Seconds(now + step.within)
-        if not step.is_new:
+        is_first = step.is_call and run.asked_at is None
+        if is_first or not step.is_call:
+            run.until = Seconds(now + step.within)
+        if not step.is_call:
             self._port.tell(ShortenHook(ref=ref, within=step.within))
             return False
-        run.is_asked = True
-        self._port.tell(
-            RunHook(ref=ref, action=_action(record, step), within=step.within, reply_to=self._me)
-        )
-        return True
+        run.asked_at = now
+        action = _action(record, step)
+        self._port.tell(RunHook(ref=ref, action=action, within=step.within, reply_to=self._me))
+        return is_first
 
     def tidy(self, record: RuntimeRecord) -> None:
         """Forget the hooks of instances that have ended, and of starts if the pod is being stopped."""
@@ -70,9 +72,8 @@ class HookCalls:
             if container_id in there and not is_moot:
                 continue
             del hooks[key]
-            if run.is_asked and not run.is_over:
-                ref = HookRef(record.uid, *key)
-                self._port.tell(ShortenHook(ref=ref, within=Seconds(0.0)))
+            if run.asked_at is not None:
+                self._port.tell(ForgetHook(ref=HookRef(record.uid, *key)))
 
 
 def note_end(record: RuntimeRecord, ended: HookEnded) -> str | None:

@@ -13,6 +13,8 @@ from runtimes.hooks.messages import HookKind
 
 LONGEST_POST_START: Final = Seconds(86_400.0)
 """A kubelet waits for ever. After a day it counts as failed."""
+ASK_AGAIN_AFTER: Final = Seconds(5.0)
+"""How often who carries a hook out is told of it: a crash may have lost that, or the answer."""
 LATE: Final = Seconds(2.0)
 """How long after its deadline the end of a hook is still waited for. It is told at the deadline."""
 
@@ -23,11 +25,16 @@ class HookRun:
 
     until: Seconds = Seconds(0.0)
     """When it is given up, by the monotonic clock. It only ever gets earlier."""
-    is_asked: bool = False
-    """Whether somebody carries it out, or did. Otherwise it is due."""
+    asked_at: Seconds | None = None
+    """When somebody was last told to carry it out; None if it is due."""
     is_over: bool = False
     failure: str = ""
     """Why it failed; empty if it did not, or not yet."""
+
+    @property
+    def ask_again_at(self) -> Seconds:
+        """When its end is asked for once more."""
+        return Seconds((self.asked_at or 0.0) + ASK_AGAIN_AFTER)
 
     @property
     def has_succeeded(self) -> bool:
@@ -48,8 +55,8 @@ class HookStep(NamedTuple):
     kind: HookKind
     within: Seconds
     """From now on."""
-    is_new: bool
-    """Whether it is called now. Otherwise it is in progress, and gets less time."""
+    is_call: bool
+    """Whether it is called, perhaps once more. Otherwise it is in progress, and gets less time."""
     why: str = ""
     """For people: why the container is stopped."""
     replaces: str = ""

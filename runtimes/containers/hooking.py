@@ -12,7 +12,13 @@ from typing import Final, NamedTuple
 from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.units import Seconds
 from runtimes.container_runtime import CreateContainer, FindImage, PullImage, StartContainer
-from runtimes.containers.hook_notes import LATE, LONGEST_POST_START, HookStep
+from runtimes.containers.hook_notes import (
+    ASK_AGAIN_AFTER,
+    LATE,
+    LONGEST_POST_START,
+    HookKey,
+    HookStep,
+)
 from runtimes.containers.shape import ContainerShape
 from runtimes.containers.situation import Draft, PodSituation
 from runtimes.hooks.messages import HookKind
@@ -40,14 +46,15 @@ def call_post_start(now: PodSituation, instance: ContainerObserved, draft: Draft
     """Have the hook that is due called. Return whether it has failed."""
     key = (instance.id, HookKind.POST_START)
     run = now.hooks[key]
-    if not run.is_asked:
+    if run.asked_at is None:
         if instance.name not in now.busy:
-            draft.hooks.append(HookStep(instance.name, *key, LONGEST_POST_START, is_new=True))
-            draft.wait_until(Seconds(now.now + LONGEST_POST_START + LATE))
+            _call(now, HookStep(instance.name, *key, LONGEST_POST_START, True), draft)  # noqa: FBT003
         return False
     given_up_at = Seconds(run.until + LATE)
-    draft.wait_until(given_up_at)
-    return run.is_over or now.now >= given_up_at
+    if run.is_over or now.now >= given_up_at:
+        return True
+    _ask_again(now, instance, key, draft)
+    return False
 
 
 def holds_up(
@@ -98,20 +105,34 @@ def grace_after_hook(
     if run is None:
         if grace <= 0 or not _has_pre_stop(now, instance):
             return grace
-        step = HookStep(instance.name, *key, grace, is_new=True)
-        draft.hooks.append(step._replace(why=ending.why, replaces=ending.replaces))
-        draft.wait_until(Seconds(now.now + grace + LATE))
+        step = HookStep(instance.name, *key, grace, True, ending.why, ending.replaces)  # noqa: FBT003
+        _call(now, step, draft)
         return None
     until = min(run.until, Seconds(now.now + grace))
     is_shorter = until + WORTH_SHORTENING < run.until or grace + least <= 0
     if is_shorter and not run.is_over:
         within = Seconds(max(0.0, until - now.now))
-        draft.hooks.append(HookStep(instance.name, *key, within, is_new=False))
+        draft.hooks.append(HookStep(instance.name, *key, within, is_call=False))
     given_up_at = Seconds(until + (LATE if least > 0 else 0.0))
     if run.is_over or now.now >= given_up_at:
         return Seconds(max(least, until - now.now))
     draft.wait_until(given_up_at)
+    _ask_again(now, instance, key, draft)
     return None
+
+
+def _call(now: PodSituation, step: HookStep, draft: Draft) -> None:
+    draft.hooks.append(step)
+    draft.wait_until(Seconds(now.now + min(ASK_AGAIN_AFTER, step.within + LATE)))
+
+
+def _ask_again(now: PodSituation, instance: ContainerObserved, key: HookKey, draft: Draft) -> None:
+    run = now.hooks[key]
+    if now.now >= run.ask_again_at:
+        within = Seconds(max(0.0, run.until - now.now))
+        _call(now, HookStep(instance.name, *key, within, is_call=True), draft)
+    else:
+        draft.wait_until(run.ask_again_at)
 
 
 def _has_pre_stop(now: PodSituation, instance: ContainerObserved) -> bool:

@@ -39,7 +39,7 @@ from runtimes.hollow.record_keeper import (
     SaveHollowPods,
 )
 from runtimes.hollow.saving import restore, saved
-from runtimes.hooks.messages import HookEnded, HooksMessage, RunHook, ShortenHook
+from runtimes.hooks.messages import ForgetHook, HookEnded, HooksMessage, RunHook, ShortenHook
 
 NAME: Final = "hollow"
 
@@ -164,7 +164,7 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
 
     def _handle(self, message: HollowContainersMessage) -> None:
         match message:
-            case CallRuntime() | RunHook() | ShortenHook():
+            case CallRuntime() | RunHook() | ShortenHook() | ForgetHook():
                 self._take(message)
             case HollowStepsDue():
                 self._goes_on = False

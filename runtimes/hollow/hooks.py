@@ -22,6 +22,7 @@ from runtimes.hooks.actions import (
 )
 from runtimes.hooks.messages import (
     SHORTENED,
+    ForgetHook,
     HookEnded,
     HookKind,
     HookRef,
@@ -44,13 +45,20 @@ class HollowHooks:
 
     def __init__(self) -> None:
         self._in_progress: dict[HookRef, HookEnds] = {}
+        self._ended: dict[HookRef, HookEnded] = {}
+        """How hooks ended that nobody has forgotten."""
 
     def take(self, message: HooksMessage, machine: HollowMachine, now: Seconds) -> None:
         """Begin a hook, or give one less time. Its end is a step of the machine."""
         match message:
-            case RunHook():
-                if message.ref not in self._in_progress:
+            case RunHook(ref=ref):
+                if ref in self._ended:
+                    message.reply_to.tell(self._ended[ref])
+                elif ref not in self._in_progress:
                     self._set(_beginning(machine, message, now), machine)
+            case ForgetHook(ref=ref):
+                machine.schedule.cancel(self._in_progress.pop(ref, None))
+                self._ended.pop(ref, None)
             case ShortenHook():
                 self._shorten(message, machine, now)
             case _:
@@ -60,7 +68,8 @@ class HollowHooks:
         """Return what is answered now that the time of a hook has come."""
         ref = step.request.ref
         self._in_progress.pop(ref, None)
-        return HookAnswer(step.request, HookEnded(ref=ref, failure=step.failure))
+        ended = self._ended[ref] = HookEnded(ref=ref, failure=step.failure)
+        return HookAnswer(step.request, ended)
 
     def _shorten(self, message: ShortenHook, machine: HollowMachine, now: Seconds) -> None:
         step = self._in_progress.get(message.ref)

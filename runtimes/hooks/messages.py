@@ -1,8 +1,9 @@
 """What is said about hooks: to carry one out, to have less time for it, and how it ended.
 
 Whoever hears ``HooksMessage`` answers each ``RunHook`` by one ``HookEnded``, at its deadline at the latest,
-over its own crashes too. A hook is told by its ``HookRef``. The same ``RunHook`` once more, while that one is
-in progress, changes nothing.
+over its own crashes too. A hook is told by its ``HookRef``, and carried out once: the same ``RunHook`` once
+more changes nothing while that one is in progress, and is answered as before when it has ended. So who
+asked may ask again after a crash, of whomever. ``ForgetHook`` ends that.
 """
 
 from __future__ import annotations
@@ -58,14 +59,18 @@ class RunHook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShortenHook:
-    """Give a hook less time than it had; it never gets more. With 0 it is given up now.
-
-    Nothing follows if there is no such hook, or it has ended: then that was told.
-    """
+    """Give a hook in progress less time than it had; it never gets more. With 0 it is given up now."""
 
     ref: HookRef
     within: Seconds
     """From now on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetHook:
+    """Nobody asks for a hook any more. One that is in progress is given up, and nothing is told of it."""
+
+    ref: HookRef
 
 
 SHORTENED: Final = "given up, since there is less time for it than there was"
@@ -76,5 +81,5 @@ def given_up(within: Seconds) -> str:
     return f"given up after {format_duration(Seconds(round(within, 3)))}"
 
 
-HooksMessage: TypeAlias = RunHook | ShortenHook
+HooksMessage: TypeAlias = RunHook | ShortenHook | ForgetHook
 """What is heard by whoever carries out hooks."""

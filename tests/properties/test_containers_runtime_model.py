@@ -2,7 +2,7 @@
 
 The runtime of containers checks each request itself: no container name has two live instances, no attempt
 is used twice, nothing starts after a stop or after it ended for good, and init containers and sidecars come
-before what is behind them.
+before what is behind them, with the hooks of these. No container is stopped gracefully before its hook.
 """
 
 from __future__ import annotations
@@ -26,16 +26,22 @@ from runtimes.container_runtime import (
     StopSandbox,
 )
 from runtimes.containers.actor import ContainersOptions
+from runtimes.hooks.messages import HookKind
 from tests.support.builders import make_pod
 from tests.support.runtimes.containers_stage import ScriptedStage
 from tests.support.runtimes.scripted_containers import REFUSED, Deed, ScriptedContainers
 from tests.support.runtimes.situations import container, sidecar, spec_of
 
+HOOKS = {"postStart": {"exec": {"command": ["true"]}}, "preStop": {"sleep": {"seconds": 1}}}
 SPECS = {
     "always": spec_of("a", "b"),
     "once": spec_of("a", "b", policy="Never"),
     "until-success": spec_of("a", inits=(container("i"), container("j")), policy="OnFailure"),
     "with-sidecars": spec_of("a", inits=(sidecar("s"), container("i"), sidecar("t"))),
+    "with-hooks": {
+        "containers": [container("a", lifecycle=HOOKS), container("b", lifecycle=HOOKS)],
+        "initContainers": [sidecar("s", lifecycle=HOOKS), container("i"), sidecar("t")],
+    },
 }
 PODS: dict[str, Pod] = {name: make_pod(name, spec=spec) for name, spec in SPECS.items()}
 NAMES = st.sampled_from(sorted(PODS))
@@ -57,9 +63,16 @@ DEEDS = st.sampled_from([Deed.HELD, Deed.DONE_UNCERTAINLY, Deed.LOST_UNCERTAINLY
 class HostileRuntime(RuleBasedStateMachine):
     """Commands, exits, failures, crashes and time, in any order."""
 
-    @initialize(assumes_images=st.booleans(), parallel_starts=st.sampled_from([None, 1]))
-    def begin(self, assumes_images: bool, parallel_starts: int | None) -> None:  # noqa: FBT001
+    @initialize(
+        assumes_images=st.booleans(),
+        parallel_starts=st.sampled_from([None, 1]),
+        holds=st.sets(st.sampled_from(HookKind)),
+    )
+    def begin(
+        self, *, assumes_images: bool, parallel_starts: int | None, holds: set[HookKind]
+    ) -> None:
         self.containers = ScriptedContainers(assumes_images=assumes_images)
+        self.containers.hooks.holds = holds
         options = ContainersOptions(parallel_starts=parallel_starts)
         self.stage = ScriptedStage(self.containers, options)
         self.stage.play.start()
@@ -103,6 +116,23 @@ class HostileRuntime(RuleBasedStateMachine):
     @rule()
     def lose(self) -> None:
         self.containers.lose()
+
+    @rule(kinds=st.sets(st.sampled_from(HookKind)))
+    def hold_hooks(self, kinds: set[HookKind]) -> None:
+        self.containers.hooks.holds = kinds
+
+    @rule(kind=st.sampled_from(HookKind), failure=st.sampled_from(["", "exit code 1"]))
+    def hooks_fail(self, kind: HookKind, failure: str) -> None:
+        self.containers.hooks.failures[kind] = failure
+
+    @rule(failure=st.sampled_from(["", "given up"]))
+    def hooks_end(self, failure: str) -> None:
+        self.containers.hooks.release(failure)
+        self.stage.play.settle()
+
+    @rule(loses=st.booleans())
+    def lose_ends_of_hooks(self, *, loses: bool) -> None:
+        self.containers.hooks.loses_ends = loses
 
     @rule()
     def go_away(self) -> None:
@@ -158,7 +188,7 @@ class HostileRuntime(RuleBasedStateMachine):
             if wanted == "stop":
                 assert not told.is_running
                 assert told.mark == self.marks[pod.uid]
-            elif name in {"always", "with-sidecars"}:
+            elif name in {"always", "with-sidecars", "with-hooks"}:
                 self._let_inits_succeed()
                 assert self._names_alive(pod) >= {
                     each["name"] for each in SPECS[name]["containers"]

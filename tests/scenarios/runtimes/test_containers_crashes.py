@@ -35,6 +35,18 @@ RETRIED = hollow_pod(
 )
 PLAIN = hollow_pod("plain")
 
+LIFECYCLE = {
+    "postStart": {"exec": {"command": ["sleep", "1"]}},
+    "preStop": {"sleep": {"seconds": 1}},
+}
+HOOKED = hollow_pod(
+    "hooked",
+    spec={
+        "initContainers": [sidecar("s", lifecycle=LIFECYCLE)],
+        "containers": [container("a", lifecycle=LIFECYCLE), container("b")],
+    },
+)
+
 STORIES: dict[str, tuple[Action[ContainersWorld], ...]] = {
     "pods start": tuple(
         partial(ContainersWorld.run, pod=pod) for pod in (SIDECAR_AND_INIT, ONCE, RETRIED)
@@ -50,6 +62,13 @@ STORIES: dict[str, tuple[Action[ContainersWorld], ...]] = {
         partial(ContainersWorld.run, pod=SIDECAR_AND_INIT),
         partial(ContainersWorld.stop, pod=SIDECAR_AND_INIT),
     ),
+    "a pod with hooks": (
+        partial(ContainersWorld.run, pod=HOOKED),
+        partial(ContainersWorld.run, pod=PLAIN),
+        partial(ContainersWorld.stop, pod=HOOKED),
+        partial(ContainersWorld.forget, pod=HOOKED),
+    ),
+    "a pod with hooks runs on": (partial(ContainersWorld.run, pod=HOOKED),),
 }
 
 

@@ -117,7 +117,7 @@ def test_a_container_that_ends_during_its_hook_gives_that_up(stage: ScriptedStag
     stage.play.settle()
     assert stage.containers.hooks.taken() == [
         "postStart of c2 within 86400",
-        "postStart of c2 only 0",
+        "postStart of c2 no more",
         "postStart of c3 within 86400",
     ]
     assert "FailedPostStartHook" not in [reason for reason, _ in stage.said()]
@@ -129,7 +129,7 @@ def test_a_stop_gives_the_first_hook_up_and_calls_the_last(stage: ScriptedStage)
     stage.run(pod)
     stage.containers.hooks.taken()
     stage.stop(pod, 30)
-    assert stage.containers.hooks.taken() == ["postStart of c2 only 0", "preStop of c2 within 30"]
+    assert stage.containers.hooks.taken() == ["postStart of c2 no more", "preStop of c2 within 30"]
     assert not stage.last().is_running
     assert "FailedPostStartHook" not in [reason for reason, _ in stage.said()]
 
@@ -206,7 +206,7 @@ def test_a_second_stop_shortens_the_hook(stage: ScriptedStage) -> None:
     stage.stop(pod, 5)
     assert stage.containers.hooks.taken()[-1] == "preStop of c2 only 5"
     stage.stop(pod, 0)
-    assert set(stage.containers.hooks.taken()) == {"preStop of c2 only 0"}
+    assert stage.containers.hooks.taken() == ["preStop of c2 only 0"]
     assert stage.containers.taken() == ["stop c2 within 0", "stop s1"]
 
 
@@ -218,7 +218,7 @@ def test_a_container_that_ends_during_its_last_hook_is_not_waited_for(stage: Scr
     stage.containers.exit("main", 0)
     stage.play.settle()
     assert not stage.last().is_running
-    assert stage.containers.hooks.taken()[-1] == "preStop of c2 only 0"
+    assert stage.containers.hooks.taken()[-1] == "preStop of c2 no more"
 
 
 def test_sidecars_have_their_hooks_at_once_and_are_stopped_last(stage: ScriptedStage) -> None:
@@ -259,6 +259,22 @@ def test_a_crash_of_who_runs_pods_neither_loses_a_hook_nor_calls_it_again(
     assert stage.containers.hooks.taken() == []
     assert called[-1].startswith(kind)
     assert stage.last().is_running is (kind is POST_START)
+
+
+@pytest.mark.parametrize("kind", [POST_START, PRE_STOP])
+def test_an_end_that_was_lost_is_asked_for_again(stage: ScriptedStage, kind: HookKind) -> None:
+    stage.containers.hooks.loses_ends = True
+    pod = pod_with(**{kind: EXEC})
+    stage.run(pod)
+    if kind is PRE_STOP:
+        stage.stop(pod, 600)
+    stage.play.advance(4.9)
+    assert len(stage.containers.hooks.taken()) == 1
+    assert stage.last().is_running
+    assert stage.containers.alive() == ["main-0"]
+    stage.play.advance(0.2)
+    assert stage.containers.hooks.taken() == []
+    assert state(stage) is (RUNNING if kind is POST_START else EXITED)
 
 
 def test_hooks_are_forgotten_with_their_containers(stage: ScriptedStage) -> None:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from typing_extensions import override
 
@@ -58,6 +58,7 @@ from runtimes.container_runtime import (
 )
 from runtimes.containers.shape import ContainerPart, PodShape, shape_of
 from runtimes.hooks.messages import (
+    ForgetHook,
     HookEnded,
     HookKind,
     HookRef,
@@ -182,6 +183,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         """Carry out all that is held, and everything from now on."""
         self._directives.clear()
         self.ignores_stop.clear()
+        self.hooks.heal()
         self.release()
 
     def goes_away(self) -> None:
@@ -238,6 +240,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
             return
         self.requests.append(named(request))
         self._check_stop(request)
+        self._check_last_hook(request)
         match self._directive(request):
             case Deed.DONE:
                 self._answer(call, self._carry_out(request))
@@ -440,6 +443,17 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
                 return
         self._check(uid not in self.stopping, f"after the stop of {uid}: {named(request)}")
 
+    def _check_last_hook(self, request: RuntimeRequest) -> None:
+        """Check that a container is not stopped gracefully before its hook was called."""
+        found = self._find(request.id) if isinstance(request, StopContainer) else None
+        if not isinstance(request, StopContainer) or found is None or request.grace <= 0:
+            return
+        each, one = found
+        shape = each.shape.get(one.name)
+        if one.state is ContainerState.RUNNING and shape is not None and shape.pre_stop:
+            ref = HookRef(each.pod.uid, one.id, HookKind.PRE_STOP)
+            self._check(self.hooks.was_called(ref), f"{one.name} is stopped before its hook")
+
     def _check_order(self, each: ScriptedSandbox, one: ContainerObserved) -> None:
         """Check that init containers and sidecars before this container are as far as they should be."""
         shape = each.shape.get(one.name)
@@ -453,11 +467,18 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
             instances = [two for two in each.containers.values() if two.name == earlier.name]
             newest = max(instances, key=lambda two: two.attempt, default=None)
             is_over = newest is not None and (
-                any(two.started_at is not None for two in instances)
+                any(self._has_counted(each, two) for two in instances)
                 if earlier.part is ContainerPart.SIDECAR
                 else newest.exit_code == 0
             )
             self._check(is_over, f"{one.name} was started before {earlier.name} was over")
+
+    def _has_counted(self, each: ScriptedSandbox, one: ContainerObserved) -> bool:
+        """Return whether an instance was started, and its hook succeeded if it has one."""
+        shape = each.shape.get(one.name)
+        has_hook = shape is not None and shape.post_start is not None
+        ref = HookRef(each.pod.uid, one.id, HookKind.POST_START)
+        return one.started_at is not None and (not has_hook or self.hooks.has_succeeded(ref))
 
     def _has_begun(self, each: ScriptedSandbox) -> bool:
         regular = {shape.name for shape in each.shape.regular}
@@ -482,7 +503,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
 class ScriptedHooks(Port[HooksMessage]):
     """Carries out the hooks of scripted containers: by default at once, with success.
 
-    It checks that a hook is called once for an instance, of a container that runs, and never twice.
+    It carries each out once, and checks that its container runs and its pod is not being stopped.
     """
 
     def __init__(self, containers: ScriptedContainers) -> None:
@@ -493,22 +514,28 @@ class ScriptedHooks(Port[HooksMessage]):
         """Kinds of hooks that end when the test says so."""
         self.failures: dict[HookKind, str] = {}
         self.held: dict[HookRef, RunHook] = {}
+        self.loses_ends = False
+        """Whether what is told of ends is lost, as in a crash over it."""
+        self._ended: dict[HookRef, HookEnded] = {}
         self._ever: set[HookRef] = set()
+        self._succeeded: set[HookRef] = set()
 
     @override
     def tell(self, message: HooksMessage, /) -> None:
         match message:
-            case RunHook(ref=ref):
-                self._check(message)
-                self.called.append(f"{ref.kind} of {ref.container_id} within {message.within:g}")
-                if ref.kind in self.holds:
-                    self.held[ref] = message
-                else:
-                    self._end(message, self.failures.get(ref.kind, ""))
+            case RunHook():
+                self._run(message)
             case ShortenHook(ref=ref, within=within):
                 self.called.append(f"{ref.kind} of {ref.container_id} only {within:g}")
                 if ref in self.held and within <= 0:
                     self._end(self.held.pop(ref), "given up")
+            case ForgetHook(ref=ref):
+                if ref in self.held:
+                    self.called.append(f"{ref.kind} of {ref.container_id} no more")
+                    del self.held[ref]
+                self._ended.pop(ref, None)
+            case _:
+                assert_never(message)
 
     def release(self, failure: str = "") -> None:
         """Let what is held end."""
@@ -520,13 +547,43 @@ class ScriptedHooks(Port[HooksMessage]):
         """Never answer what is held."""
         self.held.clear()
 
+    def heal(self) -> None:
+        """Carry out all hooks from now on, with success, and tell of their ends."""
+        self.holds.clear()
+        self.failures.clear()
+        self.loses_ends = False
+        self.release()
+
+    def was_called(self, ref: HookRef) -> bool:
+        return ref in self._ever
+
+    def has_succeeded(self, ref: HookRef) -> bool:
+        return ref in self._succeeded
+
     def taken(self) -> list[str]:
         """Return what was called since the last look."""
         taken, self.called = self.called, []
         return taken
 
+    def _run(self, request: RunHook) -> None:
+        ref = request.ref
+        if ref in self._ended:
+            request.reply_to.tell(self._ended[ref])
+        if ref in self._ever:
+            return
+        self._check(request)
+        self.called.append(f"{ref.kind} of {ref.container_id} within {request.within:g}")
+        if ref.kind in self.holds:
+            self.held[ref] = request
+        else:
+            self._end(request, self.failures.get(ref.kind, ""))
+
     def _end(self, request: RunHook, failure: str) -> None:
-        request.reply_to.tell(HookEnded(ref=request.ref, failure=failure))
+        ended = self._ended[request.ref] = HookEnded(ref=request.ref, failure=failure)
+        if not failure:
+            self._succeeded.add(request.ref)
+        if not self.loses_ends:
+            request.reply_to.tell(ended)
 
     def _check(self, request: RunHook) -> None:
         ref = request.ref
@@ -535,8 +592,6 @@ class ScriptedHooks(Port[HooksMessage]):
         faults = self._containers.faults
         if state is not ContainerState.RUNNING:
             faults.append(f"{where} is called, though it is {state}")
-        if ref in self._ever:
-            faults.append(f"{where} is called twice")
         if ref.kind is HookKind.POST_START and ref.uid in self._containers.stopping:
             faults.append(f"{where} is called after the stop of its pod")
         self._ever.add(ref)

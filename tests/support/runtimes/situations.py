@@ -169,7 +169,7 @@ def steps(decided: Plan) -> list[str]:
 def hooks(decided: Plan) -> list[str]:
     """Return the hooks that a plan calls, or shortens, in few words."""
     return [
-        f"{'call' if step.is_new else 'shorten'} {step.kind} of {step.container_id} "
+        f"{'call' if step.is_call else 'shorten'} {step.kind} of {step.container_id} "
         f"within {step.within:g}"
         for step in decided.hooks
     ]

@@ -34,8 +34,8 @@ from tests.support.runtimes.situations import (
 
 EXEC: Final = {"exec": {"command": ["true"]}}
 DUE: Final = HookRun()
-SUCCEEDED: Final = HookRun(until=NOW, is_asked=True, is_over=True)
-FAILED: Final = HookRun(until=NOW, is_asked=True, is_over=True, failure="exit code 1")
+SUCCEEDED: Final = HookRun(until=NOW, asked_at=NOW, is_over=True)
+FAILED: Final = HookRun(until=NOW, asked_at=NOW, is_over=True, failure="exit code 1")
 LONGEST: Final = f"{LONGEST_POST_START:g}"
 
 
@@ -61,7 +61,7 @@ WITH_SIDECARS = pod_of(
 
 def in_progress(seconds: float) -> HookRun:
     """Return a hook that has so many seconds left."""
-    return HookRun(until=Seconds(NOW + seconds), is_asked=True)
+    return HookRun(until=Seconds(NOW + seconds), asked_at=NOW)
 
 
 def post_start(run: HookRun, container_id: str = "a-0") -> dict[HookKey, HookRun]:
@@ -154,8 +154,6 @@ def test_a_hook_that_failed_kills_its_container_which_has_its_other_hook_and_its
 
 
 def test_a_hook_whose_end_nobody_told_has_failed_after_a_day() -> None:
-    waiting = planned(BOTH, running("a"), hooks=post_start(in_progress(0)))
-    assert waiting.wake_at == NOW + 2
     late = planned(BOTH, running("a"), hooks=post_start(in_progress(-2)))
     assert hooks(late) == ["call preStop of a-0 within 30"]
 
@@ -217,7 +215,7 @@ def test_the_hook_comes_before_the_end_and_has_the_whole_grace() -> None:
 
 
 def test_the_container_has_after_its_hook_what_is_left_of_the_grace() -> None:
-    over = pre_stop(HookRun(until=Seconds(NOW + 21), is_asked=True, is_over=True))
+    over = pre_stop(HookRun(until=Seconds(NOW + 21), asked_at=NOW, is_over=True))
     decided = stopped(STOPPING, running("a"), grace=21, hooks=over)
     assert steps(decided) == ["stop a-0 within 21"]
     assert decided.steps[0].why == ""  # it was said when the hook was called
@@ -236,9 +234,19 @@ def test_these_two_seconds_are_not_shortened_by_the_grace_that_is_used_up() -> N
 
 
 def test_nothing_is_done_while_the_hook_is_in_progress_but_to_wait_for_its_deadline() -> None:
-    decided = stopped(STOPPING, running("a"), grace=10, hooks=pre_stop(in_progress(10)))
+    decided = stopped(STOPPING, running("a"), grace=1, hooks=pre_stop(in_progress(1)))
     assert (hooks(decided), steps(decided)) == ([], [])
-    assert decided.wake_at == NOW + 12
+    assert decided.wake_at == NOW + 3
+
+
+@pytest.mark.parametrize("kind", HookKind)
+def test_the_end_of_a_hook_is_asked_for_again_and_again(kind: HookKind) -> None:
+    fresh = {("a-0", kind): in_progress(100)}
+    assert planned(BOTH, running("a"), hooks=fresh).wake_at == NOW + 5
+    old = {("a-0", kind): HookRun(until=Seconds(NOW + 100), asked_at=Seconds(NOW - 5))}
+    decided = planned(BOTH, running("a"), hooks=old)
+    assert hooks(decided) == [f"call {kind} of a-0 within 100"]
+    assert (steps(decided), decided.wake_at) == ([], NOW + 5)
 
 
 def test_a_hook_whose_end_nobody_told_does_not_hold_up_the_stop() -> None:
@@ -247,11 +255,11 @@ def test_a_hook_whose_end_nobody_told_does_not_hold_up_the_stop() -> None:
 
 
 def test_a_shorter_grace_shortens_the_hook_and_a_longer_one_changes_nothing() -> None:
-    shorter = stopped(STOPPING, running("a"), grace=5, hooks=pre_stop(in_progress(20)))
-    assert hooks(shorter) == ["shorten preStop of a-0 within 5"]
-    assert shorter.wake_at == NOW + 7
-    longer = stopped(STOPPING, running("a"), grace=60, hooks=pre_stop(in_progress(20)))
-    assert (hooks(longer), longer.wake_at) == ([], NOW + 22)
+    shorter = stopped(STOPPING, running("a"), grace=2, hooks=pre_stop(in_progress(20)))
+    assert hooks(shorter) == ["shorten preStop of a-0 within 2"]
+    assert shorter.wake_at == NOW + 4
+    longer = stopped(STOPPING, running("a"), grace=60, hooks=pre_stop(in_progress(2)))
+    assert (hooks(longer), longer.wake_at) == ([], NOW + 4)
 
 
 def test_a_stop_without_grace_calls_no_hook_and_gives_up_one_in_progress() -> None:
@@ -340,7 +348,7 @@ def test_a_container_that_failed_its_liveness_probe_has_its_hook_within_the_prob
 def test_a_container_whose_hook_was_called_is_stopped_whatever_probes_say_since() -> None:
     waiting = planned(PROBED, running("a"), hooks=pre_stop(in_progress(3)))
     assert (hooks(waiting), steps(waiting), waiting.wake_at) == ([], [], NOW + 5)
-    ended = HookRun(until=Seconds(NOW + 3), is_asked=True, is_over=True)
+    ended = HookRun(until=Seconds(NOW + 3), asked_at=NOW, is_over=True)
     assert steps(planned(PROBED, running("a"), hooks=pre_stop(ended))) == ["stop a-0 within 3"]
 
 

@@ -1,0 +1,370 @@
+"""Hooks that need a connection, against real servers: good ones, and ones that mean no good."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Self
+
+import pytest
+import trustme
+
+from messages.pods import PodUid
+from messages.units import Seconds
+from runtimes.hooks.actions import HttpGetHook, TcpSocketHook
+from runtimes.hooks.messages import HookKind, HookRef
+from runtimes.hooks.sockets import LoopSockets, SocketCall, SocketHookEnded, SocketOutcome
+from tests.support.kernel.probe import Probe
+from tests.support.wire.http1_server import (
+    Http1Server,
+    Reply,
+    Seen,
+    Send,
+    http1_server,
+    redirect,
+    reply,
+)
+
+REF = HookRef(PodUid("u"), "c1", HookKind.PRE_STOP)
+AGENT = "kube-lifecycle/1.34"
+
+
+class Hooks:
+    """Carries hooks out, one after the other."""
+
+    def __init__(self) -> None:
+        self.sockets = LoopSockets(AGENT)
+        self.told: Probe[SocketHookEnded] = Probe()
+
+    def begin(self, action: HttpGetHook | TcpSocketHook, within: float = 10.0) -> SocketCall:
+        call = SocketCall(REF, action, Seconds(within))
+        self.sockets.start(call, self.told)
+        return call
+
+    def outcome(
+        self, action: HttpGetHook | TcpSocketHook, within: float = 10.0
+    ) -> SocketOutcome | None:
+        call = self.begin(action, within)
+        assert self.told.next() == SocketHookEnded(ref=REF)
+        return call.outcome
+
+
+@pytest.fixture
+def hooks() -> Iterator[Hooks]:
+    made = Hooks()
+    with closing(made.sockets):
+        yield made
+
+
+@pytest.fixture
+def server() -> Iterator[Http1Server]:
+    with http1_server() as server:
+        yield server
+
+
+@pytest.fixture
+def secure() -> Iterator[Http1Server]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("somebody.example").configure_cert(context)
+    with http1_server(context) as server:
+        yield server
+
+
+def page(
+    server: Http1Server,
+    path: str = "/",
+    *headers: tuple[str, str],
+    is_https: bool = False,
+    host: str = "127.0.0.1",
+) -> HttpGetHook:
+    return HttpGetHook(is_https=is_https, host=host, port=server.port, path=path, headers=headers)
+
+
+GOOD = SocketOutcome()
+
+# --- pages ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", ["200 OK", "204 No Content", "404 Not Found", "500 Oh"])
+def test_any_answer_will_do_as_for_a_kubelet(
+    hooks: Hooks, server: Http1Server, status: str
+) -> None:
+    server.routes["/stop"] = reply(b"bye", status=status)
+    assert hooks.outcome(page(server, "/stop?now")) == GOOD
+    (seen,) = server.seen
+    assert seen.target == "/stop?now"
+    assert seen.values("user-agent") == [AGENT]
+    assert seen.values("accept") == ["*/*"]
+    assert seen.values("host") == [f"127.0.0.1:{server.port}"]
+
+
+def test_headers_of_the_hook_are_sent_and_win(hooks: Hooks, server: Http1Server) -> None:
+    headers = (("X-A", "1"), ("X-A", "2"), ("Host", "web.example"), ("User-Agent", "mine"))
+    assert hooks.outcome(page(server, "leave", *headers)) == GOOD
+    (seen,) = server.seen
+    assert seen.target == "/leave"
+    assert seen.values("x-a") == ["1", "2"]
+    assert seen.values("host") == ["web.example"]
+    assert seen.values("user-agent") == ["mine"]
+
+
+def test_https_is_spoken_with_a_server_that_nobody_vouches_for(
+    hooks: Hooks, secure: Http1Server
+) -> None:
+    assert hooks.outcome(page(secure, is_https=True)) == GOOD
+    assert len(secure.seen) == 1
+
+
+def test_https_answered_by_plain_http_is_asked_for_by_that_without_credentials(
+    hooks: Hooks,
+) -> None:
+    with _PlainServer() as server:
+        headers = (("Authorization", "Bearer s3cr3t"), ("X-A", "1"))
+        outcome = hooks.outcome(
+            HttpGetHook(
+                is_https=True, host="127.0.0.1", port=server.port, path="/", headers=headers
+            )
+        )
+    assert outcome is not None
+    assert (outcome.failure, bool(outcome.remark)) == ("", True)
+    assert b"X-A: 1" in server.received[-1]
+    assert b"s3cr3t" not in b"".join(server.received)
+
+
+def test_a_redirect_to_the_same_host_is_followed(hooks: Hooks, server: Http1Server) -> None:
+    server.routes |= {"/a": redirect("/b?c"), "/b": reply(b"")}
+    assert hooks.outcome(page(server, "/a", ("X-A", "1"))) == GOOD
+    assert [each.target for each in server.seen] == ["/a", "/b?c"]
+    assert server.seen[1].values("x-a") == ["1"]
+
+
+def test_a_redirect_to_another_host_is_an_answer(hooks: Hooks, server: Http1Server) -> None:
+    server.routes["*"] = redirect(f"http://localhost:{server.port}/elsewhere")
+    assert hooks.outcome(page(server, "/a")) == GOOD
+    assert [each.target for each in server.seen] == ["/a"]
+
+
+def test_endless_redirects_fail(hooks: Hooks, server: Http1Server) -> None:
+    server.routes["*"] = redirect("/again")
+    assert hooks.outcome(page(server)) == SocketOutcome("stopped after 10 redirects")
+    assert len(server.seen) == 10
+
+
+@pytest.mark.parametrize("location", ["ftp://127.0.0.1/", "http://[", "http://127.0.0.1:x/"])
+def test_a_redirect_that_leads_nowhere_fails(
+    hooks: Hooks, server: Http1Server, location: str
+) -> None:
+    server.routes["*"] = redirect(location)
+    where = f"127.0.0.1:{server.port}"
+    assert hooks.outcome(page(server)) == SocketOutcome(f"{where}: the answer leads nowhere")
+
+
+def test_a_hook_lasts_until_its_answer_is_complete(hooks: Hooks, server: Http1Server) -> None:
+    goes_on = threading.Event()
+
+    def slow(_seen: Seen, send: Send) -> None:
+        send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+        goes_on.wait(10)
+        send(b"0\r\n\r\n")
+        server.closing.wait(10)  # the connection stays open
+
+    server.routes["*"] = slow
+    call = hooks.begin(page(server))
+    assert server.asked.wait(10)
+    assert call.outcome is None
+    goes_on.set()
+    hooks.told.next()
+    assert call.outcome == GOOD
+
+
+def test_an_answer_of_a_known_length_needs_no_end_of_the_connection(
+    hooks: Hooks, server: Http1Server
+) -> None:
+    def lingering(_seen: Seen, send: Send) -> None:
+        send(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        server.closing.wait(10)
+
+    server.routes["*"] = lingering
+    assert hooks.outcome(page(server)) == GOOD
+
+
+# --- servers that mean no good -------------------------------------------------------------------------
+
+
+def test_a_server_that_never_answers_is_left_at_the_deadline(
+    hooks: Hooks, server: Http1Server
+) -> None:
+    server.routes["*"] = _silent(server)
+    assert hooks.outcome(page(server), within=0.2) == SocketOutcome("given up after 200ms")
+
+
+def test_an_endless_body_ends_after_ten_kilobytes(hooks: Hooks, server: Http1Server) -> None:
+    server.routes["*"] = _endless(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 4096)
+    assert hooks.outcome(page(server)) == GOOD
+
+
+def test_endless_chunks_end_after_ten_kilobytes(hooks: Hooks, server: Http1Server) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    server.routes["*"] = _endless(head, b"10\r\n" + b"x" * 16 + b"\r\n")
+    assert hooks.outcome(page(server)) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("head", "more"),
+    [
+        (b"HTTP/1.1 200 OK\r\n", b"X-A: 1\r\n"),
+        (b"HTTP/1.1 200 OK\r\nX-A: ", b"x" * 1024),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    ],
+)
+def test_an_endless_beginning_is_no_answer(
+    hooks: Hooks, server: Http1Server, head: bytes, more: bytes
+) -> None:
+    server.routes["*"] = _endless(head, more)
+    where = f"127.0.0.1:{server.port}"
+    assert hooks.outcome(page(server)) == SocketOutcome(f"{where}: the answer is too long")
+
+
+@pytest.mark.parametrize(
+    "answer", [b"SSH-2.0-x\r\n\r\n", b"HTTP/1.1 abc\r\n\r\n", b"HTTP/1.1\r\n\r\n", b"\r\n" * 9]
+)
+def test_what_is_no_http_fails(hooks: Hooks, server: Http1Server, answer: bytes) -> None:
+    server.routes["*"] = answer
+    where = f"127.0.0.1:{server.port}"
+    assert hooks.outcome(page(server)) == SocketOutcome(f"{where}: the answer is no HTTP")
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nX-A"])
+def test_a_connection_that_ends_too_early_fails(
+    hooks: Hooks, server: Http1Server, answer: bytes
+) -> None:
+    server.routes["*"] = answer
+    outcome = hooks.outcome(page(server))
+    assert outcome is not None
+    assert "ended without an answer" in outcome.failure
+
+
+@pytest.mark.parametrize("body", [b"nonsense", b"ffffffffff\r\nx", b"-5\r\n", b"3\r\nab"])
+def test_a_body_that_is_nonsense_does_not_matter(
+    hooks: Hooks, server: Http1Server, body: bytes
+) -> None:
+    server.routes["*"] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body
+    assert hooks.outcome(page(server)) == GOOD
+
+
+def test_a_header_that_is_two_is_not_sent(hooks: Hooks, server: Http1Server) -> None:
+    outcome = hooks.outcome(page(server, "/", ("X-A", "1\r\nX-B: s3cr3t")))
+    assert outcome is not None
+    assert outcome.failure.endswith("a header cannot be sent")
+    assert server.seen == []
+
+
+def test_tls_from_a_server_that_says_something_else_fails(hooks: Hooks) -> None:
+    with _PlainServer(answer=b"\x15\x03\x01\x00\x02\x02\x28") as server:
+        outcome = hooks.outcome(
+            HttpGetHook(is_https=True, host="127.0.0.1", port=server.port, path="/")
+        )
+    assert outcome is not None
+    assert outcome.failure.startswith("127.0.0.1:")
+
+
+def test_many_silent_servers_hold_nobody_up(hooks: Hooks, server: Http1Server) -> None:
+    silent = socket.create_server(("127.0.0.1", 0), backlog=256)
+    with closing(silent):
+        port = silent.getsockname()[1]
+        stuck = [
+            hooks.begin(HttpGetHook(is_https=False, host="127.0.0.1", port=port, path="/"))
+            for _ in range(100)
+        ]
+        threads = threading.active_count()
+        assert hooks.outcome(page(server)) == GOOD
+        assert threading.active_count() <= threads + 1
+        for call in stuck:
+            hooks.sockets.give_up(call)
+
+
+# --- ports ---------------------------------------------------------------------------------------------
+
+
+def test_a_port_that_accepts_is_enough(hooks: Hooks) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        port = listener.getsockname()[1]
+        assert hooks.outcome(TcpSocketHook(host="127.0.0.1", port=port)) == GOOD
+        assert hooks.outcome(TcpSocketHook(host="localhost", port=port)) == GOOD
+
+
+def test_a_port_that_nobody_listens_at_fails_and_says_where(hooks: Hooks) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        port = listener.getsockname()[1]
+    outcome = hooks.outcome(TcpSocketHook(host="127.0.0.1", port=port))
+    assert outcome == SocketOutcome(f"127.0.0.1:{port}: connection refused")
+
+
+def test_a_name_that_is_not_known_fails(hooks: Hooks) -> None:
+    outcome = hooks.outcome(TcpSocketHook(host="nobody.invalid", port=80))
+    assert outcome == SocketOutcome("nobody.invalid:80: the name has no address")
+
+
+@pytest.mark.parametrize("host", ["", "a b", "\0", "x" * 300, "é" * 70, "a..b"])
+def test_a_host_that_is_no_name_fails(hooks: Hooks, host: str) -> None:
+    outcome = hooks.outcome(TcpSocketHook(host=host, port=1))
+    assert outcome is not None
+    assert outcome.failure
+
+
+def test_a_hook_that_is_given_up_tells_nothing(hooks: Hooks, server: Http1Server) -> None:
+    server.routes["/silent"] = _silent(server)
+    call = hooks.begin(page(server, "/silent"))
+    assert server.asked.wait(10)
+    hooks.sockets.give_up(call)
+    assert hooks.outcome(page(server, "/other")) == GOOD
+    hooks.told.expect_silence()
+
+
+def _silent(server: Http1Server) -> Reply:
+    def answer(_seen: Seen, _send: Send) -> None:
+        server.closing.wait(10)
+
+    return answer
+
+
+def _endless(head: bytes, more: bytes) -> Reply:
+    def answer(_seen: Seen, send: Send) -> None:
+        send(head)
+        while True:
+            send(more)  # until the client has gone
+
+    return answer
+
+
+class _PlainServer:
+    """Answers whatever it is told by plain HTTP, as a server does that is sent TLS."""
+
+    def __init__(self, answer: bytes = b"HTTP/1.1 400 Bad Request\r\n\r\n") -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._answer = answer
+        self.port: int = self._listener.getsockname()[1]
+        self.received: list[bytes] = []
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection:
+                self.received.append(connection.recv(65_536))
+                connection.sendall(self._answer)
