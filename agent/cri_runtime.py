@@ -9,8 +9,6 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
-from typing_extensions import override
-
 from actors.node.machine import MachineFacts
 from actors.node.resources import allocatable, capacity, written
 from agent.cri_images import image_options
@@ -40,7 +38,8 @@ from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire.grpc_wire import GrpcWire
-from runtimes.hooks.messages import HookEnded, HooksMessage, RunHook
+from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner, HookRunnerPorts
+from runtimes.hooks.sockets import LoopSockets
 from settings.agent import Settings
 from settings.containers import ContainerSettings
 
@@ -71,6 +70,8 @@ class CriComposition:
         self._disk = DiskThreads()
         self._containers = CriMemory()
         self._pods = RuntimeMemory()
+        self._hooks = HookMemory()
+        self._hook_sockets = LoopSockets()
         self._image_options = image_options(settings, told)
         self._images = ImageMemory.of(self._image_options)
         self._options = ContainersOptions(
@@ -98,6 +99,7 @@ class CriComposition:
             isolated(IMAGE_CLERK, ImageClerk),
             isolated(IMAGE_KEEPER, self._make_images),
             isolated(CRI_CONTAINERS, self._make_containers),
+            isolated(HOOK_RUNNER, self._make_hooks),
             isolated(POD_RUNTIME, self._make_runtime),
         )
 
@@ -139,11 +141,16 @@ class CriComposition:
         )
         return CriRuntime(ports, self._containers, self._around, self._wire, self._disk)
 
+    def _make_hooks(self) -> HookRunner:
+        containers, me = self._address(CRI_CONTAINERS), self._address(HOOK_RUNNER)
+        ports = HookRunnerPorts(containers=containers, me=me)
+        return HookRunner(ports, self._hook_sockets, self._hooks)
+
     def _make_runtime(self) -> ContainersRuntime:
-        containers = self._address(CRI_CONTAINERS)
+        containers, hooks = self._address(CRI_CONTAINERS), self._address(HOOK_RUNNER)
         ports = ContainersPorts(
             containers=containers,
-            hooks=_Unhooked(),
+            hooks=hooks,
             me=self._address(POD_RUNTIME),
             events=self._events(),
         )
@@ -170,13 +177,3 @@ class CriComposition:
                     message=notice.message,
                 )
             )
-
-
-class _Unhooked(Port[HooksMessage]):
-    """Says of every hook that it cannot be carried out."""
-
-    @override
-    def tell(self, message: HooksMessage, /) -> None:
-        if isinstance(message, RunHook):
-            failure = "hooks of real containers cannot be carried out yet"
-            message.reply_to.tell(HookEnded(ref=message.ref, failure=failure))

@@ -22,6 +22,8 @@ from runtimes.hooks.connections import HookConnectionError, close, connect
 from runtimes.hooks.http_exchange import get
 from runtimes.hooks.messages import HookRef, given_up
 
+USER_AGENT: Final = "kube-lifecycle/1.34"
+"""A kubelet's name with the version whose rules are kept. Servers of pods look at it."""
 MOST_AT_ONCE: Final = 512
 """Connections. Further hooks wait for one of them to end."""
 
@@ -67,8 +69,7 @@ class HookSockets(Protocol):
 class LoopSockets(HookSockets):
     """Calls on one event loop. It belongs to the process, and outlives the actor's lives."""
 
-    def __init__(self, user_agent: str) -> None:
-        self._user_agent = user_agent
+    def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
 
@@ -109,7 +110,7 @@ class LoopSockets(HookSockets):
 
     async def _outcome(self, action: HttpGetHook | TcpSocketHook) -> SocketOutcome:
         if isinstance(action, HttpGetHook):
-            return SocketOutcome(remark=await get(action, self._user_agent))
+            return SocketOutcome(remark=await get(action, USER_AGENT))
         _, writer = await connect(action.host, action.port)
         close(writer)
         return SocketOutcome()

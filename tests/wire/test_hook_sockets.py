@@ -29,14 +29,13 @@ from tests.support.wire.http1_server import (
 )
 
 REF = HookRef(PodUid("u"), "c1", HookKind.PRE_STOP)
-AGENT = "kube-lifecycle/1.34"
 
 
 class Hooks:
     """Carries hooks out, one after the other."""
 
     def __init__(self) -> None:
-        self.sockets = LoopSockets(AGENT)
+        self.sockets = LoopSockets()
         self.told: Probe[SocketHookEnded] = Probe()
 
     def begin(self, action: HttpGetHook | TcpSocketHook, within: float = 10.0) -> SocketCall:
@@ -96,7 +95,7 @@ def test_any_answer_will_do_as_for_a_kubelet(
     assert hooks.outcome(page(server, "/stop?now")) == GOOD
     (seen,) = server.seen
     assert seen.target == "/stop?now"
-    assert seen.values("user-agent") == [AGENT]
+    assert seen.values("user-agent") == ["kube-lifecycle/1.34"]
     assert seen.values("accept") == ["*/*"]
     assert seen.values("host") == [f"127.0.0.1:{server.port}"]
 
