@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Final
+
 from manifests.requests import Amounts
 from runtimes.cgroups.options import CgroupDriver, CgroupOptions
+from runtimes.container_logs.layout import LogOptions
 from runtimes.cri.configs.node import CriNode, NodeDns, ResolvConf
 from runtimes.cri.configs.resolv_conf import parse_resolv_conf
 from runtimes.cri.disk.node_files import kernel_security, read_resolv_conf
 from settings.agent import Settings
 from settings.containers import ContainerSettings
 from settings.errors import UsageError
+
+POD_LOGS: Final = Path("/var/log/pods")
+CONTAINER_LOGS: Final = Path("/var/log/containers")
+"""Where log collectors look. Links are made there only for logs in the usual place."""
 
 
 def cgroup_options(told: ContainerSettings, capacity: Amounts, reserved: Amounts) -> CgroupOptions:
@@ -69,3 +77,14 @@ def _resolv_conf(file: str) -> ResolvConf | None:
         return parse_resolv_conf(read_resolv_conf(file))
     except OSError as error:
         raise UsageError(f"resolvConf {file} cannot be read: {error}") from None
+
+
+def log_options(told: ContainerSettings) -> LogOptions:
+    """Return where the logs of containers are, and how long they get."""
+    return LogOptions(
+        pods_directory=told.pod_logs_dir,
+        links_directory=CONTAINER_LOGS if told.pod_logs_dir == POD_LOGS else None,
+        max_size=told.container_log_max_size,
+        max_files=told.container_log_max_files,
+        monitor_interval=told.container_log_monitor_interval,
+    )

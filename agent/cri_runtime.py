@@ -11,14 +11,22 @@ from dataclasses import replace
 
 from actors.node.machine import MachineFacts
 from actors.node.resources import allocatable, capacity, written
+from actors.pod_manager import POD_MANAGER
+from actors.pods.keeper import POD_KEEPER
 from agent.cri_images import image_options
-from agent.cri_options import cgroup_options, cri_node
+from agent.cri_options import cgroup_options, cri_node, log_options
 from agent.node_view import node_resources
 from kernel import Address, AnySpec, Port, isolated
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
-from messages.pods import Pod
+from messages.pods import Pod, SourceName
 from runtimes.cgroups.opening import open_cgroups
+from runtimes.container_logs.keeper import (
+    LOG_KEEPER,
+    LogKeeper,
+    LogKeeperMemory,
+    LogKeeperPorts,
+)
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,
@@ -61,8 +69,12 @@ class CriComposition:
         address: Address,
         events: Callable[[], Port[PostEvent] | None],
         machine: MachineFacts,
+        sources: frozenset[SourceName],
     ) -> None:
         self._address = address
+        self._sources = sources
+        self._logs = LogKeeperMemory()
+        self._log_options = log_options(told)
         self._events = events
         self._wire = GrpcWire(told.container_runtime_endpoint)
         is_one = told.image_service_endpoint == told.container_runtime_endpoint
@@ -101,6 +113,7 @@ class CriComposition:
             isolated(CRI_CONTAINERS, self._make_containers),
             isolated(HOOK_RUNNER, self._make_hooks),
             isolated(POD_RUNTIME, self._make_runtime),
+            isolated(LOG_KEEPER, self._make_logs),
         )
 
     def port(self) -> Port[PodRuntimeMessage]:
@@ -155,6 +168,18 @@ class CriComposition:
             events=self._events(),
         )
         return ContainersRuntime(ports, self._pods, self._options)
+
+    def _make_logs(self) -> LogKeeper:
+        containers, pod_manager = self._address(CRI_CONTAINERS), self._address(POD_MANAGER)
+        pod_keeper = self._address(POD_KEEPER)
+        ports = LogKeeperPorts(
+            me=self._address(LOG_KEEPER),
+            containers=containers,
+            pod_manager=pod_manager,
+            pod_keeper=pod_keeper,
+            sources=self._sources,
+        )
+        return LogKeeper(ports, self._logs, self._log_options)
 
     def _current_node(self) -> CriNode:
         greeting = self._containers.greeting

@@ -105,7 +105,7 @@ class PodTree:
         self._address = address
         self._edges = edges
         self._logs_steps = runtime.kind is not RuntimeKind.HOLLOW
-        self._runtime = self._composed(settings, runtime)
+        self._runtime = self._composed(settings, runtime, sources)
         self.machine = DescribedMachine(machine=edges.machine, told=self._runtime.node)
         """The machine, as the runtime describes it."""
         facts = self.machine.read()
@@ -137,7 +137,9 @@ class PodTree:
         lives, statuses = self._address(POD_KEEPER), self._address(STATUS_KEEPER)
         return PodPorts(lives=lives, statuses=statuses, runtime=self._runtime.port())
 
-    def _composed(self, settings: Settings, runtime: RuntimeSettings) -> ComposedRuntime:
+    def _composed(
+        self, settings: Settings, runtime: RuntimeSettings, sources: frozenset[SourceName]
+    ) -> ComposedRuntime:
         if runtime.kind is RuntimeKind.PROVIDER:
             return ProviderRuntime(runtime.provider, self._address, self._events)
         if runtime.containers is not None:
@@ -145,7 +147,7 @@ class PodTree:
 
             machine = self._edges.machine.read()
             return CriComposition(
-                settings, runtime.containers, self._address, self._events, machine
+                settings, runtime.containers, self._address, self._events, machine, sources
             )
         make_core = self._edges.hollow
         return HollowRuntime(settings, runtime.hollow, self._address, self._events, make_core)

@@ -37,6 +37,7 @@ from runtimes.cri.event_stream import EventStream
 from runtimes.cri.events import what_happened
 from runtimes.cri.inventory import Seen
 from runtimes.cri.messages import (
+    NOT_ASKED,
     ConnectDue,
     CriMemory,
     CriPorts,
@@ -142,7 +143,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             uid = pod_of(message.request, memory.inventory)
             self._begin(message, operation_of(message.request, self._around), uid)
         else:
-            self._begin(message, answer_to(message.question, message.deadline))
+            self._begin(message, answer_to(message.question, message.deadline, self._around))
 
     def _look_for_callers(self) -> None:
         """Begin the looks of callers at pods of which nothing is in progress."""
@@ -196,6 +197,18 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             self._tell_pods(changed)
         else:
             self._answer(call, result)
+            if isinstance(call, CallRuntime):
+                self._tell_others(call)
+
+    def _tell_others(self, call: CallRuntime) -> None:
+        """Tell what a request has changed to those followers who are not told by its answer."""
+        uid = pod_of(call.request, self._memory.inventory)
+        asker: object = call.reply_to
+        others = [each for each in self._memory.followers if each != asker]
+        if uid is not None and others:
+            contents = self._memory.inventory.contents(uid)
+            for follower in others:
+                follower.tell(PodContainersAre(uid=uid, sandboxes=contents))
 
     def _answer(self, call: CallRuntime | AskContainer, result: Any) -> None:
         if isinstance(call, CallRuntime):
@@ -251,7 +264,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
 
     def _say_away(self, message: str) -> None:
         memory = self._memory
-        if not memory.away:
+        if memory.away in {"", NOT_ASKED}:
             self._tell(RuntimeIsAway(message=message))
         if message != memory.away:
             _log.warning("the container runtime cannot be used", trouble=message)
@@ -307,10 +320,10 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         memory = self._memory
         if subscriber not in memory.followers:
             memory.followers.append(subscriber)
-        if memory.away:
-            subscriber.tell(RuntimeIsAway(message=memory.away))
-        else:
+        if not memory.away:
             subscriber.tell(self._everything())
+        elif memory.away != NOT_ASKED:
+            subscriber.tell(RuntimeIsAway(message=memory.away))
 
     def _tell_pods(self, uids: Iterable[PodUid]) -> None:
         for uid in uids:

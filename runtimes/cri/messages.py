@@ -70,6 +70,8 @@ CriRuntimeMessage: TypeAlias = (
     ContainerRuntimeMessage | StepEnded | StreamTold | StreamEnded | CriTimer
 )
 
+NOT_ASKED: Final = "it has not been asked yet"
+
 CRI_CONTAINERS: Final = Key[CriRuntimeMessage]("runtime/containers")
 
 
@@ -97,7 +99,7 @@ class CriMemory:
     """What is being taken. A life that finds one here follows on a crash over it."""
     greeting: Greeting | None = None
     """What the runtime said of itself last."""
-    away: str = "it has not been asked yet"
+    away: str = NOT_ASKED
     """Why the runtime cannot be asked; empty while it can."""
     stream: int = 0
     """Counts the streams; the number of the current one."""

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 from messages.units import Seconds, Timestamp
+from runtimes.container_logs.answers import container_log
+from runtimes.container_logs.layout import LoggedPod
 from runtimes.container_runtime import (
+    ContainerLog,
     ContainerStats,
     ExecEnded,
     ExecInContainer,
+    ReadContainerLog,
     RuntimeFailure,
     RuntimeFailureKind,
 )
 from runtimes.cri import rpcs
 from runtimes.cri.inventory import bare_id
-from runtimes.cri.operations.flow import Operation, RpcError, call
+from runtimes.cri.operations.flow import Operation, RpcError, call, on_disk
 from runtimes.cri.operations.outcomes import failure_of
+from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire.transport import RpcCode
 
 _NANOSECONDS: Final = 1_000_000_000
@@ -29,6 +36,22 @@ def exec_in(question: ExecInContainer, within: Seconds) -> Operation[ExecEnded |
         return _not_run(error, within)
     output = reply.stdout or reply.stderr
     return ExecEnded(exit_code=reply.exit_code, output=output.decode(errors="replace"))
+
+
+def read_log(
+    question: ReadContainerLog, around: Surroundings
+) -> Operation[ContainerLog | RuntimeFailure]:
+    """Read the log of a container, whether it runs or has ended. Raises ``DiskError``."""
+    seen = around.inventory.container(bare_id(question.id))
+    sandbox = around.inventory.sandbox(seen.sandbox_id) if seen is not None else None
+    if seen is None or sandbox is None:
+        return RuntimeFailure(
+            kind=RuntimeFailureKind.NOT_FOUND, message="there is no such container"
+        )
+    pod = LoggedPod(sandbox.pod.namespace, sandbox.pod.name, sandbox.pod.uid)
+    root, attempt = Path(around.node().pod_logs_dir), seen.status.metadata.attempt
+    read = partial(container_log, root, pod, seen.observed.name, attempt, question)
+    return (yield from on_disk(read))
 
 
 def read_stats(container_id: str) -> Operation[ContainerStats]:

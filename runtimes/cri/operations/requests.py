@@ -29,7 +29,7 @@ from runtimes.cri.inventory import CriInventory, bare_id
 from runtimes.cri.operations.containers import create, remove, reopen_log, resize, start, stop
 from runtimes.cri.operations.flow import Operation
 from runtimes.cri.operations.looking import look
-from runtimes.cri.operations.questions import exec_in, read_stats
+from runtimes.cri.operations.questions import exec_in, read_log, read_stats
 from runtimes.cri.operations.sandboxes import remove_sandbox, run_sandbox, stop_sandbox
 from runtimes.cri.operations.surroundings import Surroundings
 
@@ -73,7 +73,7 @@ def _of_container(request: ContainerRequest, around: Surroundings) -> Operation[
             assert_never(request)
 
 
-def answer_to(question: ContainerQuestion, within: Seconds) -> Operation[Any]:
+def answer_to(question: ContainerQuestion, within: Seconds, around: Surroundings) -> Operation[Any]:
     """Return what answers a question within the time that it may take."""
     match question:
         case ExecInContainer():
@@ -81,7 +81,7 @@ def answer_to(question: ContainerQuestion, within: Seconds) -> Operation[Any]:
         case ReadContainerStats(id=container_id):
             return read_stats(container_id)
         case ReadContainerLog():
-            raise ValueError("logs are read elsewhere")
+            return read_log(question, around)
         case _:
             assert_never(question)
 
