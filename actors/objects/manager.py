@@ -10,132 +10,80 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from random import Random
-from typing import Final, TypeAlias, assert_never
+from typing import Final
 
 import structlog
 from typing_extensions import override
 
 from actors.objects.api_holders import (
     ApiHolders,
-    ApiHoldersMemory,
     HolderFactory,
     HoldersTimer,
-    ReadsOverdue,
-    StoppedHoldersEnded,
 )
-from actors.objects.holders import LocalHolder, LocalHolderMemory, NoHolders, ObjectHolders
-from actors.objects.notices import NoticeMemory, ObjectNotices, SayDue
+from actors.objects.changes import ObjectChanges
+from actors.objects.holders import LocalHolder
+from actors.objects.holders_by_origin import HoldersByOrigin
+from actors.objects.manager_parts import (
+    CONFIG_MAP_MANAGER,
+    OBJECT_HOLDERS,
+    SECRET_MANAGER,
+    ObjectManagerMemory,
+    ObjectManagerOwnMessage,
+    ObjectManagerPorts,
+)
+from actors.objects.notices import ObjectNotices, SayDue
 from actors.objects.unhurried import PortionDue, Unhurried
-from kernel import DynamicMessage, Key, PooledActor, Port
+from kernel import PooledActor
 from manifests.change_hooks import ON_OBJECT_CHANGE
-from messages.events import PostEvent
 from messages.holders import (
-    HolderBegan,
-    HolderDone,
     HolderFact,
-    HolderIdle,
     HolderIs,
     LocalHolderFact,
-    LocalHolderMessage,
     LocalObjectsListed,
     ReferencesAre,
 )
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
 from messages.objects import (
-    Change,
-    ChangeAction,
     ChangeMissed,
     DescribeObjects,
     FollowObjects,
     GetObject,
     ObjectDescribed,
-    ObjectFact,
     ObjectId,
     ObjectKind,
-    ObjectManagerMessage,
     ObjectRead,
     ObjectsDescribed,
     Origin,
-    ReadVerdict,
     RegisterPod,
     UnfollowObjects,
     UnregisterPod,
 )
 from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
 from messages.units import Seconds
-from stores.objects.change_decisions import decisions
-from stores.objects.followers import FollowerMemory, ObjectFollowers
+from stores.objects.followers import ObjectFollowers
 from stores.objects.node_ttl import DEFAULT_TTL, node_ttl
 from stores.objects.reads import read_of
 from stores.objects.reference_index import (
     PodNeeds,
     ReferenceChange,
     ReferenceIndex,
-    ReferenceMemory,
 )
 
-ObjectManagerOwnMessage: TypeAlias = (
-    ObjectManagerMessage
-    | HolderFact
-    | LocalHolderFact
-    | NodeFact
-    | HoldersTimer
-    | PortionDue
-    | SayDue
-)
-
-SECRET_MANAGER = Key[ObjectManagerOwnMessage]("secret-manager")
-CONFIG_MAP_MANAGER = Key[ObjectManagerOwnMessage]("configmap-manager")
-
-OBJECT_HOLDERS = Key[DynamicMessage]("objects")
-"""The supervisor of the holders of both kinds."""
-
-_NO_FILES = NoHolders(
-    "static pods read files of --local-objects-dir, and this node has none", ReadVerdict.NOT_FOUND
-)
-_NO_API_SERVER = NoHolders("this node belongs to no API server", ReadVerdict.NOT_SYNCED)
+__all__ = [
+    "CONFIG_MAP_MANAGER",
+    "OBJECT_HOLDERS",
+    "SECRET_MANAGER",
+    "ObjectManager",
+    "ObjectManagerMemory",
+    "ObjectManagerOwnMessage",
+    "ObjectManagerPorts",
+]
 
 _UNREADABLE_HOOK: Final = "annotation cannot be read, so changes do nothing"
 _UNTOLD_CHANGES: Final = "annotation has no effect: strategy Get hears of no changes"
 
 _log = structlog.get_logger("objects")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectManagerPorts:
-    """The ports of a manager."""
-
-    pod_manager: Port[Subscribe]
-    holders: Port[DynamicMessage]
-    """The supervisor of holders."""
-    local: Port[LocalHolderMessage] | None
-    """The holder of all local objects; None if no directory is configured."""
-    node: Port[FollowNode] | None
-    """Who knows how long fetched objects count as current; None if nobody needs that."""
-    events: Port[PostEvent] | None
-    """Who posts events; None if the agent belongs to no cluster."""
-    me: Port[PodFact | NodeFact]
-    """Its own address, which outlives it. It subscribes with it."""
-
-
-@dataclass(slots=True)
-class ObjectManagerMemory:
-    """What outlives a life of a manager, so that its holders and subscribers notice no crash."""
-
-    references: ReferenceMemory = field(default_factory=ReferenceMemory)
-    api: ApiHoldersMemory = field(default_factory=ApiHoldersMemory)
-    local: LocalHolderMemory = field(default_factory=LocalHolderMemory)
-    followers: FollowerMemory = field(default_factory=dict)
-    outbox: list[HolderIs] = field(default_factory=list)
-    """The news whose change is being told."""
-    notices: NoticeMemory = field(default_factory=NoticeMemory)
-    changes: Counter[Change] = field(default_factory=Counter)
-    decisions: Counter[ChangeAction] = field(default_factory=Counter)
-    reads: int = 0
-    time_to_live: Seconds = DEFAULT_TTL
-    """How long fetched objects count as current, by the annotation of the Node."""
 
 
 class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
@@ -179,28 +127,30 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         self._kind = kind
         self._ports = ports
         self._memory = memory
-        self._chance = chance
         self._references = ReferenceIndex(kind, memory.references)
         self._followers = ObjectFollowers(memory.followers)
         self._unhurried = Unhurried(self._inform, self.after)
         self._notices = ObjectNotices(self._references, ports.events, self.after, memory.notices)
+        self._changes = ObjectChanges(
+            self._references, self._followers, self._notices, memory, chance
+        )
         self._tells_changes = holders is None or holders.tells_changes
-        self._api: ApiHolders | None = None
+        api = local = None
         if holders is not None:
-            self._api = ApiHolders(holders, ports.holders, self.after, self._now, memory.api)
-        self._local: LocalHolder | None = None
+            api = ApiHolders(holders, ports.holders, self.after, self._now, memory.api)
         if ports.local is not None:
-            self._local = LocalHolder(ports.local, self._references.objects(), memory.local)
+            local = LocalHolder(ports.local, self._references.objects(), memory.local)
+        self._holders = HoldersByOrigin(api, local)
 
     @override
     def started(self) -> None:
         for origin in Origin:
-            self._holders(origin).adopt()
+            self._holders.of(origin).adopt()
         self._inform({*self._references.objects(), *self._memory.api.holders})
         interrupted, self._memory.outbox = self._memory.outbox, []
         for news in interrupted:
-            self._holders(news.described.object.origin).note(news)
-            self._tell_change(news)
+            self._holders.of(news.described.object.origin).note(news)
+            self._changes.tell(news)
         self._notices.begin()
         self._ports.pod_manager.tell(Subscribe(subscriber=self._ports.me))
         if self._ports.node is not None:
@@ -222,7 +172,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
             case PortionDue() | SayDue():
                 self._take_turn(message)
             case ChangeMissed():
-                self._note_missed(message)
+                self._changes.tell_missed(message)
             case _:
                 self._note_holder(message)
 
@@ -279,7 +229,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
             self._tell_needs(wanted)
 
     def _tell_needs(self, wanted: ObjectId) -> None:
-        self._holders(wanted.origin).needed(wanted, self._needs(wanted))
+        self._holders.of(wanted.origin).needed(wanted, self._needs(wanted))
 
     def _needs(self, wanted: ObjectId) -> ReferencesAre:
         """Return who needs an object. One in trouble is followed, so that the end of it is noticed."""
@@ -296,11 +246,6 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
             time_to_live=self._memory.time_to_live,
         )
 
-    def _holders(self, origin: Origin) -> ObjectHolders:
-        if origin is Origin.LOCAL:
-            return self._local or _NO_FILES
-        return self._api or _NO_API_SERVER
-
     # --- reading ---------------------------------------------------------------------------------------
 
     def _read(self, question: GetObject) -> None:
@@ -309,7 +254,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         if isinstance(read, ObjectRead):
             question.reply_to.tell(read)
         else:
-            self._holders(read.object.origin).read(read)
+            self._holders.of(read.object.origin).read(read)
 
     # --- what becomes of objects -----------------------------------------------------------------------
 
@@ -317,67 +262,19 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         match message:
             case HolderIs(described=described, changed=changed):
                 self._memory.outbox.append(message)
-                holders = self._holders(described.object.origin)
+                holders = self._holders.of(described.object.origin)
                 was_known = holders.known(described.object).is_known
                 before = holders.note(message)
                 if before is None or changed != before.changed:
-                    self._tell_change(message, was_known=was_known)
+                    self._changes.tell(message, was_known=was_known)
                 self._memory.outbox.clear()
                 self._note_state(described.object)
             case LocalObjectsListed():
-                if self._local is not None:
-                    self._local.note_listed(message)
-                    for wanted in self._references.objects():
-                        self._note_state(wanted)
+                self._holders.note_listed(message)
+                for wanted in self._references.objects():
+                    self._note_state(wanted)
             case _:
-                if self._api is not None:
-                    self._note_api_holder(self._api, message)
-
-    def _note_api_holder(
-        self, holders: ApiHolders, message: HolderDone | HolderBegan | HolderIdle | HoldersTimer
-    ) -> None:
-        match message:
-            case HolderDone(object=wanted, newest=newest):
-                holders.note_done(wanted, newest, self._needs(wanted))
-            case HolderBegan(object=wanted):
-                holders.repeat(wanted)
-            case HolderIdle(object=wanted, number=number):
-                holders.note_idle(wanted, number)
-            case StoppedHoldersEnded() | ReadsOverdue():
-                holders.note_timer(message)
-            case _:
-                assert_never(message)
-
-    def _tell_change(self, news: HolderIs, *, was_known: bool = True) -> None:
-        changed = news.changed
-        if changed is None:
-            return
-        is_referenced = changed.object in self._references.objects()
-        followers = self._followers.get(changed.object, is_referenced=is_referenced)
-        if not is_referenced and not followers:
-            return
-        pods = self._references.hooked_pods(changed.object, news.concerns)
-        decided = tuple(decisions(changed, pods, self._chance))
-        self._memory.changes[changed.change] += 1
-        self._memory.decisions.update(decision.action for decision in decided)
-        if is_referenced and (was_known or changed.change is not Change.ADDED):
-            self._notices.note_change(changed, decided)
-        facts: tuple[ObjectFact, ...] = (changed, *decided)
-        for fact in facts:
-            for follower in followers:
-                follower.tell(fact)
-
-    def _note_missed(self, missed: ChangeMissed) -> None:
-        """Tell what a pod wants done about a change that nobody heard of, for this pod alone."""
-        changed, pod = missed.changed, self._references.get(missed.pod)
-        if pod is None or changed.object not in pod.references:
-            return
-        decided = tuple(decisions(changed, (pod,), self._chance))
-        self._memory.decisions.update(decision.action for decision in decided)
-        self._notices.note_change(changed, decided)
-        for follower in self._followers.get(changed.object, is_referenced=True):
-            for decision in decided:
-                follower.tell(decision)
+                self._holders.note_api_holder(message, self._needs)
 
     def _note_state(self, wanted: ObjectId) -> None:
         """Note how an object is held; follow it from when it is in trouble until that is over."""
@@ -392,23 +289,23 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     def _note_trouble(self, wanted: ObjectId) -> bool:
         """Note how an object is held; return whether a trouble began or ended."""
         before = self._notices.is_in_trouble(wanted)
-        self._notices.note_state(self._holders(wanted.origin).known(wanted), self._now())
+        self._notices.note_state(self._holders.of(wanted.origin).known(wanted), self._now())
         return self._notices.is_in_trouble(wanted) is not before
 
     # --- how it all is ---------------------------------------------------------------------------------
 
     def _describe(self, wanted: ObjectId) -> ObjectDescribed:
         references = self._references.count_of(wanted)
-        return self._holders(wanted.origin).described(wanted, references)
+        return self._holders.of(wanted.origin).described(wanted, references)
 
     def _described(self, *, in_detail: bool) -> ObjectsDescribed:
         references, memory = self._references, self._memory
         counts = tuple(references.counts())
-        described = (self._holders(each.origin).described(each, pods) for each, pods in counts)
+        described = (self._holders.of(each.origin).described(each, pods) for each, pods in counts)
         return ObjectsDescribed(
             kind=self._kind,
             objects=tuple(described) if in_detail else (),
-            states=Counter(self._holders(each.origin).state(each) for each, _ in counts),
+            states=Counter(self._holders.of(each.origin).state(each) for each, _ in counts),
             references=sum(pods for _, pods in counts),
             pods=references.pods(),
             changes=dict(memory.changes),

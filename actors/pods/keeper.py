@@ -6,14 +6,11 @@ is the actor around both: the facts that it hears, in portions, and when it asks
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from typing import Final, assert_never
 
 from typing_extensions import override
 
-from actors.pods.creation_order import by_creation
 from actors.pods.keeper_parts import (
     POD_KEEPER,
     PODS,
@@ -27,8 +24,9 @@ from actors.pods.keeper_parts import (
     ReportsOverdue,
     keeper_memory,
 )
+from actors.pods.keeper_work import KeeperWork
 from actors.pods.node_view import view_of
-from actors.pods.orders import CommandAgain, LifeIs, WorkerGone, worker_key
+from actors.pods.orders import LifeIs, WorkerGone
 from actors.pods.pod_records import life_of, working_pods
 from actors.pods.record_pages import KeptPod
 from actors.pods.records import KeptPodsAre, ReadKeptPods
@@ -36,7 +34,6 @@ from actors.pods.roster import PodRoster
 from actors.pods.worker_launcher import WorkerLauncher
 from kernel import PooledActor, Timer
 from manifests.container_resources import ContainerResources
-from messages.changes import Op
 from messages.node import FollowNode, NodeFact, NodeIs, NodeIsGone
 from messages.pod_lives import (
     DescribePodLives,
@@ -60,8 +57,6 @@ __all__ = [
     "keeper_memory",
 ]
 
-PORTION: Final = 64
-"""Pods that one turn looks after. Others of the pool have theirs in between."""
 LIST_EVERY: Final = Seconds(60.0)
 """Between two questions to the runtime for pods that nobody knows."""
 LIST_AGAIN: Final = Seconds(5.0)
@@ -100,8 +95,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             memory.admission, memory.sources, memory.roster, self._kept_resources
         )
         self._launcher = WorkerLauncher(ports, memory, self._roster, self)
-        self._work: deque[Iterator[None]] = deque()
-        """What is to be carried out, portion by portion."""
+        self._work = KeeperWork(ports, memory, self._roster, self._launcher)
         self._is_going_on = False
         self._listing: Timer | None = None
 
@@ -112,7 +106,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         if ports.node is not None:
             ports.node.tell(FollowNode(subscriber=ports.me))
             self._await_node()
-        self._work.append(self._repeating())
+        self._work.repeat()
         self._list()
         self._read_records()
         self._go_on_later()
@@ -140,12 +134,12 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     def _note(self, fact: PodFact | PodsObserved | NodeFact) -> None:
         match fact:
             case PodsAre():
-                self._work.append(self._replacing(fact))
+                self._work.replace(fact)
             case PodsChanged():
-                self._work.append(self._changing(fact))
+                self._work.change(fact)
             case PodsObserved():
                 self._note_runtime_life(fact.life)
-                self._work.appendleft(self._taking_runtime_pods(fact))
+                self._work.take_runtime_pods(fact)
                 self._list_later()
             case NodeIs():
                 node = view_of(fact, self._memory.configured)
@@ -161,14 +155,14 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         before, self._memory.runtime_life = self._memory.runtime_life, life
         self._memory.has_runtime_listed = True
         if before not in {None, life}:
-            self._work.append(self._commanding_again())
+            self._work.command_again()
 
     def _serve(self, message: PodLivesMessage) -> None:
         match message:
             case KillPod():
                 self._roster.kill(message)
             case RepeatPodStatuses():
-                self._work.append(self._repeating_statuses())
+                self._work.repeat_statuses()
             case DescribePodLives(reply_to=reply_to):
                 reply_to.tell(self._described())
             case _:
@@ -180,7 +174,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         match timer:
             case NextPortion():
                 self._is_going_on = False
-                self._carry_on()
+                self._work.carry_on()
             case ListDue():
                 self._list()
             case ReportsOverdue():
@@ -197,76 +191,9 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
     def _go_on_later(self) -> None:
         memory = self._memory
         may_begin = memory.has_runtime_listed and memory.kept is not None
-        if self._work and may_begin and not self._is_going_on:
+        if self._work.is_there and may_begin and not self._is_going_on:
             self._is_going_on = True
             self.me.tell(NextPortion())
-
-    def _carry_on(self) -> None:
-        """Look after the next few pods."""
-        left = PORTION
-        while self._work and left > 0:
-            done = sum(1 for _ in islice(self._work[0], left))
-            if done < left:
-                self._work.popleft()
-            left -= max(done, 1)
-
-    def _replacing(self, listing: PodsAre) -> Iterator[None]:
-        """Take the whole listing of a source."""
-        source = listing.source
-        if not listing.is_provisional:
-            for uid in self._roster.missing_of(source, listing.pods):
-                self._roster.remove_pod(uid, source)
-                yield
-        for pod in by_creation(listing.pods):
-            self._roster.list_pod(pod)
-            yield
-        if not listing.is_provisional:
-            self._memory.listed.add(source)
-            self._roster.look_at_resizes()
-            yield from self._sweeping()
-
-    def _changing(self, changed: PodsChanged) -> Iterator[None]:
-        """Take what changed, removals first, and what was added in the order of its creation (rule L8)."""
-        for change in changed.changes:
-            if change.op is Op.REMOVE:
-                self._roster.remove_pod(change.pod.uid, change.pod.source)
-                yield
-        others = [change for change in changed.changes if change.op is not Op.REMOVE]
-        statuses = {change.pod.uid for change in others if change.op is Op.RECONCILE}
-        for pod in by_creation(change.pod for change in others):
-            self._roster.list_pod(pod, is_status_alone=pod.uid in statuses)
-            yield
-
-    def _taking_runtime_pods(self, observed: PodsObserved) -> Iterator[None]:
-        """Take what the runtime has."""
-        for found in observed.pods:
-            self._roster.note_runtime_pod(found)
-            yield
-        yield from self._sweeping()
-
-    def _sweeping(self) -> Iterator[None]:
-        """Stop the pods that only the runtime has, and that no source will list."""
-        for uid in self._roster.orphans(frozenset(self._memory.listed)):
-            self._roster.stop_orphan(uid)
-            yield
-        if self._memory.sources <= self._memory.listed:
-            self._launcher.drop_strange_records()
-
-    def _commanding_again(self) -> Iterator[None]:
-        """Have the commands repeated that an earlier life of the runtime may have lost."""
-        for uid in tuple(self._memory.workers):
-            self._ports.address(worker_key(uid)).tell(CommandAgain())
-            yield
-
-    def _repeating(self) -> Iterator[None]:
-        for uid in tuple(self._memory.roster.records):
-            self._roster.repeat(uid)
-            yield
-
-    def _repeating_statuses(self) -> Iterator[None]:
-        for uid, record in tuple(self._memory.roster.records.items()):
-            self._launcher.tell_status(uid, record)
-            yield
 
     # --- the Node --------------------------------------------------------------------------------------
 

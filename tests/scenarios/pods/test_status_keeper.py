@@ -9,7 +9,8 @@ from typing import cast
 import pytest
 from structlog.typing import EventDict
 
-from actors.pods.status_keeper import EXAMINED_AT_ONCE, STATUS_KEEPER
+from actors.pods.status_keeper import STATUS_KEEPER
+from actors.pods.status_writer import EXAMINED_AT_ONCE
 from manifests.times import rfc3339_nano
 from messages.api import FailureKind, Verb
 from messages.pods import Pod

@@ -1,0 +1,135 @@
+"""What the keeper of pods carries out a few pods at a time, so that no list holds up anybody.
+
+A part of the keeper, for one life of it. Each piece of work is an iterator that yields after each pod.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from actors.pods.creation_order import by_creation
+from actors.pods.keeper_parts import PodKeeperMemory, PodKeeperPorts
+from actors.pods.orders import CommandAgain, worker_key
+from actors.pods.roster import PodRoster
+from actors.pods.worker_launcher import WorkerLauncher
+from messages.changes import Op
+from messages.pod_manager import PodsAre, PodsChanged
+from messages.pod_runtime import PodsObserved
+
+PORTION: Final = 64
+"""Pods that one turn looks after. Others of the pool have theirs in between."""
+
+
+class KeeperWork:
+    """The work that waits, in the order in which it is carried out."""
+
+    def __init__(
+        self,
+        ports: PodKeeperPorts,
+        memory: PodKeeperMemory,
+        roster: PodRoster,
+        launcher: WorkerLauncher,
+    ) -> None:
+        self._ports = ports
+        self._memory = memory
+        self._roster = roster
+        self._launcher = launcher
+        self._waiting: deque[Iterator[None]] = deque()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether anything is to be done."""
+        return bool(self._waiting)
+
+    def carry_on(self) -> None:
+        """Look after the next few pods."""
+        left = PORTION
+        while self._waiting and left > 0:
+            done = sum(1 for _ in islice(self._waiting[0], left))
+            if done < left:
+                self._waiting.popleft()
+            left -= max(done, 1)
+
+    def replace(self, listing: PodsAre) -> None:
+        """Take the whole listing of a source."""
+        self._waiting.append(self._replacing(listing))
+
+    def change(self, changed: PodsChanged) -> None:
+        """Take what changed."""
+        self._waiting.append(self._changing(changed))
+
+    def take_runtime_pods(self, observed: PodsObserved) -> None:
+        """Take what the runtime has, before everything that waits."""
+        self._waiting.appendleft(self._taking_runtime_pods(observed))
+
+    def command_again(self) -> None:
+        """Have the commands repeated that an earlier life of the runtime may have lost."""
+        self._waiting.append(self._commanding_again())
+
+    def repeat(self) -> None:
+        """Do what follows from all records, for a keeper that has begun a new life."""
+        self._waiting.append(self._repeating())
+
+    def repeat_statuses(self) -> None:
+        """Have the status of each pod told once more."""
+        self._waiting.append(self._repeating_statuses())
+
+    # --- pod by pod ------------------------------------------------------------------------------------
+
+    def _replacing(self, listing: PodsAre) -> Iterator[None]:
+        source = listing.source
+        if not listing.is_provisional:
+            for uid in self._roster.missing_of(source, listing.pods):
+                self._roster.remove_pod(uid, source)
+                yield
+        for pod in by_creation(listing.pods):
+            self._roster.list_pod(pod)
+            yield
+        if not listing.is_provisional:
+            self._memory.listed.add(source)
+            self._roster.look_at_resizes()
+            yield from self._sweeping()
+
+    def _changing(self, changed: PodsChanged) -> Iterator[None]:
+        """Take what changed, removals first, and what was added in the order of its creation (rule L8)."""
+        for change in changed.changes:
+            if change.op is Op.REMOVE:
+                self._roster.remove_pod(change.pod.uid, change.pod.source)
+                yield
+        others = [change for change in changed.changes if change.op is not Op.REMOVE]
+        statuses = {change.pod.uid for change in others if change.op is Op.RECONCILE}
+        for pod in by_creation(change.pod for change in others):
+            self._roster.list_pod(pod, is_status_alone=pod.uid in statuses)
+            yield
+
+    def _taking_runtime_pods(self, observed: PodsObserved) -> Iterator[None]:
+        for found in observed.pods:
+            self._roster.note_runtime_pod(found)
+            yield
+        yield from self._sweeping()
+
+    def _sweeping(self) -> Iterator[None]:
+        """Stop the pods that only the runtime has, and that no source will list."""
+        for uid in self._roster.orphans(frozenset(self._memory.listed)):
+            self._roster.stop_orphan(uid)
+            yield
+        if self._memory.sources <= self._memory.listed:
+            self._launcher.drop_strange_records()
+
+    def _commanding_again(self) -> Iterator[None]:
+        for uid in tuple(self._memory.workers):
+            self._ports.address(worker_key(uid)).tell(CommandAgain())
+            yield
+
+    def _repeating(self) -> Iterator[None]:
+        for uid in tuple(self._memory.roster.records):
+            self._roster.repeat(uid)
+            yield
+
+    def _repeating_statuses(self) -> Iterator[None]:
+        for uid, record in tuple(self._memory.roster.records.items()):
+            self._launcher.tell_status(uid, record)
+            yield
