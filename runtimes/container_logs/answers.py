@@ -1,4 +1,4 @@
-"""Whole answers from logs: what is asked of a runtime, and what a container said last. They block.
+"""Whole answers from logs, and which logs there are. They block.
 
 Whoever calls these has a thread of its own: an actor that may block, or a command.
 """
@@ -14,7 +14,7 @@ from typing import Final
 from runtimes.container_logs.directories import opened
 from runtimes.container_logs.layout import LoggedPod, attempt_of, log_name, logged_pod, pod_log_name
 from runtimes.container_logs.reading import LogQuery, LogReading
-from runtimes.container_logs.records import LogRecord, LogText, log_lines
+from runtimes.container_logs.records import LogRecord, log_lines
 from runtimes.container_runtime import (
     ContainerLog,
     ReadContainerLog,
@@ -24,9 +24,6 @@ from runtimes.container_runtime import (
 
 ANSWER_LIMIT: Final = 16 * 2**20
 """Bytes of text in one answer: the newest ones."""
-LAST_LINES: Final = 80
-LAST_BYTES: Final = 2048
-"""How much of its log a container that failed without a message leaves as one: a kubelet's."""
 
 
 @contextmanager
@@ -53,18 +50,6 @@ def container_log(
         return _failure(RuntimeFailureKind.NOT_FOUND, container, "there is none")
     except OSError as error:
         return _failure(RuntimeFailureKind.REFUSED, container, error.strerror or "it is unreadable")
-
-
-def last_words(root: Path, pod: LoggedPod, container: str, attempt: int) -> str:
-    """Return the end of a log as a termination message (``FallbackToLogsOnError``); empty without one."""
-    try:
-        with log_reading(root, pod, container, attempt, LogQuery(tail=LAST_LINES)) as reading:
-            said = b""
-            for record in reading.everything():
-                said = (said + LogText().show([record]))[-LAST_BYTES:]
-    except OSError:
-        return ""
-    return said.decode("utf-8", "ignore")
 
 
 def attempts(root: Path, pod: LoggedPod, container: str) -> list[int]:

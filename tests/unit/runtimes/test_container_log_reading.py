@@ -15,7 +15,6 @@ from runtimes.container_logs.answers import (
     attempts,
     container_log,
     containers,
-    last_words,
     log_reading,
     logged_pods,
 )
@@ -203,7 +202,6 @@ def test_nothing_is_read_through_a_link_out_of_the_tree(tmp_path: Path, linked: 
     answer = container_log(root, POD, "main", 0, ReadContainerLog(id="x"))
     assert isinstance(answer, RuntimeFailure)
     assert answer.kind is RuntimeFailureKind.REFUSED
-    assert last_words(root, POD, "main", 0) == ""
 
 
 def test_a_rotated_file_that_is_a_link_is_not_read(log: WrittenLog, tmp_path: Path) -> None:
@@ -252,13 +250,6 @@ def test_a_log_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     answer = container_log(tmp_path, POD, "main", 0, ReadContainerLog(id="x"))
     assert isinstance(answer, RuntimeFailure)
     assert answer.kind is RuntimeFailureKind.NOT_FOUND
-
-
-def test_the_last_words_of_a_container_are_80_lines_and_2048_bytes_at_most(log: WrittenLog) -> None:
-    write(log, 100)
-    assert last_words(log.root, POD, "main", 0) == as_lines(log.texts()[-80:]).decode()
-    log.write(b"x" * 5000)
-    assert last_words(log.root, POD, "main", 0) == "x" * 2047 + "\n"
 
 
 def test_pods_containers_and_attempts_are_found_by_name(tmp_path: Path) -> None:
