@@ -147,8 +147,12 @@ def test_what_is_frozen_is_killed_too(
     folder = Path(mounts.folder_of("freezer") + cgroups.ensure(pod()).parent)
     (folder / "cgroup.procs").write_text(str(process.pid))
     (folder / "freezer.state").write_text("FROZEN")
-    assert cgroups.remove(pod().uid)
-    assert process.wait(10) == -9
+    try:
+        assert cgroups.remove(pod().uid)
+        assert process.wait(10) == -9
+    finally:
+        if folder.exists():
+            (folder / "freezer.state").write_text("THAWED")
 
 
 def test_several_threads_may_make_and_remove_cgroups_at_a_time(
