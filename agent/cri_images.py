@@ -58,11 +58,6 @@ def _pulls(told: ContainerSettings) -> PullOptions:
 
 def _credentials(root: Path, told: ContainerSettings) -> NodeCredentials:
     config, programs = told.image_credential_provider_config, told.image_credential_provider_bin_dir
-    if (config is None) != (programs is None):
-        raise UsageError(
-            "--image-credential-provider-config and --image-credential-provider-bin-dir "
-            "need each other"
-        )
     home = os.environ.get("HOME")
     try:
         plugins = loaded_plugins(config, programs) if config and programs else ()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from messages.pods import JsonObject
 from messages.units import Seconds
 from settings.configuration.schema import KubeletConfiguration
+from settings.containers import ContainerSettings
 from settings.errors import UsageError
 from settings.flags.command_line import CommandLine
 from settings.load_containers import containers_of
@@ -51,6 +53,8 @@ def runtime_of(
     for flag, value in flags.items():
         if value and not is_hollow:
             raise UsageError(f"{flag} has an effect only with --runtime hollow")
+    if chosen is not None and chosen.containers is not None:
+        return replace(chosen, containers=_with_plugins(chosen.containers, line))
     if not is_hollow:
         return chosen
     return RuntimeSettings(
@@ -97,6 +101,20 @@ def taints_of(
     except ValueError as error:
         raise UsageError(f"registerWithTaints {error}") from None
     return taints
+
+
+def _with_plugins(containers: ContainerSettings, line: CommandLine) -> ContainerSettings:
+    config, programs = line.image_credential_provider_config, line.image_credential_provider_bin_dir
+    if (config is None) != (programs is None):
+        raise UsageError(
+            "--image-credential-provider-config and --image-credential-provider-bin-dir "
+            "need each other"
+        )
+    return replace(
+        containers,
+        image_credential_provider_config=config,
+        image_credential_provider_bin_dir=programs,
+    )
 
 
 def _chosen(

@@ -42,6 +42,8 @@ class CommandLine:
     clear_on_missing_path: bool = False
     validate: Path | None = None
     output: str = ""
+    image_credential_provider_config: Path | None = None
+    image_credential_provider_bin_dir: Path | None = None
     hollow_times: Mapping[str, Span] = field(default_factory=dict)
     hollow_seed: str = ""
     hollow_records: bool = False

@@ -177,6 +177,12 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
             "Socket of the container runtime, such as unix:///run/containerd/containerd.sock.",
             "containerRuntimeEndpoint",
         ),
+        Flag(
+            "--image-credential-provider-config",
+            PATH,
+            "Plugins that give credentials of registries: a file, or a directory of files.",
+        ),
+        Flag("--image-credential-provider-bin-dir", PATH, "Where the programs of these are."),
         Flag("--hollow-seed", TEXT, "Times drawn from such ranges are the same for one seed."),
         Flag("--hollow-records", SWITCH, "Let hollow containers outlive the agent's process."),
         Flag("--force-hollow", SWITCH, "Take over a Node even if it is no hollow one."),

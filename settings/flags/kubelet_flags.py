@@ -70,7 +70,6 @@ TABLE: Final[Sequence[WithoutEffect]] = (
             eviction-max-pod-grace-period eviction-minimum-reclaim
             eviction-pressure-transition-period eviction-soft eviction-soft-grace-period
             experimental-dockershim-root-directory experimental-mounter-path hairpin-mode
-            image-credential-provider-bin-dir image-credential-provider-config
             image-gc-high-threshold image-gc-low-threshold image-pull-progress-deadline
             image-service-endpoint iptables-drop-bit iptables-masquerade-bit kubelet-cgroups
             master-service-namespace maximum-dead-containers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,7 @@ from settings.flags.command_line import parse
 from settings.load import load_settings
 
 
-def options(
-    tmp_path: Path, plugins: tuple[Path, Path] | None = None, **fields: Any
-) -> ImageOptions:
+def options(tmp_path: Path, *flags: str, **fields: Any) -> ImageOptions:
     """Return the options of a configuration with these ``fields``."""
     file = tmp_path / "config.json"
     document = {
@@ -29,16 +26,10 @@ def options(
     }
     file.write_text(json.dumps(document))
     arguments = ["--config", str(file), "--runtime", "cri", "--root-dir", str(tmp_path / "root")]
-    settings = load_settings(parse([*arguments, "--hostname-override", "node-1"]))
+    settings = load_settings(parse([*arguments, *flags, "--hostname-override", "node-1"]))
     assert settings.runtime is not None
     told = settings.runtime.containers
     assert told is not None
-    if plugins is not None:
-        told = replace(
-            told,
-            image_credential_provider_config=plugins[0],
-            image_credential_provider_bin_dir=plugins[1],
-        )
     return image_options(settings, told)
 
 
@@ -96,5 +87,10 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(
 
 
 def test_a_configuration_of_plugins_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+    config = f"--image-credential-provider-config={tmp_path / 'plugins.yaml'}"
+    programs = f"--image-credential-provider-bin-dir={tmp_path}"
     with pytest.raises(UsageError, match=r"plugins\.yaml: cannot be read: No such file"):
-        options(tmp_path, (tmp_path / "plugins.yaml", tmp_path))
+        options(tmp_path, config, programs)
+    for flag in (config, programs):
+        with pytest.raises(UsageError, match="need each other"):
+            options(tmp_path, flag)
