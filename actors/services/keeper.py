@@ -94,8 +94,8 @@ class ServiceKeeper(PooledActor[ServiceKeeperMessage]):
 
     Order: what is told is complete, and of one moment. Events that wait together are told together.
     Repetition: every message may repeat. A life that begins has everything listed anew, and tells everybody
-    what is known; a follower whose message was lost in a crash asks again. While the API server is away the
-    last Services stand.
+    what is known; a follower whose message was lost in a crash asks again, and one that was about to leave is
+    told more than it reads. While the API server is away the last Services stand.
     """
 
     def __init__(self, node_name: str, ports: ServicePorts, memory: ServiceMemory) -> None:

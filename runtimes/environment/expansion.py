@@ -8,7 +8,7 @@ was put in is not looked at again, so variables that name each other end nowhere
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from runtimes.environment.errors import UnusableEnvironmentError
@@ -25,29 +25,6 @@ def expanded(text: str, variables: Mapping[str, str]) -> str:
 
     Raises UnusableEnvironmentError if it becomes longer than any process could take.
     """
-    return _replaced(text, lambda name: variables.get(name, f"$({name})"))
-
-
-def expanded_strictly(text: str, variables: Mapping[str, str]) -> str:
-    """Return ``text`` with each ``$(NAME)`` replaced, as in the ``subPathExpr`` of a mount.
-
-    Raises UnusableEnvironmentError if a variable is missing or empty: there is no such path.
-    """
-    missing = dict[str, None]()
-
-    def value_of(name: str) -> str:
-        value = variables.get(name, "")
-        if not value:
-            missing[name] = None
-        return value
-
-    result = _replaced(text, value_of)
-    if missing:
-        raise UnusableEnvironmentError(f"missing value for {', '.join(sorted(missing))}")
-    return result
-
-
-def _replaced(text: str, value_of: Callable[[str], str]) -> str:
     if "$" not in text:
         return text
     # Behind the last ")" there is no reference. So each one that is looked at has its end, and a text with
@@ -56,7 +33,7 @@ def _replaced(text: str, value_of: Callable[[str], str]) -> str:
     parts, length, place = list[str](), len(text) - end, 0
     for found in _TOKEN.finditer(text, 0, end):
         name = found[1]
-        value = "$" if name is None else value_of(name)
+        value = "$" if name is None else variables.get(name, found[0])
         parts += (text[place : found.start()], value)
         length += found.start() - place + len(value)
         place = found.end()

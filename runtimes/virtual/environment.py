@@ -15,6 +15,10 @@ Resolve: TypeAlias = Callable[[Pod, str, str], Mapping[str, bytes]]
 """Returns the values of an object of the pod's namespace, by kind and name. Raises LookupError."""
 
 
+class UnreadObjectError(LookupError):
+    """An object cannot be read at present. Nobody knows whether it exists."""
+
+
 def environment_with(pod: Pod, container: JsonObject, resolve: Resolve) -> Environment:
     """Return the environment of ``container``. Raises LookupError for what is missing, without any value.
 
@@ -28,6 +32,8 @@ def environment_with(pod: Pod, container: JsonObject, resolve: Resolve) -> Envir
         )
         try:
             objects[wanted] = _value(needed.kind, resolve(pod, needed.kind.value, needed.name))
+        except UnreadObjectError:
+            raise  # even an optional one may be there
         except LookupError:
             continue  # whether it may be missing is decided where it is used
     made = environment_of(EnvironmentSituation(pod=pod, container=container, objects=objects))

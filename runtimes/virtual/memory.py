@@ -10,11 +10,12 @@ from typing import Final, TypeVar
 from typing_extensions import override
 
 from kernel import Port
-from messages.pod_runtime import Mark, PodsObserved, RuntimeNode
+from messages.pod_runtime import Mark, PodsObserved, RunPod, RuntimeNode
 from messages.pods import JsonObject, Pod, PodUid
 from messages.units import Seconds
 from runtimes.virtual.calls import ProviderCall
 from runtimes.virtual.deadlines import ProviderChanged
+from runtimes.virtual.environment import UnreadObjectError
 from runtimes.virtual.pods import VirtualPod
 from runtimes.virtual.provider import ProviderContext
 from runtimes.virtual.reports import Readings
@@ -96,6 +97,10 @@ class RuntimeContext(ProviderContext):
         for of, value in known.objects.items() if known is not None else ():
             if (of.kind.value, of.namespace, of.name) == (kind, pod.namespace, name):
                 return value.data
+        command = known.command if known is not None else None
+        for of, why in command.unread.items() if isinstance(command, RunPod) else ():
+            if (of.kind.value, of.namespace, of.name) == (kind, pod.namespace, name):
+                raise UnreadObjectError(f'{kind.lower()} "{name}" {why}')
         raise LookupError(f"{kind} {pod.namespace}/{name} is not there")
 
 

@@ -7,9 +7,14 @@ from typing import Any
 
 import pytest
 
+from messages.objects import ObjectId, ObjectKind, Origin
+from messages.pod_runtime import NO_MARK, RunPod
 from messages.pods import Pod
 from runtimes.virtual.environment import environment_with
+from runtimes.virtual.memory import RuntimeContext, VirtualMemory
+from runtimes.virtual.pods import VirtualPod
 from tests.support.builders import make_pod
+from tests.support.kernel.probe import Probe
 
 POD = make_pod("web", labels={"app": "shop"}, spec={"nodeName": "n1"})
 OBJECTS: dict[tuple[str, str], dict[str, bytes]] = {
@@ -78,3 +83,17 @@ def test_what_is_missing_is_said_without_any_value(variable: dict[str, Any], sen
 @pytest.mark.parametrize("name", ["none", "db"])
 def test_what_is_optional_may_be_missing(name: str) -> None:
     assert variables(key_of("secretKeyRef", name, "none", optional=True)) == {}
+
+
+def test_an_optional_object_that_cannot_be_read_is_not_taken_for_missing() -> None:
+    db = ObjectId(kind=ObjectKind.SECRET, namespace="default", name="db", origin=Origin.LOCAL)
+    command = RunPod(
+        pod=POD, mark=NO_MARK, reply_to=Probe(), unread={db: "may not be read by this node"}
+    )
+    memory = VirtualMemory(pods={POD.uid: VirtualPod(uid=POD.uid, command=command, pod=POD)})
+    context = RuntimeContext(memory, Probe)
+    container = {"env": [key_of("secretKeyRef", "db", "user", optional=True)]}
+    with pytest.raises(LookupError, match='secret "db" may not be read by this node'):
+        environment_with(POD, container, context.resolve)
+    elsewhere = {"env": [key_of("secretKeyRef", "other", "user", optional=True)]}
+    assert environment_with(POD, elsewhere, context.resolve).variables == {}

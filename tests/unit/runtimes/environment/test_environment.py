@@ -114,6 +114,11 @@ def test_a_value_may_use_earlier_ones_and_those_of_services_and_no_later_ones() 
     assert own(env=env) == {"A": "1", "B": "1$(C)$(A)", "C": "443"}
 
 
+def test_variables_that_name_each_other_or_themselves_end_nowhere() -> None:
+    env = [literal("A", "$(B)"), literal("B", "$(A)"), literal("C", "$(C)"), literal("A", "$(B)")]
+    assert own(env=env) == {"A": "$(B)", "B": "$(B)", "C": "$(C)"}
+
+
 def test_only_literal_values_are_expanded() -> None:
     objects = dict([known(SECRET, "s", {"key": b"$(A) $$"})])
     env = [literal("A", "1"), of_secret("s", "key")]

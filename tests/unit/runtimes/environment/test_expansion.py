@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtimes.environment.errors import UnusableEnvironmentError
-from runtimes.environment.expansion import LONGEST_TEXT, expanded, expanded_strictly
+from runtimes.environment.expansion import LONGEST_TEXT, expanded
 
 VARIABLES = {"A": "1", "EMPTY": "", "A B": "2", "A(": "3", "": "4", "D": "$(A)$$"}
 
@@ -80,9 +80,3 @@ def test_a_text_that_becomes_too_long_is_refused_before_it_is_made() -> None:
 def test_a_text_of_beginnings_alone_is_read_once() -> None:
     text = "$(" * 500_000
     assert expanded(text, VARIABLES) == text
-
-
-def test_a_path_may_use_no_variable_that_is_missing_or_empty() -> None:
-    assert expanded_strictly("logs/$(A)/$$", VARIABLES) == "logs/1/$"
-    with pytest.raises(UnusableEnvironmentError, match=r"^missing value for B, EMPTY$"):
-        expanded_strictly("$(EMPTY)/$(B)/$(A)/$(B)", VARIABLES)
