@@ -8,7 +8,7 @@ from typing import Final
 
 from runtimes.cri.operations.flow import DiskError, DiskFailure, DiskJob, Lane
 
-THREADS: Final = {Lane.FILES: 4, Lane.CGROUPS: 1}
+THREADS: Final = {Lane.FILES: 4, Lane.CGROUPS: 1, Lane.REMOVALS: 1}
 """Work on a disk waits more than it computes. One file system that hangs takes one thread for each pod that
 uses it; the other pods go on until all have it."""
 

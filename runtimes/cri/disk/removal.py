@@ -31,7 +31,10 @@ def forget_pod_files(directory: str) -> None:
 
 
 def remove_pod_files(directory: str) -> str:
-    """Remove the directory of a pod. Return why it stays; empty once it is gone. May repeat."""
+    """Remove the directory of a pod. Return why it stays; empty once it is gone. May repeat.
+
+    One call at a time: it also removes what an earlier one had begun to remove.
+    """
     path = Path(directory)
     try:
         _finish_earlier(path.parent)

@@ -55,6 +55,8 @@ class Lane(StrEnum):
     """A few threads: jobs of different pods are independent."""
     CGROUPS = "cgroups"
     """One thread: cgroups of pods are kept by one object, one call at a time."""
+    REMOVALS = "removals"
+    """One thread: each removal also finishes what an earlier process left."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,8 @@ def remove_sandbox(sandbox_id: str, around: Surroundings) -> Operation[None]:
 def _remove_files(uid: PodUid, around: Surroundings) -> Operation[None]:
     """Remove the files of a pod. Those that cannot be removed keep nobody waiting: the log says so."""
     with suppress(ConfigRefusedError, DiskError):
-        yield from on_disk(partial(forget_pod_files, pod_dir(around.node().root_dir, uid)))
+        directory = pod_dir(around.node().root_dir, uid)
+        yield from on_disk(partial(forget_pod_files, directory), Lane.REMOVALS)
 
 
 def _with_servers_of_now(node: CriNode) -> Operation[CriNode]:
