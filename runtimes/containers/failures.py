@@ -83,7 +83,11 @@ def _learn_creation(
     notes = record.notes_of(step.target)
     image_id = step.request.image_id if isinstance(step.request, CreateContainer) else ""
     match failure.kind:
-        case RuntimeFailureKind.IMAGE_MISSING if not image_id:
+        case RuntimeFailureKind.IMAGE_MISSING if image_id:
+            # It was removed after it had been found: it is looked for again.
+            notes.image = None
+            _note_error(notes, "CreateContainerError", failure, now, longest)
+        case RuntimeFailureKind.IMAGE_MISSING:
             container = record.shape.get(step.target) if record.shape is not None else None
             if container is not None:
                 notes.image = ImageNotes(container.image, is_missing=True)
@@ -114,6 +118,7 @@ def _learn_image(
     notes.image = ImageNotes(
         image,
         is_missing=is_pull,
+        is_stale=is_pull,
         failures=before + 1,
         failed_at=now,
         retry_at=Seconds(now + wait),

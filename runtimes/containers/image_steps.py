@@ -47,7 +47,7 @@ def _search(
         draft.wait_until(image.retry_at)
         return
     draft.waits[name] = draft.default_wait
-    is_missing = image is not None and image.is_missing
+    is_missing = image is not None and image.is_missing and not image.is_stale
     if container.pull_policy == NEVER or not (is_missing or container.pull_policy == ALWAYS):
         draft.steps.append(
             Step(name, FindImage(image=container.image, pod=now.pod, objects=now.objects))

@@ -116,6 +116,8 @@ def _learn_image(record: RuntimeRecord, step: Step, outcome: ImageFound, now: Se
         return
     notes = record.notes_of(step.target)
     found = ImageNotes(step.request.image, not outcome.image_id, outcome.image_id)
+    if found.is_missing and notes.image is not None and notes.image.image == found.image:
+        found.failures = notes.image.failures
     container = record.shape.get(step.target) if record.shape is not None else None
     notes.image = found
     if found.is_missing and container is not None and container.pull_policy == NEVER:

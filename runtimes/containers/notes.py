@@ -43,6 +43,8 @@ class ImageNotes:
     failed_at: Seconds = Seconds(0.0)
     retry_at: Seconds = Seconds(0.0)
     error: ContainerWait | None = None
+    is_stale: bool = False
+    """It was missing before a pull that failed: somebody may have brought it since."""
 
 
 @dataclass(slots=True)

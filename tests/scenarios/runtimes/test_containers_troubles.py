@@ -388,6 +388,31 @@ def test_another_pull_secret_ends_the_wait_for_an_image(
     assert asking.containers.alive() == ["a-0"] * is_tried
 
 
+def test_an_image_that_somebody_brings_after_a_failed_pull_is_not_pulled(
+    asking: ScriptedStage,
+) -> None:
+    asking.containers.next(PullImage, REFUSED)
+    asking.run(make_pod(image=IMAGE))
+    asking.containers.images.add(IMAGE)
+    asking.containers.taken()
+    asking.play.advance(11.0)
+    assert asking.containers.taken()[:2] == [f"find {IMAGE}", "create main-0"]
+
+
+def test_an_image_that_is_removed_after_it_was_found_is_looked_for_again(
+    asking: ScriptedStage,
+) -> None:
+    missing = RuntimeFailure(kind=RuntimeFailureKind.IMAGE_MISSING, message="not here")
+    asking.containers.images.add(IMAGE)
+    asking.containers.next(CreateContainer, missing)
+    asking.run(make_pod(image=IMAGE))
+    asking.containers.images.clear()
+    asking.containers.taken()
+    asking.play.advance(11.0)
+    taken = asking.containers.taken()
+    assert taken[:3] == [f"find {IMAGE}", f"pull {IMAGE}", "create main-0"]
+
+
 def test_an_image_that_is_never_pulled_is_waited_for(asking: ScriptedStage) -> None:
     spec = {"containers": [container("a", imagePullPolicy="Never")]}
     asking.run(make_pod(spec=spec))
