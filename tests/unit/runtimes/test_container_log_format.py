@@ -36,7 +36,7 @@ from runtimes.container_logs.records import (
     RecordAssembler,
     log_lines,
 )
-from runtimes.container_logs.tails import EndCounter, tail_found
+from runtimes.container_logs.tails import EndCounter, line_ends, tail_found
 
 POD = LoggedPod("shop", "web-0", PodUid("0a1b"))
 STAMP = b"2026-11-22T10:00:00.000000001Z"
@@ -276,3 +276,12 @@ def test_only_lines_of_the_streams_that_are_asked_for_count() -> None:
     counter = EndCounter({LogStream.STDERR}, is_newest=True)
     found = tail_found(lambda at, size: data[at : at + size], len(data), 1, counter)
     assert found == (0, 1)
+
+
+@given(written(), st.integers(1, 70_000))
+def test_ends_are_found_forward_however_the_file_is_cut(lines: list[bytes], size: int) -> None:
+    data = b"\n".join(lines)
+    size = max(size, len(data) // 50 + 1)
+    chunks = (data[at : at + size] for at in range(0, len(data), size))
+    parts = {at for at in ends_of(data) if (part := part_of(data[at:])) and part.is_last}
+    assert set(line_ends(chunks, ALL_STREAMS)) == parts
