@@ -83,6 +83,15 @@ def test_links_to_logs_that_are_gone_are_removed_and_no_others(stage: LogStage) 
     assert sorted(stage.linked()) == ["a_b_c-1.log", "x"]
 
 
+def test_links_stay_as_they_are_until_the_runtime_has_said_what_it_has(stage: LogStage) -> None:
+    stage.links.mkdir()
+    (stage.links / "a_b_c-1.log").symlink_to(stage.root / "b_a_1/c/0.log")
+    stage.runtime.is_away = True
+    stage.play.start()
+    stage.play.advance(130.0)
+    assert sorted(stage.linked()) == ["a_b_c-1.log"]
+
+
 # Rotations.
 
 

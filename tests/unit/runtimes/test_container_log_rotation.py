@@ -254,3 +254,5 @@ def test_orphans_are_looked_for_once_every_source_has_seen_what_it_lists() -> No
     assert found() == ["a_gone_u5", "a_over_u6"]
     wanted.take(PodsChanged(source=FILE, changes=(PodChange(op=Op.REMOVE, pod=kept),)))
     assert found() == ["a_kept_u1", "a_gone_u5", "a_over_u6"]
+    wanted.take(PodsAre(source=API, pods=(), is_provisional=True))
+    assert found() == []
