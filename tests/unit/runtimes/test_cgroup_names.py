@@ -115,3 +115,11 @@ def test_each_option_that_cannot_be_obeyed_is_named() -> None:
 def test_nothing_is_wrong_with_what_a_kubelet_has_by_default() -> None:
     assert refusals(CgroupOptions()) == ()
     assert refusals(CgroupOptions(per_qos=False, enforced=frozenset({"none"}))) == ()
+
+
+def test_under_v1_nobody_can_have_whole_containers_killed() -> None:
+    options = CgroupOptions(is_one_killed_alone=False)
+    assert refusals(options) == ()
+    assert refusals(options, is_unified=False) == (
+        "singleProcessOOMKill can be false under cgroup v2 alone",
+    )

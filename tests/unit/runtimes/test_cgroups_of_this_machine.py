@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from messages.pods import Pod
+from runtimes.cgroups.files import KernelFiles
 from runtimes.cgroups.mounts import CgroupMounts, mounts_in
 from runtimes.cgroups.opening import open_cgroups, page_sizes_of
 from runtimes.cgroups.options import CgroupDriver, CgroupOptions
 from runtimes.cgroups.pod_cgroups import CgroupPlace, PodCgroups
+from runtimes.cgroups.v2_tree import V2Tree
 from tests.support.builders import make_pod
 
 MIB = 2**20
@@ -200,6 +202,35 @@ def test_with_systemd_as_driver_and_no_systemd_nothing_is_written(tmp_path: Path
     )
 
 
+V2_ALONE = "41 31 0:38 / {} rw,relatime - cgroup2 cgroup2 rw\n"
+
+
+def test_a_machine_with_v2_alone_is_used_as_that(tmp_path: Path) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "cg").mkdir()
+    (tmp_path / "proc/self/mountinfo").write_text(V2_ALONE.format(tmp_path / "cg"))
+    cgroups = open_cgroups(CgroupOptions(), tmp_path)
+    assert cgroups.facts.is_unified
+    assert cgroups.ensure(pod()).trouble.startswith("pods have no cgroups of their own: /: is not")
+
+
+def test_with_systemd_as_driver_it_is_asked_by_its_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("proc/self", "run/systemd/system", "bin", "cg"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "proc/self/mountinfo").write_text(V2_ALONE.format(tmp_path / "cg"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    options = CgroupOptions(driver=CgroupDriver.SYSTEMD)
+    trouble = open_cgroups(options, tmp_path).ensure(pod()).trouble
+    assert trouble.endswith("there is no systemctl to ask it by")
+    program = tmp_path / "bin/systemctl"
+    program.write_text('#!/bin/sh\necho "Unit $4 is refused." >&2\nexit 1\n')
+    program.chmod(0o755)
+    trouble = open_cgroups(options, tmp_path).ensure(pod()).trouble
+    assert trouble.endswith("kubepods.slice: Unit kubepods.slice is refused.")
+
+
 def test_a_machine_without_proc_has_no_cgroups(tmp_path: Path) -> None:
     place = open_cgroups(CgroupOptions(), tmp_path).ensure(pod())
     assert place.trouble == "pods have no cgroups of their own: no cgroup file system is mounted"
@@ -209,3 +240,26 @@ def test_sizes_of_huge_pages_are_those_of_the_machine(tmp_path: Path) -> None:
     for name in ("hugepages-2048kB", "hugepages-1048576kB", "hugepages-xkB", "other"):
         (tmp_path / "sys/kernel/mm/hugepages" / name).mkdir(parents=True)
     assert page_sizes_of(tmp_path) == (2**21, 2**30)
+
+
+def test_under_v2_a_cgroup_and_all_in_it_are_killed_and_removed(
+    mounts: CgroupMounts, process: subprocess.Popen[bytes]
+) -> None:
+    if not mounts.v2:
+        pytest.skip("v2 is not mounted")
+    top = Path(mounts.v2, f"actorlet-test-{os.getpid()}-v2")
+    (top / "container/part/threads").mkdir(parents=True)
+    (top / "container/part/threads/cgroup.type").write_text("threaded")
+    try:
+        (top / "container/part/cgroup.procs").write_text(str(process.pid))
+        tree = V2Tree(KernelFiles(), mounts.v2)
+        assert tree.is_there((top.name, "container"))
+        assert tree.within((top.name,)) == {"container"}
+        assert tree.remove((top.name,))
+        assert process.wait(10) == -9
+    finally:
+        process.kill()
+        process.wait(10)
+        if top.exists():
+            remove(top)
+    assert not tree.is_there((top.name,))

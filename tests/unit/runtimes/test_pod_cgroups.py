@@ -402,3 +402,15 @@ def test_what_the_cgroups_are_capable_of_is_read_from_them() -> None:
     assert cgroups.facts == CgroupFacts(is_unified=True, page_sizes=(2**21,))
     cgroups.sync_qos([])
     assert cgroups.facts == CgroupFacts(is_unified=True, limits_swap=True, page_sizes=(2**21,))
+
+
+def test_a_limit_of_all_pods_that_is_refused_is_said_once_and_keeps_no_pod_back() -> None:
+    model = CgroupModel()
+    cgroups = on_v2(model)
+    another_life(model, CgroupOptions()).sync_qos([])
+    model.cgroups["/cg2/kubepods"].files["memory.current"] = str(2**34)
+    place = cgroups.ensure(burstable())
+    assert place.parent == "/kubepods/burstable/podu-web"
+    assert place.trouble.startswith("cgroup /kubepods is not limited as it should be: ")
+    assert cgroups.ensure(burstable()) == CgroupPlace(place.parent)
+    assert cgroups.sync_qos([burstable()]) == ""
