@@ -89,3 +89,23 @@ def test_a_container_whose_secret_is_missing_is_created_as_soon_as_it_is_there(
     made = eventually(lambda: node.variables("needy"), PLENTY)
     assert made["PASSWORD"] == value("db")
     assert CANARY not in node.agent.log()
+
+
+def test_a_container_waits_for_a_key_that_its_secret_lacks_and_for_nothing_optional(
+    node: RealNode, onlooker: Onlooker
+) -> None:
+    onlooker.admin.add(secret("db", stringData={"user": "ann"}))
+    whole = {"secretRef": {"name": "db"}, "prefix": "DB_"}
+    none = {"configMapRef": {"name": "none", "optional": True}}
+    onlooker.admin.add(telling("needy", [from_secret()]))
+    onlooker.admin.add(telling("other", [from_secret(optional=True)], [whole, none]))
+    node.starts()
+    expected = "CreateContainerConfigError: couldn't find key password in Secret default/db"
+    eventually(lambda: reason(onlooker, "needy") == expected, PLENTY)
+    other = eventually(lambda: node.variables("other"), PLENTY)
+    assert other["DB_user"] == "ann"
+    assert "PASSWORD" not in other
+    onlooker.admin.change("secrets", "default", "db", stringData={"password": value("db")})
+    made = eventually(lambda: node.variables("needy"), PLENTY)
+    assert made["PASSWORD"] == value("db")
+    assert CANARY not in node.agent.log()

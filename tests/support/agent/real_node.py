@@ -38,13 +38,19 @@ class RealNode:
         return dict(line.split("=", 1) for line in lines[:-1]) if lines[-1:] == ["end"] else {}
 
 
-def telling(name: str, env: Iterable[JsonObject] = (), **spec: Any) -> JsonObject:
+def telling(
+    name: str,
+    env: Iterable[JsonObject] = (),
+    env_from: Iterable[JsonObject] = (),
+    **spec: Any,
+) -> JsonObject:
     """Return a pod that writes its variables."""
     main = {
         "name": "main",
         "image": BUSYBOX,
         "command": ["sh", "-c", "env; echo end; exec sleep 1000"],
         "env": [*env],
+        "envFrom": [*env_from],
     }
     more = {"hostNetwork": True, "terminationGracePeriodSeconds": 0}
     return pod(name, **{**more, "containers": [main], **spec})
