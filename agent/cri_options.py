@@ -61,8 +61,8 @@ def cri_node(
             file=told.resolv_conf,
         ),
         cgroups=cgroups,
-        # Nobody follows RuntimeClasses yet: a pod that names one is told that there is none.
-        runtime_classes={},
+        # Without a cluster there are none.
+        runtime_classes=None if settings.cluster is not None else {},
         seccomp_default=told.seccomp_default,
         allowed_unsafe_sysctls=told.allowed_unsafe_sysctls,
         has_selinux=kernel.has_selinux,

@@ -13,6 +13,7 @@ from actors.node.machine import MachineFacts
 from actors.node.resources import allocatable, capacity, written
 from actors.pod_manager import POD_MANAGER
 from actors.pods.keeper import POD_KEEPER
+from actors.runtime_classes.keeper import RUNTIME_CLASS_KEEPER
 from agent.cri_images import image_options
 from agent.cri_options import cgroup_options, cri_node, log_options
 from agent.node_view import node_resources
@@ -80,6 +81,7 @@ class CriComposition:
         is_one = told.image_service_endpoint == told.container_runtime_endpoint
         self._image_wire = self._wire if is_one else GrpcWire(told.image_service_endpoint)
         self._disk = DiskThreads()
+        self._is_joined = settings.cluster is not None
         self._containers = CriMemory()
         self._pods = RuntimeMemory()
         self._hooks = HookMemory()
@@ -147,10 +149,12 @@ class CriComposition:
 
     def _make_containers(self) -> CriRuntime:
         images = self._address(IMAGE_KEEPER)
+        classes = self._address(RUNTIME_CLASS_KEEPER) if self._is_joined else None
         ports = CriPorts(
             me=self._address(CRI_CONTAINERS),
             images=images,
             events=self._events(),
+            runtime_classes=classes,
         )
         return CriRuntime(ports, self._containers, self._around, self._wire, self._disk)
 
@@ -182,8 +186,9 @@ class CriComposition:
         return LogKeeper(ports, self._logs, self._log_options)
 
     def _current_node(self) -> CriNode:
-        greeting = self._containers.greeting
-        return self._node if greeting is None else replace(self._node, runtime=greeting.features)
+        greeting, classes = self._containers.greeting, self._containers.runtime_classes
+        node = self._node if greeting is None else replace(self._node, runtime=greeting.features)
+        return node if classes is None else replace(node, runtime_classes=classes)
 
     def _runtime_name(self) -> str:
         greeting = self._containers.greeting

@@ -12,6 +12,12 @@ from actors.pods.keeper import POD_KEEPER, PODS, PodKeeper, PodKeeperPorts, keep
 from actors.pods.records import RECORD_KEEPER, RecordKeeper, RecordMemory
 from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
 from actors.pods.worker_parts import WorkerPorts
+from actors.runtime_classes.keeper import (
+    RUNTIME_CLASS_KEEPER,
+    RuntimeClassKeeper,
+    RuntimeClassMemory,
+    RuntimeClassPorts,
+)
 from actors.services.keeper import SERVICE_KEEPER, ServiceKeeper, ServiceMemory, ServicePorts
 from agent.hollow_runtime import HollowRuntime
 from agent.node_view import configured_node
@@ -83,7 +89,7 @@ class ComposedRuntime(Protocol):
         ...
 
     def uses_services(self) -> bool:
-        """Return whether its containers are told of the cluster's Services."""
+        """Return whether its containers are told of the cluster's Services, and pods have RuntimeClasses."""
         ...
 
 
@@ -113,6 +119,7 @@ class PodTree:
         self._keeper_memory = keeper_memory(configured_node(settings, facts), sources)
         self._status_memory = StatusMemory()
         self._service_memory = ServiceMemory()
+        self._runtime_class_memory = RuntimeClassMemory()
         self._follows_services = settings.cluster is not None and self._runtime.uses_services()
         self._record_memory = RecordMemory()
         self._records_directory = settings.root_dir / RECORDS
@@ -125,7 +132,7 @@ class PodTree:
         # Each is isolated: while one of them is in trouble, what runs goes on.
         return (
             SupervisorSpec(name="runtimes", children=self._runtime.specs()),
-            *((isolated(SERVICE_KEEPER, self._make_services),) if self._follows_services else ()),
+            *(self._keepers_of_cluster() if self._follows_services else ()),
             isolated(STATUS_KEEPER, self._make_status_keeper),
             *((isolated(RECORD_KEEPER, self._make_records),) if self._keeps_records else ()),
             DynamicSpec(key=PODS),
@@ -170,6 +177,19 @@ class PodTree:
             events=api.events,
         )
         return StatusKeeper(ports, self._status_memory)
+
+    def _keepers_of_cluster(self) -> tuple[AnySpec, ...]:
+        return (
+            isolated(SERVICE_KEEPER, self._make_services),
+            isolated(RUNTIME_CLASS_KEEPER, self._make_runtime_classes),
+        )
+
+    def _make_runtime_classes(self) -> RuntimeClassKeeper:
+        api = self._edges.api()
+        assert api is not None  # noqa: S101  # else there is no such child
+        me = self._address(RUNTIME_CLASS_KEEPER)
+        ports = RuntimeClassPorts(watches=api.watches, me=me)
+        return RuntimeClassKeeper(ports, self._runtime_class_memory)
 
     def _make_services(self) -> ServiceKeeper:
         api = self._edges.api()

@@ -15,6 +15,7 @@ from typing_extensions import override
 from kernel import PooledActor, Port
 from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.pods import PodUid
+from messages.runtime_classes import FollowRuntimeClasses, RuntimeClassesAre
 from messages.units import Seconds
 from runtimes.container_runtime import (
     AskContainer,
@@ -72,7 +73,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
 
     Owns: what is known of sandboxes and containers; the requests in progress; the stream of events.
     Hears: ``CallRuntime``, ``AskContainer``, ``FollowContainers``, ``DescribeRuntime``; outcomes of calls and
-    of work on the disk; events; its own timers.
+    of work on the disk; events; ``RuntimeClassesAre``; its own timers.
     Tells: whoever made a call ``RuntimeAnswered`` or ``ContainerAnswered``, once; who finds and pulls images
     the calls about them; followers ``ContainersAre`` when they begin to follow, after a crash, and whenever
     the runtime is there again, ``PodContainersAre`` for each pod that changed, ``RuntimeIsAway``.
@@ -107,6 +108,9 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         else:
             self._tell(self._everything())
             self._pleg.start()
+        if self._ports.runtime_classes is not None:
+            follow = FollowRuntimeClasses(subscriber=self._ports.me)
+            self._ports.runtime_classes.tell(follow)
         self.after(OVERDUE_CHECK, OverdueDue())
         self.after(HEALTH_EVERY, HealthDue())
 
@@ -123,6 +127,8 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._take_stream(message)
             case FollowContainers(subscriber=subscriber):
                 self._follow(subscriber)
+            case RuntimeClassesAre(handlers=handlers):
+                self._memory.runtime_classes = handlers
             case DescribeRuntime(reply_to=reply_to):
                 reply_to.tell(self._described())
             case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -10,6 +11,7 @@ from google.protobuf.message import Message
 from kernel import Key, Port
 from messages.events import PostEvent
 from messages.pods import PodUid
+from messages.runtime_classes import FollowRuntimeClasses, RuntimeClassesAre
 from runtimes.container_runtime import (
     AskContainer,
     CallRuntime,
@@ -67,7 +69,7 @@ class OverdueDue:
 
 CriTimer: TypeAlias = ConnectDue | RelistDue | PodRelistDue | HealthDue | OverdueDue
 CriRuntimeMessage: TypeAlias = (
-    ContainerRuntimeMessage | StepEnded | StreamTold | StreamEnded | CriTimer
+    ContainerRuntimeMessage | RuntimeClassesAre | StepEnded | StreamTold | StreamEnded | CriTimer
 )
 
 NOT_ASKED: Final = "it has not been asked yet"
@@ -84,6 +86,8 @@ class CriPorts:
     images: Port[CallRuntime]
     """Who finds and pulls images."""
     events: Port[PostEvent] | None = None
+    runtime_classes: Port[FollowRuntimeClasses] | None = None
+    """Who knows them; None for an agent without a cluster, which has none."""
 
 
 @dataclass(slots=True)
@@ -97,6 +101,8 @@ class CriMemory:
     """Looks at a pod that wait until nothing of it is being changed any more."""
     in_hand: CallRuntime | AskContainer | None = None
     """What is being taken. A life that finds one here follows on a crash over it."""
+    runtime_classes: Mapping[str, str] | None = None
+    """The handlers of the cluster's RuntimeClasses, by name. None until they are known."""
     greeting: Greeting | None = None
     """What the runtime said of itself last."""
     away: str = NOT_ASKED

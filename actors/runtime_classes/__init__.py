@@ -1,0 +1,1 @@
+"""The RuntimeClasses of the cluster, for those who run containers."""

@@ -1,0 +1,141 @@
+"""RuntimeClassKeeper: follows the cluster's RuntimeClasses, and tells who runs containers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, assert_never
+
+import structlog
+from typing_extensions import override
+
+from kernel import Key, PooledActor, Port
+from messages.api import FailureKind
+from messages.pods import JsonObject
+from messages.runtime_classes import FollowRuntimeClasses, RuntimeClassesAre
+from messages.watches import (
+    ObjectOp,
+    ObjectsAre,
+    Watch,
+    WatchEvent,
+    WatchFact,
+    WatchFailed,
+    WatchRecovered,
+    WatchTarget,
+)
+
+RUNTIME_CLASSES: Final = WatchTarget(path="/apis/node.k8s.io/v1/runtimeclasses")
+_FOR_GOOD: Final = frozenset({FailureKind.FORBIDDEN, FailureKind.NOT_FOUND})
+"""Failures that last until somebody changes the cluster."""
+
+_log = structlog.get_logger("runtime-classes")
+
+RuntimeClassMessage: TypeAlias = FollowRuntimeClasses | WatchFact
+
+RUNTIME_CLASS_KEEPER: Final = Key[RuntimeClassMessage]("runtime-classes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeClassPorts:
+    """Whom the keeper of RuntimeClasses talks to."""
+
+    watches: Port[Watch]
+    me: Port[WatchFact]
+    """Its own address, which stays valid when it is restarted."""
+
+
+@dataclass(slots=True)
+class RuntimeClassMemory:
+    """What outlives a life of the keeper of RuntimeClasses."""
+
+    handlers: dict[str, str] | None = None
+    """None until they were listed."""
+    followers: dict[Port[RuntimeClassesAre], None] = field(default_factory=dict)
+    is_trouble_said: bool = False
+
+
+class RuntimeClassKeeper(PooledActor[RuntimeClassMessage]):
+    """Follows all RuntimeClasses of the cluster by one watch. There are few, and they hardly change.
+
+    Owns: what is known of them, and who is told.
+    Hears: ``FollowRuntimeClasses``; ``WatchFact``.
+    Tells: the keeper of watches ``Watch`` at the first follower; followers ``RuntimeClassesAre``.
+    Fails when: there is a bug. A RuntimeClass that cannot be read is as if it were not there.
+
+    Order: what is told is complete, and the newest comes last. Repetition: every message may repeat. A life
+    that begins has everything listed anew. While the API server is away what was listed last stands. A node
+    that may not read them says so in its log, once until it may.
+    """
+
+    def __init__(self, ports: RuntimeClassPorts, memory: RuntimeClassMemory) -> None:
+        self._ports = ports
+        self._memory = memory
+
+    @override
+    def started(self) -> None:
+        if self._memory.followers:
+            self._watch()
+
+    @override
+    def receive(self, message: RuntimeClassMessage, /) -> None:
+        memory = self._memory
+        match message:
+            case FollowRuntimeClasses(subscriber=subscriber):
+                if not memory.followers:
+                    self._watch()
+                memory.followers[subscriber] = None
+                self._tell((subscriber,))
+            case ObjectsAre(objects=objects):
+                memory.is_trouble_said = False
+                found = (_class_of(each) for each in objects)
+                self._take(dict(each for each in found if each is not None))
+            case WatchEvent(op=op, object=document):
+                self._take_change(op, document)
+            case WatchFailed(failure=failure):
+                if failure.kind in _FOR_GOOD and not memory.is_trouble_said:
+                    memory.is_trouble_said = True
+                    _log.warning("pods with a runtime class cannot start", reason=failure.sentence)
+            case WatchRecovered():
+                memory.is_trouble_said = False
+            case _:
+                assert_never(message)
+
+    def _watch(self) -> None:
+        self._ports.watches.tell(Watch(target=RUNTIME_CLASSES, subscriber=self._ports.me))
+
+    def _take_change(self, op: ObjectOp, document: JsonObject) -> None:
+        name = _name_of(document)
+        if not name:
+            return
+        handlers = {
+            known: handler
+            for known, handler in (self._memory.handlers or {}).items()
+            if known != name
+        }
+        found = _class_of(document)
+        if op is not ObjectOp.DELETED and found is not None:
+            handlers[name] = found[1]
+        self._take(handlers)
+
+    def _take(self, handlers: dict[str, str]) -> None:
+        if handlers != self._memory.handlers:
+            self._memory.handlers = handlers
+            self._tell(self._memory.followers)
+
+    def _tell(self, followers: Iterable[Port[RuntimeClassesAre]]) -> None:
+        if self._memory.handlers is not None:
+            fact = RuntimeClassesAre(handlers=self._memory.handlers)
+            for follower in followers:
+                follower.tell(fact)
+
+
+def _class_of(document: JsonObject) -> tuple[str, str] | None:
+    """Return name and handler of a RuntimeClass; None if it cannot be read."""
+    name, handler = _name_of(document), document.get("handler")
+    return (name, handler) if name and isinstance(handler, str) and handler else None
+
+
+def _name_of(document: JsonObject) -> str:
+    metadata = document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return name if isinstance(name, str) else ""
