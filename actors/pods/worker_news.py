@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import structlog
-
 from actors.pods.orders import LifeIs
 from actors.pods.pod_events import pod_event
 from actors.pods.unprobed import unprobed
@@ -20,8 +18,6 @@ from stores.statuses.completion import completed
 from stores.statuses.reading import status_of
 from stores.statuses.shown import restart_policy
 from stores.statuses.status import StatusSituation, shows_same, status_after
-
-_log = structlog.get_logger("pods")
 
 
 class WorkerNews:
@@ -116,7 +112,8 @@ class WorkerNews:
 
     def say(self, step: str, **fields: object) -> None:
         """Log a step of the pod's life."""
-        emit = _log.info if self._ports.logs_steps else _log.debug
+        log = self._ports.log
+        emit = log.info if self._ports.logs_steps else log.debug
         emit(step, pod=self._memory.wish.pod.display_name, **fields)
 
     def post(self, what: PodFailure, kind: EventType = EventType.NORMAL) -> None:

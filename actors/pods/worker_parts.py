@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
 
 from actors.pods.lifecycle import Life
 from actors.pods.object_reading import ObjectManagers
@@ -35,6 +38,8 @@ class WorkerPorts:
     """Returns the addresses of this machine."""
     logs_steps: bool = True
     """Whether each step of a pod's life is logged at level info. Otherwise at debug."""
+    log: Any = field(default_factory=lambda: structlog.get_logger("pods").bind(), repr=False)
+    """Bound once for all workers: what is below the level of the log then costs next to nothing."""
 
 
 @dataclass(slots=True)

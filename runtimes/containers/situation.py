@@ -50,9 +50,9 @@ class Limits:
     """See ``ContainersAre.assumes_images``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class PodSituation:
-    """Everything that a decision about one pod depends on."""
+    """Everything that a decision about one pod depends on. Not frozen: that takes three times as long."""
 
     pod: Pod
     shape: PodShape
