@@ -173,6 +173,8 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         if ended is None:
             return
         self._take_result(ended.purpose, ended.result)
+        if ended.uid is not None and isinstance(ended.purpose, CallRuntime):
+            self._tell_others(ended.purpose, ended.uid)
         error = ended.error
         if error is not None and is_away(error.failure) and not self._memory.away:
             self._lose(error.failure.message)
@@ -203,18 +205,14 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             self._tell_pods(changed)
         else:
             self._answer(call, result)
-            if isinstance(call, CallRuntime):
-                self._tell_others(call)
 
-    def _tell_others(self, call: CallRuntime) -> None:
+    def _tell_others(self, call: CallRuntime, uid: PodUid) -> None:
         """Tell what a request has changed to those followers who are not told by its answer."""
-        uid = pod_of(call.request, self._memory.inventory)
         asker: object = call.reply_to
         others = [each for each in self._memory.followers if each != asker]
-        if uid is not None and others:
-            contents = self._memory.inventory.contents(uid)
-            for follower in others:
-                follower.tell(PodContainersAre(uid=uid, sandboxes=contents))
+        contents = self._memory.inventory.contents(uid)
+        for follower in others:
+            follower.tell(PodContainersAre(uid=uid, sandboxes=contents))
 
     def _answer(self, call: CallRuntime | AskContainer, result: Any) -> None:
         if isinstance(call, CallRuntime):

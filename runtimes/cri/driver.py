@@ -34,6 +34,8 @@ class OperationEnded:
     """An operation has ended."""
 
     purpose: Purpose
+    uid: PodUid | None
+    """The pod that it has changed something of."""
     result: object = field(repr=False)
     """What it returned, or a ``RuntimeFailure``."""
     error: RpcError | None = None
@@ -166,7 +168,7 @@ class Driver:
             return None
         del self._memory.running[running.ref]
         self._memory.in_hand = None
-        return OperationEnded(purpose=purpose, result=result, error=error)
+        return OperationEnded(purpose=purpose, uid=running.uid, result=result, error=error)
 
     def _start(self, running: RunningOperation, step: Step) -> None:
         running.step = step
