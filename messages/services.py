@@ -41,6 +41,7 @@ class ServicesAre:
     """
 
     namespace: str
+    """Empty for pods that want to know of no namespace's."""
     services: ClusterServices
     """Its own, and ``kubernetes`` in ``default``. While the API server is away, as they were last."""
     is_known: bool = True
@@ -56,6 +57,7 @@ class FollowServices:
 
     subscriber: Port[ServicesAre]
     namespace: str
+    """Empty for ``kubernetes`` in ``default`` alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

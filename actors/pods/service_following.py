@@ -34,7 +34,8 @@ class ServiceFollowing:
         self._keeper = keeper
         self._me = me
         self._after = after
-        self._namespace = ""
+        self._namespace: str | None = None
+        """What is followed; None for nothing yet."""
         self._timer: Timer | None = None
         self._is_waited_for = False
         self._is_told = False
@@ -51,14 +52,14 @@ class ServiceFollowing:
 
         A static pod does not wait: it runs even where there is no API server.
         """
-        if self._namespace != pod.namespace:
-            self._namespace, self._is_waited_for = pod.namespace, not pod.is_static
-            self._ask()
+        if self._namespace is None:
+            self._namespace, self._is_waited_for = _followed_by(pod), not pod.is_static
+            self._ask(self._namespace)
 
     def end(self, pod: Pod) -> None:
         """Follow nothing any more. May repeat, also in a life that never began to."""
-        self._keeper.tell(UnfollowServices(subscriber=self._me, namespace=pod.namespace))
-        self._namespace = ""
+        self._keeper.tell(UnfollowServices(subscriber=self._me, namespace=_followed_by(pod)))
+        self._namespace = None
         self._cancel()
 
     def note(self, told: ServicesAre) -> None:
@@ -70,11 +71,11 @@ class ServiceFollowing:
     def ask_again(self) -> None:
         """Wait no longer, but ask once more."""
         self._timer, self._is_waited_for = None, False
-        if self._namespace and not self._is_told:
-            self._ask()
+        if self._namespace is not None and not self._is_told:
+            self._ask(self._namespace)
 
-    def _ask(self) -> None:
-        self._keeper.tell(FollowServices(subscriber=self._me, namespace=self._namespace))
+    def _ask(self, namespace: str) -> None:
+        self._keeper.tell(FollowServices(subscriber=self._me, namespace=namespace))
         if self._timer is None:
             delay = KNOWN_WITHIN if self._is_waited_for else ASKED_AGAIN_AFTER
             self._timer = self._after(delay, ServicesDue())
@@ -83,3 +84,9 @@ class ServiceFollowing:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _followed_by(pod: Pod) -> str:
+    """Return the namespace that ``pod`` is told of; empty if it wants to know of none."""
+    links = (pod.document.get("spec") or {}).get("enableServiceLinks")
+    return "" if links is False else pod.namespace

@@ -51,7 +51,7 @@ class KnownServices:
         return True
 
     def of(self, namespace: str) -> ClusterServices:
-        """Return what pods of ``namespace`` are told of, by name."""
+        """Return what pods of ``namespace`` are told of, by name. If it is empty: the API server's alone."""
         return tuple(sorted(self._seen_by(namespace), key=lambda each: (each.name, each.namespace)))
 
     def _seen_by(self, namespace: str) -> Iterator[ClusterService]:

@@ -73,6 +73,20 @@ def test_a_pod_is_told_anew_when_services_change_and_nothing_of_it_restarts(
     assert lives.ran() == ["start web/main#0"]
 
 
+def test_a_pod_without_service_links_hears_of_the_api_server_alone(
+    lives: LivesStage, watches: PlainWatches
+) -> None:
+    lives.lists(API, api_pod("web", namespace="shop", spec={"enableServiceLinks": False}))
+    watches.put(service("cart"))
+    lives.play.settle()
+    watches.put(service("kubernetes", "10.0.0.2", "default"))
+    lives.play.settle()
+    assert told(lives) == [["kubernetes"], ["kubernetes"]]
+    lives.lists(API)
+    lives.play.advance(601.0)
+    assert not watches.subscribers
+
+
 def test_a_pod_of_the_cluster_waits_a_moment_for_services(
     lives: LivesStage, watches: PlainWatches
 ) -> None:
