@@ -8,11 +8,16 @@ from collections.abc import Iterator
 import pytest
 
 from messages.objects import ObjectId, ObjectValue
+from messages.units import Seconds
 from runtimes.container_runtime import ImageFound, PullImage, RuntimeFailureKind
+from runtimes.cri.images.image_messages import IMAGE_KEEPER, GarbageDue
+from runtimes.cri.images.options import GarbageOptions, ImageOptions
+from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.agent.process import eventually
 from tests.support.containers import needs
 from tests.support.containers.containerd import Containerd
-from tests.support.containers.images import BUSYBOX, LocalImage
+from tests.support.containers.cri_client import CriClient
+from tests.support.containers.images import BUSYBOX, PAUSE, SERVER, LocalImage
 from tests.support.containers.registry import Registry, registry_of
 from tests.support.images.image_stage import image_id, pod_with, pull_secret, refusal
 from tests.support.images.live_images import LiveImages, live_images
@@ -44,6 +49,34 @@ def registry(containerd: Containerd) -> Iterator[Registry]:
 def private(registry: Registry) -> Registry:
     registry.login = ("me", "canary-me")
     return registry
+
+
+def sandbox_config(containerd: Containerd) -> cri.PodSandboxConfig:
+    options = cri.NamespaceOption(network=cri.NODE)
+    return cri.PodSandboxConfig(
+        metadata=cri.PodSandboxMetadata(name="web", uid="uid-of-web", namespace="default"),
+        linux=cri.LinuxPodSandboxConfig(
+            cgroup_parent=containerd.cgroup,
+            security_context=cri.LinuxSandboxSecurityContext(namespace_options=options),
+        ),
+    )
+
+
+def run_sandbox(client: CriClient, containerd: Containerd) -> str:
+    request = cri.RunPodSandboxRequest(config=sandbox_config(containerd))
+    return client.call(request, cri.RunPodSandboxResponse).pod_sandbox_id
+
+
+def create_container(client: CriClient, sandbox: str, containerd: Containerd, image: str) -> None:
+    """Create a container that is never started: it has its image all the same."""
+    request = cri.CreateContainerRequest(
+        pod_sandbox_id=sandbox,
+        config=cri.ContainerConfig(
+            metadata=cri.ContainerMetadata(name="main"), image=cri.ImageSpec(image=image)
+        ),
+        sandbox_config=sandbox_config(containerd),
+    )
+    client.call(request, cri.CreateContainerResponse)
 
 
 def test_an_image_that_is_there_is_found_by_each_of_its_names(images: LiveImages) -> None:
@@ -138,3 +171,23 @@ def test_a_runtime_that_is_killed_during_a_pull_leaves_the_outcome_uncertain(
     registry.gate.set()
     containerd.start()
     assert image_id(images.pull(APP.name))
+
+
+def test_images_that_nobody_uses_are_removed_and_the_others_stay(
+    containerd: Containerd, registry: Registry
+) -> None:
+    options = ImageOptions(garbage=GarbageOptions(high_percent=100, maximum_age=Seconds(0.01)))
+    with containerd.client() as client, live_images(containerd.socket) as images:
+        assert image_id(images.pull(APP.name))
+        sandbox = run_sandbox(client, containerd)
+        create_container(client, sandbox, containerd, BUSYBOX)
+    assert registry.pulls
+    with live_images(containerd.socket, options) as images:
+
+        def is_removed() -> bool:
+            images.play.port(IMAGE_KEEPER).tell(GarbageDue())
+            return APP.name not in containerd.images()
+
+        eventually(is_removed)
+        assert {BUSYBOX, PAUSE} <= containerd.images()
+        assert SERVER not in containerd.images()

@@ -111,6 +111,10 @@ class ImageStage:
         self.send(FindImage(image=image, pod=pod or pod_with(), **objects))
         return self.answer()
 
+    def find_later(self, image: str, pod: Pod, secrets: dict[ObjectId, ObjectValue]) -> int:
+        """Look for an image, and return the ref of the call."""
+        return self.send(FindImage(image=image, pod=pod, objects=secrets))
+
     def ask(
         self,
         image: str,
