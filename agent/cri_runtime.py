@@ -19,6 +19,7 @@ from agent.cri_options import cgroup_options, cri_node, log_options
 from agent.node_view import node_resources
 from kernel import Address, AnySpec, Port, isolated
 from messages.events import EventType, ObjectReference, PostEvent
+from messages.images import DescribeImages
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import Pod, SourceName
 from runtimes.cgroups.opening import open_cgroups
@@ -121,6 +122,10 @@ class CriComposition:
     def port(self) -> Port[PodRuntimeMessage]:
         """Return the address of the runtime of pods."""
         return self._address(POD_RUNTIME)
+
+    def images(self) -> Port[DescribeImages]:
+        """Return the address of the keeper of images."""
+        return self._address(IMAGE_KEEPER)
 
     def node(self) -> RuntimeNode | None:
         """Return what is bad about the Node because of the runtime; None if nothing is. On any thread."""

@@ -66,6 +66,11 @@ class HollowRuntime:
         """Return the address of the runtime of pods."""
         return self._address(POD_RUNTIME)
 
+    @staticmethod
+    def images() -> None:
+        """Return nothing: nobody keeps images."""
+        return
+
     def node(self) -> RuntimeNode | None:
         """Return nothing: flags say what a hollow Node is."""
         return None

@@ -25,6 +25,7 @@ from agent.provider_runtime import ProviderRuntime
 from kernel import Address, AnySpec, DynamicSpec, Port, SupervisorSpec, isolated
 from messages.api import CallApi
 from messages.events import PostEvent
+from messages.images import DescribeImages
 from messages.node import FollowNode
 from messages.objects import ObjectKind, ObjectManagerMessage
 from messages.pod_lives import PodLivesMessage
@@ -58,6 +59,8 @@ class PodPorts:
     lives: Port[PodLivesMessage]
     statuses: Port[StatusKeeperMessage]
     runtime: Port[PodRuntimeMessage]
+    images: Port[DescribeImages] | None = None
+    """Who keeps images; None where pods have none of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +85,10 @@ class ComposedRuntime(Protocol):
 
     def port(self) -> Port[PodRuntimeMessage]:
         """Return the address that takes commands about pods."""
+        ...
+
+    def images(self) -> Port[DescribeImages] | None:
+        """Return the address of who keeps images; None if nobody does."""
         ...
 
     def node(self) -> RuntimeNode | None:
@@ -142,7 +149,12 @@ class PodTree:
     def ports(self) -> PodPorts:
         """Return the addresses that the endpoints ask."""
         lives, statuses = self._address(POD_KEEPER), self._address(STATUS_KEEPER)
-        return PodPorts(lives=lives, statuses=statuses, runtime=self._runtime.port())
+        return PodPorts(
+            lives=lives,
+            statuses=statuses,
+            runtime=self._runtime.port(),
+            images=self._runtime.images(),
+        )
 
     def _composed(
         self, settings: Settings, runtime: RuntimeSettings, sources: frozenset[SourceName]

@@ -65,6 +65,11 @@ class ProviderRuntime:
         """Return the address of the runtime of pods."""
         return self._runtime()
 
+    @staticmethod
+    def images() -> None:
+        """Return nothing: nobody keeps images."""
+        return
+
     def node(self) -> RuntimeNode | None:
         """Return what the class said last of the Node; None if it said nothing. On any thread."""
         return self._memory.node

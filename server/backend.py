@@ -19,6 +19,7 @@ from messages.event_feed import (
     FeedDescribed,
     ReaderAttached,
 )
+from messages.images import DescribeImages, ImagesDescribed
 from messages.objects import (
     DescribeObjects,
     ObjectKind,
@@ -87,6 +88,8 @@ class EndpointBackend:
     """The keeper of pods."""
     runtime: Port[DescribeRuntime] | None = None
     """What runs the pods."""
+    images: Port[DescribeImages] | None = None
+    """Who keeps their images; None where nobody does."""
     cluster: ClusterPorts | None = None
     """The actors that deal with the API server; None for a standalone agent."""
     answer_within: Seconds = ANSWER_WITHIN
@@ -145,6 +148,14 @@ class EndpointBackend:
             return None
         return await self._ask(
             "runtime", self.runtime, lambda reply_to: DescribeRuntime(reply_to=reply_to)
+        )
+
+    async def image_state(self) -> ImagesDescribed | Unanswered | None:
+        """Return how images are pulled and removed; None where nobody does that."""
+        if self.images is None:
+            return None
+        return await self._ask(
+            "images", self.images, lambda reply_to: DescribeImages(reply_to=reply_to)
         )
 
     async def all_sources(self) -> tuple[SourceDescribed | Unanswered, ...]:

@@ -11,6 +11,7 @@ import structlog
 from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from messages.images import ImagesDescribed
 from messages.pod_lives import PodLivesDescribed
 from messages.pod_runtime import RuntimeDescribed
 from messages.pods import PodUid
@@ -204,13 +205,17 @@ class Endpoints:
         )
 
     async def _running(self) -> RunningState:
-        statuses, lives, runtime = await asyncio.gather(
-            self._backend.pod_statuses(), self._backend.pod_lives(), self._backend.runtime_state()
+        statuses, lives, runtime, images = await asyncio.gather(
+            self._backend.pod_statuses(),
+            self._backend.pod_lives(),
+            self._backend.runtime_state(),
+            self._backend.image_state(),
         )
         return RunningState(
             statuses=statuses if isinstance(statuses, StatusesDescribed) else None,
             lives=lives if isinstance(lives, PodLivesDescribed) else None,
             runtime=runtime if isinstance(runtime, RuntimeDescribed) else None,
+            images=images if isinstance(images, ImagesDescribed) else None,
         )
 
     async def crash(self, request: web.Request) -> web.Response:

@@ -10,6 +10,7 @@ from typing import Final
 
 from prometheus_client.core import HistogramMetricFamily, Metric
 
+from messages.images import ImagesDescribed
 from messages.pod_lives import OPERATION_BOUNDS, OperationTimes, PodLivesDescribed
 from messages.pod_manager import PodsDescribed
 from messages.pod_runtime import ContainerState, RuntimeDescribed
@@ -23,6 +24,7 @@ from messages.statuses import (
     TimesCounted,
 )
 from server.families import counter, gauge
+from server.image_metrics import image_metrics
 
 _LIFECYCLES = ("sync", "terminating", "terminated")
 WORKING_PODS: Final[tuple[tuple[str, ...], ...]] = (
@@ -39,6 +41,8 @@ class RunningState:
     statuses: StatusesDescribed | None = None
     lives: PodLivesDescribed | None = None
     runtime: RuntimeDescribed | None = None
+    images: ImagesDescribed | None = None
+    """None as well where pods have no images of their own."""
 
 
 def is_active(pod: Pod, statuses: StatusesDescribed | None) -> bool:
@@ -51,6 +55,8 @@ def pod_metrics(state: RunningState, pods: PodsDescribed | None) -> Iterable[Met
     """Yield the metrics of what is known."""
     if state.runtime is not None:
         yield from _runtime(state.runtime)
+    if state.images is not None:
+        yield from image_metrics(state.images)
     if state.lives is not None:
         yield from _lives(state.lives)
         if state.lives.operations is not None:

@@ -11,6 +11,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
+from messages.images import PULL_BOUNDS, ImagesDescribed, PullTimes
 from messages.pod_lives import (
     OPERATION_BOUNDS,
     OperationTimes,
@@ -31,7 +32,7 @@ from messages.statuses import (
     StatusesDescribed,
     TimesCounted,
 )
-from messages.units import Timestamp
+from messages.units import Seconds, Timestamp
 from server.pod_metrics import RunningState, is_active, pod_metrics
 from server.pod_pages import PIECE, pod_list, running_pods
 from stores.statuses.status import StatusSituation, status_after
@@ -152,6 +153,30 @@ def test_pods_and_containers_of_the_runtime_are_counted_by_a_kubelets_names() ->
     assert found["kubelet_started_containers_total init_container"] == 1.0
     assert found["kubelet_started_containers_errors_total container ErrImagePull"] == 2.0
     assert found["kubelet_started_pods_errors_total"] == 3.0
+
+
+def test_images_are_counted_by_a_kubelets_names() -> None:
+    images = ImagesDescribed(
+        pulls={
+            "0-10MB": PullTimes(buckets=(2, 1, *(0 for _ in PULL_BOUNDS[1:])), seconds=Seconds(4.5))
+        },
+        failed_pulls=3,
+        pulls_under_way=1,
+        pulls_waiting=5,
+        removed={"space": 7},
+        plugin_errors={"ecr": 2},
+    )
+    found = samples(RunningState(images=images))
+    assert found["kubelet_image_pull_duration_seconds_bucket 0-10MB 1"] == 2.0
+    assert found["kubelet_image_pull_duration_seconds_bucket 0-10MB 5"] == 3.0
+    assert found["kubelet_image_pull_duration_seconds_count 0-10MB"] == 3.0
+    assert found["kubelet_image_pull_duration_seconds_sum 0-10MB"] == 4.5
+    assert found["actorlet_image_pulls waiting"] == 5.0
+    assert found["actorlet_image_pulls under_way"] == 1.0
+    assert found["actorlet_image_pull_errors_total"] == 3.0
+    assert found["kubelet_image_garbage_collected_total space"] == 7.0
+    assert found["kubelet_image_garbage_collected_total age"] == 0.0
+    assert found["kubelet_credential_provider_plugin_errors_total ecr"] == 2.0
 
 
 def test_lives_are_counted_by_a_kubelets_names() -> None:
