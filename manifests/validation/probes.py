@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from typing import Final
 
 from manifests.names import header_name, port_name
 from manifests.places import REQUIRED, Place
@@ -13,7 +13,36 @@ MAX_PORT = 65535
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _PROBE_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 _HOOK_HANDLERS = ("exec", "httpGet", "tcpSocket", "sleep")
-_SIGNAL = re.compile(r"SIG[A-Z][A-Z0-9]*([+-][0-9]+)?")
+STOP_SIGNALS: Final = frozenset(
+    {
+        *(
+            "SIGABRT",
+            "SIGALRM",
+            "SIGBUS",
+            "SIGCHLD",
+            "SIGCLD",
+            "SIGCONT",
+            "SIGFPE",
+            "SIGHUP",
+            "SIGILL",
+        ),
+        *(
+            "SIGINT",
+            "SIGIO",
+            "SIGIOT",
+            "SIGKILL",
+            "SIGPIPE",
+            "SIGPOLL",
+            "SIGPROF",
+            "SIGPWR",
+            "SIGQUIT",
+        ),
+        *("SIGSEGV", "SIGSTKFLT", "SIGSTOP", "SIGSYS", "SIGTERM", "SIGTRAP", "SIGTSTP", "SIGTTIN"),
+        *("SIGTTOU", "SIGURG", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGWINCH", "SIGXCPU", "SIGXFSZ"),
+        *("SIGRTMIN", *(f"SIGRTMIN+{number}" for number in range(1, 16))),
+        *("SIGRTMAX", *(f"SIGRTMAX-{number}" for number in range(1, 15))),
+    }
+)
 
 
 def validate_probes(container: Place) -> None:
@@ -34,7 +63,7 @@ def validate_lifecycle(lifecycle: Place, grace_period: int, os_name: str) -> Non
             if sleep := hook.child("sleep"):
                 sleep.within("seconds", 0, max(0, grace_period))
     if lifecycle.has("stopSignal"):
-        if not _SIGNAL.fullmatch(lifecycle.get("stopSignal")):
+        if lifecycle.get("stopSignal") not in STOP_SIGNALS:
             lifecycle.wrong("must be the name of a signal, as SIGTERM", "stopSignal")
         if not os_name:
             lifecycle.wrong("needs spec.os.name", "stopSignal")

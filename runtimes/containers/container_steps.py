@@ -81,8 +81,7 @@ class ContainerSteps:
                 is_open = self._run_once(container, may_start=is_open) and is_open
         for container in shape.regular:
             self._keep_running(container, may_start=is_open)
-            instance = self._newest.get(container.name)
-            is_open = is_open and not holds_up(self._now, container, instance, self._draft)
+            is_open = is_open and not self._holds_up(container)
         for container in shape.ephemeral:
             if container.name not in self._newest or self._is_created(container):
                 self._start(container)
@@ -125,6 +124,11 @@ class ContainerSteps:
             self._end_unknown(instance)
         elif instance is None or not self._has_ended(container):
             self._start_if(container, may_start)
+
+    def _holds_up(self, container: ContainerShape) -> bool:
+        if container.post_start is None:
+            return False
+        return holds_up(self._now, container, self._newest.get(container.name), self._draft)
 
     def _start_if(self, container: ContainerShape, may_start: bool) -> None:  # noqa: FBT001
         if may_start:

@@ -142,7 +142,8 @@ class PodDriver:
                 self._note_creation(record, step, now)
         if step.replaces:
             record.notes_of(step.target).replaced_id = step.replaces
-        self.hooks.note_start(record, step)
+        if record.shape is not None and record.shape.has_hooks:
+            self.hooks.note_start(record, step)
         self.calls.send(record, step, now)
         sayings = when_sent(step)
         if sayings:

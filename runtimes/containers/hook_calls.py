@@ -40,10 +40,9 @@ class HookCalls:
 
         One that was started by an earlier process of the agent counts as started.
         """
-        shape = record.shape
-        if shape is None or not shape.has_hooks or not isinstance(step.request, StartContainer):
+        if not isinstance(step.request, StartContainer):
             return
-        container = shape.get(step.target)
+        container = record.shape.get(step.target) if record.shape is not None else None
         if container is not None and container.post_start is not None:
             _hooks_of(record).setdefault((step.request.id, HookKind.POST_START), HookRun())
 

@@ -63,13 +63,11 @@ def holds_up(
     instance: ContainerObserved | None,
     draft: Draft,
 ) -> bool:
-    """Return whether the regular containers behind this one wait for its start.
+    """Return whether the regular containers behind this one, which has a hook, wait for its start.
 
     A kubelet starts one after the other, hooks included, and does not wait for one that failed. Without a
     hook nobody sees a difference, and they start in parallel.
     """
-    if container.post_start is None:
-        return False
     if instance is not None and instance.state is ContainerState.RUNNING:
         run = now.hooks.get((instance.id, HookKind.POST_START))
         return run is not None and not run.is_over
@@ -99,9 +97,11 @@ def grace_after_hook(
     now: PodSituation, instance: ContainerObserved, ending: Killing, draft: Draft
 ) -> Seconds | None:
     """Return the grace with which ``instance`` is stopped now; None while its hook is in progress."""
-    key = (instance.id, HookKind.PRE_STOP)
-    run = now.hooks.get(key) if now.hooks else None
     grace, least = ending.grace, ending.least
+    if not (now.shape.has_hooks or now.hooks):
+        return grace
+    key = (instance.id, HookKind.PRE_STOP)
+    run = now.hooks.get(key)
     if run is None:
         if grace <= 0 or not _has_pre_stop(now, instance):
             return grace
@@ -136,7 +136,7 @@ def _ask_again(now: PodSituation, instance: ContainerObserved, key: HookKey, dra
 
 
 def _has_pre_stop(now: PodSituation, instance: ContainerObserved) -> bool:
-    if not now.shape.has_hooks or instance.state is not ContainerState.RUNNING:
+    if instance.state is not ContainerState.RUNNING:
         return False
     container = now.shape.get(instance.name)
     return container is not None and container.pre_stop is not None

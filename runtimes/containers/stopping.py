@@ -109,7 +109,7 @@ def _stop(
     draft: Draft,
 ) -> None:
     for one in instances:
-        kill(now, one, ending._replace(why=f"Stopping container {one.name}"), draft)
+        kill(now, one, _stop_of(one, ending), draft)
 
 
 def _call_hooks(
@@ -118,5 +118,8 @@ def _call_hooks(
     """Have the hooks called of containers whose turn to be stopped comes later."""
     for one in instances:
         if one.name not in now.busy:
-            why = f"Stopping container {one.name}"
-            grace_after_hook(now, one, ending._replace(why=why), draft)
+            grace_after_hook(now, one, _stop_of(one, ending), draft)
+
+
+def _stop_of(one: ContainerObserved, ending: Killing) -> Killing:
+    return Killing(ending.grace, f"Stopping container {one.name}", least=ending.least)

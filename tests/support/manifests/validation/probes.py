@@ -29,6 +29,8 @@ BAD: list[Refused] = [
     (f"{C}.lifecycle", {"preStop": {"sleep": {"seconds": 31}}}, "must be between 0 and 30"),
     (f"{C}.lifecycle", {"stopSignal": "SIGTERM"}, "needs spec.os.name"),
     (f"{C}.lifecycle", {"stopSignal": "15"}, "must be the name of a signal"),
+    (f"{C}.lifecycle", {"stopSignal": "SIGFOO"}, "must be the name of a signal"),
+    (f"{C}.lifecycle", {"stopSignal": "SIGRTMIN+16"}, "must be the name of a signal"),
 ]
 
 FINE: list[Taken] = [
