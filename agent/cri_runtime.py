@@ -18,6 +18,7 @@ from agent.cri_images import image_options
 from agent.cri_options import cgroup_options, cri_node, log_options
 from agent.node_view import node_resources
 from kernel import Address, AnySpec, Port, isolated
+from messages.container_logs import DescribeContainerLogs
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.images import DescribeImages
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
@@ -126,6 +127,10 @@ class CriComposition:
     def images(self) -> Port[DescribeImages]:
         """Return the address of the keeper of images."""
         return self._address(IMAGE_KEEPER)
+
+    def logs(self) -> Port[DescribeContainerLogs]:
+        """Return the address of the keeper of logs."""
+        return self._address(LOG_KEEPER)
 
     def node(self) -> RuntimeNode | None:
         """Return what is bad about the Node because of the runtime; None if nothing is. On any thread."""

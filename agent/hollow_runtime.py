@@ -71,6 +71,11 @@ class HollowRuntime:
         """Return nothing: nobody keeps images."""
         return
 
+    @staticmethod
+    def logs() -> None:
+        """Return nobody: the logs of hollow containers are not on disk."""
+        return
+
     def node(self) -> RuntimeNode | None:
         """Return nothing: flags say what a hollow Node is."""
         return None

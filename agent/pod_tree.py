@@ -24,6 +24,7 @@ from agent.node_view import configured_node
 from agent.provider_runtime import ProviderRuntime
 from kernel import Address, AnySpec, DynamicSpec, Port, SupervisorSpec, isolated
 from messages.api import CallApi
+from messages.container_logs import DescribeContainerLogs
 from messages.events import PostEvent
 from messages.images import DescribeImages
 from messages.node import FollowNode
@@ -61,6 +62,8 @@ class PodPorts:
     runtime: Port[PodRuntimeMessage]
     images: Port[DescribeImages] | None = None
     """Who keeps images; None where pods have none of their own."""
+    logs: Port[DescribeContainerLogs] | None = None
+    """None where logs are nobody's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,10 @@ class ComposedRuntime(Protocol):
 
     def images(self) -> Port[DescribeImages] | None:
         """Return the address of who keeps images; None if nobody does."""
+        ...
+
+    def logs(self) -> Port[DescribeContainerLogs] | None:
+        """Return the address of the keeper of logs; None if there is none."""
         ...
 
     def node(self) -> RuntimeNode | None:
@@ -154,6 +161,7 @@ class PodTree:
             statuses=statuses,
             runtime=self._runtime.port(),
             images=self._runtime.images(),
+            logs=self._runtime.logs(),
         )
 
     def _composed(

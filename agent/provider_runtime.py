@@ -70,6 +70,11 @@ class ProviderRuntime:
         """Return nothing: nobody keeps images."""
         return
 
+    @staticmethod
+    def logs() -> None:
+        """Return nobody: the class keeps its logs itself."""
+        return
+
     def node(self) -> RuntimeNode | None:
         """Return what the class said last of the Node; None if it said nothing. On any thread."""
         return self._memory.node

@@ -214,6 +214,7 @@ class AgentTree:
             lives=pods.lives if pods else None,
             runtime=pods.runtime if pods else None,
             images=pods.images if pods else None,
+            logs=pods.logs if pods else None,
             hosts=self._settings.hosts,
         )
         return HttpServer(backend, self._listeners)

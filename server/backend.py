@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kernel import ActorDescription, ActorSystem, Port, TreeSummary, asking
+from messages.container_logs import ContainerLogsDescribed, DescribeContainerLogs
 from messages.event_feed import (
     AttachReader,
     DescribeFeed,
@@ -90,6 +91,8 @@ class EndpointBackend:
     """What runs the pods."""
     images: Port[DescribeImages] | None = None
     """Who keeps their images; None where nobody does."""
+    logs: Port[DescribeContainerLogs] | None = None
+    """The keeper of the logs of containers; None where they are not on disk."""
     cluster: ClusterPorts | None = None
     """The actors that deal with the API server; None for a standalone agent."""
     answer_within: Seconds = ANSWER_WITHIN
@@ -156,6 +159,14 @@ class EndpointBackend:
             return None
         return await self._ask(
             "images", self.images, lambda reply_to: DescribeImages(reply_to=reply_to)
+        )
+
+    async def container_logs(self) -> ContainerLogsDescribed | Unanswered | None:
+        """Return how much room the logs of containers take; None where they are not on disk."""
+        if self.logs is None:
+            return None
+        return await self._ask(
+            "runtime/logs", self.logs, lambda reply_to: DescribeContainerLogs(reply_to=reply_to)
         )
 
     async def all_sources(self) -> tuple[SourceDescribed | Unanswered, ...]:

@@ -11,6 +11,7 @@ import structlog
 from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from messages.container_logs import ContainerLogsDescribed
 from messages.images import ImagesDescribed
 from messages.pod_lives import PodLivesDescribed
 from messages.pod_runtime import RuntimeDescribed
@@ -205,17 +206,20 @@ class Endpoints:
         )
 
     async def _running(self) -> RunningState:
-        statuses, lives, runtime, images = await asyncio.gather(
-            self._backend.pod_statuses(),
-            self._backend.pod_lives(),
-            self._backend.runtime_state(),
-            self._backend.image_state(),
+        backend = self._backend
+        statuses, lives, runtime, images, logs = await asyncio.gather(
+            backend.pod_statuses(),
+            backend.pod_lives(),
+            backend.runtime_state(),
+            backend.image_state(),
+            backend.container_logs(),
         )
         return RunningState(
             statuses=statuses if isinstance(statuses, StatusesDescribed) else None,
             lives=lives if isinstance(lives, PodLivesDescribed) else None,
             runtime=runtime if isinstance(runtime, RuntimeDescribed) else None,
             images=images if isinstance(images, ImagesDescribed) else None,
+            logs=logs if isinstance(logs, ContainerLogsDescribed) else None,
         )
 
     async def crash(self, request: web.Request) -> web.Response:

@@ -10,6 +10,7 @@ from typing import Final
 
 from prometheus_client.core import HistogramMetricFamily, Metric
 
+from messages.container_logs import ContainerLogsDescribed
 from messages.images import ImagesDescribed
 from messages.pod_lives import OPERATION_BOUNDS, OperationTimes, PodLivesDescribed
 from messages.pod_manager import PodsDescribed
@@ -43,6 +44,7 @@ class RunningState:
     runtime: RuntimeDescribed | None = None
     images: ImagesDescribed | None = None
     """None as well where pods have no images of their own."""
+    logs: ContainerLogsDescribed | None = None
 
 
 def is_active(pod: Pod, statuses: StatusesDescribed | None) -> bool:
@@ -61,10 +63,27 @@ def pod_metrics(state: RunningState, pods: PodsDescribed | None) -> Iterable[Met
         yield from _lives(state.lives)
         if state.lives.operations is not None:
             yield _worker_seconds(state.lives.operations)
+    if state.logs is not None:
+        yield from _logs(state.logs)
     if state.statuses is not None:
         yield from _statuses(state.statuses)
         if pods is not None:
             yield _phases(pods.pods, state.statuses.statuses)
+
+
+def _logs(logs: ContainerLogsDescribed) -> Iterable[Metric]:
+    yield gauge(
+        "kubelet_container_log_filesystem_used_bytes",
+        "How much room the logs of a container take.",
+        ("uid", "namespace", "pod", "container"),
+        {tuple(owner): size for owner, size in logs.used_bytes.items()},
+    )
+    yield counter(
+        "actorlet_log_rotations",
+        "Rotations of logs.",
+        ("result",),
+        {("rotated",): logs.rotated, ("failed",): logs.failed},
+    )
 
 
 def _runtime(runtime: RuntimeDescribed) -> Iterable[Metric]:

@@ -11,6 +11,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
+from messages.container_logs import ContainerLogsDescribed, LogOwner
 from messages.images import PULL_BOUNDS, ImagesDescribed, PullTimes
 from messages.pod_lives import (
     OPERATION_BOUNDS,
@@ -177,6 +178,16 @@ def test_images_are_counted_by_a_kubelets_names() -> None:
     assert found["kubelet_image_garbage_collected_total space"] == 7.0
     assert found["kubelet_image_garbage_collected_total age"] == 0.0
     assert found["kubelet_credential_provider_plugin_errors_total ecr"] == 2.0
+
+
+def test_logs_are_shown_with_the_room_that_they_take_and_their_rotations() -> None:
+    owner = LogOwner(WEB.uid, "shop", "web", "main")
+    found = samples(
+        RunningState(logs=ContainerLogsDescribed(used_bytes={owner: 20}, rotated=3, failed=1))
+    )
+    assert found[f"kubelet_container_log_filesystem_used_bytes {WEB.uid} shop web main"] == 20.0
+    assert found["actorlet_log_rotations_total rotated"] == 3.0
+    assert found["actorlet_log_rotations_total failed"] == 1.0
 
 
 def test_lives_are_counted_by_a_kubelets_names() -> None:
