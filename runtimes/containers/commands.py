@@ -10,7 +10,7 @@ from messages.pod_runtime import ContainerObserved, ContainerState, ForgetPod, R
 from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.containers.notes import ContainerNotes
-from runtimes.containers.record import RuntimeRecord, Wanted
+from runtimes.containers.record import ALL_READ, RuntimeRecord, Wanted
 from runtimes.containers.running_steps import can_resize, given_resources
 from runtimes.containers.shape import ContainerShape, PodShape, bounded_grace, shape_of
 from runtimes.containers.situation import newest_instances
@@ -68,7 +68,7 @@ def _begin_stop(record: RuntimeRecord, grace: Seconds, now: Seconds) -> None:
     record.stop_by, record.shortest = stop_by, shortest
     record.paused_until = Seconds(0.0)
     # No container is created any more: nobody needs what it would be created with.
-    record.objects, record.unread, record.services = {}, {}, ()
+    record.objects, record.unread, record.services = {}, ALL_READ, ()
     record.notes, record.sandbox_error = None, ""
 
 

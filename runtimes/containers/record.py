@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from types import MappingProxyType
+from typing import Final
 
 from messages.objects import ObjectId, ObjectValue
 from messages.pod_runtime import (
@@ -26,6 +28,9 @@ from runtimes.containers.notes import ContainerNotes
 from runtimes.containers.shape import PodShape
 from runtimes.containers.situation import Flight, Step
 from runtimes.containers.start_counts import StartCounts
+
+ALL_READ: Final[Mapping[ObjectId, str]] = MappingProxyType({})
+"""One for all pods of which every object is read: there may be 10,000."""
 
 
 class Wanted(Enum):
@@ -65,7 +70,7 @@ class RuntimeRecord:
     pod: Pod | None = None
     shape: PodShape | None = None
     objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
-    unread: Mapping[ObjectId, str] = field(default_factory=dict)
+    unread: Mapping[ObjectId, str] = field(default_factory=lambda: ALL_READ)
     services: ClusterServices = ()
     verdicts: Mapping[str, ProbeVerdict] = field(default_factory=dict)
     mark: Mark = NO_MARK
