@@ -55,7 +55,7 @@ class ObjectsOfPod:
         found = self._find(needed)
         if found is not None and needed.key in found.data and needed.key not in found.binary_keys:
             return found.data[needed.key]
-        if found is None or needed.is_optional:
+        if needed.is_optional:
             return None
         whose = f"{needed.kind} {self._namespace}/{needed.name}"
         raise UnusableEnvironmentError(f"couldn't find key {needed.key} in {whose}")

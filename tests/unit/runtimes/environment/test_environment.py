@@ -100,8 +100,10 @@ def test_a_later_object_wins_over_an_earlier_one_and_env_over_both() -> None:
 
 
 def test_what_a_container_sets_itself_takes_the_place_of_a_services_variable() -> None:
-    made = environment(env=[literal("KUBERNETES_SERVICE_HOST", "here")])
-    assert made.variables["KUBERNETES_SERVICE_HOST"] == "here"
+    host = "KUBERNETES_SERVICE_HOST"
+    made = environment(env=[literal(host, "here"), literal("A", f"$({host})")])
+    assert made.variables["A"] == "here"
+    assert made.variables[host] == "here"
     assert made.variables["KUBERNETES_SERVICE_PORT"] == "443"
 
 
