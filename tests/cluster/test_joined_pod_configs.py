@@ -1,0 +1,91 @@
+"""What pods of a cluster ask of the runtime of containers, beyond what their own document can say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from messages.pods import JsonObject
+from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_objects import wipe_objects
+from tests.support.agent.process import eventually
+from tests.support.agent.real_node import RealNode, telling
+from tests.support.cluster.cluster import Cluster
+from tests.support.containers.containerd import Containerd
+
+pytestmark = pytest.mark.cluster
+
+CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
+TOKEN = {
+    "name": "kube-api-access-x7z2k",
+    "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]},
+}
+
+
+@pytest.fixture
+def node(
+    tmp_path: Path, cluster: Cluster, onlooker: Onlooker, containerd: Containerd
+) -> Iterator[RealNode]:
+    with JoinedAgent(tmp_path, cluster.kubeconfig()) as agent:
+        yield RealNode(agent, containerd, tmp_path)
+    onlooker.wipe()
+    wipe_objects(onlooker)
+
+
+@pytest.fixture
+def classes(onlooker: Onlooker) -> Iterator[None]:
+    handlers = {"plain": "runc", "strange": "none-such"}
+    for name, handler in handlers.items():
+        document = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "handler": handler}
+        onlooker.create(CLASSES, {**document, "metadata": {"name": name}})
+    yield
+    for name in handlers:
+        onlooker.delete(f"{CLASSES}/{name}")
+
+
+def messages(onlooker: Onlooker, reason: str) -> list[str]:
+    return [each["message"] for each in onlooker.warnings() if each["reason"] == reason]
+
+
+@pytest.mark.usefixtures("classes")
+def test_the_class_of_a_pod_says_by_which_handler_it_runs(
+    node: RealNode, onlooker: Onlooker
+) -> None:
+    onlooker.admin.add(telling("good", runtimeClassName="plain"))
+    onlooker.admin.add(telling("bad", runtimeClassName="strange"))
+    node.starts()
+    assert eventually(lambda: node.variables("good"), PLENTY)["PATH"]
+    (message, *_) = eventually(lambda: messages(onlooker, "FailedCreatePodSandBox"), PLENTY)
+    assert "none-such" in message
+
+
+def test_a_pod_starts_without_the_token_that_it_is_given_and_says_so(
+    node: RealNode, onlooker: Onlooker
+) -> None:
+    mount = {"name": TOKEN["name"], "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}
+    pod: JsonObject = telling("given", volumes=[TOKEN], serviceAccountName="default")
+    pod["spec"]["containers"][0]["volumeMounts"] = [mount]
+    onlooker.admin.add(pod)
+    node.starts()
+    assert eventually(lambda: node.variables("given"), PLENTY)
+    (message,) = eventually(lambda: messages(onlooker, "VolumeLeftOut"), PLENTY)
+    assert "kube-api-access-x7z2k" in message
+
+
+def test_a_volume_that_there_cannot_be_is_named_and_its_neighbour_runs(
+    node: RealNode, onlooker: Onlooker
+) -> None:
+    downward = {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}
+    pod: JsonObject = telling("bad", volumes=[{"name": "data", "downwardAPI": downward}])
+    pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    onlooker.admin.add(pod)
+    onlooker.admin.add(telling("good"))
+    node.starts()
+    assert eventually(lambda: node.variables("good"), PLENTY)
+    expected = 'volume "data" is of the kind downwardAPI, which cannot be mounted yet'
+    (message, *_) = eventually(lambda: messages(onlooker, "Failed"), PLENTY)
+    assert expected in message
+    statuses = (onlooker.pod("bad") or {})["status"]["containerStatuses"]
+    assert statuses[0]["state"]["waiting"]["reason"] == "CreateContainerConfigError"
