@@ -1,4 +1,5 @@
 # make run    the agent on examples/manifests, endpoints on 127.0.0.1:10255 and 127.0.0.1:10248
+# make run-containers  the same on examples/containers, in containers of this machine: see README.md
 # make test   every test that this machine can run, in several processes; ARGS="-n0 -k name" runs some in one
 # make check  format, lint, types, layers
 # make bench  the numbers of docs/numbers.md
@@ -59,10 +60,13 @@ PROCESSES := $(shell echo $$((2 * $$(nproc))))
 # Bytecode is kept in any case: each of these processes, and each agent that they start, would compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check format cover bench proto clean
+.PHONY: run run-containers test check format cover bench proto clean
 
 run: .venv/agent
 	$(PY) run.py --runtime hollow --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
+
+run-containers: .venv/agent
+	$(PY) run.py --runtime cri --pod-manifest-path examples/containers $(ARGS)
 
 test: .venv/dev
 	$(PY) -m pytest -q -n $(PROCESSES) $(ARGS)

@@ -175,6 +175,9 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._take_result(ended.purpose, ended.result)
         if ended.uid is not None and isinstance(ended.purpose, CallRuntime):
             self._tell_others(ended.purpose, ended.uid)
+            if isinstance(ended.result, RuntimeFailure):
+                # What failed may have left something: a sandbox without a network, a name that is taken.
+                self._pleg.look_at(ended.uid)
         error = ended.error
         if error is not None and is_away(error.failure) and not self._memory.away:
             self._lose(error.failure.message)

@@ -15,7 +15,9 @@ from settings.flags.command_line import CommandLine
 from settings.load import load_settings
 from tests.support.project.examples import EXAMPLES, as_the_client_reads
 
-MANIFESTS = sorted(EXAMPLES.joinpath("manifests").iterdir())
+MANIFESTS = sorted(
+    [*EXAMPLES.joinpath("manifests").iterdir(), *EXAMPLES.joinpath("containers").iterdir()]
+)
 CONTROL_PLANE = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"]
 
 
