@@ -113,13 +113,14 @@ class PullDesk:
         self._memory.queue.end(order)
         if isinstance(result, RuntimeFailure):
             self._memory.figures.failed_pulls += 1
-            _log.warning("image not pulled", image=order.image.given, reason=result.message)
+            _log.debug("image not pulled", image=order.image.given, reason=result.message)
             answer_all(order, result)
             return
         took = order.took(now)
         self._memory.figures.note_pull(result.size, took)
         self._memory.history.note_needed(result.image_id, now)
-        _log.info(
+        # Each pod's own line is the runtime's, with the words of its event.
+        _log.debug(
             "image pulled",
             image=order.image.given,
             id=result.image_id,
@@ -165,13 +166,12 @@ class PullDesk:
         for complaint in secrets.complaints:
             _log.warning("a pull secret", pod=pod.display_name, trouble=complaint)
         if secrets.missing:
-            self._say(
-                pod,
-                EventType.WARNING,
-                "FailedToRetrieveImagePullSecret",
+            text = (
                 f"Unable to retrieve some image pull secrets ({', '.join(secrets.missing)}); "
-                "attempting to pull the image may not succeed.",
+                "attempting to pull the image may not succeed."
             )
+            _log.warning(text, pod=pod.display_name)
+            self._say(pod, EventType.WARNING, "FailedToRetrieveImagePullSecret", text)
 
     def _say(self, pod: Pod, type_: EventType, reason: str, message: str) -> None:
         if self._events is not None:
