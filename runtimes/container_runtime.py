@@ -193,6 +193,8 @@ class ImageFound:
     """Empty if it is not there, or if the pod has to show that it may have it, by pulling it."""
     size: int = 0
     """In bytes."""
+    is_withheld: bool = False
+    """It is there, and the pod has to show that it may have it."""
     pulled_in: Seconds | None = None
     """How long its pull took, without waiting for its turn. None from a runtime that does not tell."""
 

@@ -8,8 +8,13 @@ _SHOWN: Final = 256
 """Characters of a name that cannot be read."""
 
 
-def never_pulled(image: str) -> str:
-    """Return why an image that is not there is not pulled either, in a kubelet's words."""
+def never_pulled(image: str, *, is_withheld: bool = False) -> str:
+    """Return why an image that a pod cannot have is not pulled either; mostly in a kubelet's words."""
+    if is_withheld:
+        return (
+            f'Container image "{image}" is present with pull policy of Never, '
+            "but nothing shows that the pod may have it"
+        )
     return f'Container image "{image}" is not present with pull policy of Never'
 
 

@@ -122,7 +122,8 @@ def _learn_image(record: RuntimeRecord, step: Step, outcome: ImageFound, now: Se
     notes.image = found
     if found.is_missing and container is not None and container.pull_policy == NEVER:
         found.retry_at = Seconds(now + NEVER_RETRY)
-        found.error = ContainerWait(reason="ErrImageNeverPull", message=never_pulled(found.image))
+        message = never_pulled(found.image, is_withheld=outcome.is_withheld)
+        found.error = ContainerWait(reason="ErrImageNeverPull", message=message)
     notes.error = found.error
 
 

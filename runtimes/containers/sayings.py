@@ -77,8 +77,8 @@ def when_answered(
     if isinstance(outcome, RuntimeFailure):
         return _when_failed(step, outcome, container)
     match step.request, outcome:
-        case FindImage(image=image), ImageFound(image_id=image_id):
-            return _when_found(image, image_id, container)
+        case FindImage(image=image), ImageFound():
+            return _when_found(image, outcome, container)
         case PullImage(image=image), ImageFound():
             return (Saying(NORMAL, "Pulled", _pulled(image, outcome, took)),)
         case CreateContainer(image_id=image_id), ContainerObserved(name=name, image=image):
@@ -113,11 +113,12 @@ def when_waiting(wait: ContainerWait, name: str, pod: Pod) -> Sayings:
             return ()
 
 
-def _when_found(image: str, image_id: str, container: ContainerShape | None) -> Sayings:
-    if image_id:
+def _when_found(image: str, found: ImageFound, container: ContainerShape | None) -> Sayings:
+    if found.image_id:
         return (_present(image),)
     if container is not None and container.pull_policy == NEVER:
-        return (Saying(WARNING, "ErrImageNeverPull", never_pulled(image)),)
+        message = never_pulled(image, is_withheld=found.is_withheld)
+        return (Saying(WARNING, "ErrImageNeverPull", message),)
     return ()
 
 

@@ -99,11 +99,11 @@ class PullDesk:
             self._memory.history.note_needed(found.image_id, now)
             if not self._may_have(search.request, found.image_id):
                 _log.info(
-                    "image is pulled again: the pod has to show that it may have it",
+                    "the pod has to show that it may have the image",
                     image=search.request.image,
                     pod=search.request.pod.display_name,
                 )
-                found = ImageFound(image_id="")
+                found = ImageFound(image_id="", is_withheld=True)
         answer(search.call, found)
 
     def finish_pull(
