@@ -50,6 +50,8 @@ class StartCounts:
     ) -> None:
         """Count what the answer to ``step`` says. ``notes`` have learned from it already."""
         is_failure = isinstance(outcome, RuntimeFailure)
+        if not (is_failure or isinstance(outcome, ImageFound | ContainerObserved)):
+            return
         if isinstance(step.request, RunSandbox):
             self.sandbox_errors += is_failure
             return
