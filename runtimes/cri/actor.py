@@ -33,6 +33,7 @@ from runtimes.container_runtime import (
     RuntimeFailureKind,
     RuntimeIsAway,
 )
+from runtimes.cri.describing import container_states, runtime_pods
 from runtimes.cri.driver import Disk, Driver, OperationEnded, StepEnded
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.events import what_happened
@@ -350,10 +351,13 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
 
     def _described(self) -> RuntimeDescribed:
         greeting = self._memory.greeting
+        everything = self._memory.inventory.everything()
         return RuntimeDescribed(
             name=greeting.name if greeting is not None else "",
             version=greeting.version if greeting is not None else "",
             trouble=self._memory.away,
+            pods=runtime_pods(everything),
+            containers=container_states(everything),
         )
 
 

@@ -16,18 +16,24 @@ from messages.pod_runtime import (
 )
 from messages.pods import Pod
 from tests.support.canary import hidden
+from tests.support.containers.fixtures import REAL
 from tests.support.crash_matrix import Schedule
 from tests.support.kernel.probe import Probe
+from tests.support.runtimes.cri_under_test import real_containers_under_test
 from tests.support.runtimes.pod_runtimes import POD_RUNTIMES, PodRuntimeUnderTest, pod_that
 
 RUNS, STUBBORN, FAILS = pod_that("runs"), pod_that("stubborn"), pod_that("fails")
 each_runtime = pytest.mark.parametrize("which", sorted(POD_RUNTIMES))
 
 
-@pytest.fixture(params=sorted(POD_RUNTIMES))
+@pytest.fixture(params=[*sorted(POD_RUNTIMES), REAL])
 def runtime(request: pytest.FixtureRequest) -> Iterator[PodRuntimeUnderTest]:
-    with POD_RUNTIMES[request.param](None) as under_test:
-        yield under_test
+    if request.param == "cri":
+        with real_containers_under_test(request.getfixturevalue("containerd")) as under_test:
+            yield under_test
+    else:
+        with POD_RUNTIMES[request.param](None) as under_test:
+            yield under_test
 
 
 def state_of(told: PodObserved) -> ContainerState | None:

@@ -15,6 +15,12 @@ def hierarchies() -> Iterator[Path]:
             yield Path(target)
 
 
+def make_cgroup(name: str) -> None:
+    """Make a cgroup in every hierarchy, if it is not there."""
+    for hierarchy in hierarchies():
+        (hierarchy / name.strip("/")).mkdir(exist_ok=True)
+
+
 def remove_cgroup(name: str) -> None:
     """Remove an empty cgroup with all below it, in every hierarchy. ``name`` is its path from the root."""
     name = name.strip("/")

@@ -133,6 +133,11 @@ class Containerd:
         """Kill the first process of a container; of a sandbox, its pause."""
         os.kill(self.tasks()[task], signal.SIGKILL)
 
+    @staticmethod
+    def kill_process(pid: int) -> None:
+        """Kill a process of which the test remembers where it was."""
+        os.kill(pid, signal.SIGKILL)
+
     def kill_shim(self, sandbox: str) -> None:
         """Kill the shim of a sandbox, which is that of its containers, too."""
         pid = leftovers.shim_of(self.folder, sandbox)
@@ -143,7 +148,8 @@ class Containerd:
     def remove_container(self, container: str) -> None:
         """Remove a container by hand: its process, and what containerd knows of it."""
         if container in self.tasks():
-            self.ctr("tasks", "rm", "--force", container)
+            self.kill_task(container)
+            eventually(lambda: container not in self.ctr("tasks", "ls", "-q").split())
         self.ctr("containers", "rm", container)
 
     def remove_images(self, *images: str) -> None:
@@ -217,10 +223,9 @@ class Containerd:
 
     def _have_the_first_images(self) -> None:
         first = {image.name for image in IMAGES}
-        there = self.images()
-        if there - first:
-            self.remove_images(*(there - first))
-        if first - there:
+        if others := self.images() - first:
+            self.remove_images(*others)
+        if first - self.images():
             self.restore_images()
 
     def _begin_anew(self) -> None:

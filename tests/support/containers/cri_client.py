@@ -79,6 +79,11 @@ class CriClient:
         request = cri.ContainerStatusRequest(container_id=container)
         return self.call(request, cri.ContainerStatusResponse).status
 
+    @staticmethod
+    def state_of(container: cri.Container) -> str:
+        """Return the state of a container in a word."""
+        return cri.ContainerState.Name(container.state).removeprefix("CONTAINER_").lower()
+
     def remove_sandbox(self, sandbox: str) -> None:
         """Stop a sandbox without any grace, and remove it with its containers."""
         self.call(cri.StopPodSandboxRequest(pod_sandbox_id=sandbox), cri.StopPodSandboxResponse)

@@ -14,15 +14,16 @@ from tests.support.containers.containerd import Containerd
 from tests.support.containers.needs import require
 
 CONTAINERS = (pytest.mark.containers, pytest.mark.timeout(120))
-REAL_CONTAINERS = "containerd"
-"""The name of the fixture, by which tests that need it are known."""
+"""What marks a test that needs a containerd. The fixture of that name puts them on by itself."""
+REAL = pytest.param("cri", marks=CONTAINERS)
+"""The parameter of contracts that are kept with real containers, too."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that ask for a containerd."""
     for item in items:
-        if REAL_CONTAINERS in getattr(item, "fixturenames", ()):
+        if "containerd" in getattr(item, "fixturenames", ()):
             for mark in CONTAINERS:
                 item.add_marker(mark)
 

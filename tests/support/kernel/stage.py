@@ -170,17 +170,20 @@ def stage_for(
     runtime: Runtime | None = None,
     on_exhausted: OnExhausted = OnExhausted.ESCALATE,
     root: SupervisorSpec = EMPTY,
+    live: bool = False,
 ) -> Stage:
     """Return a stage, not started, whose tree has just these actors.
 
     Each is made with the stage, where it finds the ports of the others and its own. ``root`` has the rules
-    of restarts.
+    of restarts. With ``live`` it is on the machine's clock.
     """
 
     def spec(key: Key[Any], make: Callable[[Stage], BaseActor[Any]]) -> ChildSpec[Any]:
         return ChildSpec(key=key, factory=lambda: make(play), on_exhausted=on_exhausted)
 
-    play = Stage(replace(root, children=tuple(spec(*actor) for actor in actors)), runtime)
+    play = Stage(
+        replace(root, children=tuple(spec(*actor) for actor in actors)), runtime, live=live
+    )
     return play
 
 

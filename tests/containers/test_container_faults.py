@@ -1,0 +1,177 @@
+"""Containers that cannot start, that are killed, and that live shortly: the pod says why, others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from messages.pod_runtime import ContainerState
+from messages.pods import Pod
+from tests.support.containers.images import BUSYBOX
+from tests.support.runtimes.cri_pods import CriPods, real_pod
+
+RUNS = ("sh", "-c", "trap 'exit 0' TERM; while true; do sleep 0.1; done")
+NEIGHBOUR = real_pod("neighbour", *RUNS)
+
+
+def test_one_that_lives_for_20_ms_is_seen_with_its_exit_code(pods: CriPods) -> None:
+    short = real_pod("short", "sh", "-c", "usleep 20000; exit 5", policy="Never")
+    pods.run(short)
+    ended = pods.exited(short)
+    assert (ended.exit_code, ended.reason) == (5, "Error")
+    assert ended.started_at is not None
+    assert ended.finished_at is not None
+    assert ended.finished_at - ended.started_at < 1.0
+
+
+def test_one_that_fails_is_started_again_after_its_backoff(pods: CriPods) -> None:
+    fails = real_pod("fails", "sh", "-c", "exit 3", policy="OnFailure")
+    pods.run(fails)
+    assert pods.exited(fails).exit_code == 3
+    assert "back-off 10s" in pods.waiting(fails, "CrashLoopBackOff").message
+    pods.exited(fails, attempt=1)
+
+
+def test_one_that_is_too_large_is_killed_and_that_is_said(pods: CriPods) -> None:
+    large = real_pod(
+        "large",
+        "sh",
+        "-c",
+        "tail /dev/zero",
+        policy="Never",
+        container={"resources": {"limits": {"memory": "20Mi"}}},
+    )
+    pods.run(large, NEIGHBOUR)
+    pods.until(
+        large,
+        lambda told: (
+            told.containers["main"].current is not None
+            and told.containers["main"].current.reason == "OOMKilled"
+        ),
+    )
+    assert pods.exited(large).exit_code == 137
+    pods.running(NEIGHBOUR)
+
+
+IMPOSSIBLE: Mapping[str, tuple[Pod, str]] = {
+    "a command that there is not": (
+        real_pod("bad", "/bin/there-is-none", policy="Never"),
+        "there-is-none",
+    ),
+    "a working directory that is a file": (
+        real_pod("bad", *RUNS, policy="Never", container={"workingDir": "/etc/passwd"}),
+        "passwd",
+    ),
+    "a file of the node mounted over a folder": (
+        real_pod(
+            "bad",
+            *RUNS,
+            policy="Never",
+            container={"volumeMounts": [{"name": "v", "mountPath": "/etc"}]},
+            volumes=[{"name": "v", "hostPath": {"path": "/etc/passwd"}}],
+        ),
+        "not a directory",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", sorted(IMPOSSIBLE))
+def test_one_that_cannot_be_started_says_why_and_harms_no_neighbour(
+    pods: CriPods, what: str
+) -> None:
+    pod, why = IMPOSSIBLE[what]
+    pods.run(pod, NEIGHBOUR)
+    ended = pods.exited(pod)
+    assert (ended.exit_code, ended.reason) == (128, "StartError")
+    assert why in ended.message
+    pods.running(NEIGHBOUR)
+
+
+def refused(**spec: Any) -> Pod:
+    return real_pod("bad", *RUNS, policy="Never", **spec)
+
+
+REFUSED: Mapping[str, tuple[Pod, str]] = {
+    "a host path that is not there": (
+        refused(
+            container={"volumeMounts": [{"name": "v", "mountPath": "/v"}]},
+            volumes=[{"name": "v", "hostPath": {"path": "/there/is/none", "type": "Directory"}}],
+        ),
+        "/there/is/none",
+    ),
+    "a user that must not be root": (
+        refused(container={"securityContext": {"runAsNonRoot": True}}),
+        "root",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", sorted(REFUSED))
+def test_one_that_is_refused_before_it_is_made_says_why_and_harms_no_neighbour(
+    pods: CriPods, what: str
+) -> None:
+    pod, why = REFUSED[what]
+    pods.run(pod, NEIGHBOUR)
+    told = pods.until(
+        pod,
+        lambda told: (
+            any(why in trouble.message for trouble in told.troubles)
+            or any(
+                why in one.wait.message for one in told.containers.values() if one.wait is not None
+            )
+        ),
+    )
+    assert not any(
+        one.current is not None and one.current.state is ContainerState.RUNNING
+        for one in told.containers.values()
+    )
+    pods.running(NEIGHBOUR)
+
+
+def test_an_image_that_is_not_there_is_waited_for_and_harms_no_neighbour(pods: CriPods) -> None:
+    lost = real_pod("lost", *RUNS, container={"image": "registry.invalid/lost:1"})
+    pods.run(lost, NEIGHBOUR)
+    assert "registry.invalid/lost:1" in pods.waiting(lost, "ImagePullBackOff").message
+    pods.running(NEIGHBOUR)
+    pods.stop(lost)
+    pods.until(lost, lambda told: not told.is_running)
+
+
+def test_an_image_that_is_removed_under_a_running_container_is_missed_at_the_next_start(
+    pods: CriPods,
+) -> None:
+    once = real_pod("once", "sh", "-c", "sleep 1; exit 1")
+    pods.run(once)
+    pods.running(once)
+    pods.containerd.remove_images(BUSYBOX)
+    assert pods.exited(once).exit_code == 1
+    assert BUSYBOX in pods.waiting(once, "ImagePullBackOff").message
+    pods.containerd.restore_images()
+    pods.until(
+        once,
+        lambda told: (main := told.containers["main"].current) is not None and main.attempt == 1,
+        40.0,
+    )
+
+
+def test_thirty_containers_of_one_pod_run_and_are_stopped_together(pods: CriPods) -> None:
+    containers = [
+        {"name": f"c{number}", "image": BUSYBOX, "command": [*RUNS]} for number in range(30)
+    ]
+    crowd = real_pod("crowd", containers=containers)
+    pods.run(crowd)
+    pods.until(
+        crowd,
+        lambda told: (
+            sum(
+                one.current is not None and one.current.state is ContainerState.RUNNING
+                for one in told.containers.values()
+            )
+            == 30
+        ),
+        60.0,
+    )
+    pods.stop(crowd)
+    pods.until(crowd, lambda told: not told.is_running)
