@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 NUMBERS: Final = range(256)
-BRIDGE: Final = "actorlet"
+BRIDGE: Final = "actorlet-test"
+DEVICES: Final = Path("/sys/class/net")
 NUMBER_FILE: Final = "network"
 CONFIG: Final = "cni/10-bridge.conflist"
 
@@ -42,10 +43,11 @@ class NetworkNumber:
 
 
 def free_number() -> NetworkNumber:
-    """Return a number that is held from now on."""
+    """Return a number that is held from now on, of a bridge that is not there yet."""
     for number in NUMBERS:
-        with suppress(NumberTaken):
-            return NetworkNumber(number)
+        if not (DEVICES / f"{BRIDGE}{number}").exists():
+            with suppress(NumberTaken):
+                return NetworkNumber(number)
     raise NumberTaken("each of them")
 
 
