@@ -143,7 +143,7 @@ class Containerd:
         pid = leftovers.shim_of(self.folder, sandbox)
         assert pid is not None, f"no shim of {sandbox}"
         os.kill(pid, signal.SIGKILL)
-        leftovers.shim_socket(self.folder, sandbox).unlink()
+        leftovers.shim_socket(self.folder, sandbox).unlink(missing_ok=True)
 
     def remove_container(self, container: str) -> None:
         """Remove a container by hand: its process, and what containerd knows of it."""

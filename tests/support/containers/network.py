@@ -10,7 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-NUMBERS: Final = range(256)
+NUMBERS: Final = range(100)
+"""The name of a network device has at most 15 characters."""
 BRIDGE: Final = "actorlet-test"
 DEVICES: Final = Path("/sys/class/net")
 NUMBER_FILE: Final = "network"
