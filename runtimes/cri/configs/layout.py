@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from messages.pods import Pod, PodUid
+from runtimes.container_logs.layout import LoggedPod, pod_log_name
+from runtimes.container_logs.layout import log_path as log_path_of
 from runtimes.cri.configs.refusals import ConfigRefusedError
 
 LONGEST_NAME: Final = 255
@@ -38,12 +40,13 @@ def termination_file(root_dir: str, uid: PodUid, container: str, attempt: int) -
 
 def log_directory(pod_logs_dir: str, pod: Pod) -> str:
     """Return the directory of a pod's logs."""
-    return f"{pod_logs_dir}/{path_part(f'{pod.namespace}_{pod.name}_{pod.uid}')}"
+    name = pod_log_name(LoggedPod(namespace=pod.namespace, name=pod.name, uid=pod.uid))
+    return f"{pod_logs_dir}/{path_part(name)}"
 
 
 def log_path(container: str, attempt: int) -> str:
     """Return where the log of one instance of a container is, below the pod's ``log_directory``."""
-    return f"{path_part(container)}/{attempt}.log"
+    return log_path_of(path_part(container), attempt)
 
 
 def path_part(name: str) -> str:

@@ -48,9 +48,7 @@ def has_own_users(pod: Pod) -> bool:
 
 
 def demand_user_namespaces(pod: Pod, node: CriNode, handler: str) -> None:
-    """Refuse a pod with users of its own where the runtime does not say that it can do that."""
-    if not has_own_users(pod):
-        return
+    """Refuse a pod, which has users of its own, where the runtime does not say that it can do that."""
     if not node.runtime.of_handler(handler).user_namespaces:
         raise not_now(f'RuntimeClass handler "{handler}" does not support user namespaces')
     if is_on_host_network(spec_of(pod)) and not node.runtime.user_namespaces_host_network:

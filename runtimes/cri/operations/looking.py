@@ -6,12 +6,12 @@ Statuses cost ten times what lists cost, so only those are asked for that are no
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
-from messages.pod_runtime import ContainerState, SandboxState
 from messages.pods import PodUid
 from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import (
+    CONTAINER_STATES,
+    SANDBOX_STATES,
     container_observed,
     identity_of,
     sandbox_observed,
@@ -22,16 +22,6 @@ from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.operations.termination import with_message
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
-
-SANDBOX_STATES: Final = {
-    cri.SANDBOX_READY: SandboxState.READY,
-    cri.SANDBOX_NOTREADY: SandboxState.NOT_READY,
-}
-CONTAINER_STATES: Final = {
-    cri.CONTAINER_CREATED: ContainerState.CREATED,
-    cri.CONTAINER_RUNNING: ContainerState.RUNNING,
-    cri.CONTAINER_EXITED: ContainerState.EXITED,
-}
 
 
 def look(uid: PodUid | None, around: Surroundings) -> Operation[Seen]:

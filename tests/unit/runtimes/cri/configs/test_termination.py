@@ -49,6 +49,7 @@ def test_a_kubelets_file_in_a_directory_of_its_own_counts() -> None:
     [
         "/etc/shadow",
         "/r/pods/u2/containers/main/x",
+        "/r/elsewhere/u1/containers/main/x",
         "/r/pods/u1/containers/other/x",
         "/r/pods/u1/containers/main/x/y",
         "/r/../pods/u1/containers/main/x",
@@ -57,6 +58,10 @@ def test_a_kubelets_file_in_a_directory_of_its_own_counts() -> None:
 )
 def test_a_file_where_no_agent_puts_one_is_not_read(path: str) -> None:
     assert words_of(ended(path)) is None
+
+
+def test_a_container_without_a_file_for_it_leaves_no_message() -> None:
+    assert words_of(ended(inside="")) is None
 
 
 def test_only_what_has_ended_has_last_words() -> None:
