@@ -126,9 +126,20 @@ NEEDY: Final = bind(
     containers=[container("main", env=ENV, volumeMounts=[{"name": "v", "mountPath": "/v"}])],
     volumes=[{"name": "v", "secret": {"secretName": "token"}}],
 )
+LIFECYCLE: Final = {
+    "postStart": {"exec": {"command": ["sleep", "1"]}},
+    "preStop": {"sleep": {"seconds": 1}},
+}
+HOOKED: Final = bind(
+    "hooked",
+    initContainers=[container("proxy", restartPolicy="Always", lifecycle=LIFECYCLE)],
+    containers=[container("server", lifecycle=LIFECYCLE), container("helper")],
+    terminationGracePeriodSeconds=5,
+)
 
 STORIES: dict[str, tuple[Action, ...]] = {
     "init container and sidecar": (SHOP, delete("shop", 3)),
+    "hooks": (HOOKED, delete("hooked", 4)),
     "work that fails once": (JOB, time_passes(12.0), delete("job")),
     "static, edited, withdrawn, put back": (
         write("web"),
