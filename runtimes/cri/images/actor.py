@@ -70,7 +70,14 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
     ) -> None:
         self._memory = memory
         self._options = options
-        self._crew = Crew(ports.wire, ports.containers, ports.threads, ports.clerk, ports.me)
+        self._crew = Crew(
+            images=ports.wire,
+            containers=ports.containers,
+            threads=ports.threads,
+            clerk=ports.clerk,
+            me=ports.me,
+            now=self._now,
+        )
         self._ports = ports
         self._timer: Timer | None = None
 
@@ -105,16 +112,16 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
             case CallRuntime():
                 self._take_call(message)
             case ImageStepEnded():
-                course = self._memory.courses.take(message, self._crew)
-                if course is not None and course.has_ended:
-                    self._finish(course)
+                self._take_outcome(message)
             case DescribeImages(reply_to=reply_to):
                 reply_to.tell(self._memory.figures.described(self._memory.queue))
             case PullsDue():
                 self._timer = None
+                self._give_up_jobs()
                 self._pulls.look(self._now())
             case GarbageDue():
                 self.after(self._options.garbage.every, GarbageDue())
+                self._give_up_jobs()
                 self._garbage.begin()
             case _:
                 assert_never(message)
@@ -129,7 +136,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
 
     def _go_on(self) -> None:
         self._pulls.begin_pulls(self._now())
-        if self._timer is None and len(self._memory.queue):
+        if self._timer is None and (len(self._memory.queue) or self._memory.waiting):
             self._timer = self.after(LOOK_EVERY, PullsDue())
 
     # --- operations ------------------------------------------------------------------------------------
@@ -138,6 +145,15 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
         course = self._memory.courses.begin(work, operation, self._crew)
         if course.has_ended:
             self._finish(course)
+
+    def _take_outcome(self, ended: ImageStepEnded) -> None:
+        course = self._memory.courses.take(ended, self._crew)
+        if course is not None and course.has_ended:
+            self._finish(course)
+
+    def _give_up_jobs(self) -> None:
+        for ended in self._memory.courses.overdue(self._now()):
+            self._take_outcome(ended)
 
     def _finish(self, course: Course[ImageWork]) -> None:
         match course.owner:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from typing_extensions import override
 
 from messages.port import Port
+from messages.units import Seconds
 from runtimes.cri.images.requests import IMAGE_SERVICE
 from runtimes.cri.operations.flow import Delay, DiskError, DiskFailure, DiskJob, Operation, Step
 from runtimes.cri.wire.transport import Wire
+
+JOB_DEADLINE: Final = Seconds(90.0)
+"""A job may take a minute, as long as a credential plugin has."""
 
 OwnerT = TypeVar("OwnerT")
 T_co = TypeVar("T_co", covariant=True)
@@ -84,6 +88,7 @@ class Crew:
     """Does what has an order."""
     me: Port[ImageStepEnded]
     """An address that outlives crashes."""
+    now: Callable[[], Seconds]
 
 
 @dataclass(slots=True, eq=False)
@@ -99,6 +104,8 @@ class Course(Generic[OwnerT]):
     missing: int = 0
     """Outcomes of this step that have not come yet."""
     is_job: bool = False
+    sent_at: Seconds = Seconds(0.0)
+    """When this step was begun."""
     has_ended: bool = False
     result: Any = field(default=None, repr=False)
 
@@ -139,6 +146,15 @@ class Courses(Generic[OwnerT]):
             self._go_on(course, sent, crew)
         return course
 
+    def overdue(self, now: Seconds) -> list[ImageStepEnded]:
+        """Return failures in the place of jobs that hang: a file system that is away takes for ever."""
+        failure = DiskFailure(f"nothing came of it within {JOB_DEADLINE:g} s")
+        return [
+            ImageStepEnded(course=course.ref, step=course.step, index=0, outcome=failure)
+            for course in self._courses.values()
+            if course.is_job and course.missing and now >= course.sent_at + JOB_DEADLINE
+        ]
+
     def end(self, ref: int) -> Course[OwnerT] | None:
         """Forget a course, and return it."""
         return self._courses.pop(ref, None)
@@ -160,7 +176,7 @@ class Courses(Generic[OwnerT]):
                 ImageStepEnded(course=ref, step=number, index=index, outcome=outcome)
             )
 
-        course.is_job = isinstance(step, DiskJob)
+        course.is_job, course.sent_at = isinstance(step, DiskJob), crew.now()
         match step:
             case Delay():
                 raise TypeError("operations on images do not pause")

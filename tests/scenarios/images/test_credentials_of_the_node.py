@@ -137,3 +137,14 @@ def test_the_nodes_file_is_read_for_each_pull(folder: Path) -> None:
         stage.answered()
         assert image_id(stage.pull(APP))
         assert users(stage) == ["", "node"]
+
+
+def test_a_file_system_that_hangs_holds_a_pull_up_for_a_while_only(folder: Path) -> None:
+    with image_stage(options=options(folder, with_plugin=False)) as stage:
+        stage.service.offer(APP)
+        stage.jobs.hang = True
+        stage.ask(APP)
+        stage.play.advance(89.0)
+        assert stage.answered() == {}
+        stage.play.advance(11.0)
+        assert image_id(stage.answer())

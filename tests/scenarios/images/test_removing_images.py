@@ -210,6 +210,18 @@ def test_a_crash_begins_no_second_collection_and_forgets_no_use() -> None:
         assert stage.service.removals() == ids("a")
 
 
+def test_a_file_system_that_hangs_is_given_up_until_the_next_time() -> None:
+    with image_stage(options=options()) as stage:
+        stage.service.store("a", size=50_000)
+        seen(stage)
+        stage.space = FULL
+        stage.jobs.hang = True
+        stage.play.advance(300.0)
+        stage.jobs.hang = False
+        stage.play.advance(600.0)
+        assert stage.service.removals() == ids("a")
+
+
 # --- figures ------------------------------------------------------------------------------------------------
 
 

@@ -39,11 +39,15 @@ from tests.support.kernel.stage import PATIENT_ROOT, stage_for
 
 
 class JobsAtOnce(JobThreads):
-    """Does jobs where they are begun."""
+    """Does jobs where they are begun, unless they hang."""
+
+    def __init__(self) -> None:
+        self.hang = False
 
     @override
     def start(self, work: Callable[[], object], done: Callable[[object], None]) -> None:
-        done(result_of(work))
+        if not self.hang:
+            done(result_of(work))
 
 
 def pod_with(name: str = "web", *secrets: str) -> Pod:
@@ -73,6 +77,7 @@ class ImageStage:
         self.space = DiskSpace(100_000, 100_000)
         """Of the images' file system."""
         self.memory = ImageMemory.of(options)
+        self.jobs = JobsAtOnce()
         self.answers: Probe[RuntimeAnswered] = Probe()
         self.events: Probe[PostEvent] = Probe()
         self.play = stage_for(
@@ -87,7 +92,7 @@ class ImageStage:
         ports = ImagePorts(
             wire=self.service,
             containers=self.service,
-            threads=JobsAtOnce(),
+            threads=self.jobs,
             clerk=self.play.port(IMAGE_CLERK),
             me=self.play.port(IMAGE_KEEPER),
             events=self.events,
