@@ -208,32 +208,40 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
     # --- after a crash ---------------------------------------------------------------------------------
 
     def _recover(self) -> None:
-        """Answer what the life before failed over."""
-        failed, self._memory.in_hand = self._memory.in_hand, None
-        match failed:
-            case CallRuntime():
-                answer(failed, UNCERTAIN)
-            case ImageStepEnded(course=ref):
-                course = self._memory.courses.end(ref)
-                if course is not None:
-                    self._give_up(course.owner)
-            case _:
-                pass
-        running = [course.owner for course in self._memory.courses]
-        for order in self._memory.queue:
-            if order.began_at is not None and order not in running:
-                self._pulls.drop(order)
+        """Answer what the life before failed over, whatever it was doing."""
+        memory = self._memory
+        failed, memory.in_hand = memory.in_hand, None
+        course = memory.courses.take_failed()
+        if course is None and isinstance(failed, ImageStepEnded):
+            course = memory.courses.end(failed.course)
+        given_up = self._give_up(course.owner) if course is not None else ()
+        if isinstance(failed, CallRuntime) and not (failed in given_up or self._is_known(failed)):
+            answer(failed, UNCERTAIN)
 
-    def _give_up(self, work: ImageWork) -> None:
+    def _is_known(self, call: CallRuntime) -> bool:
+        """Return whether a call will be answered."""
+        searches = (course.owner for course in self._memory.courses)
+        return (
+            call in self._memory.waiting
+            or any(call is each.call for each in searches if isinstance(each, ImageSearch))
+            or any(call is waiter.call for order in self._memory.queue for waiter in order.waiters)
+        )
+
+    def _give_up(self, work: ImageWork) -> tuple[CallRuntime, ...]:
+        """Give up an operation, and return the calls that are answered by that."""
         match work:
             case ImageSearch(call=call):
                 answer(call, UNCERTAIN)
-            case PullOrder():
+                return (call,)
+            case PullOrder(waiters=waiters):
+                calls = tuple(waiter.call for waiter in waiters)
                 self._pulls.drop(work)
+                return calls
             case RecordReading():
                 self._take_records(None)
+                return ()
             case GarbageCollection() | RecordWriting():
-                pass
+                return ()
             case _:
                 assert_never(work)
 

@@ -119,6 +119,8 @@ class Courses(Generic[OwnerT]):
     def __init__(self) -> None:
         self._courses: dict[int, Course[OwnerT]] = {}
         self._last_ref = 0
+        self._in_hand: int | None = None
+        """Which one is being taken further. After a crash: which one it failed over."""
 
     def __len__(self) -> int:
         """How many operations are under way."""
@@ -155,18 +157,25 @@ class Courses(Generic[OwnerT]):
             if course.is_job and course.missing and now >= course.sent_at + JOB_DEADLINE
         ]
 
+    def take_failed(self) -> Course[OwnerT] | None:
+        """Return the course that the life before failed over as it took it further, and forget it."""
+        ref, self._in_hand = self._in_hand, None
+        return None if ref is None else self.end(ref)
+
     def end(self, ref: int) -> Course[OwnerT] | None:
         """Forget a course, and return it."""
         return self._courses.pop(ref, None)
 
     def _go_on(self, course: Course[OwnerT], outcome: Any, crew: Crew) -> None:
+        self._in_hand = course.ref
         try:
             step = course.operation.send(outcome)
         except StopIteration as stop:
             course.has_ended, course.result = True, stop.value
-            return
-        course.step += 1
-        self._send(course, step, crew)
+        else:
+            course.step += 1
+            self._send(course, step, crew)
+        self._in_hand = None
 
     @staticmethod
     def _send(course: Course[OwnerT], step: Step, crew: Crew) -> None:

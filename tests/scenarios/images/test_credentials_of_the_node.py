@@ -146,5 +146,11 @@ def test_a_file_system_that_hangs_holds_a_pull_up_for_a_while_only(folder: Path)
         stage.ask(APP)
         stage.play.advance(89.0)
         assert stage.answered() == {}
+        stage.service.holds_pulls = True
         stage.play.advance(11.0)
+        (late,) = stage.jobs.hanging
+        late("what nobody waits for any more")
+        stage.play.settle()
+        stage.service.let_go()
+        stage.play.settle()
         assert image_id(stage.answer())

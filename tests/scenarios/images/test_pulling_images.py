@@ -325,6 +325,19 @@ def test_a_pull_that_the_keeper_fails_over_is_answered_as_uncertain_and_the_next
         assert image_id(stage.answered()[second])
 
 
+@pytest.mark.parametrize("request_of", [FindImage, PullImage])
+def test_a_call_that_cannot_even_be_made_is_answered_once_as_uncertain(
+    request_of: type[FindImage | PullImage],
+) -> None:
+    with image_stage() as stage:
+        stage.service.fails = 1
+        first = stage.send(request_of(image="a", pod=WEB))
+        stage.play.advance(1.0)
+        assert refusal(stage.answered()[first]).kind is RuntimeFailureKind.UNCERTAIN
+        stage.service.offer("a")
+        assert image_id(stage.pull("a"))
+
+
 def test_a_late_answer_of_the_runtime_is_ignored() -> None:
     with image_stage() as stage:
         stage.service.holds_pulls = True

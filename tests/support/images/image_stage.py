@@ -43,10 +43,13 @@ class JobsAtOnce(JobThreads):
 
     def __init__(self) -> None:
         self.hang = False
+        self.hanging: list[Callable[[object], None]] = []
 
     @override
     def start(self, work: Callable[[], object], done: Callable[[object], None]) -> None:
-        if not self.hang:
+        if self.hang:
+            self.hanging.append(done)
+        else:
             done(result_of(work))
 
 
