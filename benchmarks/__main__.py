@@ -27,6 +27,7 @@ from benchmarks.many_files import many_files_rows
 from benchmarks.merging import merge_rows
 from benchmarks.messaging import actors_rows
 from benchmarks.noticing import notify_rows, scan_rows
+from benchmarks.real_pods import bound_real_pod_rows, real_pod_rows
 from benchmarks.recovery import crash_rows
 from benchmarks.refusing import refused_rows
 from benchmarks.restarting import restart_rows
@@ -86,6 +87,8 @@ SUBJECTS: dict[str, Subject] = {
     "hollow": hollow_rows,
     "hollow-pod": hollow_pod_rows,
     "hollow-meanwhile": meanwhile_rows,
+    "containers": real_pod_rows,
+    "containers-bound": bound_real_pod_rows,
     "status": status_rows,
     "deletions": deletion_rows,
     "bound": bound_rows,
