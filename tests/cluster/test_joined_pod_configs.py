@@ -89,3 +89,15 @@ def test_a_volume_that_there_cannot_be_is_named_and_its_neighbour_runs(
     assert expected in message
     statuses = (onlooker.pod("bad") or {})["status"]["containerStatuses"]
     assert statuses[0]["state"]["waiting"]["reason"] == "CreateContainerConfigError"
+
+
+def test_the_files_of_a_pod_go_with_it(node: RealNode, onlooker: Onlooker) -> None:
+    pod: JsonObject = telling("short", volumes=[{"name": "data", "emptyDir": {}}])
+    pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    onlooker.admin.add(pod)
+    node.starts()
+    assert eventually(lambda: node.variables("short"), PLENTY)
+    (files,) = (node.agent.root_dir / "pods").iterdir()
+    assert files.joinpath("volumes", "kubernetes.io~empty-dir", "data").is_dir()
+    onlooker.admin.remove("pods", "default", "short")
+    eventually(lambda: not files.exists(), PLENTY)

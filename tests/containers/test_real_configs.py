@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from runtimes.cri.configs.refusals import ConfigRefusedError
+from tests.support.agent.process import eventually
 from tests.support.builders import make_pod
 from tests.support.containers.configured import ConfiguredPods, script_pod
 from tests.support.containers.containerd import Containerd
@@ -263,3 +264,20 @@ def test_the_runtime_keeps_labels_and_annotations(pods: ConfiguredPods) -> None:
     assert container.annotations["io.kubernetes.container.hash"] == "0"
     (listed,) = [each for each in pods.client.sandboxes() if each.id == sandbox]
     assert listed.annotations["kubernetes.io/config.source"] == "file"
+
+
+def test_a_port_of_the_node_leads_to_the_pod(networked: ConfiguredPods) -> None:
+    with socket.socket() as free:
+        free.bind(("", 0))
+        port = free.getsockname()[1]
+    ports = [{"containerPort": 80, "hostPort": port, "protocol": "TCP"}]
+    pod = script_pod("echo hello | nc -l -p 80", {"ports": ports}, hostNetwork=False)
+    sandbox = networked.sandbox(pod)
+    networked.start(networked.create(pod, sandbox))
+    gateway = networked.ips(sandbox)[0].rpartition(".")[0] + ".1"
+
+    def heard() -> bytes:
+        with socket.create_connection((gateway, port), 1) as connection:
+            return connection.recv(100)
+
+    assert eventually(heard) == b"hello\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from messages.pods import JsonObject, Pod
 from runtimes.cri.configs.documents import all_containers, security_of, spec_of
+from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.wire import cri_pb2 as cri
 
 
@@ -23,11 +24,14 @@ def container_namespaces(
 ) -> cri.NamespaceOption:
     """Return the namespaces of a container in ``sandbox``.
 
-    ``target_id`` is the running container whose processes an ephemeral container sees; empty for none.
+    ``target_id`` is the running container whose processes an ephemeral container sees; empty if it does not
+    run. Raises ``ConfigRefusedError`` then.
     """
     options = cri.NamespaceOption()
     options.CopyFrom(sandbox.linux.security_context.namespace_options)
-    if container.get("targetContainerName") and target_id:
+    if target := container.get("targetContainerName"):
+        if not target_id:
+            raise ConfigRefusedError(f"unable to find target container {target}")
         options.pid = cri.TARGET
         options.target_id = target_id
     return options

@@ -119,6 +119,14 @@ class ConfiguredPods:
 
 
 def script_pod(script: str, container: dict[str, Any] | None = None, **spec: Any) -> Pod:
-    """Return a pod on the node's network whose only container runs a script."""
-    main = {"name": "main", "image": BUSYBOX, "command": ["sh", "-c", script], **(container or {})}
+    """Return a pod on the node's network whose only container runs a script.
+
+    Its errors go with its output: lines of two streams have no order in a log.
+    """
+    main = {
+        "name": "main",
+        "image": BUSYBOX,
+        "command": ["sh", "-c", f"exec 2>&1; {script}"],
+        **(container or {}),
+    }
     return make_pod(spec={"hostNetwork": True, "containers": [main], **spec})

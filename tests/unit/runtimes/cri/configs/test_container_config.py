@@ -211,6 +211,8 @@ def test_an_ephemeral_container_sees_the_processes_of_its_target() -> None:
     config = config_of({"targetContainerName": "main"}, target_id="c1")
     options = config.linux.security_context.namespace_options
     assert (options.pid, options.target_id) == (cri.TARGET, "c1")
+    with pytest.raises(ConfigRefusedError, match="unable to find target container main"):
+        config_of({"targetContainerName": "main"})
     assert config_of({}, target_id="c1").linux.security_context.namespace_options.target_id == ""
 
 
