@@ -28,6 +28,7 @@ from actors.pods.status_writes import (
     PatchStatus,
     Write,
     accepted,
+    counts_on_soon,
     ends_soon,
     next_write,
 )
@@ -199,7 +200,8 @@ class StatusWriter:
 
     def _examine(self, record: StatusRecord, calls: BoundedCalls[_Call, StatusOutageOver]) -> None:
         shown = record.object(self._shown.object_of(record.pod), self._actor.clock.monotonic())
-        if not record.is_accepted and ends_soon(record.situation(shown)):
+        situation = record.situation(shown)
+        if not record.is_accepted and (ends_soon(situation) or counts_on_soon(situation)):
             left = record.held_for(self._actor.clock.monotonic())
             if left > 0:
                 self._wait(record, left)

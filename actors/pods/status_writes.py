@@ -120,6 +120,22 @@ def ends_soon(now: WriteSituation) -> bool:
     return any(history is not None and has_exited(history.current) for history in ended)
 
 
+def counts_on_soon(now: WriteSituation) -> bool:
+    """Return whether a status follows that counts restarts on from those that a mirror shows.
+
+    The worker of a static pod learns of them from the same listing, and a count must not fall meanwhile.
+    """
+    if now.object is None or not now.object.is_mirror:
+        return False
+    seen = histories(now.status.observed)
+    for shown in _status(now.object).get("containerStatuses") or ():
+        history = seen.get(shown.get("name") or "")
+        instance = None if history is None else history.current or history.last
+        if (shown.get("restartCount") or 0) > (0 if instance is None else instance.attempt):
+            return True
+    return False
+
+
 def status_patch(pod: Pod, status: PodStatus, shown: Pod) -> JsonObject | None:
     """Return the strategic merge patch that makes ``shown`` show ``status``. None if it does already."""
     ours, theirs = render_status(pod, status), _status(shown)

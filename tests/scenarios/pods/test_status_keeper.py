@@ -120,6 +120,24 @@ def test_the_status_of_a_static_pod_is_shown_by_its_mirror(stage: StatusStage) -
     assert stage.shown()["phase"] == "Running"
 
 
+def test_a_count_of_restarts_that_a_mirror_shows_falls_only_if_nobody_counts_on_from_it(
+    stage: StatusStage,
+) -> None:
+    stage.serves(STATIC)
+    stage.mirrors(STATIC)
+    stage.tells(STATIC, running(attempt=2))
+    stage.forgets(STATIC)
+    stage.asked()
+    stage.tells(STATIC, running())
+    assert stage.asked() == []
+    stage.tells(STATIC, running(attempt=3))
+    assert stage.shown()["containerStatuses"][0]["restartCount"] == 3
+    stage.forgets(STATIC)
+    stage.tells(STATIC, running())
+    stage.advance(1.0)
+    assert stage.shown()["containerStatuses"][0]["restartCount"] == 0
+
+
 def test_the_mirror_of_another_version_is_left_alone(stage: StatusStage) -> None:
     stage.serves(STATIC)
     stage.mirrors(STATIC, config_hash="an earlier version")
