@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kernel import Port
 from messages.images import DescribeImages, ImagesDescribed
 from messages.units import Seconds
-from runtimes.cri.images.garbage import DiskSpace
+from runtimes.cri.images.garbage import DiskSpace, sandbox_image
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImageKeeperMessage
 from runtimes.cri.images.options import GarbageOptions, ImageOptions
 from tests.support.images.image_service import full, id_of
@@ -245,3 +247,29 @@ def test_pulls_are_counted_by_the_size_of_the_image_and_by_how_long_they_took() 
         }
         assert figures.pulls["0-10MB"].buckets[:3] == (0, 1, 0)
         assert (figures.failed_pulls, figures.pulls_under_way) == (1, 0)
+
+
+# --- what runtimes say --------------------------------------------------------------------------------------
+
+
+def test_a_runtime_without_a_file_system_of_images_is_a_failure() -> None:
+    with image_stage(options=options()) as stage:
+        stage.service.has_file_system = False
+        stage.play.advance(600.0)
+        assert stage.said()[-1] == ("ImageGCFailed", "the runtime names no file system of images")
+
+
+@pytest.mark.parametrize(
+    ("config", "image"),
+    [
+        ('{"sandboxImage": "pause:3.9"}', "docker.io/library/pause:3.9"),
+        ('{"sandboxImage": 7}', ""),
+        ("[]", ""),
+        ("{", ""),
+        ("", ""),
+    ],
+)
+def test_the_image_of_sandboxes_is_read_from_the_runtimes_configuration(
+    config: str, image: str
+) -> None:
+    assert sandbox_image({"config": config}) == image

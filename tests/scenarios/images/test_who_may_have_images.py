@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from manifests.image_names import parse_image_name
 from messages.objects import ObjectId, ObjectValue
 from messages.pods import Pod
 from runtimes.container_runtime import FindImage
+from runtimes.cri.images.auths import RegistryAuth
 from runtimes.cri.images.image_memory import ImageMemory
+from runtimes.cri.images.keyring import Credential, SecretSource
 from runtimes.cri.images.options import (
     GarbageOptions,
     ImageOptions,
     VerificationOptions,
     VerificationPolicy,
 )
+from runtimes.cri.images.pull_records import MOST_SECRETS, PullRecords
 from runtimes.cri.images.record_file import ASIDE
 from tests.support.images.image_stage import (
     ImageStage,
@@ -229,3 +234,45 @@ def test_the_memory_of_a_process_shows_no_credentials() -> None:
         memory: ImageMemory = stage.memory
         assert "canary" not in repr(memory)
         assert b"canary" not in memory.records.encoded()
+
+
+def test_the_record_of_an_image_goes_with_the_image(tmp_path: Path) -> None:
+    file = tmp_path / "pulls.json"
+    with image_stage(options=replace(options(records=file), garbage=GarbageOptions())) as stage:
+        pulled_by_alice(stage)
+        stage.play.advance(300.0)
+        assert "quay.io/team/app" in file.read_text()
+        stage.service.images.clear()
+        stage.play.advance(300.0)
+        assert "quay.io/team/app" not in file.read_text()
+
+
+def test_of_very_many_secrets_that_an_image_was_pulled_with_the_oldest_is_forgotten() -> None:
+    image = parse_image_name(APP)
+    assert image is not None
+    records = PullRecords(b"salt")
+    credentials = [
+        Credential(
+            auth=RegistryAuth(username=f"user-{number}"),
+            source=SecretSource(namespace="shop", name=f"secret-{number}", uid="1"),
+        )
+        for number in range(MOST_SECRETS + 1)
+    ]
+    for credential in credentials:
+        records.note_begin(image)
+        records.note_pulled(image, "sha256:1", credential, [credential])
+    policy = VerificationOptions()
+    may = [records.may_have(image, "sha256:1", [each], policy) for each in credentials]
+    assert may == [False] + [True] * MOST_SECRETS
+
+
+def test_two_pulls_of_one_name_are_two_beginnings() -> None:
+    image = parse_image_name(APP)
+    assert image is not None
+    records, policy = PullRecords(b"salt"), VerificationOptions()
+    records.note_begin(image)
+    records.note_begin(image)
+    records.note_failure(image, is_certain=True)
+    assert not records.may_have(image, "sha256:1", [], policy)
+    records.note_failure(image, is_certain=True)
+    assert records.may_have(image, "sha256:1", [], policy)

@@ -76,6 +76,7 @@ class ImageService(Wire):
     """What is answered instead, by method."""
     mountpoint: str = "/var/lib/images"
     sandbox_image: str = ""
+    has_file_system: bool = True
 
     # --- what a test does ------------------------------------------------------------------------------
 
@@ -172,7 +173,8 @@ class ImageService(Wire):
             case cri.ImageFsInfoRequest():
                 where = cri.FilesystemIdentifier(mountpoint=self.mountpoint)
                 usage = cri.FilesystemUsage(fs_id=where)
-                return cri.ImageFsInfoResponse(image_filesystems=[usage])
+                usages = [usage] if self.has_file_system else []
+                return cri.ImageFsInfoResponse(image_filesystems=usages)
             case cri.StatusRequest():
                 config = json.dumps({"sandboxImage": self.sandbox_image})
                 return cri.StatusResponse(info={"config": config})
