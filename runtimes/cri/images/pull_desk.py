@@ -104,6 +104,8 @@ class PullDesk:
                     pod=search.request.pod.display_name,
                 )
                 found = ImageFound(image_id="", is_withheld=True)
+        elif isinstance(found, ImageFound):
+            self._note_absent(search.request)
         answer(search.call, found)
 
     def finish_pull(
@@ -132,6 +134,7 @@ class PullDesk:
     def drop(self, order: PullOrder) -> None:
         """Give up a pull: the life before failed over it."""
         self._memory.queue.end(order)
+        self._help.records.note_failure(order.image, is_certain=False)
         answer_all(order, UNCERTAIN)
 
     def look(self, now: Seconds) -> None:
@@ -152,6 +155,11 @@ class PullDesk:
         order = self._memory.queue.join(name, credentials, PullWaiter(call, request.pod, now))
         if order.began_at is None and self._memory.queue.under_way:
             _log.info("pull waits for its turn", image=name.given, pod=request.pod.display_name)
+
+    def _note_absent(self, request: FindImage) -> None:
+        name = parse_image_name(request.image)
+        if name is not None:
+            self._help.records.note_absent(name)
 
     def _may_have(self, request: FindImage, image_id: str) -> bool:
         name = parse_image_name(request.image)

@@ -39,7 +39,9 @@ class PullRecords:
     def __init__(self, salt: bytes) -> None:
         self._salt = salt
         self._begun: dict[str, int] = {}
-        """By name: how many pulls are under way. 0 if there was one whose end nobody knows."""
+        """By name: how many pulls are under way."""
+        self._unknown: set[str] = set()
+        """Names with a pull whose end nobody knows: an image of this name may be somebody's."""
         self._pulled: dict[str, dict[str, ImageAccess]] = {}
         """By id of the image and by repository."""
 
@@ -50,10 +52,16 @@ class PullRecords:
         self._begun[image.asked_for] = self._begun.get(image.asked_for, 0) + 1
 
     def note_failure(self, image: ImageName, *, is_certain: bool) -> None:
-        """Note that a pull failed, for certain or maybe."""
-        left = max(0, self._begun.pop(image.asked_for, 0) - 1)
-        if left or not is_certain:
+        """Note that a pull failed, for certain or maybe. That of another pod settles nothing."""
+        left = self._begun.pop(image.asked_for, 0) - 1
+        if left > 0:
             self._begun[image.asked_for] = left
+        if not is_certain:
+            self._unknown.add(image.asked_for)
+
+    def note_absent(self, image: ImageName) -> None:
+        """Note that there is no image of this name: whatever nobody knew the end of has failed."""
+        self._unknown.discard(image.asked_for)
 
     def note_pulled(
         self,
@@ -64,6 +72,7 @@ class PullRecords:
     ) -> None:
         """Note that a pull succeeded, and with which of those credentials that were ``offered``."""
         self.note_failure(image, is_certain=True)
+        self._unknown.discard(image.asked_for)
         accesses = self._pulled.setdefault(image_id, {})
         access = accesses.setdefault(image.repository, ImageAccess())
         if credential is None or credential.source is None:
@@ -103,7 +112,8 @@ class PullRecords:
             case VerificationPolicy.NEVER:
                 return False
             case VerificationPolicy.NOT_PRELOADED:
-                return image_id in self._pulled or image.asked_for in self._begun
+                name = image.asked_for
+                return image_id in self._pulled or name in self._begun or name in self._unknown
             case VerificationPolicy.NOT_ALLOWLISTED:
                 return not is_listed(image.repository, options.allowlist)
             case VerificationPolicy.ALWAYS:
@@ -128,6 +138,7 @@ class PullRecords:
     def replace_by(self, other: PullRecords) -> None:
         """Take over all that the ``other`` ones know."""
         self._salt, self._begun, self._pulled = other._salt, other._begun, other._pulled
+        self._unknown = other._unknown
 
     # --- on disk ---------------------------------------------------------------------------------------
 
@@ -136,7 +147,7 @@ class PullRecords:
         document = {
             "version": VERSION,
             "salt": self._salt.hex(),
-            "begun": list(self._begun),
+            "begun": sorted({*self._begun, *self._unknown}),
             "pulled": {
                 image_id: {repository: _shown(access) for repository, access in accesses.items()}
                 for image_id, accesses in self._pulled.items()
@@ -152,7 +163,7 @@ class PullRecords:
             if document["version"] != VERSION:
                 return None
             records = cls(bytes.fromhex(document["salt"]))
-            records._begun = {str(name): 0 for name in document["begun"]}
+            records._unknown = {str(name) for name in document["begun"]}
             records._pulled = {
                 str(image_id): {str(name): _read(access) for name, access in accesses.items()}
                 for image_id, accesses in document["pulled"].items()

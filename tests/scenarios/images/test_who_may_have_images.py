@@ -180,6 +180,35 @@ def test_a_pull_that_the_process_before_did_not_see_ending_is_somebodys(tmp_path
         assert finds(stage, WEB, ALICE)
 
 
+def test_a_thief_settles_nothing_about_a_pull_whose_end_nobody_knows() -> None:
+    with image_stage(options=options()) as stage:
+        stage.service.offer(APP, users=("alice",))
+        stage.service.holds_pulls = True
+        stage.ask(APP, WEB, ALICE)
+        stage.service.cut()
+        stage.play.settle()
+        stage.answered()
+        stage.service.holds_pulls = False
+        stage.service.store(APP)
+        for _ in range(2):
+            assert not finds(stage, THIEF)
+            refusal(stage.pull(APP, THIEF))
+        assert image_id(stage.pull(APP, WEB, ALICE))
+        assert finds(stage, WEB, ALICE)
+
+
+def test_an_image_that_is_not_there_was_not_pulled_and_may_be_brought_by_hand() -> None:
+    with image_stage(options=options()) as stage:
+        stage.service.holds_pulls = True
+        stage.ask(APP, WEB, ALICE)
+        stage.service.cut()
+        stage.play.settle()
+        stage.answered()
+        assert not finds(stage, WEB, ALICE)
+        stage.service.store(APP)
+        assert finds(stage, THIEF)
+
+
 def test_a_pull_that_failed_for_certain_leaves_nothing(tmp_path: Path) -> None:
     file = tmp_path / "pulls.json"
     with image_stage(options=options(records=file)) as stage:
