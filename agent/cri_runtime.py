@@ -9,6 +9,8 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
+import structlog
+
 from actors.node.machine import MachineFacts
 from actors.node.resources import allocatable, capacity, written
 from actors.pod_manager import POD_MANAGER
@@ -53,6 +55,8 @@ from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner, HookRunner
 from runtimes.hooks.sockets import LoopSockets
 from settings.agent import Settings
 from settings.containers import ContainerSettings
+
+_log = structlog.get_logger("runtime")
 
 STARTS_PER_CORE = 2
 """Sandboxes and containers that are started at the same time. With 4 on two cores 40 pods were there soonest,
@@ -205,6 +209,7 @@ class CriComposition:
         return greeting.name if greeting is not None else ""
 
     def _notice(self, pod: Pod, notice: ConfigNotice) -> None:
+        _log.warning(notice.message, pod=pod.display_name, reason=notice.reason)
         events = self._events()
         if events is not None:
             events.tell(
