@@ -24,7 +24,10 @@ from runtimes.cri.operations.outcomes import failure_of, is_uncertain
 from runtimes.cri.operations.preparing import prepared, resources_of
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.operations.termination import with_message
+from runtimes.cri.wire import cri_pb2 as cri
 
+MOST_IMAGES: Final = 500
+"""How many images are known by their ids. Each takes a kilobyte."""
 RESERVED: Final = "is reserved for"
 RESERVED_FOR: Final = Seconds(0.5)
 """How long is waited where a name is taken that nobody was seen to have: an earlier call still goes on."""
@@ -35,16 +38,17 @@ def create(
 ) -> Operation[ContainerObserved | RuntimeFailure]:
     """Create a container, after what it mounts is on the disk."""
     name = request.image_id or str(request.container.get("image") or "")
-    image = yield from call(rpcs.image_status(name))
-    if not image.image.id:
+    image = yield from _image(name, around)
+    if not image.id:
         message = f'image "{request.container.get("image")}" is not there'
         return RuntimeFailure(kind=RuntimeFailureKind.IMAGE_MISSING, message=message)
-    creation = yield from prepared(request, image.image, around)
+    creation = yield from prepared(request, image, around)
     try:
         made = yield from call(
             rpcs.create_container(request.sandbox.id, creation.container, creation.sandbox)
         )
     except RpcError as error:
+        around.images.pop(name, None)
         return (yield from _why_not_created(request, name, error))
     return (yield from learnt(made.container_id, around, sandbox_id=request.sandbox.id))
 
@@ -111,6 +115,22 @@ def learnt(
             )
         )
     return observed
+
+
+def _image(name: str, around: Surroundings) -> Operation[cri.Image]:
+    """Return the image of this name. What its id says of it never changes, so that is asked once.
+
+    One that was removed since then is found missing when a container is created from it.
+    """
+    known = around.images.get(name)
+    if known is not None:
+        return known
+    reply = yield from call(rpcs.image_status(name))
+    if reply.image.id == name:
+        if len(around.images) >= MOST_IMAGES:
+            around.images.clear()
+        around.images[name] = reply.image
+    return reply.image
 
 
 def _why_not_created(

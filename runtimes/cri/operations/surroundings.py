@@ -13,6 +13,7 @@ from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.configs.user_namespaces import UserIdRanges
 from runtimes.cri.inventory import CriInventory
+from runtimes.cri.wire import cri_pb2 as cri
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,8 @@ class Surroundings:
     """Its methods block: work for the threads of cgroups."""
     cgroup_options: CgroupOptions = field(default_factory=CgroupOptions)
     cgroup_facts: CgroupFacts = field(default_factory=CgroupFacts)
+    images: dict[str, cri.Image] = field(default_factory=dict)
+    """What is known of images, by their ids."""
     allocatable: Mapping[str, str] = field(default_factory=dict)
     """What the node has for pods, as quantities."""
     user_ids: UserIdRanges = field(default_factory=UserIdRanges)
