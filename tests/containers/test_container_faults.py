@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from messages.pod_runtime import ContainerState
+from messages.pod_runtime import ContainerState, PodObserved
 from messages.pods import Pod
+from runtimes.container_runtime import RuntimeFailureKind
+from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX
+from tests.support.runtimes.container_runtimes import creation_of, pod_of_each
 from tests.support.runtimes.cri_pods import CriPods, real_pod
+from tests.support.runtimes.cri_under_test import cri_under_test
 
 RUNS = ("sh", "-c", "trap 'exit 0' TERM; while true; do sleep 0.1; done")
 NEIGHBOUR = real_pod("neighbour", *RUNS)
@@ -24,6 +32,15 @@ def test_one_that_lives_for_20_ms_is_seen_with_its_exit_code(pods: CriPods) -> N
     assert ended.started_at is not None
     assert ended.finished_at is not None
     assert ended.finished_at - ended.started_at < 1.0
+
+
+def test_twenty_that_end_at_once_are_all_seen_with_their_own_exit_codes(pods: CriPods) -> None:
+    many = {
+        code: real_pod(f"short-{code}", "sh", "-c", f"exit {code}", policy="Never")
+        for code in range(1, 21)
+    }
+    pods.run(*many.values())
+    assert [pods.exited(pod).exit_code for pod in many.values()] == list(many)
 
 
 def test_one_that_fails_is_started_again_after_its_backoff(pods: CriPods) -> None:
@@ -175,3 +192,49 @@ def test_thirty_containers_of_one_pod_run_and_are_stopped_together(pods: CriPods
     )
     pods.stop(crowd)
     pods.until(crowd, lambda told: not told.is_running)
+
+
+def test_an_image_that_is_removed_under_a_created_container_does_not_keep_it_from_running(
+    containerd: Containerd,
+) -> None:
+    pod = pod_of_each()
+    with cri_under_test(containerd) as runtime:
+        sandbox = runtime.sandbox(pod)
+        created = runtime.created(pod, sandbox, "runs")
+        containerd.remove_images(BUSYBOX)
+        assert runtime.started(created).state is ContainerState.RUNNING
+        failure = runtime.failure(creation_of(pod, sandbox, "ends"))
+        assert failure.kind is RuntimeFailureKind.IMAGE_MISSING
+
+
+def test_a_pod_waits_for_a_disk_that_is_full_and_says_so(pods: CriPods) -> None:
+    with full_disk(pods.containerd.folder / "full") as disk:
+        pods.stage.node = replace(pods.stage.node, root_dir=str(disk))
+        web = real_pod("web", *RUNS)
+        pods.run(web)
+        pods.until(web, lambda told: "No space left on device" in everything_said(told))
+        disk.joinpath("filling").unlink()
+        pods.running(web)
+        pods.stop(web)
+        pods.until(web, lambda told: not told.is_running)
+        pods.forget(web)
+        pods.until(web, lambda told: told.sandbox is None)
+
+
+@contextmanager
+def full_disk(folder: Path) -> Iterator[Path]:
+    """Have a file system without room at ``folder``, until the file ``filling`` is removed."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], check=True)
+    try:
+        with suppress(OSError), folder.joinpath("filling").open("wb", buffering=0) as file:
+            while file.write(bytes(4096)):
+                pass
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def everything_said(told: PodObserved) -> str:
+    waits = (one.wait.message for one in told.containers.values() if one.wait is not None)
+    return " ".join((*waits, *(trouble.message for trouble in told.troubles)))

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from messages.pod_runtime import ContainerState, SandboxState
+from tests.support.containers.images import BUSYBOX
 from tests.support.runtimes.cri_pods import CriPods, bare, main_of, real_pod
 from tests.support.runtimes.cri_stage import wait
 
@@ -36,7 +37,7 @@ def test_what_runs_goes_on_while_containerd_is_dead_and_is_known_again(pods: Cri
     pods.is_away(within=5.0)
     assert pods.until(WEB, lambda told: bool(told.troubles)).containers["main"].current == before
     pods.containerd.start()
-    pods.is_there(within=3.0)
+    pods.is_there(within=1.0)
     assert pods.running(WEB) == before
     assert pods.instances(WEB) == [(0, "running")]
 
@@ -109,6 +110,21 @@ def test_a_pod_runs_once_though_containerd_is_killed_while_it_starts(
     runs_once(pods)
 
 
+@pytest.mark.parametrize("after", [0.0, 0.03, 0.06, 0.1])
+def test_a_pod_is_stopped_though_containerd_is_killed_while_it_stops(
+    pods: CriPods, after: float
+) -> None:
+    pods.run(WEB)
+    pods.running(WEB)
+    pods.stop(WEB)
+    wait(after)
+    pods.containerd.restart()
+    pods.until(WEB, lambda told: not told.is_running)
+    pods.forget(WEB)
+    pods.until(WEB, lambda told: told.sandbox is None)
+    assert pods.containerd.ids() == set()
+
+
 # --- shims and pauses ----------------------------------------------------------------------------------
 
 
@@ -136,6 +152,28 @@ def test_a_pod_whose_pause_is_killed_gets_a_new_sandbox_and_all_its_containers_a
     assert told.sandbox is not None
     assert (told.sandbox.attempt, told.sandbox.state) == (1, SandboxState.READY)
     assert [state for _, state in pods.instances(WEB)].count("running") == 1
+
+
+def test_what_ignores_signals_is_killed_when_its_pause_was(pods: CriPods) -> None:
+    stubborn = ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"]
+    containers = [
+        {"name": "main", "image": BUSYBOX, "command": [*RUNS]},
+        {"name": "stubborn", "image": BUSYBOX, "command": stubborn},
+    ]
+    pod = real_pod("web", containers=containers, terminationGracePeriodSeconds=1)
+    pods.run(pod)
+    pods.running(pod)
+    pods.containerd.kill_task(pods.sandbox_id(pod))
+    pods.running(pod, attempt=1)
+    assert [state for _, state in pods.instances(pod)].count("running") <= 2
+    pods.until(
+        pod,
+        lambda told: all(
+            (one := told.containers[name].current) is not None
+            and (one.attempt, one.state) == (1, ContainerState.RUNNING)
+            for name in ("main", "stubborn")
+        ),
+    )
 
 
 # --- what is done by hand ------------------------------------------------------------------------------
