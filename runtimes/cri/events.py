@@ -55,7 +55,10 @@ def _of_containerd(event: containerd.Envelope) -> SomethingHappened | None:
         return None
     if ended.id != ended.container_id:
         return None  # a command that was run in the container has ended, not the container
-    at = ended.exited_at.ToNanoseconds()
+    at = ended.exited_at.seconds * 10**9 + ended.exited_at.nanos
+    if not (0 < at < 1 << 63 and ended.exit_status < 1 << 31):
+        # It never ran: its exit has no time, or one of the year 1. What became of it has to be asked.
+        return SomethingHappened(id=ended.container_id)
     return SomethingHappened(id=ended.container_id, exited=ContainerExit(ended.exit_status, at))
 
 

@@ -28,6 +28,11 @@ from runtimes.cri.wire import cri_pb2 as cri
 
 MOST_IMAGES: Final = 500
 """How many images are known by their ids. Each takes a kilobyte."""
+STARTING: Final = "already in starting state"
+"""What containerd answers while it still carries out, or gives up, a start whose caller has gone."""
+LOOK_AT_A_START: Final = Seconds(0.2)
+LOOKS_AT_A_START: Final = 15
+"""It takes containerd up to 2.3 s."""
 RESERVED: Final = "is reserved for"
 RESERVED_FOR: Final = Seconds(0.5)
 """How long is waited where a name is taken that nobody was seen to have: an earlier call still goes on."""
@@ -62,10 +67,24 @@ def start(container_id: str, around: Surroundings) -> Operation[ContainerObserve
         if error.is_not_found or is_uncertain(error.failure):
             raise
         observed = yield from learnt(bare, around)
-        if observed.state is ContainerState.EXITED:
-            return observed
-        raise
+        if STARTING in error.failure.message:
+            observed = yield from _started_before(bare, observed, around)
+        if observed.state is ContainerState.CREATED:
+            raise
+        return observed
     return (yield from learnt(bare, around))
+
+
+def _started_before(
+    container_id: str, observed: ContainerObserved, around: Surroundings
+) -> Operation[ContainerObserved]:
+    """Wait until a start that began earlier has ended, and return what has become of the container."""
+    for _ in range(LOOKS_AT_A_START):
+        if observed.state is not ContainerState.CREATED:
+            break
+        yield from delay(LOOK_AT_A_START)
+        observed = yield from learnt(container_id, around)
+    return observed
 
 
 def stop(request: StopContainer, around: Surroundings) -> Operation[ContainerObserved | None]:

@@ -30,7 +30,7 @@ from tests.support.containers.images import BUSYBOX
 from tests.support.kernel.probe import Probe
 from tests.support.runtimes.cri_stage import CriStage, wait_until
 
-COMES_WITHIN: Final = 20.0
+COMES_WITHIN: Final = 45.0
 """Seconds. Only a failing test waits as long."""
 
 
