@@ -196,6 +196,8 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 if result == uid:
                     self._tell_pods((uid,))
                     self._pleg.exit_taken(uid)
+                elif isinstance(result, RuntimeFailure):
+                    self._pleg.look_at(uid)
             case CheckHealth():
                 self._checked(result)
             case _:

@@ -40,7 +40,8 @@ def test_twenty_that_end_at_once_are_all_seen_with_their_own_exit_codes(pods: Cr
         for code in range(1, 21)
     }
     pods.run(*many.values())
-    assert [pods.exited(pod).exit_code for pod in many.values()] == list(many)
+    ended = [pods.exited(pod) for pod in many.values()]
+    assert [(one.exit_code, one.message) for one in ended] == [(code, "") for code in many]
 
 
 def test_one_that_fails_is_started_again_after_its_backoff(pods: CriPods) -> None:

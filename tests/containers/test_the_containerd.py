@@ -68,9 +68,9 @@ def run_container(
     return made
 
 
-def running_pod(containerd: Containerd, client: CriClient) -> tuple[str, str]:
+def running_pod(containerd: Containerd, client: CriClient, name: str = "web") -> tuple[str, str]:
     """Return the sandbox and the container of a pod that runs."""
-    config = sandbox_config(containerd)
+    config = sandbox_config(containerd, name)
     sandbox = run_sandbox(client, config)
     return sandbox, run_container(client, sandbox, config, "sleep", "infinity")
 
@@ -165,10 +165,11 @@ def test_pauses_shims_containers_and_images_can_be_taken_away(
     containerd.kill_task(sandbox)
     eventually(lambda: sandbox not in containerd.tasks())
     assert client.container(container).state == RUNNING
-    containerd.kill_shim(sandbox)
-    eventually(lambda: client.container(container).state == EXITED)
     containerd.remove_container(container)
     assert containerd.ids() == {sandbox}
+    shimless, container = running_pod(containerd, client, "other")
+    containerd.kill_shim(shimless)
+    eventually(lambda: client.container(container).state == EXITED)
     containerd.remove_images(BUSYBOX)
     assert BUSYBOX not in containerd.images()
 

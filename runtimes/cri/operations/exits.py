@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from messages.pod_runtime import ContainerState
 from messages.pods import PodUid
+from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import container_observed
 from runtimes.cri.inventory import ContainerExit, ContainerSeen
-from runtimes.cri.operations.flow import Operation
+from runtimes.cri.operations.flow import Operation, call
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.operations.termination import with_message
 from runtimes.cri.wire import cri_pb2 as cri
@@ -15,12 +16,18 @@ from runtimes.cri.wire import cri_pb2 as cri
 def take_exit(
     container_id: str, ended: ContainerExit, around: Surroundings
 ) -> Operation[PodUid | None]:
-    """Have an exit known, with its termination message. Return the pod, or None if that is no news."""
+    """Have an exit known, with its termination message. Return the pod, or None if that is no news.
+
+    Raises ``RpcError``.
+    """
     seen = around.inventory.container(container_id)
     if seen is None or seen.observed.state is ContainerState.EXITED:
         return None
     status = cri.ContainerStatus()
     status.CopyFrom(seen.status)
+    if not status.started_at:  # it ended before anybody saw that it had started
+        reply = yield from call(rpcs.container_status(container_id))
+        status.CopyFrom(reply.status)
     status.state = cri.CONTAINER_EXITED
     status.exit_code = ended.exit_code
     status.finished_at = ended.at
