@@ -1,6 +1,6 @@
 """Runtimes of containers under the contract that ``runtimes.containers`` relies on.
 
-Another runtime joins by a class like ``HollowUnderTest`` in ``CONTAINER_RUNTIMES``. Pods here have commands
+Another runtime joins by a class like ``StagedUnderTest`` in ``CONTAINER_RUNTIMES``. Pods here have commands
 that real images of busybox understand, and annotations for hollow containers where that is not enough.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from kernel import Port
+from kernel import Key, Port
 from messages.pod_runtime import (
     ContainerObserved,
     DescribeRuntime,
@@ -38,12 +38,17 @@ from runtimes.container_runtime import (
     SandboxContents,
     StartContainer,
 )
+from runtimes.cri.messages import CRI_CONTAINERS
 from runtimes.hollow.actor import HOLLOW_CONTAINERS
 from runtimes.hollow.annotations import PREFIX
 from runtimes.hollow.rules import HollowRules
 from tests.support.builders import make_pod
+from tests.support.cri.cri_stage import CriStage, cri_stage
+from tests.support.cri.fake_cri import CONTAINERD_EVENTS
+from tests.support.cri.fake_machine import Behaviour
 from tests.support.kernel.probe import Probe
-from tests.support.runtimes.hollow_stage import HollowStage, container_of, hollow_stage
+from tests.support.kernel.stage import Stage
+from tests.support.runtimes.hollow_stage import container_of, hollow_stage
 
 IMAGE: Final = "docker.io/library/busybox:1.37"
 NO_IMAGE: Final = "registry.invalid/there-is-none:1"
@@ -193,49 +198,95 @@ def creation_of(pod: Pod, sandbox: SandboxObserved, name: str, attempt: int = 0)
     )
 
 
-class HollowUnderTest(ContainerRuntimeUnderTest):
-    """The one in memory, on the test's clock."""
+class StagedUnderTest(ContainerRuntimeUnderTest):
+    """One on the test's clock."""
 
-    def __init__(self, stage: HollowStage) -> None:
+    def __init__(self, play: Stage, key: Key[Any]) -> None:
         super().__init__()
-        self._stage = stage
+        self._play = play
+        self._key = key
 
     @override
     def tell(self, message: ContainerRuntimeMessage) -> None:
-        self._stage.play.tell(HOLLOW_CONTAINERS, message)
+        self._play.tell(self._key, message)
 
     @override
     def eventually(self, is_so: Callable[[], bool], within: float = 30.0) -> None:
         for _ in range(int(within * 10)):
             if is_so():
                 return
-            self._stage.play.advance(0.1)
+            self._play.advance(0.1)
         assert is_so()
 
     @override
     def pass_time(self, seconds: float) -> None:
-        self._stage.play.advance(seconds)
+        self._play.advance(seconds)
 
     @override
     def crash(self) -> None:
-        self._stage.crash()
+        self._play.system.crash(self._key.path)
+        self._play.advance(1.0)
 
     @override
     def described(self) -> RuntimeDescribed:
         def question(reply_to: Port[RuntimeDescribed]) -> Any:
             return DescribeRuntime(reply_to=reply_to)
 
-        return self._stage.play.ask(HOLLOW_CONTAINERS, question)
+        return self._play.ask(self._key, question)
 
 
 @contextmanager
 def hollow_under_test() -> Iterator[ContainerRuntimeUnderTest]:
     """Start a hollow runtime in which things take as long as real ones may."""
     with hollow_stage(HollowRules()) as stage:
-        yield HollowUnderTest(stage)
+        yield StagedUnderTest(stage.play, HOLLOW_CONTAINERS)
+
+
+def _with_kinds(stage: CriStage) -> None:
+    """Have its containers do what their commands say."""
+    stage.machine.behaviours |= {
+        "ends": Behaviour(run_for=1.0, exit_code=3),
+        "stubborn": Behaviour(ignores_term=True),
+    }
+
+
+@contextmanager
+def cri_with_events() -> Iterator[ContainerRuntimeUnderTest]:
+    """Start one that speaks the CRI with a runtime in memory that tells events."""
+    with cri_stage(prepare=_with_kinds) as stage:
+        yield StagedUnderTest(stage.play, CRI_CONTAINERS)
+
+
+@contextmanager
+def cri_with_containerd_events() -> Iterator[ContainerRuntimeUnderTest]:
+    """Start one whose runtime has containerd's own events alone."""
+
+    def prepare(stage: CriStage) -> None:
+        _with_kinds(stage)
+        stage.cri.events = (CONTAINERD_EVENTS,)
+
+    with cri_stage(prepare=prepare) as stage:
+        yield StagedUnderTest(stage.play, CRI_CONTAINERS)
+
+
+@contextmanager
+def cri_without_events() -> Iterator[ContainerRuntimeUnderTest]:
+    """Start one whose runtime has no events at all."""
+
+    def prepare(stage: CriStage) -> None:
+        _with_kinds(stage)
+        stage.cri.events = ()
+
+    with cri_stage(prepare=prepare) as stage:
+        yield StagedUnderTest(stage.play, CRI_CONTAINERS)
 
 
 CONTAINER_RUNTIMES: Final[
     dict[str, Callable[[], AbstractContextManager[ContainerRuntimeUnderTest]]]
-] = {"hollow": hollow_under_test}
+] = {
+    "hollow": hollow_under_test,
+    "cri in memory": cri_with_events,
+    "cri in memory with containerd's events": cri_with_containerd_events,
+    "cri in memory without events": cri_without_events,
+}
 """Every runtime of containers that there is."""

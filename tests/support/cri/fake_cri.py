@@ -1,0 +1,331 @@
+"""A runtime in memory that answers the methods of the CRI, well or as badly as it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from google.protobuf.message import Message
+
+from runtimes.cri.wire import containerd_events_pb2 as containerd
+from runtimes.cri.wire import cri_pb2 as cri
+from runtimes.cri.wire.transport import RpcCode, RpcFailure, RpcOutcome
+from tests.support.cri.fake_machine import CriError, FakeMachine, Happening
+
+Answer = Callable[[RpcOutcome], None]
+CRI_EVENTS: Final = "GetContainerEvents"
+CONTAINERD_EVENTS: Final = "Subscribe"
+NEVER: Final = float("inf")
+MESSAGES: Final = {
+    CRI_EVENTS: (cri.GetEventsRequest, cri.ContainerEventResponse),
+    CONTAINERD_EVENTS: (containerd.SubscribeRequest, containerd.Envelope),
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class Fault:
+    """Something that is wrong with a method."""
+
+    method: str
+    times: float = 1
+    """For so many calls; ``NEVER`` ends it for none."""
+    delay: float = 0.0
+    """Seconds until it is answered. ``NEVER``: it hangs."""
+    failure: RpcFailure | None = None
+    """What is answered."""
+    has_effect: bool = False
+    """The failure, or the delay, comes after what was asked for was done."""
+    garbage: Callable[[Any], Message] | None = None
+    """Makes the answer another one."""
+    of: Callable[[Any], bool] = lambda _: True
+    """For which requests."""
+
+
+@dataclass(slots=True, eq=False)
+class FakeStream:
+    """A follower of events."""
+
+    method: str
+    told: Callable[[Message], None]
+    ended: Callable[[RpcFailure | None], None]
+
+
+@dataclass(slots=True, eq=False)
+class FakeCri:
+    """Answers each method of the CRI that the agent uses."""
+
+    machine: FakeMachine
+    later: Callable[[float, Callable[[], None]], object]
+    name: str = "containerd"
+    version: str = "1.7.0"
+    api_version: str = "v1"
+    events: tuple[str, ...] = (CRI_EVENTS, CONTAINERD_EVENTS)
+    """Which streams it has. Others are UNIMPLEMENTED."""
+    ends_streams: RpcFailure | None | bool = False
+    """With which failure, if with any, each stream ends at once. False: none does."""
+    loses_events: bool = False
+    repeats_events: bool = False
+    faults: list[Fault] = field(default_factory=list)
+    asked: list[tuple[str, Message]] = field(default_factory=list)
+    """Every call: its method and its request."""
+    streams: list[FakeStream] = field(default_factory=list)
+    is_ready: bool = True
+    execs: dict[tuple[str, ...], tuple[int, str]] = field(default_factory=dict)
+    """What commands answer in containers; an empty success for all others."""
+
+    def __post_init__(self) -> None:
+        self.machine.tell = self._tell
+
+    def count(self, method: str) -> int:
+        """Return how often a method was called."""
+        return sum(name == method for name, _ in self.asked)
+
+    # --- calls -----------------------------------------------------------------------------------------
+
+    def ask(self, method: str, request: Any, answer: Answer) -> None:
+        """Take a call. It is answered once, maybe later, unless it hangs."""
+        self.asked.append((method, request))
+        fault = self._fault(method, request)
+        if fault is None:
+            self._carry_out(method, request, answer)
+            return
+
+        def spoilt(outcome: RpcOutcome) -> None:
+            said: RpcOutcome = fault.failure or outcome
+            if fault.garbage is not None and not isinstance(said, RpcFailure):
+                said = fault.garbage(said)
+            if fault.delay == 0:
+                answer(said)
+            elif fault.delay != NEVER:
+                self.later(fault.delay, lambda: answer(said))
+
+        if fault.has_effect or fault.failure is None:
+            self._carry_out(method, request, spoilt)
+        else:
+            spoilt(fault.failure)
+
+    def follow(
+        self,
+        method: str,
+        told: Callable[[Message], None],
+        ended: Callable[[RpcFailure | None], None],
+    ) -> FakeStream | None:
+        """Take a follower; None if it has ended already, by its own ``ended`` of None."""
+        self.asked.append((method, cri.GetEventsRequest()))
+        if method not in self.events:
+            text = f"method {method} not implemented"
+            ended(RpcFailure(code=RpcCode.UNIMPLEMENTED, message=text))
+            return None
+        if not isinstance(self.ends_streams, bool):
+            ended(self.ends_streams)
+            return None
+        stream = FakeStream(method, told, ended)
+        self.streams.append(stream)
+        return stream
+
+    def end_streams(self, failure: RpcFailure | None = None) -> None:
+        """End each stream."""
+        ending, self.streams = self.streams, []
+        for stream in ending:
+            stream.ended(failure)
+
+    # --- inside ----------------------------------------------------------------------------------------
+
+    def _fault(self, method: str, request: Message) -> Fault | None:
+        for fault in self.faults:
+            if fault.method in {method, "*"} and fault.times > 0 and fault.of(request):
+                fault.times -= 1
+                return fault
+        return None
+
+    def _carry_out(self, method: str, request: Any, answer: Answer) -> None:
+        if method == "StopContainer":
+            try:
+                self.machine.stop_container(
+                    request.container_id,
+                    request.timeout,
+                    lambda: answer(cri.StopContainerResponse()),
+                )
+            except CriError as error:
+                answer(error.failure)
+            return
+        try:
+            reply = self._reply(method, request)
+        except CriError as error:
+            answer(error.failure)
+        else:
+            answer(reply)
+
+    def _reply(self, method: str, request: Any) -> Message:
+        handler = getattr(self, f"_{method}", None)
+        if handler is None:
+            raise CriError(RpcCode.UNIMPLEMENTED, f"unknown method {method}")
+        reply: Message = handler(request)
+        return reply
+
+    def _Version(self, _: cri.VersionRequest) -> cri.VersionResponse:
+        return cri.VersionResponse(
+            version="0.1.0",
+            runtime_name=self.name,
+            runtime_version=self.version,
+            runtime_api_version=self.api_version,
+        )
+
+    def _Status(self, _: cri.StatusRequest) -> cri.StatusResponse:
+        conditions = [
+            cri.RuntimeCondition(type=each, status=self.is_ready)
+            for each in ("RuntimeReady", "NetworkReady")
+        ]
+        return cri.StatusResponse(status=cri.RuntimeStatus(conditions=conditions))
+
+    def _RuntimeConfig(self, _: cri.RuntimeConfigRequest) -> cri.RuntimeConfigResponse:
+        linux = cri.LinuxRuntimeConfiguration(cgroup_driver=cri.CGROUPFS)
+        return cri.RuntimeConfigResponse(linux=linux)
+
+    def _RunPodSandbox(self, request: cri.RunPodSandboxRequest) -> cri.RunPodSandboxResponse:
+        made = self.machine.run_sandbox(request.config, request.runtime_handler)
+        return cri.RunPodSandboxResponse(pod_sandbox_id=made)
+
+    def _StopPodSandbox(self, request: cri.StopPodSandboxRequest) -> cri.StopPodSandboxResponse:
+        self.machine.stop_sandbox(request.pod_sandbox_id)
+        return cri.StopPodSandboxResponse()
+
+    def _RemovePodSandbox(
+        self, request: cri.RemovePodSandboxRequest
+    ) -> cri.RemovePodSandboxResponse:
+        self.machine.remove_sandbox(request.pod_sandbox_id)
+        return cri.RemovePodSandboxResponse()
+
+    def _PodSandboxStatus(
+        self, request: cri.PodSandboxStatusRequest
+    ) -> cri.PodSandboxStatusResponse:
+        status = self.machine.sandbox_status(request.pod_sandbox_id)
+        return cri.PodSandboxStatusResponse(status=status)
+
+    def _ListPodSandbox(self, request: cri.ListPodSandboxRequest) -> cri.ListPodSandboxResponse:
+        items = self.machine.listed_sandboxes(dict(request.filter.label_selector))
+        return cri.ListPodSandboxResponse(items=items)
+
+    def _CreateContainer(self, request: cri.CreateContainerRequest) -> cri.CreateContainerResponse:
+        made = self.machine.create_container(request.pod_sandbox_id, request.config)
+        return cri.CreateContainerResponse(container_id=made)
+
+    def _StartContainer(self, request: cri.StartContainerRequest) -> cri.StartContainerResponse:
+        self.machine.start_container(request.container_id)
+        return cri.StartContainerResponse()
+
+    def _RemoveContainer(self, request: cri.RemoveContainerRequest) -> cri.RemoveContainerResponse:
+        self.machine.remove_container(request.container_id)
+        return cri.RemoveContainerResponse()
+
+    def _ContainerStatus(self, request: cri.ContainerStatusRequest) -> cri.ContainerStatusResponse:
+        status = self.machine.container_status(request.container_id)
+        return cri.ContainerStatusResponse(status=status)
+
+    def _ListContainers(self, request: cri.ListContainersRequest) -> cri.ListContainersResponse:
+        listed = self.machine.listed_containers(dict(request.filter.label_selector))
+        return cri.ListContainersResponse(containers=listed)
+
+    def _UpdateContainerResources(
+        self, request: cri.UpdateContainerResourcesRequest
+    ) -> cri.UpdateContainerResourcesResponse:
+        self.machine.container_status(request.container_id)
+        return cri.UpdateContainerResourcesResponse()
+
+    def _ReopenContainerLog(
+        self, request: cri.ReopenContainerLogRequest
+    ) -> cri.ReopenContainerLogResponse:
+        if self.machine.container_status(request.container_id).state != cri.CONTAINER_RUNNING:
+            raise CriError(RpcCode.OTHER, "container is not running")
+        return cri.ReopenContainerLogResponse()
+
+    def _ExecSync(self, request: cri.ExecSyncRequest) -> cri.ExecSyncResponse:
+        if self.machine.container_status(request.container_id).state != cri.CONTAINER_RUNNING:
+            raise CriError(RpcCode.OTHER, "container is not running")
+        exit_code, output = self.execs.get(tuple(request.cmd), (0, ""))
+        self._tell_exec_exit(request.container_id)
+        return cri.ExecSyncResponse(exit_code=exit_code, stdout=output.encode())
+
+    def _ListImages(self, _: cri.ListImagesRequest) -> cri.ListImagesResponse:
+        images = [
+            cri.Image(id=image_id, repo_tags=[name], size=1000)
+            for name, image_id in self.machine.images.items()
+        ]
+        return cri.ListImagesResponse(images=images)
+
+    def _ImageStatus(self, request: cri.ImageStatusRequest) -> cri.ImageStatusResponse:
+        found = self.machine.image_id(request.image.image)
+        if found is None:
+            return cri.ImageStatusResponse()
+        return cri.ImageStatusResponse(image=cri.Image(id=found, size=1000))
+
+    def _PullImage(self, request: cri.PullImageRequest) -> cri.PullImageResponse:
+        name = request.image.image
+        if ".invalid/" in name:
+            raise CriError(RpcCode.OTHER, f"failed to pull {name}: no such host")
+        image_id = self.machine.images.setdefault(name, f"sha256:{abs(hash(name)):0>64x}")
+        return cri.PullImageResponse(image_ref=image_id)
+
+    def _RemoveImage(self, request: cri.RemoveImageRequest) -> cri.RemoveImageResponse:
+        gone = self.machine.image_id(request.image.image)
+        self.machine.images = {k: v for k, v in self.machine.images.items() if v != gone}
+        return cri.RemoveImageResponse()
+
+    def _ImageFsInfo(self, _: cri.ImageFsInfoRequest) -> cri.ImageFsInfoResponse:
+        return cri.ImageFsInfoResponse()
+
+    # --- events ----------------------------------------------------------------------------------------
+
+    def _tell(self, what: Happening) -> None:
+        if self.loses_events:
+            return
+        for stream in list(self.streams):
+            for _ in range(2 if self.repeats_events else 1):
+                for event in self._written(what, stream.method):
+                    stream.told(event)
+
+    def _written(self, what: Happening, method: str) -> Iterator[Message]:
+        if method == CONTAINERD_EVENTS:
+            yield from envelopes(what)
+            return
+        event = cri.ContainerEventResponse(
+            container_id=what.id, container_event_type=what.kind, created_at=what.at
+        )
+        if what.sandbox_id in self.machine.sandboxes:
+            status = self.machine.sandbox_status(what.sandbox_id)
+            event.pod_sandbox_status.CopyFrom(status)
+        yield event
+
+    def _tell_exec_exit(self, container_id: str) -> None:
+        ended = containerd.TaskExit(container_id=container_id, id="exec-1", exit_status=1)
+        for stream in list(self.streams):
+            if stream.method == CONTAINERD_EVENTS:
+                stream.told(envelope("/tasks/exit", ended))
+
+
+def envelopes(what: Happening) -> Iterator[containerd.Envelope]:
+    """Yield what containerd itself tells, of the topics that are followed."""
+    if what.kind == cri.CONTAINER_STARTED_EVENT:
+        yield envelope("/tasks/start", containerd.TaskOOM(container_id=what.id))
+    elif what.kind == cri.CONTAINER_DELETED_EVENT:
+        yield envelope("/containers/delete", containerd.TaskOOM(container_id=what.id))
+    elif what.kind == cri.CONTAINER_STOPPED_EVENT:
+        if what.is_oom:
+            yield envelope("/tasks/oom", containerd.TaskOOM(container_id=what.id))
+        yield task_exit(what.id, what.exit_code, what.at)
+
+
+def task_exit(container_id: str, exit_code: int, at: int) -> containerd.Envelope:
+    """Return the event that a container's first process has ended."""
+    ended = containerd.TaskExit(container_id=container_id, id=container_id, exit_status=exit_code)
+    ended.exited_at.FromNanoseconds(at)
+    return envelope("/tasks/exit", ended)
+
+
+def envelope(topic: str, event: Message) -> containerd.Envelope:
+    """Return an event of containerd's as it is sent."""
+    sent = containerd.Envelope(namespace="k8s.io", topic=topic)
+    sent.event.type_url = f"containerd.events.{event.DESCRIPTOR.name}"
+    sent.event.value = event.SerializeToString()
+    return sent
