@@ -142,9 +142,7 @@ class CriStage:
         self.wire = FakeWire(self.cri, self.later)
         self.parts = CriParts(folder, self.wire)
         desk: StagedActor = FAKE_CRI, lambda _: FakeCriDesk()
-        self.play: Stage = stage_for(
-            desk, *self.parts.actors(), runtime=runtime, root=PATIENT_ROOT
-        )
+        self.play: Stage = stage_for(desk, *self.parts.actors(), runtime=runtime, root=PATIENT_ROOT)
         self.answers: Probe[RuntimeAnswered] = Probe()
         self.replies: Probe[ContainerAnswered] = Probe()
         self.facts: Probe[RuntimeFact] = Probe()

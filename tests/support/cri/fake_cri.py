@@ -12,6 +12,7 @@ from runtimes.cri.wire import containerd_events_pb2 as containerd
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure, RpcOutcome
 from tests.support.cri.fake_machine import CriError, FakeMachine, Happening
+from tests.support.cri.fake_replies import reply_of
 
 Answer = Callable[[RpcOutcome], None]
 CRI_EVENTS: Final = "GetContainerEvents"
@@ -62,7 +63,7 @@ class FakeCri:
     api_version: str = "v1"
     events: tuple[str, ...] = (CRI_EVENTS, CONTAINERD_EVENTS)
     """Which streams it has. Others are UNIMPLEMENTED."""
-    ends_streams: RpcFailure | None | bool = False
+    ends_streams: RpcFailure | bool | None = False
     """With which failure, if with any, each stream ends at once. False: none does."""
     loses_events: bool = False
     repeats_events: bool = False
@@ -70,7 +71,6 @@ class FakeCri:
     asked: list[tuple[str, Message]] = field(default_factory=list)
     """Every call: its method and its request."""
     streams: list[FakeStream] = field(default_factory=list)
-    is_ready: bool = True
     execs: dict[tuple[str, ...], tuple[int, str]] = field(default_factory=dict)
     """What commands answer in containers; an empty success for all others."""
 
@@ -158,122 +158,23 @@ class FakeCri:
             answer(reply)
 
     def _reply(self, method: str, request: Any) -> Message:
-        handler = getattr(self, f"_{method}", None)
-        if handler is None:
-            raise CriError(RpcCode.UNIMPLEMENTED, f"unknown method {method}")
-        reply: Message = handler(request)
-        return reply
+        if method == "Version":
+            return cri.VersionResponse(
+                version="0.1.0",
+                runtime_name=self.name,
+                runtime_version=self.version,
+                runtime_api_version=self.api_version,
+            )
+        if method == "ExecSync":
+            return self._exec(request)
+        return reply_of(self.machine, method, request)
 
-    def _Version(self, _: cri.VersionRequest) -> cri.VersionResponse:
-        return cri.VersionResponse(
-            version="0.1.0",
-            runtime_name=self.name,
-            runtime_version=self.version,
-            runtime_api_version=self.api_version,
-        )
-
-    def _Status(self, _: cri.StatusRequest) -> cri.StatusResponse:
-        conditions = [
-            cri.RuntimeCondition(type=each, status=self.is_ready)
-            for each in ("RuntimeReady", "NetworkReady")
-        ]
-        return cri.StatusResponse(status=cri.RuntimeStatus(conditions=conditions))
-
-    def _RuntimeConfig(self, _: cri.RuntimeConfigRequest) -> cri.RuntimeConfigResponse:
-        linux = cri.LinuxRuntimeConfiguration(cgroup_driver=cri.CGROUPFS)
-        return cri.RuntimeConfigResponse(linux=linux)
-
-    def _RunPodSandbox(self, request: cri.RunPodSandboxRequest) -> cri.RunPodSandboxResponse:
-        made = self.machine.run_sandbox(request.config, request.runtime_handler)
-        return cri.RunPodSandboxResponse(pod_sandbox_id=made)
-
-    def _StopPodSandbox(self, request: cri.StopPodSandboxRequest) -> cri.StopPodSandboxResponse:
-        self.machine.stop_sandbox(request.pod_sandbox_id)
-        return cri.StopPodSandboxResponse()
-
-    def _RemovePodSandbox(
-        self, request: cri.RemovePodSandboxRequest
-    ) -> cri.RemovePodSandboxResponse:
-        self.machine.remove_sandbox(request.pod_sandbox_id)
-        return cri.RemovePodSandboxResponse()
-
-    def _PodSandboxStatus(
-        self, request: cri.PodSandboxStatusRequest
-    ) -> cri.PodSandboxStatusResponse:
-        status = self.machine.sandbox_status(request.pod_sandbox_id)
-        return cri.PodSandboxStatusResponse(status=status)
-
-    def _ListPodSandbox(self, request: cri.ListPodSandboxRequest) -> cri.ListPodSandboxResponse:
-        items = self.machine.listed_sandboxes(dict(request.filter.label_selector))
-        return cri.ListPodSandboxResponse(items=items)
-
-    def _CreateContainer(self, request: cri.CreateContainerRequest) -> cri.CreateContainerResponse:
-        made = self.machine.create_container(request.pod_sandbox_id, request.config)
-        return cri.CreateContainerResponse(container_id=made)
-
-    def _StartContainer(self, request: cri.StartContainerRequest) -> cri.StartContainerResponse:
-        self.machine.start_container(request.container_id)
-        return cri.StartContainerResponse()
-
-    def _RemoveContainer(self, request: cri.RemoveContainerRequest) -> cri.RemoveContainerResponse:
-        self.machine.remove_container(request.container_id)
-        return cri.RemoveContainerResponse()
-
-    def _ContainerStatus(self, request: cri.ContainerStatusRequest) -> cri.ContainerStatusResponse:
-        status = self.machine.container_status(request.container_id)
-        return cri.ContainerStatusResponse(status=status)
-
-    def _ListContainers(self, request: cri.ListContainersRequest) -> cri.ListContainersResponse:
-        listed = self.machine.listed_containers(dict(request.filter.label_selector))
-        return cri.ListContainersResponse(containers=listed)
-
-    def _UpdateContainerResources(
-        self, request: cri.UpdateContainerResourcesRequest
-    ) -> cri.UpdateContainerResourcesResponse:
-        self.machine.container_status(request.container_id)
-        return cri.UpdateContainerResourcesResponse()
-
-    def _ReopenContainerLog(
-        self, request: cri.ReopenContainerLogRequest
-    ) -> cri.ReopenContainerLogResponse:
-        if self.machine.container_status(request.container_id).state != cri.CONTAINER_RUNNING:
-            raise CriError(RpcCode.OTHER, "container is not running")
-        return cri.ReopenContainerLogResponse()
-
-    def _ExecSync(self, request: cri.ExecSyncRequest) -> cri.ExecSyncResponse:
+    def _exec(self, request: cri.ExecSyncRequest) -> cri.ExecSyncResponse:
         if self.machine.container_status(request.container_id).state != cri.CONTAINER_RUNNING:
             raise CriError(RpcCode.OTHER, "container is not running")
         exit_code, output = self.execs.get(tuple(request.cmd), (0, ""))
         self._tell_exec_exit(request.container_id)
         return cri.ExecSyncResponse(exit_code=exit_code, stdout=output.encode())
-
-    def _ListImages(self, _: cri.ListImagesRequest) -> cri.ListImagesResponse:
-        images = [
-            cri.Image(id=image_id, repo_tags=[name], size=1000)
-            for name, image_id in self.machine.images.items()
-        ]
-        return cri.ListImagesResponse(images=images)
-
-    def _ImageStatus(self, request: cri.ImageStatusRequest) -> cri.ImageStatusResponse:
-        found = self.machine.image_id(request.image.image)
-        if found is None:
-            return cri.ImageStatusResponse()
-        return cri.ImageStatusResponse(image=cri.Image(id=found, size=1000))
-
-    def _PullImage(self, request: cri.PullImageRequest) -> cri.PullImageResponse:
-        name = request.image.image
-        if ".invalid/" in name:
-            raise CriError(RpcCode.OTHER, f"failed to pull {name}: no such host")
-        image_id = self.machine.images.setdefault(name, f"sha256:{abs(hash(name)):0>64x}")
-        return cri.PullImageResponse(image_ref=image_id)
-
-    def _RemoveImage(self, request: cri.RemoveImageRequest) -> cri.RemoveImageResponse:
-        gone = self.machine.image_id(request.image.image)
-        self.machine.images = {k: v for k, v in self.machine.images.items() if v != gone}
-        return cri.RemoveImageResponse()
-
-    def _ImageFsInfo(self, _: cri.ImageFsInfoRequest) -> cri.ImageFsInfoResponse:
-        return cri.ImageFsInfoResponse()
 
     # --- events ----------------------------------------------------------------------------------------
 

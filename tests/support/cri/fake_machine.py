@@ -111,6 +111,8 @@ class FakeMachine:
         self.tell: Callable[[Happening], None] = lambda _: None
         self._ids = itertools.count(1)
         self.ids_begin_with = "c0ffee"
+        self.is_ready = True
+        """The runtime and its network are."""
         self._addresses = itertools.count(STARTS_AT)
 
     # --- sandboxes -------------------------------------------------------------------------------------
@@ -251,7 +253,9 @@ class FakeMachine:
             del self.containers[container_id]
             self._happens(cri.CONTAINER_DELETED_EVENT, container_id, container.sandbox_id)
 
-    def end(self, container_id: str, exit_code: int, reason: str = "", *, oom: bool = False) -> None:
+    def end(
+        self, container_id: str, exit_code: int, reason: str = "", *, oom: bool = False
+    ) -> None:
         """Have a container end, if it runs. Its status says so a little later."""
         container = self.containers.get(container_id)
         if container is None or container.state != cri.CONTAINER_RUNNING or container.has_ended:

@@ -18,6 +18,7 @@ NOBODY: Final = RpcFailure(code=RpcCode.UNAVAILABLE, message="connect: no such f
 BROKEN: Final = RpcFailure(code=RpcCode.UNAVAILABLE, message="Socket closed")
 TOO_LATE: Final = RpcFailure(code=RpcCode.DEADLINE_EXCEEDED, message="Deadline Exceeded")
 CANCELLED: Final = RpcFailure(code=RpcCode.CANCELLED, message="Channel closed!")
+RUNTIME_ENDED: Final = RpcFailure(code=RpcCode.OTHER, message="the runtime ended the stream")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class FakeCall(RpcInFlight):
 
     end: Callable[[RpcFailure], None]
     has_ended: bool = False
+    stream: FakeStream | None = None
 
     @override
     def cancel(self) -> bool:
@@ -60,7 +62,9 @@ class FakeCall(RpcInFlight):
 class FakeWire(Wire):
     """Carries calls to a runtime in memory. The connection breaks, hangs and comes back as the test says."""
 
-    def __init__(self, service: FakeCri, later: Callable[[float, Callable[[], None]], None]) -> None:
+    def __init__(
+        self, service: FakeCri, later: Callable[[float, Callable[[], None]], None]
+    ) -> None:
         self.service = service
         self._later = later
         self._open: list[FakeCall] = []
@@ -127,15 +131,11 @@ class FakeWire(Wire):
         told: Callable[[Message], None],
         ended: Callable[[RpcFailure], None],
     ) -> RpcInFlight:
-        streams: list[FakeStream] = []
-
         def end(failure: RpcFailure) -> None:
             if not call.has_ended:
                 call.has_ended = True
                 self._open.remove(call)
-                for stream in streams:
-                    if stream in self.service.streams:
-                        self.service.streams.remove(stream)
+                self._forget(call)
                 ended(failure)
 
         def tell(event: Message) -> None:
@@ -143,15 +143,11 @@ class FakeWire(Wire):
             self._later(0.0, lambda: None if call.has_ended else told(sent))
 
         def stop(failure: RpcFailure | None) -> None:
-            over = RpcFailure(code=RpcCode.OTHER, message="the runtime ended the stream")
-            self._later(0.0, lambda: end(failure or over))
+            self._later(0.0, lambda: end(failure or RUNTIME_ENDED))
 
         def arrive() -> None:
-            stream = self.service.follow(rpc.method.rpartition("/")[2], tell, stop)
-            if stream is not None:
-                streams.append(stream)
-                if call.has_ended:
-                    self.service.streams.remove(stream)
+            if not call.has_ended:
+                call.stream = self.service.follow(rpc.method.rpartition("/")[2], tell, stop)
 
         call = self._opened(end)
         self._later(0.0, lambda: self._arrive(arrive, end))
@@ -163,6 +159,10 @@ class FakeWire(Wire):
             call.end(CANCELLED)
 
     # --- inside ----------------------------------------------------------------------------------------
+
+    def _forget(self, call: FakeCall) -> None:
+        if call.stream in self.service.streams:
+            self.service.streams.remove(call.stream)
 
     def _opened(self, end: Callable[[RpcFailure], None]) -> FakeCall:
         call = FakeCall(end)
