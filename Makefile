@@ -10,7 +10,7 @@ PY := .venv/bin/python
 PURE := \
     kernel/* messages/* manifests/* stores/* settings/* \
     files/keeping/pages.py files/looking/* files/watching/directories.py files/watching/pace.py files/verdicts/judging.py files/verdicts/state.py \
-    runtimes/api.py runtimes/container_runtime.py runtimes/cri/describing.py runtimes/cri/events.py runtimes/cri/inventory.py runtimes/cri/rpcs.py runtimes/cri/operations/* runtimes/environment/* \
+    runtimes/api.py runtimes/container_runtime.py runtimes/cri/describing.py runtimes/cri/events.py runtimes/cri/figures.py runtimes/cri/health.py runtimes/cri/inventory.py runtimes/cri/rpcs.py runtimes/cri/operations/* runtimes/environment/* \
     runtimes/container_logs/cri_lines.py runtimes/container_logs/layout.py runtimes/container_logs/records.py runtimes/container_logs/rotation.py runtimes/container_logs/tails.py runtimes/container_logs/upkeep.py \
     runtimes/cri/configs/* runtimes/cri/disk/tasks.py \
     runtimes/cri/images/auths.py runtimes/cri/images/image_operations.py runtimes/cri/images/keyring.py runtimes/cri/images/locations.py \
@@ -50,7 +50,7 @@ PURE := \
     kube/credentials/access.py kube/credentials/certificates.py kube/credentials/kubeconfig.py \
     kube/credentials/proxies.py kube/streams/failures.py kube/streams/listing.py \
     kube/streams/next_round.py kube/streams/parsing.py kube/streams/queries.py kube/streams/room.py kube/streams/rules.py \
-    server/cluster_metrics.py server/documents.py server/families.py server/health.py \
+    server/cluster_metrics.py server/container_runtime_metrics.py server/documents.py server/families.py server/health.py \
     server/hosts.py server/image_metrics.py server/limits.py \
     server/metrics.py server/object_metrics.py server/object_pages.py server/pod_metrics.py server/pod_pages.py
 empty :=

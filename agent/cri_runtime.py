@@ -6,8 +6,10 @@ Imported only where it is used: gRPC takes 28 MB and 0.15 s.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import structlog
 
@@ -21,8 +23,10 @@ from agent.cri_options import cgroup_options, cri_node, log_options
 from agent.node_view import node_resources
 from kernel import Address, AnySpec, Port, isolated
 from messages.container_logs import DescribeContainerLogs
+from messages.container_runtime_health import DescribeContainerRuntime
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.images import DescribeImages
+from messages.node import RuntimeHasNews
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import Pod, SourceName
 from runtimes.cgroups.opening import open_cgroups
@@ -42,7 +46,9 @@ from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
+from runtimes.cri.counted_wire import CountedWire
 from runtimes.cri.disk_threads import DiskThreads
+from runtimes.cri.health import node_of
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
 from runtimes.cri.images.courses import OwnThreads
@@ -63,18 +69,25 @@ STARTS_PER_CORE = 2
 and so was the median pod; with no bound the median pod waited twice as long (measured)."""
 
 
-class CriComposition:
-    """Its actors, what they work with, and what outlives their crashes.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriEdges:
+    """Whom it tells of things. Both give None for an agent without a cluster."""
 
-    ``events`` gives the address of the poster of events; None for an agent without a cluster.
-    """
+    events: Callable[[], Port[PostEvent] | None]
+    """Who posts events."""
+    node: Callable[[], Port[RuntimeHasNews] | None]
+    """Who reports the Node."""
+
+
+class CriComposition:
+    """Its actors, what they work with, and what outlives their crashes."""
 
     def __init__(
         self,
         settings: Settings,
         told: ContainerSettings,
         address: Address,
-        events: Callable[[], Port[PostEvent] | None],
+        edges: CriEdges,
         machine: MachineFacts,
         sources: frozenset[SourceName],
     ) -> None:
@@ -82,13 +95,15 @@ class CriComposition:
         self._sources = sources
         self._logs = LogKeeperMemory()
         self._log_options = log_options(told)
-        self._events = events
-        self._wire = GrpcWire(told.container_runtime_endpoint)
+        self._events = edges.events
+        self._reporter = edges.node
+        self._endpoint = str(told.container_runtime_endpoint)
+        self._containers = CriMemory()
+        self._wire = self._wire_to(told.container_runtime_endpoint)
         is_one = told.image_service_endpoint == told.container_runtime_endpoint
-        self._image_wire = self._wire if is_one else GrpcWire(told.image_service_endpoint)
+        self._image_wire = self._wire if is_one else self._wire_to(told.image_service_endpoint)
         self._disk = DiskThreads()
         self._is_joined = settings.cluster is not None
-        self._containers = CriMemory()
         self._pods = RuntimeMemory()
         self._hooks = HookMemory()
         self._hook_sockets = LoopSockets()
@@ -136,12 +151,13 @@ class CriComposition:
         """Return the address of the keeper of logs."""
         return self._address(LOG_KEEPER)
 
-    def node(self) -> RuntimeNode | None:
-        """Return what is bad about the Node because of the runtime; None if nothing is. On any thread."""
-        away = self._containers.away
-        if not away:
-            return None
-        return RuntimeNode(troubles={"Ready": f"container runtime is down: {away}"})
+    def containers(self) -> Port[DescribeContainerRuntime]:
+        """Return the address of who speaks with the container runtime."""
+        return self._address(CRI_CONTAINERS)
+
+    def node(self) -> RuntimeNode:
+        """Return the runtime's version, and what is bad about the Node because of it. On any thread."""
+        return node_of(self._containers)
 
     @staticmethod
     def uses_services() -> bool:
@@ -149,6 +165,9 @@ class CriComposition:
         return True
 
     # --- inside ----------------------------------------------------------------------------------------
+
+    def _wire_to(self, socket: Path) -> CountedWire:
+        return CountedWire(GrpcWire(socket), self._containers.calls.noted, time.monotonic)
 
     def _make_images(self) -> ImageKeeper:
         ports = ImagePorts(
@@ -169,6 +188,8 @@ class CriComposition:
             images=images,
             events=self._events(),
             runtime_classes=classes,
+            node=self._reporter(),
+            endpoint=self._endpoint,
         )
         return CriRuntime(ports, self._containers, self._around, self._wire, self._disk)
 

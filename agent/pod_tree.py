@@ -25,9 +25,10 @@ from agent.provider_runtime import ProviderRuntime
 from kernel import Address, AnySpec, DynamicSpec, Port, SupervisorSpec, isolated
 from messages.api import CallApi
 from messages.container_logs import DescribeContainerLogs
+from messages.container_runtime_health import DescribeContainerRuntime
 from messages.events import PostEvent
 from messages.images import DescribeImages
-from messages.node import FollowNode
+from messages.node import FollowNode, RuntimeHasNews
 from messages.objects import ObjectKind, ObjectManagerMessage
 from messages.pod_lives import PodLivesMessage
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
@@ -49,7 +50,7 @@ class PodApiPorts:
 
     calls: Port[CallApi]
     watches: Port[Watch | Unwatch]
-    node: Port[FollowNode]
+    node: Port[FollowNode | RuntimeHasNews]
     events: Port[PostEvent]
 
 
@@ -60,6 +61,8 @@ class PodPorts:
     lives: Port[PodLivesMessage]
     statuses: Port[StatusKeeperMessage]
     runtime: Port[PodRuntimeMessage]
+    containers: Port[DescribeContainerRuntime] | None = None
+    """Who speaks with a container runtime; None where there is none outside of the agent."""
     images: Port[DescribeImages] | None = None
     """Who keeps images; None where pods have none of their own."""
     logs: Port[DescribeContainerLogs] | None = None
@@ -88,6 +91,10 @@ class ComposedRuntime(Protocol):
 
     def port(self) -> Port[PodRuntimeMessage]:
         """Return the address that takes commands about pods."""
+        ...
+
+    def containers(self) -> Port[DescribeContainerRuntime] | None:
+        """Return the address of who speaks with a container runtime; None if there is none outside."""
         ...
 
     def images(self) -> Port[DescribeImages] | None:
@@ -160,6 +167,7 @@ class PodTree:
             lives=lives,
             statuses=statuses,
             runtime=self._runtime.port(),
+            containers=self._runtime.containers(),
             images=self._runtime.images(),
             logs=self._runtime.logs(),
         )
@@ -170,11 +178,16 @@ class PodTree:
         if runtime.kind is RuntimeKind.PROVIDER:
             return ProviderRuntime(runtime.provider, self._address, self._events)
         if runtime.containers is not None:
-            from agent.cri_runtime import CriComposition  # noqa: PLC0415  # see there what it costs
+            from agent.cri_runtime import CriComposition, CriEdges  # noqa: PLC0415  # see there what it costs
 
             machine = self._edges.machine.read()
             return CriComposition(
-                settings, runtime.containers, self._address, self._events, machine, sources
+                settings,
+                runtime.containers,
+                self._address,
+                CriEdges(events=self._events, node=self._reporter),
+                machine,
+                sources,
             )
         make_core = self._edges.hollow
         return HollowRuntime(settings, runtime.hollow, self._address, self._events, make_core)
@@ -182,6 +195,10 @@ class PodTree:
     def _events(self) -> Port[PostEvent] | None:
         api = self._edges.api()
         return api.events if api is not None else None
+
+    def _reporter(self) -> Port[RuntimeHasNews] | None:
+        api = self._edges.api()
+        return api.node if api is not None else None
 
     def _make_status_keeper(self) -> StatusKeeper:
         api = self._edges.api()

@@ -71,6 +71,11 @@ class ProviderRuntime:
         return
 
     @staticmethod
+    def containers() -> None:
+        """Return nobody: there is none."""
+        return
+
+    @staticmethod
     def logs() -> None:
         """Return nobody: the class keeps its logs itself."""
         return

@@ -213,6 +213,7 @@ class AgentTree:
             statuses=pods.statuses if pods else None,
             lives=pods.lives if pods else None,
             runtime=pods.runtime if pods else None,
+            containers=pods.containers if pods else None,
             images=pods.images if pods else None,
             logs=pods.logs if pods else None,
             hosts=self._settings.hosts,

@@ -59,6 +59,11 @@ class LoopsAre:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeHasNews:
+    """What the runtime of pods says of the Node has changed: it is to be reported at once. Coalesced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrarLives:
     """The Node's registrar works: it has read the machine, and can report the Node.
 
@@ -79,5 +84,5 @@ class FollowRegistrar:
     subscriber: Port[RegistrarLives]
 
 
-NodeMessage: TypeAlias = FollowNode | FollowRegistrar | LoopsAre
+NodeMessage: TypeAlias = FollowNode | FollowRegistrar | LoopsAre | RuntimeHasNews
 """What the node's registrar hears from others."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from messages.objects import ObjectId, ObjectValue
 from messages.pods import JsonObject, Pod, PodPhase, PodUid
@@ -281,6 +281,9 @@ class DescribeRuntime:
     reply_to: Port[RuntimeDescribed]
 
 
+RUNTIME_SAYS: Final = "RuntimeSays"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeNode:
     """What a runtime says of the Node. What is empty is as it is on this machine."""
@@ -292,6 +295,10 @@ class RuntimeNode:
     """IP addresses, the most important one first."""
     troubles: Mapping[str, str] = field(default_factory=dict)
     """By type of the Node's condition that is bad because of it: ``Ready``, ``MemoryPressure``, ..."""
+    trouble_reason: str = RUNTIME_SAYS
+    """The reason of these conditions, in one word."""
+    version: str | None = None
+    """``containerd://1.6.20``; empty while it is not known. None if the agent itself is the runtime."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -242,6 +242,9 @@ class ContainersAre:
     assumes_images: bool = False
     """Images need not be asked for nor pulled before a container is created, as long as its creation does
     not fail with IMAGE_MISSING. After that they are found and pulled. An image that is pulled always is."""
+    network_trouble: str = ""
+    """Why no sandbox with a network of its own can be made at present; empty if that is possible. Whenever it
+    changes, everything is told once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

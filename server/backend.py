@@ -12,6 +12,10 @@ from typing import TypeVar
 
 from kernel import ActorDescription, ActorSystem, Port, TreeSummary, asking
 from messages.container_logs import ContainerLogsDescribed, DescribeContainerLogs
+from messages.container_runtime_health import (
+    ContainerRuntimeDescribed,
+    DescribeContainerRuntime,
+)
 from messages.event_feed import (
     AttachReader,
     DescribeFeed,
@@ -89,6 +93,8 @@ class EndpointBackend:
     """The keeper of pods."""
     runtime: Port[DescribeRuntime] | None = None
     """What runs the pods."""
+    containers: Port[DescribeContainerRuntime] | None = None
+    """Who speaks with a container runtime; None where there is none outside of the agent."""
     images: Port[DescribeImages] | None = None
     """Who keeps their images; None where nobody does."""
     logs: Port[DescribeContainerLogs] | None = None
@@ -151,6 +157,16 @@ class EndpointBackend:
             return None
         return await self._ask(
             "runtime", self.runtime, lambda reply_to: DescribeRuntime(reply_to=reply_to)
+        )
+
+    async def container_runtime(self) -> ContainerRuntimeDescribed | Unanswered | None:
+        """Return how the container runtime is; None where there is none outside of the agent."""
+        if self.containers is None:
+            return None
+        return await self._ask(
+            "runtime/containers",
+            self.containers,
+            lambda reply_to: DescribeContainerRuntime(reply_to=reply_to),
         )
 
     async def image_state(self) -> ImagesDescribed | Unanswered | None:

@@ -12,6 +12,7 @@ from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from messages.container_logs import ContainerLogsDescribed
+from messages.container_runtime_health import ContainerRuntimeDescribed
 from messages.images import ImagesDescribed
 from messages.pod_lives import PodLivesDescribed
 from messages.pod_runtime import RuntimeDescribed
@@ -105,21 +106,27 @@ class Endpoints:
         return await self._health(request, "livez")
 
     async def _health(self, request: web.Request, name: str) -> web.Response:
-        answer, tree = await asyncio.gather(self._backend.sign_of_life(), self._backend.summary())
+        answer, tree, runtime = await asyncio.gather(
+            self._backend.sign_of_life(), self._backend.summary(), self._backend.container_runtime()
+        )
         checks = [health.answers("pod-manager", answer), health.answers("tree", tree)]
         shown = []
         if not isinstance(tree, Unanswered):
             checks += health.loops(tree)
             shown = health.members(tree)
+        checks += [health.pleg(runtime)] if runtime is not None else []
         ok = all(check.ok for check in checks)
         return _report(request, checks + shown, name, ok=ok)
 
     async def readyz(self, request: web.Request) -> web.Response:
-        """Return whether any source has listed, and the state of each."""
-        checks = health.readiness(
-            await self._backend.all_sources(), self._backend.system.clock.wall()
+        """Return whether any source has listed and pods can start, and the state of each."""
+        sources, runtime = await asyncio.gather(
+            self._backend.all_sources(), self._backend.container_runtime()
         )
-        ok = health.is_ready(checks)
+        checks = health.readiness(sources, self._backend.system.clock.wall())
+        of_runtime = health.container_runtime(runtime) if runtime is not None else []
+        ok = health.is_ready(checks) and all(check.ok for check in of_runtime)
+        checks += of_runtime
         if not _is_one_word(request, ok=ok):
             # Shown only: pods run without the API server, so its troubles make nothing unready.
             cluster, statuses = await asyncio.gather(
@@ -207,10 +214,11 @@ class Endpoints:
 
     async def _running(self) -> RunningState:
         backend = self._backend
-        statuses, lives, runtime, images, logs = await asyncio.gather(
+        statuses, lives, runtime, containers, images, logs = await asyncio.gather(
             backend.pod_statuses(),
             backend.pod_lives(),
             backend.runtime_state(),
+            backend.container_runtime(),
             backend.image_state(),
             backend.container_logs(),
         )
@@ -218,6 +226,7 @@ class Endpoints:
             statuses=statuses if isinstance(statuses, StatusesDescribed) else None,
             lives=lives if isinstance(lives, PodLivesDescribed) else None,
             runtime=runtime if isinstance(runtime, RuntimeDescribed) else None,
+            containers=containers if isinstance(containers, ContainerRuntimeDescribed) else None,
             images=images if isinstance(images, ImagesDescribed) else None,
             logs=logs if isinstance(logs, ContainerLogsDescribed) else None,
         )

@@ -1,9 +1,10 @@
 """Health, in the words of Kubernetes' own health endpoints: ``[+]name ok``, ``[-]name failed: ...``. Pure.
 
-*Healthy* is about the agent's loops: the tree answers, PodManager answers, and no actor has failed so often
-that it is only restarted at long intervals. Dynamic actors, such as one for each Secret, count as one loop
-together, which fails if most of them do: one bad object is no reason to restart the agent. *Ready* is about
-sources, each by itself: a dead source does not make the others unready.
+*Healthy* is about the agent's loops: the tree answers, PodManager answers, no actor has failed so often that
+it is only restarted at long intervals, and what changes in a container runtime is seen. Dynamic actors, such
+as one for each Secret, count as one loop together, which fails if most of them do: one bad object is no
+reason to restart the agent. *Ready* is about sources, each by itself: a dead source does not make the others
+unready. And it is about a container runtime, without which no pod starts.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from kernel import ActorDescription, DynamicSummary, TreeSummary
 from messages.api import CallsDescribed
+from messages.container_runtime_health import ContainerRuntimeDescribed
 from messages.pods import API, LOCAL_FILES
 from messages.sources import SourceDescribed
 from messages.statuses import StatusesDescribed
-from messages.units import Timestamp
+from messages.units import Seconds, Timestamp
 from messages.watches import WatchDescribed
 from server.answers import Unanswered
 from server.cluster_state import ClusterState
@@ -122,6 +125,36 @@ def pod_statuses(answer: StatusesDescribed | Unanswered) -> HealthCheck:
         return HealthCheck(name=name, ok=True)
     text = f"{len(troubles):,} refused, one of them: {next(iter(troubles.values()))}"
     return HealthCheck(name=name, ok=True, text=text, is_outdated=True)
+
+
+LONGEST_SILENCE: Final = Seconds(180.0)
+"""So long a kubelet is healthy without having looked at everything in its runtime."""
+
+
+def pleg(answer: ContainerRuntimeDescribed | Unanswered) -> HealthCheck:
+    """Return a check of whether everything in the runtime was looked at lately."""
+    name = "pleg"
+    if isinstance(answer, Unanswered):
+        return HealthCheck(name=name, ok=False, text=answer.reason)
+    silence, is_first = answer.pleg.silence, answer.pleg.last_seen is None
+    seen = "not yet successful" if is_first else f"last seen active {silence:.1f} s ago"
+    return HealthCheck(name=name, ok=silence <= LONGEST_SILENCE, text=seen)
+
+
+def container_runtime(answer: ContainerRuntimeDescribed | Unanswered) -> list[HealthCheck]:
+    """Return checks of the runtime, without which no pod starts, and of its network.
+
+    The network makes nothing unready by itself: pods on the node's own network run without it.
+    """
+    name = "container-runtime"
+    if isinstance(answer, Unanswered):
+        return [HealthCheck(name=name, ok=False, text=answer.reason)]
+    who = " ".join(filter(None, (answer.name, answer.version, "at", answer.endpoint)))
+    checks = [HealthCheck(name=name, ok=not answer.trouble, text=answer.trouble or who)]
+    if answer.network_trouble and not answer.trouble:
+        text = answer.network_trouble
+        checks.append(HealthCheck(name=f"{name}-network", ok=True, text=text, is_outdated=True))
+    return checks
 
 
 def _whom(calls: CallsDescribed) -> list[str]:

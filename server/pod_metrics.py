@@ -11,6 +11,7 @@ from typing import Final
 from prometheus_client.core import HistogramMetricFamily, Metric
 
 from messages.container_logs import ContainerLogsDescribed
+from messages.container_runtime_health import ContainerRuntimeDescribed
 from messages.images import ImagesDescribed
 from messages.pod_lives import OPERATION_BOUNDS, OperationTimes, PodLivesDescribed
 from messages.pod_manager import PodsDescribed
@@ -24,6 +25,7 @@ from messages.statuses import (
     StatusesDescribed,
     TimesCounted,
 )
+from server.container_runtime_metrics import container_runtime_metrics
 from server.families import counter, gauge
 from server.image_metrics import image_metrics
 
@@ -42,6 +44,8 @@ class RunningState:
     statuses: StatusesDescribed | None = None
     lives: PodLivesDescribed | None = None
     runtime: RuntimeDescribed | None = None
+    containers: ContainerRuntimeDescribed | None = None
+    """None as well where there is no container runtime outside of the agent."""
     images: ImagesDescribed | None = None
     """None as well where pods have no images of their own."""
     logs: ContainerLogsDescribed | None = None
@@ -57,18 +61,25 @@ def pod_metrics(state: RunningState, pods: PodsDescribed | None) -> Iterable[Met
     """Yield the metrics of what is known."""
     if state.runtime is not None:
         yield from _runtime(state.runtime)
-    if state.images is not None:
-        yield from image_metrics(state.images)
+    yield from _outside(state)
     if state.lives is not None:
         yield from _lives(state.lives)
         if state.lives.operations is not None:
             yield _worker_seconds(state.lives.operations)
-    if state.logs is not None:
-        yield from _logs(state.logs)
     if state.statuses is not None:
         yield from _statuses(state.statuses)
         if pods is not None:
             yield _phases(pods.pods, state.statuses.statuses)
+
+
+def _outside(state: RunningState) -> Iterable[Metric]:
+    """Yield the metrics of a runtime outside of the agent, and of images and logs."""
+    if state.containers is not None:
+        yield from container_runtime_metrics(state.containers)
+    if state.images is not None:
+        yield from image_metrics(state.images)
+    if state.logs is not None:
+        yield from _logs(state.logs)
 
 
 def _logs(logs: ContainerLogsDescribed) -> Iterable[Metric]:

@@ -120,9 +120,9 @@ def current_conditions(pressures: Pressures, failed: Sequence[str]) -> tuple[Nod
 
 
 def with_troubles(
-    found: Iterable[NodeCondition], troubles: Mapping[str, str]
+    found: Iterable[NodeCondition], troubles: Mapping[str, str], reason: str
 ) -> tuple[NodeCondition, ...]:
-    """Return the conditions, and those bad that the runtime of pods says are bad."""
+    """Return the conditions, and those bad that the runtime of pods says are bad, for a reason of its own."""
 
     def told(condition: NodeCondition) -> NodeCondition:
         message = troubles.get(condition.type.value)
@@ -130,7 +130,7 @@ def with_troubles(
             return condition
         is_good_when_true = condition.type is ConditionType.READY
         bad = ConditionStatus.FALSE if is_good_when_true else ConditionStatus.TRUE
-        return NodeCondition(type=condition.type, status=bad, reason="RuntimeSays", message=message)
+        return NodeCondition(type=condition.type, status=bad, reason=reason, message=message)
 
     return tuple(map(told, found))
 

@@ -160,6 +160,7 @@ def _said(status: JsonObject) -> JsonObject:
 
 
 def _node_info(rules: NodeRules, facts: MachineFacts) -> dict[str, str]:
+    runtime = f"actorlet://{rules.version}" if facts.runtime is None else facts.runtime
     return {
         "machineID": facts.machine_id,
         "systemUUID": facts.system_uuid,
@@ -172,7 +173,8 @@ def _node_info(rules: NodeRules, facts: MachineFacts) -> dict[str, str]:
         # in the build part, which comparisons of versions leave out.
         "kubeletVersion": f"v{rules.version}+actorlet",
         "kubeProxyVersion": "",
-        "containerRuntimeVersion": f"actorlet://{rules.version}",
+        # A version that is not known yet stays as it was said last.
+        **({"containerRuntimeVersion": runtime} if runtime else {}),
     }
 
 

@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from actors.node.conditions import Availability, PressureSignals
 from manifests.requests import Amounts, amounts_of
-from messages.pod_runtime import RuntimeNode
+from messages.pod_runtime import RUNTIME_SAYS, RuntimeNode
 
 ARCHITECTURES: Final[Mapping[str, str]] = {
     "x86_64": "amd64",
@@ -60,6 +60,10 @@ class MachineFacts:
     """Labels that the runtime wants on the Node."""
     troubles: Mapping[str, str] = field(default_factory=dict)
     """What the runtime says is wrong, by the type of the Node's condition that is bad because of it."""
+    trouble_reason: str = RUNTIME_SAYS
+    """The reason of these conditions."""
+    runtime: str | None = None
+    """The runtime with its version, empty while it has not said them; None for the agent itself."""
 
 
 class Machine(Protocol):
@@ -155,6 +159,8 @@ class DescribedMachine(Machine):
             stated=amounts_of(told.capacity),
             labels=told.labels,
             troubles=told.troubles,
+            trouble_reason=told.trouble_reason,
+            runtime=told.version,
         )
 
 

@@ -38,6 +38,7 @@ from messages.node import (
     NodeIs,
     NodeIsGone,
     NodeMessage,
+    RuntimeHasNews,
 )
 from messages.pods import JsonObject
 from messages.units import Seconds
@@ -77,8 +78,12 @@ NodeRegistrarMessage: TypeAlias = (
 )
 
 
+_Looks: TypeAlias = MachineCheckDue | LoopsAre | RuntimeHasNews
+"""After each of them the machine is read. Coalesced."""
+
+
 def _name_of(message: NodeRegistrarMessage) -> Hashable | None:
-    return type(message).__name__ if isinstance(message, MachineCheckDue | LoopsAre) else None
+    return type(message).__name__ if isinstance(message, _Looks) else None
 
 
 NODE_REGISTRAR = Key[NodeRegistrarMessage]("node/registrar", coalesce=_name_of)
@@ -111,8 +116,8 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
 
     Owns: what is known of the Node, the readings of the machine, the reports. Has a thread of its own,
     since reading the machine may block.
-    Hears: ``FollowNode``, ``FollowRegistrar``, ``LoopsAre``; of its watch all ``WatchFact``; answers to
-    its calls.
+    Hears: ``FollowNode``, ``FollowRegistrar``, ``LoopsAre``, ``RuntimeHasNews``; of its watch all
+    ``WatchFact``; answers to its calls.
     Tells: followers ``NodeIs`` when the Node appears, gets another UID, begins to be deleted, or changes its
     labels, annotations, spec or extended resources (not the rest of its status, which changes every few
     minutes), and ``NodeIsGone``; both may repeat. Followers of the registrar itself ``RegistrarLives``, at
@@ -164,7 +169,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
                 self._take_answer(message)
             case OperationDue(operation=operation):
                 self._retries.resume(operation)
-            case MachineCheckDue():
+            case MachineCheckDue() | RuntimeHasNews():
                 self._look()
             case LoopsAre(failed=failed):
                 self._memory.failed = failed
@@ -175,7 +180,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
                 assert_never(message)
         self._publish()
         self._go_on()
-        if isinstance(message, MachineCheckDue | LoopsAre):
+        if isinstance(message, _Looks):
             self._show_life()  # last, so that it is only told if everything before it worked
 
     def _see(self, fact: WatchFact) -> None:
@@ -213,7 +218,7 @@ class NodeRegistrar(Actor[NodeRegistrarMessage]):
         )
         self._operations.facts = facts
         found = current_conditions(held, self._memory.failed)
-        self._operations.found = with_troubles(found, facts.troubles)
+        self._operations.found = with_troubles(found, facts.troubles, facts.trouble_reason)
         self._operations.want_report()
         self._operations.observed.age()
         if self._next_look is not None:

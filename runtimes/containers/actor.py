@@ -228,7 +228,9 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self._name, self._version = listing.name, listing.version
         self._driver.away, self._is_listed = "", True
         self._driver.limits = Limits(
-            longest_backoff=self._options.longest_backoff, assumes_images=listing.assumes_images
+            longest_backoff=self._options.longest_backoff,
+            assumes_images=listing.assumes_images,
+            network_trouble=listing.network_trouble,
         )
         for record in self._memory.records.values():
             # Either side may have crashed: an answer, or the call itself, may be lost.

@@ -24,7 +24,7 @@ from runtimes.containers.sayings import when_hook_called, when_sent
 from runtimes.containers.shape import PodShape, shape_of
 from runtimes.containers.situation import Limits, Plan, PodSituation, Step, newest_instances
 from runtimes.containers.stopping import is_being_changed, is_stopped
-from runtimes.containers.telling import PodTeller
+from runtimes.containers.telling import NETWORK_NOT_READY, PodTeller
 
 _NO_POD: Final = Pod.of({})
 _NO_SHAPE: Final[PodShape] = shape_of(_NO_POD)
@@ -98,7 +98,7 @@ class PodDriver:
         if record.wanted is Wanted.FORGET and record.obeyed == record.mark:
             self._forget(record)
             return
-        self.teller.tell(record, decided.waits, troubles(record), now)
+        self.teller.tell(record, decided.waits, self._troubles(record, decided), now)
         times = [time for time in (due, record.tell_by) if time is not None]
         self.agenda.set(record, min(times, default=None), now)
 
@@ -168,6 +168,12 @@ class PodDriver:
         newest = newest_instances(record.contents).get(step.target)
         if newest is not None and newest.state is ContainerState.EXITED:
             note_restart(notes.crashes, newest.id, now, self.limits.longest_backoff)
+
+    def _troubles(self, record: RuntimeRecord, decided: Plan) -> tuple[PodTrouble, ...]:
+        if not decided.awaits_network:
+            return troubles(record)
+        message = f"network is not ready: {self.limits.network_trouble}"
+        return (*troubles(record), PodTrouble(reason=NETWORK_NOT_READY, message=message))
 
     def _note_obeyed(self, record: RuntimeRecord) -> None:
         is_obeyed = record.wanted is Wanted.RUN or (

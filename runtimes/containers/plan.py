@@ -6,8 +6,8 @@ every answer. It returns requests that do not depend on each other; the next one
 The order is that of kubelets since 1.34 (rules J1-J3, J8-J12):
 
 1. A pod that has ended for good starts nothing: what still runs of it, sidecars above all, is stopped.
-2. What lives in an old sandbox is stopped, and a sandbox that is missing or dead is replaced. Images are
-   looked for and pulled meanwhile.
+2. What lives in an old sandbox is stopped, and a sandbox that is missing or dead is replaced, as soon as
+   there is a network for it. Images are looked for and pulled meanwhile.
 3. Init containers run in order, each to its success. Sidecars start in their place in that order; the next
    one begins when they have started, and passed their startup probe.
 4. Then all regular containers are started, in parallel.
@@ -76,6 +76,10 @@ def plan_removal(now: PodSituation, stop_by: Seconds) -> Plan:
     return draft.finished()
 
 
+def _is_on_host(now: PodSituation) -> bool:
+    return bool((now.pod.document.get("spec") or {}).get("hostNetwork"))
+
+
 def _is_sandbox_being_made(now: PodSituation, draft: Draft) -> bool:
     """Return whether a sandbox is being made, or is about to be."""
     flight = now.busy.get(SANDBOX)
@@ -92,6 +96,9 @@ def _is_sandbox_usable(now: PodSituation, draft: Draft) -> bool:
         return False
     if usable or SANDBOX in now.busy:
         return usable
+    if now.limits.network_trouble and not _is_on_host(now):
+        draft.awaits_network = True
+        return False
     if now.sandbox_retry_at > now.now:
         draft.wait_until(now.sandbox_retry_at)
         return False

@@ -48,6 +48,8 @@ class Limits:
     """``crashLoopBackOff.maxContainerRestartPeriod``."""
     assumes_images: bool = False
     """See ``ContainersAre.assumes_images``."""
+    network_trouble: str = ""
+    """See ``ContainersAre.network_trouble``."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,6 +90,8 @@ class Plan(NamedTuple):
     has_ended: bool = False
     """All of it has ended for good: nothing starts any more."""
     hooks: tuple[HookStep, ...] = ()
+    awaits_network: bool = False
+    """No sandbox is made, since it cannot have a network."""
 
 
 CREATING: Final = ContainerWait(reason="ContainerCreating")
@@ -97,7 +101,16 @@ INITIALIZING: Final = ContainerWait(reason="PodInitializing")
 class Draft:
     """A plan that is being made."""
 
-    __slots__ = ("_wake_at", "default_wait", "has_ended", "hooks", "now", "steps", "waits")
+    __slots__ = (
+        "_wake_at",
+        "awaits_network",
+        "default_wait",
+        "has_ended",
+        "hooks",
+        "now",
+        "steps",
+        "waits",
+    )
 
     def __init__(self, now: Seconds, default_wait: ContainerWait) -> None:
         self.now = now
@@ -106,6 +119,7 @@ class Draft:
         self.waits: dict[str, ContainerWait] = {}
         self.default_wait = default_wait
         self.has_ended = False
+        self.awaits_network = False
         self._wake_at: Seconds | None = None
 
     def wait_until(self, due: Seconds) -> None:
@@ -115,7 +129,14 @@ class Draft:
 
     def finished(self) -> Plan:
         """Return the plan."""
-        return Plan(tuple(self.steps), self.waits, self._wake_at, self.has_ended, tuple(self.hooks))
+        return Plan(
+            tuple(self.steps),
+            self.waits,
+            self._wake_at,
+            self.has_ended,
+            tuple(self.hooks),
+            self.awaits_network,
+        )
 
 
 def newest_instances(contents: tuple[SandboxContents, ...]) -> dict[str, ContainerObserved]:

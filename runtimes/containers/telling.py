@@ -39,6 +39,9 @@ SOON: Final = Seconds(0.5)
 all its containers have ended, while its sandbox is being stopped. Mostly nobody ever sees that."""
 
 
+NETWORK_NOT_READY: Final = "NetworkNotReady"
+
+
 class PodTeller:
     """Tells what has changed of a pod, once for each change.
 
@@ -77,6 +80,8 @@ class PodTeller:
             under_way |= {one.name for one in _all(contents) if one.id in starting}
             news = with_back_offs(news, before, under_way) if under_way else news
         self._say_waits(record, news)
+        if troubles:
+            self._say_network(record, troubles)
         record.told_beginning = is_first
         if news == before and not record.tell_again:
             record.tell_by = None
@@ -167,6 +172,13 @@ class PodTeller:
                 continue
             if earlier is None or earlier.wait is None or earlier.wait.reason != wait.reason:
                 self.say(record, when_waiting(wait, name, record.pod), name)
+
+    def _say_network(self, record: RuntimeRecord, troubles: tuple[PodTrouble, ...]) -> None:
+        told = record.told.troubles if record.told is not None else ()
+        said = {each.reason for each in told}
+        for each in troubles:
+            if each.reason == NETWORK_NOT_READY and each.reason not in said:
+                self.say(record, (Saying(WARNING, each.reason, each.message),))
 
     def _log_saying(self, record: RuntimeRecord, saying: Saying, container: str) -> None:
         level = logging.WARNING if saying.type is WARNING else self._level()

@@ -13,7 +13,8 @@ import structlog
 from typing_extensions import override
 
 from kernel import PooledActor, Port
-from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
+from messages.container_runtime_health import DescribeContainerRuntime
+from messages.pod_runtime import DescribeRuntime
 from messages.pods import PodUid
 from messages.runtime_classes import FollowRuntimeClasses, RuntimeClassesAre
 from messages.units import Seconds
@@ -33,10 +34,10 @@ from runtimes.container_runtime import (
     RuntimeFailureKind,
     RuntimeIsAway,
 )
-from runtimes.cri.describing import container_states, runtime_pods
 from runtimes.cri.driver import Disk, Driver, OperationEnded, StepEnded
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.events import what_happened
+from runtimes.cri.health_reporter import HealthReporter
 from runtimes.cri.inventory import Seen
 from runtimes.cri.messages import (
     NOT_ASKED,
@@ -64,6 +65,8 @@ from runtimes.cri.wire.transport import Wire
 TRY_AGAIN_AFTER: Final = Seconds(0.2)
 """While the runtime is away. A connection to a socket of this machine costs nothing."""
 HEALTH_EVERY: Final = Seconds(5.0)
+HEALTH_SOON: Final = Seconds(1.0)
+"""While the runtime or its network is not ready."""
 OVERDUE_CHECK: Final = Seconds(30.0)
 
 _log = structlog.get_logger("runtime")
@@ -76,8 +79,9 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     Hears: ``CallRuntime``, ``AskContainer``, ``FollowContainers``, ``DescribeRuntime``; outcomes of calls and
     of work on the disk; events; ``RuntimeClassesAre``; its own timers.
     Tells: whoever made a call ``RuntimeAnswered`` or ``ContainerAnswered``, once; who finds and pulls images
-    the calls about them; followers ``ContainersAre`` when they begin to follow, after a crash, and whenever
-    the runtime is there again, ``PodContainersAre`` for each pod that changed, ``RuntimeIsAway``.
+    the calls about them; followers ``ContainersAre`` when they begin to follow, after a crash, whenever the
+    runtime is there again, and when the network is ready or not any more, ``PodContainersAre`` for each pod
+    that changed, ``RuntimeIsAway``; who reports the Node ``RuntimeHasNews`` when something else is bad.
     Fails when: it has a bug. Requests go on in the next life with the outcomes that have come meanwhile; the
     one in which it failed is answered as uncertain. Everything is looked at once more.
 
@@ -95,10 +99,14 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._driver = Driver(memory.operations, wire, disk, ports.me, self.after)
         self._stream = EventStream(wire, ports.me, memory)
         self._pleg = Pleg(around, self._stream, self._driver, self._begin, self.after)
+        self._health = HealthReporter(memory, ports)
+        self._network_trouble = ""
+        """What followers were told of the network."""
 
     @override
     def started(self) -> None:
         memory = self._memory
+        self._health.begin(self.clock.monotonic())
         lost = [memory.in_hand, self._driver.resume()]
         memory.in_hand = None
         for each in lost:
@@ -131,7 +139,9 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             case RuntimeClassesAre(handlers=handlers):
                 self._memory.runtime_classes = handlers
             case DescribeRuntime(reply_to=reply_to):
-                reply_to.tell(self._described())
+                reply_to.tell(self._health.described())
+            case DescribeContainerRuntime(reply_to=asker):
+                asker.tell(self._health.described_in_full(self.clock.monotonic()))
             case _:
                 self._take_timer(message)
 
@@ -173,7 +183,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     def _take_end(self, ended: OperationEnded | None) -> None:
         if ended is None:
             return
-        self._take_result(ended.purpose, ended.result)
+        self._take_result(ended)
         if ended.uid is not None and isinstance(ended.purpose, CallRuntime):
             self._tell_others(ended.purpose, ended.uid)
             if isinstance(ended.result, RuntimeFailure):
@@ -184,14 +194,15 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             self._lose(error.failure.message)
         self._look_for_callers()
 
-    def _take_result(self, purpose: Purpose, result: object) -> None:
+    def _take_result(self, ended: OperationEnded) -> None:
+        purpose, result = ended.purpose, ended.result
         match purpose:
             case CallRuntime() | AskContainer():
                 self._answer_with(purpose, result)
             case Connect():
                 self._greeted(result)
             case LookAgain():
-                self._looked(purpose, result)
+                self._looked(purpose, result, ended.began)
             case NoteExit(uid=uid):
                 if result == uid:
                     self._tell_pods((uid,))
@@ -243,8 +254,10 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             self._say_away(result.message)
         self.after(TRY_AGAIN_AFTER, ConnectDue())
 
-    def _looked(self, purpose: LookAgain, result: object) -> None:
+    def _looked(self, purpose: LookAgain, result: object, began: Seconds) -> None:
         seen = result if isinstance(result, Seen) else None
+        if seen is not None and seen.uid is None:
+            self._health.note_look(began, self.clock.monotonic(), self.clock.wall())
         changed = self._pleg.take(purpose, seen)
         if seen is None:
             failure = result if isinstance(result, RuntimeFailure) else None
@@ -265,6 +278,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 version=memory.greeting.version,
             )
         self._tell(self._everything())
+        self._health.tell_node()
 
     def _lose(self, message: str) -> None:
         """Begin anew: the runtime cannot be asked, or does not answer."""
@@ -279,10 +293,15 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         if message != memory.away:
             _log.warning("the container runtime cannot be used", trouble=message)
         memory.away = message
+        self._health.tell_node()
 
     def _checked(self, result: object) -> None:
-        if isinstance(result, Greeting):
-            self._memory.greeting = result
+        if not isinstance(result, Greeting):
+            return
+        self._memory.greeting = result
+        if result.network_trouble != self._network_trouble and not self._memory.away:
+            self._tell(self._everything())
+        self._health.tell_node()
 
     # --- what changes ----------------------------------------------------------------------------------
 
@@ -292,6 +311,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         if isinstance(message, StreamTold):
             happened = what_happened(message.event)
             if happened is not None:
+                self._memory.pleg.note_event(happened.at, self.clock.wall())
                 self._pleg.happened(happened)
         elif not self._stream.ended(message.failure) and not self._memory.away:
             self._lose(f"its events have ended: {message.failure.message}")
@@ -306,9 +326,10 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             case PodRelistDue(uid=uid):
                 self._pleg.look_at(uid)
             case HealthDue():
-                self.after(HEALTH_EVERY, HealthDue())
+                self._health.examine(self.clock.monotonic())
                 if not self._memory.away:
                     self._begin(CheckHealth(), greet())
+                self.after(HEALTH_EVERY if self._health.is_well else HEALTH_SOON, HealthDue())
             case OverdueDue():
                 self.after(OVERDUE_CHECK, OverdueDue())
                 self._give_up_overdue()
@@ -345,21 +366,12 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
 
     def _everything(self) -> ContainersAre:
         greeting = self._memory.greeting
+        self._network_trouble = greeting.network_trouble if greeting is not None else ""
         return ContainersAre(
             sandboxes=self._memory.inventory.everything(),
             name=greeting.name if greeting is not None else "",
             version=greeting.version if greeting is not None else "",
-        )
-
-    def _described(self) -> RuntimeDescribed:
-        greeting = self._memory.greeting
-        everything = self._memory.inventory.everything()
-        return RuntimeDescribed(
-            name=greeting.name if greeting is not None else "",
-            version=greeting.version if greeting is not None else "",
-            trouble=self._memory.away,
-            pods=runtime_pods(everything),
-            containers=container_states(everything),
+            network_trouble=self._network_trouble,
         )
 
 

@@ -38,6 +38,7 @@ class OperationEnded:
     """The pod that it has changed something of."""
     result: object = field(repr=False)
     """What it returned, or a ``RuntimeFailure``."""
+    began: Seconds
     error: RpcError | None = None
     """What ended it, if that was a call without a reply."""
 
@@ -168,7 +169,9 @@ class Driver:
             return None
         del self._memory.running[running.ref]
         self._memory.in_hand = None
-        return OperationEnded(purpose=purpose, uid=running.uid, result=result, error=error)
+        return OperationEnded(
+            purpose=purpose, uid=running.uid, result=result, began=running.began, error=error
+        )
 
     def _start(self, running: RunningOperation, step: Step) -> None:
         running.step = step

@@ -50,6 +50,7 @@ class EventStream:
     def ended(self, failure: RpcFailure) -> bool:
         """Take the end of the stream. Return whether the next kind is followed instead, or none is there."""
         self._memory.open_stream = None
+        self._memory.pleg.stream_errors += 1
         if failure.code is not RpcCode.UNIMPLEMENTED:
             return False
         self._kind += 1

@@ -24,6 +24,8 @@ class SomethingHappened:
     """Its pod, if the event says that."""
     exited: ContainerExit | None = None
     """Its exit, if the event says how that was. The runtime itself says so 60 ms later."""
+    at: int = 0
+    """When, in nanoseconds since 1970; 0 if the event does not say."""
 
 
 def what_happened(event: Message) -> SomethingHappened | None:
@@ -41,13 +43,16 @@ def _of_cri(event: cri.ContainerEventResponse) -> SomethingHappened | None:
     if not event.container_id:
         return None
     uid = event.pod_sandbox_status.metadata.uid
-    return SomethingHappened(id=event.container_id, uid=PodUid(uid) if uid else None)
+    return SomethingHappened(
+        id=event.container_id, uid=PodUid(uid) if uid else None, at=event.created_at
+    )
 
 
 def _of_containerd(event: containerd.Envelope) -> SomethingHappened | None:
     if event.event.type_url.rpartition("/")[2] != _EXIT:
         container_id = _container_id(event)
-        return SomethingHappened(id=container_id) if container_id else None
+        at = event.timestamp.seconds * 10**9 + event.timestamp.nanos
+        return SomethingHappened(id=container_id, at=at) if container_id else None
     ended = containerd.TaskExit()
     try:
         ended.ParseFromString(event.event.value)
@@ -59,7 +64,8 @@ def _of_containerd(event: containerd.Envelope) -> SomethingHappened | None:
     if not (0 < at < 1 << 63 and ended.exit_status < 1 << 31):
         # It never ran: its exit has no time, or one of the year 1. What became of it has to be asked.
         return SomethingHappened(id=ended.container_id)
-    return SomethingHappened(id=ended.container_id, exited=ContainerExit(ended.exit_status, at))
+    exited = ContainerExit(ended.exit_status, at)
+    return SomethingHappened(id=ended.container_id, exited=exited, at=at)
 
 
 def _container_id(event: containerd.Envelope) -> str:

@@ -9,7 +9,9 @@ from typing import Final, TypeAlias
 from google.protobuf.message import Message
 
 from kernel import Key, Port
+from messages.container_runtime_health import DescribeContainerRuntime
 from messages.events import PostEvent
+from messages.node import RuntimeHasNews
 from messages.pods import PodUid
 from messages.runtime_classes import FollowRuntimeClasses, RuntimeClassesAre
 from runtimes.container_runtime import (
@@ -19,6 +21,7 @@ from runtimes.container_runtime import (
     RuntimeFact,
 )
 from runtimes.cri.driver import DriverMemory, StepEnded
+from runtimes.cri.figures import CallFigures, PlegFigures
 from runtimes.cri.inventory import CriInventory
 from runtimes.cri.operations.connecting import Greeting
 from runtimes.cri.wire.transport import RpcFailure, RpcInFlight
@@ -69,7 +72,13 @@ class OverdueDue:
 
 CriTimer: TypeAlias = ConnectDue | RelistDue | PodRelistDue | HealthDue | OverdueDue
 CriRuntimeMessage: TypeAlias = (
-    ContainerRuntimeMessage | RuntimeClassesAre | StepEnded | StreamTold | StreamEnded | CriTimer
+    ContainerRuntimeMessage
+    | DescribeContainerRuntime
+    | RuntimeClassesAre
+    | StepEnded
+    | StreamTold
+    | StreamEnded
+    | CriTimer
 )
 
 NOT_ASKED: Final = "it has not been asked yet"
@@ -88,6 +97,10 @@ class CriPorts:
     events: Port[PostEvent] | None = None
     runtime_classes: Port[FollowRuntimeClasses] | None = None
     """Who knows them; None for an agent without a cluster, which has none."""
+    node: Port[RuntimeHasNews] | None = None
+    """Who reports the Node; None for an agent without a cluster."""
+    endpoint: str = ""
+    """Where the runtime is, for people."""
 
 
 @dataclass(slots=True)
@@ -107,6 +120,12 @@ class CriMemory:
     """What the runtime said of itself last."""
     away: str = NOT_ASKED
     """Why the runtime cannot be asked; empty while it can."""
+    pleg_trouble: str = ""
+    """What is wrong if nothing was seen for too long."""
+    told_trouble: str = NOT_ASKED
+    """What was wrong with the Node because of the runtime, when its reporter was told last."""
+    pleg: PlegFigures = field(default_factory=PlegFigures)
+    calls: CallFigures = field(default_factory=CallFigures)
     stream: int = 0
     """Counts the streams; the number of the current one."""
     open_stream: RpcInFlight | None = None

@@ -23,7 +23,9 @@ class Greeting:
     name: str
     version: str
     trouble: str
-    """What is wrong with the runtime or its network, in a kubelet's words; empty if nothing is."""
+    """What is wrong with the runtime, in a kubelet's words; empty if nothing is."""
+    network_trouble: str
+    """The same of the network of pods."""
     features: RuntimeFeatures
 
 
@@ -47,7 +49,8 @@ def greet() -> Operation[Greeting | RuntimeFailure]:
     return Greeting(
         name=reply.runtime_name,
         version=reply.runtime_version,
-        trouble=_trouble(status),
+        trouble=_trouble(status, "RuntimeReady", "runtime"),
+        network_trouble=_trouble(status, "NetworkReady", "runtime network"),
         features=_features(status),
     )
 
@@ -64,19 +67,16 @@ def _features(status: cri.StatusResponse) -> RuntimeFeatures:
     )
 
 
-def _trouble(status: cri.StatusResponse) -> str:
-    found = {each.type: each for each in status.status.conditions}
-    said = []
-    for kind, what in (("RuntimeReady", "runtime"), ("NetworkReady", "runtime network")):
-        condition = found.get(kind)
-        if condition is None:
-            said.append(f"container {what} did not report {kind}")
-        elif not condition.status:
-            said.append(
-                f"container {what} not ready: {kind}=false reason:{condition.reason} "
-                f"message:{condition.message}"
-            )
-    return "; ".join(said)
+def _trouble(status: cri.StatusResponse, kind: str, what: str) -> str:
+    condition = next((each for each in status.status.conditions if each.type == kind), None)
+    if condition is None:
+        return f"container {what} did not report {kind}"
+    if condition.status:
+        return ""
+    return one_line(
+        f"container {what} not ready: {kind}=false reason:{condition.reason} "
+        f"message:{condition.message}"
+    )
 
 
 def _unusable(why: str) -> RuntimeFailure:

@@ -119,6 +119,36 @@ def test_another_loop_that_fails_is_no_transition(node: NodeStage) -> None:
     assert after["lastTransitionTime"] == before["lastTransitionTime"]
 
 
+def test_what_a_runtime_says_of_the_node_is_reported_at_once_and_back(node: NodeStage) -> None:
+    node.play.advance(3.0)
+    node.asked()
+    down = {"Ready": "container runtime is down: refused"}
+    node.runtime_says(troubles=down, trouble_reason="KubeletNotReady", runtime="")
+    assert node.asked() == [REPORTED]
+    ready = node.condition("Ready")
+    assert (ready["status"], ready["reason"], ready["message"]) == (
+        "False",
+        "KubeletNotReady",
+        "container runtime is down: refused",
+    )
+    assert ready["lastTransitionTime"] == "2023-11-14T22:13:23Z"
+
+    node.play.advance(4.0)
+    node.runtime_says(runtime="containerd://1.6.20")
+    assert node.asked() == [REPORTED]
+    assert node.states() == ALL_IS_WELL
+    assert node.node["status"]["nodeInfo"]["containerRuntimeVersion"] == "containerd://1.6.20"
+
+
+def test_a_runtime_that_does_not_say_its_version_yet_keeps_the_one_that_it_had(
+    node: NodeStage,
+) -> None:
+    node.runtime_says(runtime="containerd://1.6.20")
+    node.runtime_says(runtime="")
+    node.runtime_says(runtime="", troubles={"Ready": "down"})
+    assert node.node["status"]["nodeInfo"]["containerRuntimeVersion"] == "containerd://1.6.20"
+
+
 def test_a_change_of_the_machine_is_reported_alone(node: NodeStage) -> None:
     node.machine.facts = replace(FACTS, addresses=("10.0.0.9",), cpus=8)
     node.play.advance(10.5)

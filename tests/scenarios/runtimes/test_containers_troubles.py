@@ -167,6 +167,43 @@ def test_what_happened_while_the_runtime_was_away_is_seen_when_it_is_back(
     assert history.wait is None
 
 
+# A network that is not ready.
+
+
+def test_rule_x23_pods_wait_for_a_network_and_those_of_the_host_do_not(
+    stage: ScriptedStage,
+) -> None:
+    stage.containers.has_network("no plugin")
+    host = make_pod("host", spec={**spec_of("h"), "hostNetwork": True})
+    stage.run(ONE)
+    stage.run(host)
+    stage.play.advance(100)
+    assert stage.containers.alive() == ["h-0"]
+    waiting = [each for each in stage.told() if each.uid == ONE.uid][-1]
+    (trouble,) = waiting.troubles
+    assert (trouble.reason, trouble.message) == (
+        "NetworkNotReady",
+        "network is not ready: no plugin",
+    )
+    assert stage.said().count((trouble.reason, trouble.message)) == 1
+
+    stage.containers.has_network()
+    stage.play.settle()
+    assert stage.containers.alive() == ["a-0", "h-0"]
+    assert stage.last().troubles == ()
+
+
+def test_what_runs_goes_on_without_a_network_and_a_container_that_ended_starts_again(
+    stage: ScriptedStage,
+) -> None:
+    stage.run(ONE)
+    stage.containers.has_network("no plugin")
+    stage.containers.exit("a", 1)
+    stage.play.advance(20)
+    assert stage.containers.alive() == ["a-1"]
+    assert "NetworkNotReady" not in {reason for reason, _ in stage.said()}
+
+
 # What fails.
 
 

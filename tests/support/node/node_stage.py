@@ -17,7 +17,7 @@ from actors.node.registrar import NODE_REGISTRAR, NodeMemory, NodePorts, NodeReg
 from actors.node.rules import NodeRules
 from kernel import Key, OnExhausted
 from messages.api import FailureKind
-from messages.node import FollowNode, FollowRegistrar, LoopsAre, NodeFact, NodeIs
+from messages.node import FollowNode, FollowRegistrar, LoopsAre, NodeFact, NodeIs, RuntimeHasNews
 from messages.pods import JsonObject
 from messages.units import Seconds
 from tests.support.apiserver.fake_api import FakeApi
@@ -144,6 +144,11 @@ class NodeStage:
     def loops_fail(self, *names: str) -> None:
         """Tell the registrar which loops of the agent fail."""
         self.play.tell(NODE_REGISTRAR, LoopsAre(failed=names))
+
+    def runtime_says(self, **facts: Any) -> None:
+        """Let the runtime of pods say this of the Node from here on, and tell the registrar so."""
+        self.machine.facts = replace(FACTS, **facts)
+        self.play.tell(NODE_REGISTRAR, RuntimeHasNews())
 
     def is_marked_unknown(self) -> None:
         """Have every condition be Unknown, as the cluster does when nobody renews the Lease."""

@@ -106,6 +106,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
     def __init__(self, *, assumes_images: bool = True) -> None:
         self.clock: ManualClock | None = None
         self.assumes_images = assumes_images
+        self.network_trouble = ""
         self.images: set[str] = set()
         self.hooks = ScriptedHooks(self)
         self.sandboxes: dict[str, ScriptedSandbox] = {}
@@ -190,6 +191,11 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         self.tell_all(RuntimeIsAway(message="connection refused"))
 
     def comes_back(self) -> None:
+        self.tell_all(self._everything())
+
+    def has_network(self, trouble: str = "") -> None:
+        """Say that networks can be made from now on, or what keeps them from it."""
+        self.network_trouble = trouble
         self.tell_all(self._everything())
 
     def tell_pod(self, uid: PodUid) -> None:
@@ -431,6 +437,7 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
             name="scripted",
             version="1.2.3",
             assumes_images=self.assumes_images,
+            network_trouble=self.network_trouble,
         )
 
     def _check_stop(self, request: RuntimeRequest) -> None:

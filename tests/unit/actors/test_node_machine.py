@@ -175,8 +175,9 @@ def test_what_a_runtime_says_counts_in_place_of_the_machine_s() -> None:
 
 def test_conditions_are_bad_that_a_runtime_says_are_bad() -> None:
     fine = current_conditions(pressures(PressureSignals()), ())
-    found = with_troubles(fine, {"Ready": "no answer", "DiskPressure": "the store is full"})
-    told = {each.type.value: (each.status.value, each.message) for each in found}
-    assert told["Ready"] == ("False", "no answer")
-    assert told["DiskPressure"] == ("True", "the store is full")
-    assert with_troubles(fine, {}) == fine
+    troubles = {"Ready": "no answer", "DiskPressure": "the store is full"}
+    found = with_troubles(fine, troubles, "ClassSays")
+    told = {each.type.value: (each.status.value, each.reason, each.message) for each in found}
+    assert told["Ready"] == ("False", "ClassSays", "no answer")
+    assert told["DiskPressure"] == ("True", "ClassSays", "the store is full")
+    assert with_troubles(fine, {}, "ClassSays") == fine

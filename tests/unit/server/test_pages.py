@@ -14,6 +14,7 @@ from kernel import (
     RoleStatistics,
     TreeSummary,
 )
+from messages.container_runtime_health import ContainerRuntimeDescribed, PlegDescribed
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, PodUid
 from messages.sources import (
     Epoch,
@@ -22,7 +23,8 @@ from messages.sources import (
     SourceDescribed,
     Verdict,
 )
-from messages.units import Timestamp
+from messages.statuses import TimesCounted
+from messages.units import Seconds, Timestamp
 from server import documents, health
 from server.answers import Unanswered
 from server.health import HealthCheck
@@ -396,3 +398,75 @@ def test_what_the_kernel_counts_is_shown_by_role() -> None:
     assert found["actorlet_message_seconds_sum", "web"] == 1.5
     assert found["actorlet_message_seconds_count", "web"] == 11.0
     assert found["actorlet_message_seconds_bucket", "web", "0.001"] == 3.0
+
+
+# Container runtimes.
+
+
+def runtime(**more: object) -> ContainerRuntimeDescribed:
+    """Return how a container runtime is when it is well."""
+    none = TimesCounted(bounds=(1.0,), buckets=(0, 0), seconds=0.0)
+    well = ContainerRuntimeDescribed(
+        name="containerd",
+        version="1.6.20",
+        endpoint="/run/c.sock",
+        trouble="",
+        network_trouble="",
+        pleg=PlegDescribed(
+            last_seen=NOON,
+            silence=Seconds(2.0),
+            relists=none,
+            intervals=none,
+            streams=1,
+            stream_errors=0,
+            latencies=none,
+        ),
+        operations={},
+    )
+    return dataclasses.replace(well, **more)  # type: ignore[arg-type]  # fields by name
+
+
+def seen(silence: float, **more: object) -> ContainerRuntimeDescribed:
+    """Return how a runtime is in which everything was seen so long ago."""
+    pleg = dataclasses.replace(runtime().pleg, silence=Seconds(silence), **more)  # type: ignore[arg-type]
+    return runtime(pleg=pleg)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (runtime(), (True, "last seen active 2.0 s ago")),
+        (seen(180.0), (True, "last seen active 180.0 s ago")),
+        (seen(180.5), (False, "last seen active 180.5 s ago")),
+        (seen(3.0, last_seen=None), (True, "not yet successful")),
+        (seen(181.0, last_seen=None), (False, "not yet successful")),
+        (SILENT, (False, "did not answer")),
+    ],
+)
+def test_rule_g8_everything_has_to_be_seen_within_three_minutes(
+    answer: ContainerRuntimeDescribed | Unanswered, expected: tuple[bool, str]
+) -> None:
+    check = health.pleg(answer)
+    assert (check.name, check.ok, check.text) == ("pleg", *expected)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (runtime(), "[+]container-runtime ok: containerd 1.6.20 at /run/c.sock"),
+        (runtime(trouble="refused"), "[-]container-runtime failed: refused"),
+        (SILENT, "[-]container-runtime failed: did not answer"),
+    ],
+)
+def test_a_runtime_that_cannot_be_used_makes_the_agent_unready(
+    answer: ContainerRuntimeDescribed | Unanswered, expected: str
+) -> None:
+    (check,) = health.container_runtime(answer)
+    assert health.report([check], "readyz", ok=check.ok).splitlines()[0] == expected
+
+
+def test_a_network_that_is_not_ready_is_shown_and_makes_nothing_unready() -> None:
+    checks = health.container_runtime(runtime(network_trouble="no plugin"))
+    assert all(check.ok for check in checks)
+    shown = health.report(checks, "readyz", ok=True).splitlines()
+    assert shown[1] == "[-]container-runtime-network failed: no plugin"

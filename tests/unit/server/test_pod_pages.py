@@ -12,6 +12,11 @@ from prometheus_client.registry import Collector
 from typing_extensions import override
 
 from messages.container_logs import ContainerLogsDescribed, LogOwner
+from messages.container_runtime_health import (
+    ContainerRuntimeDescribed,
+    OperationDescribed,
+    PlegDescribed,
+)
 from messages.images import PULL_BOUNDS, ImagesDescribed, PullTimes
 from messages.pod_lives import (
     OPERATION_BOUNDS,
@@ -154,6 +159,46 @@ def test_pods_and_containers_of_the_runtime_are_counted_by_a_kubelets_names() ->
     assert found["kubelet_started_containers_total init_container"] == 1.0
     assert found["kubelet_started_containers_errors_total container ErrImagePull"] == 2.0
     assert found["kubelet_started_pods_errors_total"] == 3.0
+
+
+def test_a_runtime_outside_is_counted_by_a_kubelets_names() -> None:
+    calls, looks, none = (
+        TimesCounted(bounds=(0.005, 0.0125), buckets=buckets, seconds=seconds)
+        for buckets, seconds in (((1, 1, 1), 0.5), ((2, 0, 0), 0.004), ((0, 0, 0), 0.0))
+    )
+    containers = ContainerRuntimeDescribed(
+        name="containerd",
+        version="1.6.20",
+        endpoint="/run/containerd/containerd.sock",
+        trouble="",
+        network_trouble="no plugin",
+        pleg=PlegDescribed(
+            last_seen=Timestamp(1_000.0),
+            silence=Seconds(2.0),
+            relists=looks,
+            intervals=looks,
+            streams=2,
+            stream_errors=1,
+            latencies=none,
+        ),
+        operations={
+            "version": OperationDescribed(errors=0, times=calls),
+            "run_podsandbox": OperationDescribed(errors=2, times=calls),
+        },
+    )
+    found = samples(RunningState(containers=containers))
+    assert found["kubelet_runtime_operations_total run_podsandbox"] == 3.0
+    assert found["kubelet_runtime_operations_errors_total run_podsandbox"] == 2.0
+    assert "kubelet_runtime_operations_errors_total version" not in found
+    assert found["kubelet_runtime_operations_duration_seconds_count version"] == 3.0
+    assert found["kubelet_pleg_relist_duration_seconds_count"] == 2.0
+    assert found["kubelet_pleg_relist_interval_seconds_sum"] == 0.004
+    assert found["kubelet_pleg_last_seen_seconds"] == 1_000.0
+    assert found["kubelet_pleg_discard_events"] == 0.0
+    assert found["kubelet_evented_pleg_connection_success_count"] == 2.0
+    assert found["kubelet_evented_pleg_connection_error_count"] == 1.0
+    assert found["kubelet_evented_pleg_connection_latency_seconds_count"] == 0.0
+    assert found["actorlet_runtime_network_ready"] == 0.0
 
 
 def test_images_are_counted_by_a_kubelets_names() -> None:

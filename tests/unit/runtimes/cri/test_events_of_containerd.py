@@ -22,7 +22,7 @@ def exit_event(*, seconds: int = AT, status: int = 3, of_exec: bool = False) -> 
 
 def test_an_exit_is_told_with_its_code_and_its_time() -> None:
     exited = ContainerExit(exit_code=3, at=AT * 10**9)
-    assert what_happened(exit_event()) == SomethingHappened(id="c1", exited=exited)
+    assert what_happened(exit_event()) == SomethingHappened(id="c1", exited=exited, at=exited.at)
 
 
 def test_the_end_of_a_command_in_a_container_is_nothing() -> None:

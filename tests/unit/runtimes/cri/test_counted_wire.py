@@ -1,0 +1,81 @@
+"""Calls are counted when they end, whatever comes of them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from google.protobuf.message import Message
+from typing_extensions import override
+
+from runtimes.cri import rpcs
+from runtimes.cri.counted_wire import CountedWire
+from runtimes.cri.figures import CallMade
+from runtimes.cri.wire import cri_pb2 as cri
+from runtimes.cri.wire.transport import (
+    Rpc,
+    RpcCode,
+    RpcFailure,
+    RpcInFlight,
+    RpcOutcome,
+    Wire,
+)
+
+
+class Uncalled(RpcInFlight):
+    @override
+    def cancel(self) -> bool:
+        return True
+
+
+class HeldWire(Wire):
+    """Answers when the test does."""
+
+    def __init__(self) -> None:
+        self.calls: list[Callable[[RpcOutcome], None]] = []
+        self.is_closed = False
+
+    @override
+    def call(self, rpc: Rpc[Message], done: Callable[[RpcOutcome], None]) -> RpcInFlight:
+        self.calls.append(done)
+        return Uncalled()
+
+    @override
+    def follow(
+        self,
+        rpc: Rpc[Message],
+        told: Callable[[Message], None],
+        ended: Callable[[RpcFailure], None],
+    ) -> RpcInFlight:
+        told(cri.ContainerEventResponse())
+        return Uncalled()
+
+    @override
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_a_call_is_noted_with_its_time_and_whether_it_failed() -> None:
+    times: Iterator[float] = iter((1.0, 2.0, 2.25, 5.0))
+    noted: deque[CallMade] = deque()
+    held, outcomes = HeldWire(), list[RpcOutcome]()
+    wire = CountedWire(held, noted, lambda: next(times))
+    wire.call(rpcs.version(), outcomes.append)
+    wire.call(rpcs.status(), outcomes.append)
+    assert not noted
+
+    failure = RpcFailure(code=RpcCode.UNAVAILABLE, message="refused")
+    held.calls[1](failure)
+    held.calls[0](cri.VersionResponse())
+    method = "/runtime.v1.RuntimeService/"
+    assert list(noted) == [(f"{method}Status", 0.25, True), (f"{method}Version", 4.0, False)]
+    assert outcomes == [failure, cri.VersionResponse()]
+
+
+def test_streams_go_on_as_they_are_and_the_connection_can_be_closed() -> None:
+    held, told = HeldWire(), list[Message]()
+    noted: deque[CallMade] = deque()
+    wire = CountedWire(held, noted, lambda: 0.0)
+    assert wire.follow(rpcs.container_events(), told.append, lambda _: None).cancel()
+    wire.close()
+    assert (len(told), held.is_closed, len(noted)) == (1, True, 0)
