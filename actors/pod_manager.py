@@ -16,6 +16,7 @@ import structlog
 from typing_extensions import override
 
 from kernel import Key, PooledActor, Port
+from manifests.priorities import is_critical
 from messages.changes import Op, PodChange
 from messages.pod_manager import (
     DescribePod,
@@ -32,7 +33,7 @@ from messages.pod_manager import (
 from messages.pods import Pod, SourceName
 from messages.sources import Epoch, ListPods, PodsJudged, SourceListed, SourceMessage
 from messages.units import Timestamp
-from stores.pods.index import PodIndex, is_critical
+from stores.pods.index import PodIndex
 from stores.pods.quarantine import Quarantine
 from stores.pods.served_pods import ServedPods, ServedPodsMemory, Taken
 

@@ -19,7 +19,8 @@ from actors.pods.node_fit import (
     taint_misfit,
 )
 from actors.pods.node_view import NodeView
-from actors.pods.preemption import Candidate, is_critical, is_ever_preemptable, victims
+from actors.pods.preemption import Candidate, is_ever_preemptable, victims
+from manifests.priorities import is_critical
 from manifests.requests import (
     ANY_ADDRESS,
     CPU,

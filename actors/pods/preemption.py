@@ -10,13 +10,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from manifests.priorities import is_critical, priority_of
 from manifests.qos import QosClass, qos_class
 from manifests.requests import CPU, MEMORY, Amounts
 from messages.pods import Pod
 from messages.statuses import PodFailure
 
-CRITICAL_PRIORITY: Final = 2_000_000_000
-"""From here on a priority is one of the system's own."""
 PREEMPTED: Final = PodFailure(
     reason="Preempting", message="Preempted in order to admit critical pod"
 )
@@ -29,17 +28,6 @@ class Candidate:
 
     pod: Pod
     requests: Amounts
-
-
-def is_critical(pod: Pod) -> bool:
-    """Return whether the node must run the pod: it is static, or the system's own."""
-    return pod.is_static or pod.is_mirror or (priority_of(pod) or 0) >= CRITICAL_PRIORITY
-
-
-def priority_of(pod: Pod) -> int | None:
-    """Return the pod's priority; None if it has none, which compares with no other."""
-    priority: int | None = pod.document["spec"].get("priority")
-    return priority
 
 
 def is_ever_preemptable(pod: Pod) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
+from manifests.priorities import is_critical
 from manifests.qos import QosClass, qos_class
 from manifests.requests import MEMORY, container_requests, units
 from manifests.restart_rules import is_sidecar
@@ -18,7 +19,6 @@ GUARANTEED_SCORE: Final = -997
 BEST_EFFORT_SCORE: Final = 1000
 _LEAST_BURSTABLE: Final = 1000 + GUARANTEED_SCORE
 _MOST_BURSTABLE: Final = BEST_EFFORT_SCORE - 1
-_CRITICAL_PRIORITY: Final = 2_000_000_000
 _NODE_CRITICAL: Final = "system-node-critical"
 _NOTHING: Final = Fraction(0)
 
@@ -50,11 +50,7 @@ def is_node_critical(pod: Pod) -> bool:
     Its class must say so, and it must be static, a mirror, or of a priority that only the system has.
     """
     spec = pod.document.get("spec") or {}
-    if spec.get("priorityClassName") != _NODE_CRITICAL:
-        return False
-    priority = spec.get("priority")
-    is_high = isinstance(priority, int) and priority >= _CRITICAL_PRIORITY
-    return pod.is_static or pod.is_mirror or is_high
+    return spec.get("priorityClassName") == _NODE_CRITICAL and is_critical(pod)
 
 
 def _part_of_pod(spec: JsonObject) -> int:

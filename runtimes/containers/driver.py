@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from manifests.priorities import is_critical
 from messages.pod_runtime import ContainerState, PodObserved, PodTrouble
 from messages.pods import Pod, PodUid
 from messages.units import Seconds
@@ -43,8 +44,8 @@ class PodDriver:
     limits: Limits
     away: str = ""
     """Why the runtime of containers cannot be asked; empty if it can."""
-    _waiting: list[tuple[int, PodUid]] = field(default_factory=list)
-    """Pods with a start that has no room yet, the oldest first."""
+    _waiting: list[tuple[bool, int, PodUid]] = field(default_factory=list)
+    """Pods with a start that has no room yet: those that the node must run, then others, the oldest first."""
     _is_waiting: set[PodUid] = field(default_factory=set)
 
     def examine(self, record: RuntimeRecord, moment: Clocks) -> None:
@@ -60,9 +61,9 @@ class PodDriver:
             self._go_on(record, moment)
 
     def let_waiting_start(self, moment: Callable[[], Clocks]) -> None:
-        """Examine pods that wait for room, the oldest first, while there is room."""
+        """Examine pods that wait for room, in order, while there is room."""
         while self._waiting and self.calls.has_room and not self.away:
-            uid = heapq.heappop(self._waiting)[1]
+            *_, uid = heapq.heappop(self._waiting)
             self._is_waiting.discard(uid)
             record = self.memory.records.get(uid)
             if record is not None:
@@ -159,7 +160,8 @@ class PodDriver:
     def _await_room(self, record: RuntimeRecord) -> None:
         if record.uid not in self._is_waiting:
             self._is_waiting.add(record.uid)
-            heapq.heappush(self._waiting, (record.order, record.uid))
+            can_wait = record.pod is None or not is_critical(record.pod)
+            heapq.heappush(self._waiting, (can_wait, record.order, record.uid))
 
     def _note_creation(self, record: RuntimeRecord, step: Step, now: Seconds) -> None:
         notes = record.notes.get(step.target) if record.notes is not None else None

@@ -34,9 +34,6 @@ from stores.pods.index_results import (
     UidTranslations,
 )
 
-CRITICAL_PRIORITY = 2_000_000_000
-"""Kubernetes' ``system-cluster-critical``; priorities above what users may define are critical."""
-
 
 def is_mirror_pod_of(mirror: Pod, pod: Pod) -> bool:
     """Return whether ``mirror`` shows exactly this version of ``pod`` (rule P21)."""
@@ -45,12 +42,6 @@ def is_mirror_pod_of(mirror: Pod, pod: Pod) -> bool:
         and mirror.full_name == pod.full_name
         and mirror.annotations[CONFIG_MIRROR] == pod.annotations.get(CONFIG_HASH, "")
     )
-
-
-def is_critical(pod: Pod) -> bool:
-    """Return whether ``pod`` is critical to the node: static, a mirror, or of critical priority."""
-    priority = _spec(pod).get("priority") or 0
-    return pod.is_static or pod.is_mirror or priority >= CRITICAL_PRIORITY
 
 
 def _place(pod: Pod) -> tuple[str, str, bool]:

@@ -741,6 +741,21 @@ def test_starts_are_bounded_and_the_oldest_pod_is_first() -> None:
         assert stage.containers.alive() == ["a-0"] * 4
 
 
+def test_pods_that_the_node_must_run_are_started_before_others_that_wait() -> None:
+    with scripted_stage(parallel_starts=1) as stage:
+        stage.containers.next(RunSandbox, Deed.HELD, times=1)
+        stage.run(make_pod("first", spec=spec_of("a"), source="api"))
+        stage.run(make_pod("second", spec=spec_of("b"), source="api"))
+        stage.run(
+            make_pod("critical", spec={**spec_of("c"), "priority": 2_000_000_000}, source="api")
+        )
+        stage.run(make_pod("static", spec=spec_of("d")))
+        stage.containers.release()
+        stage.play.settle()
+        created = [each.container["name"] for each in stage.containers.created_with]
+        assert created == ["a", "c", "d", "b"]
+
+
 def test_many_pods_are_looked_at_after_a_crash_in_several_turns(stage: ScriptedStage) -> None:
     for number in range(200):
         stage.run(make_pod(f"p{number}", spec=spec_of("a")))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from manifests.priorities import is_critical
 from messages.pods import API, FILE, HTTP, FullName, Pod, PodUid
-from stores.pods.index import PodIndex, is_critical, is_mirror_pod_of
+from stores.pods.index import PodIndex, is_mirror_pod_of
 from stores.pods.index_results import PodCounts
 from tests.support.builders import edited, make_mirror, make_pod
 
