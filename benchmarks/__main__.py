@@ -56,6 +56,7 @@ PRODUCT = (
     "settings",
     "sources",
     "stores",
+    "volumes",
 )
 LATEST = Path(__file__).parent / "results" / "latest.json"
 
