@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from messages.pod_runtime import ContainerState, SandboxState
@@ -257,11 +255,15 @@ def test_a_pod_is_stopped_though_the_agent_is_killed_while_it_stops(
 def test_thirty_pods_at_once_run_and_end(pods: CriPods) -> None:
     many = [real_pod(f"pod-{number}", *RUNS) for number in range(30)]
     pods.run(*many)
-    started = [pods.running(pod) for pod in many]
-    assert len({each.id for each in started}) == 30
+    for pod in many:
+        pods.until(
+            pod,
+            lambda told: (
+                (main := main_of(told)) is not None and main.state is ContainerState.RUNNING
+            ),
+        )
     assert len(pods.containerd.tasks()) == 60
-    for pod, one in itertools.zip_longest(many, started):
-        assert pods.running(pod).id == one.id
+    for pod in many:
         pods.stop(pod)
     for pod in many:
         pods.until(pod, lambda told: not told.is_running)

@@ -54,6 +54,12 @@ class Program:
                 self._give_up(f"was not ready within {READY_WITHIN:.0f} s")
             pause.wait(LOOK_EVERY)
 
+    @property
+    def pid(self) -> int:
+        """Its process ID. It has to run."""
+        assert self._process is not None
+        return self._process.pid
+
     def send(self, number: signal.Signals) -> None:
         """Send it a signal, if it runs."""
         if self._process is not None:

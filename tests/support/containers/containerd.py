@@ -86,6 +86,7 @@ class Containerd:
     def suspend(self) -> None:
         """Stop the daemon by SIGSTOP: it takes connections, and answers nothing."""
         self._program.send(signal.SIGSTOP)
+        eventually(self._is_suspended)
 
     def resume(self) -> None:
         """Have a daemon that was suspended go on."""
@@ -216,6 +217,11 @@ class Containerd:
             self._number.close()
         leftovers.remove_world(self.folder)
         os.close(self._lock)
+
+    def _is_suspended(self) -> bool:
+        """Return whether every thread of the daemon has stopped: each does so when it gets to it."""
+        threads = Path(f"/proc/{self._program.pid}/task").glob("*/stat")
+        return all(path.read_text().rpartition(")")[2].split()[0] == "T" for path in threads)
 
     def _remove_sandboxes(self) -> None:
         with self.client() as client, ThreadPoolExecutor(AT_ONCE) as pool:

@@ -107,7 +107,11 @@ class CriPods:
         self, pod: Pod, is_so: Callable[[PodObserved], bool], within: float = COMES_WITHIN
     ) -> PodObserved:
         """Return the last that was told of a pod, as soon as that ``is_so``."""
-        wait_until(lambda: bool(told := self.told(pod)) and is_so(told[-1]), within)
+        try:
+            wait_until(lambda: bool(told := self.told(pod)) and is_so(told[-1]), within)
+        except AssertionError as error:
+            error.add_note(f"told last: {self.told(pod)[-1:]}")
+            raise
         return self.told(pod)[-1]
 
     def running(self, pod: Pod, attempt: int = 0) -> ContainerObserved:
