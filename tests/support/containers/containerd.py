@@ -150,8 +150,7 @@ class Containerd:
         """Remove a container by hand: its process, and what containerd knows of it."""
         if container in self.tasks():
             self.kill_task(container)
-            eventually(lambda: container not in self.ctr("tasks", "ls", "-q").split())
-        self.ctr("containers", "rm", container)
+        eventually(lambda: self._is_removed(container))
 
     def remove_images(self, *images: str) -> None:
         """Remove all names of these images, and what only they consist of."""
@@ -217,6 +216,14 @@ class Containerd:
             self._number.close()
         leftovers.remove_world(self.folder)
         os.close(self._lock)
+
+    def _is_removed(self, container: str) -> bool:
+        """Remove a container, unless its task is just being deleted, and return whether it is gone."""
+        try:
+            self.ctr("containers", "rm", container)
+        except AssertionError:
+            return container not in self.ids()
+        return True
 
     def _is_suspended(self) -> bool:
         """Return whether every thread of the daemon has stopped: each does so when it gets to it."""
