@@ -304,8 +304,8 @@ class Command(click.Command):
 COMMAND = Command(
     "run.py",
     params=[*FLAGS, _VERSION],
-    help="Decides which pods this node should run, and shows them: a Kubernetes node agent made of "
-    "supervised actors. It starts no containers yet.",
+    help="Decides which pods this node should run, and carries them through their lives: in containers, "
+    "by a Python class of yours, or so that they seem to run. A Kubernetes node agent made of actors.",
     epilog="Any other flag of a kubelet is taken too, and a warning says that it has no effect. "
     "Docs: README.md and docs/. Wrong usage exits with 2, what the machine refuses with 1.",
     options_metavar="[FLAGS]",

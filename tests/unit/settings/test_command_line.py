@@ -164,8 +164,8 @@ def test_help_shows_every_flag_in_its_section(
     assert shown.index("--pod-manifest-path") < shown.index("Endpoints:")
 
 
-def test_help_does_not_promise_containers() -> None:
-    assert "starts no containers yet" in str(COMMAND.help)
+def test_help_says_what_can_run_pods() -> None:
+    assert "in containers, by a Python class of yours, or so that" in str(COMMAND.help)
 
 
 def test_the_version_is_the_project_s(capsys: pytest.CaptureFixture[str]) -> None:
