@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Final
 
 QUOTED_LEN: Final = 64
 """Characters of a quotation."""
 SENTENCE_LEN: Final = 1_000
 """Characters of a sentence."""
+
+_HALF: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Surrogates other than those that stand for bytes."""
 
 
 def quoted(text: str) -> str:
@@ -40,3 +44,14 @@ def printable(path: os.PathLike[str] | str) -> str:
 
 def _escaped(letter: str) -> str:
     return letter.encode("unicode_escape").decode()
+
+
+def as_bytes(text: str) -> bytes:
+    """Return ``text`` as a process or a file gets it.
+
+    Halves of characters, which JSON can hold, become U+FFFD.
+    """
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return _HALF.sub("\ufffd", text).encode(errors="surrogateescape")

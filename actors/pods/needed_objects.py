@@ -13,6 +13,7 @@ from typing import Final
 
 from actors.pods.record_pages import ObjectVersion
 from manifests.change_hooks import ON_OBJECT_CHANGE, ChangeHook, ChangeHookError, change_hook
+from manifests.references.identity import object_of
 from manifests.references.pods import Use, pod_references
 from messages.objects import (
     Change,
@@ -21,7 +22,6 @@ from messages.objects import (
     ObjectKind,
     ObjectRead,
     ObjectValue,
-    Origin,
     ReadVerdict,
 )
 from messages.pods import Pod
@@ -182,7 +182,6 @@ class NeededObjects:
 def needed_objects(pod: Pod) -> NeededObjects | None:
     """Return what ``pod`` needs before it can start, or acts on; None if that is nothing."""
     objects: dict[ObjectId, NeededObject] = {}
-    origin = Origin.LOCAL if pod.is_static else Origin.API
     hook: ChangeHook | None = None
     is_hook_read = False
     for reference in pod_references(pod.document):
@@ -192,9 +191,7 @@ def needed_objects(pod: Pod) -> NeededObjects | None:
         is_needed_file = is_file and not reference.is_optional
         is_acted_on = hook is not None and hook.concerns({reference.use})
         if is_told or is_needed_file or is_acted_on:
-            wanted = ObjectId(
-                kind=reference.kind, namespace=pod.namespace, name=reference.name, origin=origin
-            )
+            wanted = object_of(pod, reference.kind, reference.name)
             known = objects.setdefault(wanted, NeededObject())
             known.is_told |= is_told
             known.for_variables |= reference.use is Use.START

@@ -114,6 +114,12 @@ def pod_references(document: JsonObject) -> Iterator[PodReference]:
     return _references(spec) if _may_refer(spec.value) else iter(())
 
 
+def volume_references(volume: JsonObject) -> Iterator[PodReference]:
+    """Yield every field of one volume that names an object whose files it shows. Never raises."""
+    found = _in_volume(_Place(volume, ()), Use.VOLUME)
+    return (each for each in found if each.use is Use.VOLUME)
+
+
 def _may_refer(spec: JsonObject) -> bool:
     """Return whether there is a field that may name an object: most pods of a mass start have none."""
     if spec.get("imagePullSecrets") or spec.get("volumes"):

@@ -16,9 +16,11 @@ from collections import ChainMap
 from collections.abc import Mapping
 from typing import Final
 
+from manifests.downward.amounts import amount_value
+from manifests.downward.errors import UnknownAmountError
 from manifests.names import environment_name
+from manifests.texts import as_bytes
 from messages.pods import JsonObject
-from runtimes.environment.amounts import amount_value
 from runtimes.environment.errors import UnusableEnvironmentError
 from runtimes.environment.expansion import LONGEST_TEXT, expanded
 from runtimes.environment.objects import ObjectsOfPod, one_value, whole_object
@@ -28,7 +30,6 @@ from runtimes.environment.situation import (
     Environment,
     EnvironmentSituation,
     SkippedNames,
-    as_bytes,
 )
 
 MOST_TOGETHER: Final = 8 * 1024 * 1024
@@ -40,12 +41,12 @@ def environment_of(situation: EnvironmentSituation) -> Environment:
     """Return what the container is started with, or why that cannot be said."""
     try:
         return _Assembly(situation).environment()
-    except UnusableEnvironmentError as error:
+    except (UnusableEnvironmentError, UnknownAmountError) as error:
         return Environment(failure=str(error))
 
 
 class _Assembly:
-    """An environment that is being made. Its methods raise UnusableEnvironmentError."""
+    """An environment that is being made. Its methods raise what is caught where it is made."""
 
     def __init__(self, situation: EnvironmentSituation) -> None:
         self._situation = situation
@@ -103,7 +104,13 @@ class _Assembly:
         if reference := origin.get("fieldRef"):
             return field_value(self._situation, reference)
         if reference := origin.get("resourceFieldRef"):
-            return amount_value(self._situation, reference)
+            situation = self._situation
+            return amount_value(
+                situation.pod,
+                reference,
+                container=situation.container,
+                allocatable=situation.allocatable,
+            )
         if needed := one_value(origin):
             value = self._objects.value_of(needed)
             return None if value is None else value.decode(errors="surrogateescape")

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
+from manifests.references.identity import object_of
+from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod
 from runtimes.environment.errors import UnusableEnvironmentError
 
@@ -28,7 +29,7 @@ class NeededValue(NamedTuple):
 class ObjectsOfPod:
     """The objects that a pod's environments may use, as far as they are known."""
 
-    __slots__ = ("_namespace", "_objects", "_origin", "_unread")
+    __slots__ = ("_objects", "_pod", "_unread")
 
     def __init__(
         self,
@@ -36,8 +37,7 @@ class ObjectsOfPod:
         objects: Mapping[ObjectId, ObjectValue],
         unread: Mapping[ObjectId, str] = MappingProxyType({}),
     ) -> None:
-        self._namespace = pod.namespace
-        self._origin = Origin.LOCAL if pod.is_static else Origin.API
+        self._pod = pod
         self._objects = objects
         self._unread = unread
 
@@ -57,13 +57,11 @@ class ObjectsOfPod:
             return found.data[needed.key]
         if needed.is_optional:
             return None
-        whose = f"{needed.kind} {self._namespace}/{needed.name}"
+        whose = f"{needed.kind} {self._pod.namespace}/{needed.name}"
         raise UnusableEnvironmentError(f"couldn't find key {needed.key} in {whose}")
 
     def _find(self, needed: NeededValue) -> ObjectValue | None:
-        wanted = ObjectId(
-            kind=needed.kind, namespace=self._namespace, name=needed.name, origin=self._origin
-        )
+        wanted = object_of(self._pod, needed.kind, needed.name)
         found = self._objects.get(wanted)
         if found is not None:
             return found

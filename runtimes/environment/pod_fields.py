@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from manifests.downward.metadata import metadata_value
 from messages.pods import JsonObject, Pod
 from runtimes.environment.errors import UnusableEnvironmentError
 from runtimes.environment.situation import EnvironmentSituation
 
-_SUBSCRIPT: Final = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]", re.DOTALL)
+_OF_SPEC: Final = {
+    "spec.nodeName": "nodeName",
+    "spec.serviceAccountName": "serviceAccountName",
+}
 _OLD_NAMES: Final = {"spec.host": "spec.nodeName"}
 """Fields that are still known by a name from before v1."""
 
@@ -26,28 +29,13 @@ def field_value(situation: EnvironmentSituation, reference: JsonObject) -> str:
 
 
 def _of_pod(pod: Pod, path: str) -> str:
-    spec: JsonObject = pod.document.get("spec") or {}
-    match path:
-        case "metadata.name":
-            return pod.name
-        case "metadata.namespace":
-            return pod.namespace
-        case "metadata.uid":
-            return pod.uid
-        case "spec.nodeName":
-            return str(spec.get("nodeName") or "")
-        case "spec.serviceAccountName":
-            return str(spec.get("serviceAccountName") or "")
-        case _:
-            return _subscript(pod, path)
-
-
-def _subscript(pod: Pod, path: str) -> str:
-    found = _SUBSCRIPT.fullmatch(path)
-    if found is None:
+    if path in _OF_SPEC:
+        spec: JsonObject = pod.document.get("spec") or {}
+        return str(spec.get(_OF_SPEC[path]) or "")
+    value = metadata_value(pod, path)
+    if value is None:
         raise UnusableEnvironmentError(f"field label not supported: {path}")
-    values: JsonObject = (pod.document.get("metadata") or {}).get(found[1]) or {}
-    return str(values.get(found[2], ""))
+    return value
 
 
 def _address(situation: EnvironmentSituation, path: str) -> str:

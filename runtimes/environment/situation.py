@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from typing_extensions import override
 
+from manifests.texts import as_bytes
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod
 from messages.services import ClusterService
-
-_HALF: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-"""Surrogates other than those that stand for bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +76,3 @@ class Environment:
     @override
     def __repr__(self) -> str:
         return f"Environment(names={list(self.variables)!r}, failure={self.failure!r})"
-
-
-def as_bytes(text: str) -> bytes:
-    """Return ``text`` as a process gets it. Halves of characters, which JSON can hold, become U+FFFD."""
-    try:
-        return text.encode(errors="surrogateescape")
-    except UnicodeEncodeError:
-        return _HALF.sub("\ufffd", text).encode(errors="surrogateescape")

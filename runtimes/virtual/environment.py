@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
+from manifests.references.identity import object_of
+from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod
 from runtimes.environment.assembling import environment_of
 from runtimes.environment.objects import named_values
@@ -26,10 +27,7 @@ def environment_with(pod: Pod, container: JsonObject, resolve: Resolve) -> Envir
     """
     objects: dict[ObjectId, ObjectValue] = {}
     for needed in named_values(container):
-        origin = Origin.LOCAL if pod.is_static else Origin.API
-        wanted = ObjectId(
-            kind=needed.kind, namespace=pod.namespace, name=needed.name, origin=origin
-        )
+        wanted = object_of(pod, needed.kind, needed.name)
         try:
             objects[wanted] = _value(needed.kind, resolve(pod, needed.kind.value, needed.name))
         except UnreadObjectError:

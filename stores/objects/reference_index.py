@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from manifests.change_hooks import ON_OBJECT_CHANGE, ChangeHook, ChangeHookError, change_hook
+from manifests.references.identity import origin_of
 from manifests.references.pods import Use, pod_references
 from messages.changes import Op, PodChange
 from messages.holders import EVERY_MARK, NO_MARK, Mark
@@ -261,13 +262,12 @@ class ReferenceIndex:
 
 def _needs(pod: Pod, kind: ObjectKind) -> PodNeeds:
     """Return what ``pod`` needs: nothing if it is a mirror or ran to its end."""
-    origin = Origin.LOCAL if pod.is_static else Origin.API
     hook, hook_error = _hook(pod)
     needs = PodNeeds(
         uid=pod.uid,
         name=pod.display_name,
         namespace=pod.namespace,
-        origin=origin,
+        origin=origin_of(pod),
         references={},
         hook=hook,
         hook_error=hook_error,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from manifests.texts import as_bytes
 from messages.pods import JsonObject, Pod
 from runtimes.cri.configs.labels import container_annotations, container_labels
 from runtimes.cri.configs.layout import log_path
@@ -15,7 +16,6 @@ from runtimes.cri.configs.security import container_security
 from runtimes.cri.configs.stop_signals import stop_signal
 from runtimes.cri.configs.users import ROOT_USER, ImageUser
 from runtimes.cri.wire import cri_pb2 as cri
-from runtimes.environment.situation import as_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

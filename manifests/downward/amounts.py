@@ -12,11 +12,10 @@ from fractions import Fraction
 from itertools import chain
 from typing import Final
 
+from manifests.downward.errors import UnknownAmountError
 from manifests.quantities import amount, is_quantity
 from manifests.requests import CPU, MEMORY, STORAGE, units
-from messages.pods import JsonObject
-from runtimes.environment.errors import UnusableEnvironmentError
-from runtimes.environment.situation import EnvironmentSituation
+from messages.pods import JsonObject, Pod
 
 _FIELD: Final = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)")
 _OF_PODS: Final = frozenset({CPU, MEMORY})
@@ -24,40 +23,49 @@ _OF_PODS: Final = frozenset({CPU, MEMORY})
 _OF_NODES: Final = frozenset({CPU, MEMORY, STORAGE})
 
 
-def amount_value(situation: EnvironmentSituation, reference: JsonObject) -> str:
-    """Return a request or a limit of a container of the pod. Raises UnusableEnvironmentError."""
+def amount_value(
+    pod: Pod,
+    reference: JsonObject,
+    *,
+    container: JsonObject | None,
+    allocatable: Mapping[str, str] | None,
+) -> str:
+    """Return a request or a limit of a container of ``pod``. Raises UnknownAmountError.
+
+    It is of ``container`` if the reference names none. ``allocatable`` is what the node has for pods, as
+    quantities; None where nobody can know it.
+    """
     wanted = str(reference.get("resource") or "")
     found = _FIELD.fullmatch(wanted)
     if found is None:
-        raise UnusableEnvironmentError(f"unsupported container resource : {wanted}")
+        raise UnknownAmountError(f"unsupported container resource : {wanted}")
     kind, resource = found[1], found[2]
-    container = _container(situation, str(reference.get("containerName") or ""))
-    value = _units(resource, _quantities(container, kind))
+    named = str(reference.get("containerName") or "")
+    whose = container if container is not None and not named else _container(pod, named)
+    value = _units(resource, _quantities(whose, kind))
     if not value and kind == "limits":
-        value = _default_limit(situation, resource)
+        value = _default_limit(pod, resource, allocatable)
     divisor = _units(resource, {resource: reference.get("divisor") or "0"})
     return str(-(-value // (divisor or units(resource, Fraction(1)))))
 
 
-def _container(situation: EnvironmentSituation, name: str) -> JsonObject:
-    if not name:
-        return situation.container
-    spec: JsonObject = situation.pod.document.get("spec") or {}
+def _container(pod: Pod, name: str) -> JsonObject:
+    spec: JsonObject = pod.document.get("spec") or {}
     containers = chain(spec.get("containers") or (), spec.get("initContainers") or ())
     for container in containers:
         if container.get("name") == name:
             return dict(container)
-    raise UnusableEnvironmentError(f"container {name} not found")
+    raise UnknownAmountError(f"container {name} not found")
 
 
-def _default_limit(situation: EnvironmentSituation, resource: str) -> int:
-    spec: JsonObject = situation.pod.document.get("spec") or {}
+def _default_limit(pod: Pod, resource: str, allocatable: Mapping[str, str] | None) -> int:
+    spec: JsonObject = pod.document.get("spec") or {}
     whole = _units(resource, _quantities(spec, "limits")) if resource in _OF_PODS else 0
     if whole or resource not in _OF_NODES:
         return whole
-    if situation.allocatable is None:
-        raise UnusableEnvironmentError(f"what the node has of {resource} is not known here")
-    return _units(resource, situation.allocatable)
+    if allocatable is None:
+        raise UnknownAmountError(f"what the node has of {resource} is not known here")
+    return _units(resource, allocatable)
 
 
 def _quantities(place: JsonObject, kind: str) -> JsonObject:

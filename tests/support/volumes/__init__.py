@@ -1,0 +1,1 @@
+"""Contents of volumes for tests, and writers of them that die."""
