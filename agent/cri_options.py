@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from manifests.requests import Amounts
-from runtimes.cgroups.options import CgroupDriver, CgroupOptions
+from runtimes.cgroups.options import CgroupDriver, CgroupOptions, refusals
 from runtimes.container_logs.layout import LogOptions
 from runtimes.cri.configs.node import CriNode, NodeDns, ResolvConf
 from runtimes.cri.configs.resolv_conf import parse_resolv_conf
@@ -28,7 +28,7 @@ def cgroup_options(told: ContainerSettings, capacity: Amounts, reserved: Amounts
         raise UsageError(
             f"cgroupDriver {told.cgroup_driver[:32]!r} should be cgroupfs or systemd"
         ) from None
-    return CgroupOptions(
+    options = CgroupOptions(
         per_qos=told.cgroups_per_qos,
         root=told.cgroup_root,
         driver=driver,
@@ -37,11 +37,17 @@ def cgroup_options(told: ContainerSettings, capacity: Amounts, reserved: Amounts
         cpu_period=told.cpu_cfs_quota_period,
         is_one_killed_alone=told.single_process_oom_kill,
         enforced=told.enforce_node_allocatable,
-        system_cgroup=told.system_reserved_cgroup,
-        kube_cgroup=told.kube_reserved_cgroup,
         capacity=capacity,
         reserved=reserved,
     )
+    check_cgroups(options, is_unified=True)
+    return options
+
+
+def check_cgroups(options: CgroupOptions, *, is_unified: bool) -> None:
+    """Raise ``UsageError`` if cgroups, of v2 or not, cannot be kept like that."""
+    for sentence in refusals(options, is_unified=is_unified):
+        raise UsageError(sentence)
 
 
 def cri_node(

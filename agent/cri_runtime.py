@@ -19,7 +19,7 @@ from actors.pod_manager import POD_MANAGER
 from actors.pods.keeper import POD_KEEPER
 from actors.runtime_classes.keeper import RUNTIME_CLASS_KEEPER
 from agent.cri_images import image_options
-from agent.cri_options import cgroup_options, cri_node, log_options
+from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_options
 from agent.node_view import node_resources
 from kernel import Address, AnySpec, Port, isolated
 from messages.container_logs import DescribeContainerLogs
@@ -117,6 +117,7 @@ class CriComposition:
         options = cgroup_options(told, capacity(resources, machine), resources.reserved)
         self._node = cri_node(settings, told, machine.addresses, options)
         cgroups = open_cgroups(options)
+        check_cgroups(options, is_unified=cgroups.facts.is_unified)
         self._around = Surroundings(
             inventory=self._containers.inventory,
             node=self._current_node,

@@ -33,8 +33,6 @@ class ContainerSettings:
     single_process_oom_kill: bool | None
     """None where nothing was said: it depends on the version of cgroups."""
     enforce_node_allocatable: frozenset[str]
-    system_reserved_cgroup: str
-    kube_reserved_cgroup: str
 
     pod_logs_dir: Path
     container_log_max_size: int

@@ -6,9 +6,9 @@ than its owner may think, is a warning.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 from messages.pods import JsonObject
@@ -38,15 +38,25 @@ from settings.load_cluster import (
     cluster_settings_of,
     fields_of_a_cluster,
 )
-from settings.load_containers import SERVED_OF_CONTAINERS
+from settings.load_containers import (
+    SERVED_OF_CONTAINERS,
+    SOCKETS,
+    fields_of_containers,
+    found_socket,
+)
 from settings.load_resources import (
     SERVED_OF_RESOURCES,
     fields_of_resources,
     pod_networks_of,
     resources_of,
 )
-from settings.load_runtime import node_labels_of, restart_pause_of, runtime_of, taints_of
-from settings.runtime import RuntimeKind
+from settings.load_runtime import (
+    endpoint_warning,
+    node_labels_of,
+    restart_pause_of,
+    runtime_of,
+    taints_of,
+)
 from settings.values.addresses import is_loopback
 
 SERVED = frozenset({
@@ -68,17 +78,17 @@ SERVED = frozenset({
 })  # fmt: skip
 
 
-def load_settings(line: CommandLine) -> Settings:
+def load_settings(line: CommandLine, sockets: Iterable[Path] = SOCKETS) -> Settings:
     """Return the settings of ``line`` and of the configuration files that it names.
 
-    Reads these files, and looks whether manifests can be read from the manifest path. Does not read the
-    kubeconfig: static pods run without it. Raises ``UsageError``, and ``StartError`` when a configuration
-    file cannot be read.
+    Reads these files, looks which of the ``sockets`` of container runtimes is there, and whether manifests
+    can be read from the manifest path. Does not read the kubeconfig: static pods run without it. Raises
+    ``UsageError``, and ``StartError`` when a configuration file cannot be read.
     """
     check_contradictions(line)
     files = [read_configuration(line.config)] if line.config else []
     files += read_drop_ins(line.config_dir) if line.config_dir else []
-    settings = settings_of(line, files, hostname=socket.gethostname())
+    settings = settings_of(line, files, hostname=gethostname(), socket=found_socket(sockets))
     if settings.static_pod_path:
         check_path("the manifest path", settings.static_pod_path)
     if settings.local_objects_dir:
@@ -88,9 +98,16 @@ def load_settings(line: CommandLine) -> Settings:
 
 
 def settings_of(
-    line: CommandLine, files: Iterable[ConfigurationFile], *, hostname: str
+    line: CommandLine,
+    files: Iterable[ConfigurationFile],
+    *,
+    hostname: str,
+    socket: Path | None = None,
 ) -> Settings:
-    """Return the settings of ``line`` over ``files``, of which later ones win. Raises ``UsageError``."""
+    """Return the settings of ``line`` over ``files``, of which later ones win. Raises ``UsageError``.
+
+    ``socket`` is where a container runtime was found, if one was.
+    """
     given: JsonObject = {"apiVersion": API_VERSION, "kind": KIND}
     notes: list[str] = []
     for file in files:
@@ -100,8 +117,9 @@ def settings_of(
     value = configuration.value_of
     address = _checked_address(configuration, line)
     cluster = cluster_settings_of(line, configuration)
-    runtime = runtime_of(line, configuration, is_joined=cluster is not None)
-    is_real = runtime is not None and runtime.kind is RuntimeKind.CRI
+    runtime = runtime_of(line, configuration, is_joined=cluster is not None, socket=socket)
+    containers = runtime.containers if runtime is not None else None
+    is_real = containers is not None
     resources = resources_of(line, configuration, is_machine=cluster is not None or is_real)
     node_name = checked_node_name(line.hostname_override or hostname)
     unserved = _unserved(configuration, is_real=is_real)
@@ -139,11 +157,13 @@ def settings_of(
             **configuration.given(),
             **fields_of_a_cluster(configuration),
             **fields_of_resources(configuration, resources),
+            **(fields_of_containers(configuration, containers) if containers is not None else {}),
         },
         warnings=(
             *notes,
             *_warnings(configuration, address, unserved),
             *_flags_without_effect(line),
+            *filter(None, (endpoint_warning(line, configuration, runtime),)),
             *(_standalone_warnings(configuration, idle) if cluster is None else ()),
         ),
     )
@@ -171,7 +191,8 @@ def _with_flags(given: JsonObject, flags: Mapping[str, Any]) -> JsonObject:
 
 
 def _unserved(configuration: KubeletConfiguration, *, is_real: bool) -> tuple[str, ...]:
-    served = SERVED | SERVED_IN_A_CLUSTER | (SERVED_OF_CONTAINERS if is_real else frozenset())
+    of_containers = SERVED_OF_CONTAINERS if is_real else {"containerRuntimeEndpoint"}
+    served = SERVED | SERVED_IN_A_CLUSTER | of_containers
     return tuple(sorted(path for path in configuration.changed() if path not in served))
 
 

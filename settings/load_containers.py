@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from manifests.quantities import amount, is_quantity
+from messages.pods import JsonObject
 from settings.configuration.schema import KubeletConfiguration
 from settings.containers import ContainerSettings
 from settings.errors import UsageError
@@ -28,6 +32,9 @@ SERVED_OF_CONTAINERS: Final = frozenset({
     "singleProcessOOMKill",
     "enforceNodeAllocatable",
     "podLogsDir",
+    "containerLogMaxSize",
+    "containerLogMaxFiles",
+    "containerLogMonitorInterval",
     "serializeImagePulls",
     "maxParallelImagePulls",
     "registryPullQPS",
@@ -41,17 +48,52 @@ SERVED_OF_CONTAINERS: Final = frozenset({
 })  # fmt: skip
 """Fields that have an effect where real containers run."""
 
+SOCKETS: Final = (
+    Path("/run/containerd/containerd.sock"),
+    Path("/run/crio/crio.sock"),
+    Path("/var/run/containerd/containerd.sock"),
+    Path("/var/run/crio/crio.sock"),
+    Path("/run/cri-dockerd.sock"),
+    Path("/var/run/cri-dockerd.sock"),
+)
+"""Where runtimes listen unless they are told otherwise; the likeliest first."""
+
 MOST_SERIAL: Final = 2
 """Pulls at the same time from which on they are not serial."""
+FEWEST_LOGS: Final = 2
+SHORTEST_LOG_INTERVAL: Final = 3.0
+"""Seconds. A kubelet takes no fewer either."""
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+LONGEST_DOMAIN: Final = 253
 LONGEST_SOCKET: Final = 107
 """Bytes of the path of a Unix socket, by the kernel's limit."""
 
 
-def containers_of(configuration: KubeletConfiguration) -> ContainerSettings:
-    """Return how containers are run. Raises ``UsageError``."""
+def found_socket(sockets: Iterable[Path] = SOCKETS) -> Path | None:
+    """Return the first of these that is there; None if none is, or may be seen."""
+    return next((each for each in sockets if _is_socket(each)), None)
+
+
+def names_endpoint(configuration: KubeletConfiguration) -> bool:
+    """Return whether anybody has named the socket of a runtime."""
+    is_set = "containerRuntimeEndpoint" in configuration.model_fields_set
+    return is_set and bool(configuration.containerRuntimeEndpoint)
+
+
+def containers_of(
+    configuration: KubeletConfiguration, found: Path | None = None
+) -> ContainerSettings:
+    """Return how containers are run, by the socket that was ``found`` if none is named.
+
+    Raises ``UsageError``.
+    """
     value = configuration.value_of
-    runtime = socket_of("containerRuntimeEndpoint", configuration.containerRuntimeEndpoint)
+    if found is not None and not names_endpoint(configuration):
+        runtime = found
+    else:
+        runtime = socket_of("containerRuntimeEndpoint", value("containerRuntimeEndpoint"))
     images = configuration.imageServiceEndpoint
+    _check(configuration)
     return ContainerSettings(
         container_runtime_endpoint=runtime,
         image_service_endpoint=socket_of("imageServiceEndpoint", images) if images else runtime,
@@ -68,8 +110,6 @@ def containers_of(configuration: KubeletConfiguration) -> ContainerSettings:
         cpu_cfs_quota_period=value("cpuCFSQuotaPeriod"),
         single_process_oom_kill=_said(configuration, "singleProcessOOMKill"),
         enforce_node_allocatable=frozenset(configuration.enforceNodeAllocatable),
-        system_reserved_cgroup=configuration.systemReservedCgroup,
-        kube_reserved_cgroup=configuration.kubeReservedCgroup,
         pod_logs_dir=Path(configuration.podLogsDir),
         container_log_max_size=_size(configuration.containerLogMaxSize),
         container_log_max_files=configuration.containerLogMaxFiles,
@@ -103,10 +143,57 @@ def socket_of(name: str, endpoint: str) -> Path:
     return Path(parts.path)
 
 
+def fields_of_containers(
+    configuration: KubeletConfiguration, containers: ContainerSettings
+) -> JsonObject:
+    """Return the fields of ``SERVED_OF_CONTAINERS`` as they are in effect."""
+    shown = configuration.model_dump(mode="json", include=set(SERVED_OF_CONTAINERS))
+    return {
+        **{name: shown[name] for name in sorted(shown)},
+        "containerRuntimeEndpoint": f"unix://{containers.container_runtime_endpoint}",
+        "imageServiceEndpoint": f"unix://{containers.image_service_endpoint}",
+        "cgroupRoot": containers.cgroup_root,
+        "serializeImagePulls": containers.serialize_image_pulls,
+    }
+
+
+def _is_socket(path: Path) -> bool:
+    try:
+        return path.is_socket()
+    except OSError:
+        return False
+
+
+def _check(configuration: KubeletConfiguration) -> None:
+    """Raise ``UsageError`` for a value that is none, in one sentence."""
+    for address in configuration.clusterDNS:
+        try:
+            ip_address(address)
+        except ValueError:
+            raise UsageError(f"clusterDNS {address[:64]!r} should be an IP address") from None
+    domain = configuration.clusterDomain
+    labels = domain.removesuffix(".").split(".")
+    if domain and not (len(domain) <= LONGEST_DOMAIN and all(map(_LABEL.fullmatch, labels))):
+        raise UsageError(f"clusterDomain {domain[:64]!r} should be a domain in lower case")
+    logs = configuration.podLogsDir
+    if not logs.startswith("/") or ".." in logs.split("/") or not logs.strip("/"):
+        raise UsageError(f"podLogsDir {logs[:128]!r} should be an absolute path below /")
+    if configuration.containerLogMaxFiles < FEWEST_LOGS:
+        raise UsageError(
+            f"containerLogMaxFiles {configuration.containerLogMaxFiles} should be at least "
+            f"{FEWEST_LOGS}: the log and one that was rotated"
+        )
+    if configuration.value_of("containerLogMonitorInterval") < SHORTEST_LOG_INTERVAL:
+        raise UsageError("containerLogMonitorInterval should be at least 3s")
+
+
 def _size(text: str) -> int:
     if not is_quantity(text):
         raise UsageError(f"containerLogMaxSize {text[:32]!r} should be a quantity, such as 10Mi")
-    return int(amount(text))
+    size = int(amount(text))
+    if size < 1:
+        raise UsageError(f"containerLogMaxSize {text[:32]!r} should be more than nothing")
+    return size
 
 
 def _serializes_pulls(configuration: KubeletConfiguration) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from messages.pods import JsonObject
@@ -12,7 +13,7 @@ from settings.configuration.schema import KubeletConfiguration
 from settings.containers import ContainerSettings
 from settings.errors import UsageError
 from settings.flags.command_line import CommandLine
-from settings.load_containers import containers_of
+from settings.load_containers import containers_of, names_endpoint
 from settings.runtime import (
     HOLLOW_LABEL,
     HOLLOW_LABEL_VALUE,
@@ -29,29 +30,27 @@ LONGEST_RESTART_PAUSE: Final = 300.0
 
 
 def runtime_of(
-    line: CommandLine, configuration: KubeletConfiguration, *, is_joined: bool
+    line: CommandLine,
+    configuration: KubeletConfiguration,
+    *,
+    is_joined: bool,
+    socket: Path | None = None,
 ) -> RuntimeSettings | None:
     """Return what runs the pods; None if a node of a cluster was told nothing. Raises ``UsageError``.
 
-    A node of a cluster never pretends unless it was told to: others rely on what it says. Who only looks at
-    manifests needs no runtime.
+    ``socket`` is where a container runtime was found. A node of a cluster never pretends unless it was told
+    to: others rely on what it says. Who only looks at manifests needs no runtime.
     """
-    chosen = _chosen(line.runtime, configuration, is_joined=is_joined)
+    told = line.runtime or (RuntimeKind.HOLLOW if not is_joined and _asks_for_hollow(line) else "")
+    chosen = _chosen(told, configuration, is_joined=is_joined, socket=socket)
     if chosen is None and line.validate is None:
         raise UsageError(
             "a node of a cluster needs a runtime: --runtime cri for a container runtime of this machine, "
             "--runtime hollow, which only pretends to run pods, or --runtime MODULE:CLASS"
         )
     is_hollow = chosen is not None and chosen.kind is RuntimeKind.HOLLOW
-    flags = {
-        "--hollow-capacity": line.hollow_capacity,
-        "--hollow-times": line.hollow_times,
-        "--hollow-seed": line.hollow_seed,
-        "--hollow-records": line.hollow_records,
-        "--force-hollow": line.force_hollow,
-    }
-    for flag, value in flags.items():
-        if value and not is_hollow:
+    for flag in _hollow_flags(line):
+        if not is_hollow:
             raise UsageError(f"{flag} has an effect only with --runtime hollow")
     if chosen is not None and chosen.containers is not None:
         return replace(chosen, containers=_with_plugins(chosen.containers, line))
@@ -64,6 +63,22 @@ def runtime_of(
             times=line.hollow_times, seed=line.hollow_seed, keeps_records=line.hollow_records
         ),
     )
+
+
+def endpoint_warning(
+    line: CommandLine, configuration: KubeletConfiguration, runtime: RuntimeSettings | None
+) -> str:
+    """Return what is to be said of the socket of a container runtime; empty for nothing."""
+    if runtime is None:
+        return ""
+    if runtime.containers is None:
+        kind = f"--runtime {line.runtime or runtime.kind}"
+        named = names_endpoint(configuration)
+        return f"containerRuntimeEndpoint has no effect with {kind}" if named else ""
+    if line.runtime or names_endpoint(configuration):
+        return ""
+    where = runtime.containers.container_runtime_endpoint
+    return f"Pods run in containers of {where}, which is there; --runtime hollow only pretends"
 
 
 def restart_pause_of(configuration: KubeletConfiguration) -> Seconds:
@@ -118,12 +133,13 @@ def _with_plugins(containers: ContainerSettings, line: CommandLine) -> Container
 
 
 def _chosen(
-    told: str, configuration: KubeletConfiguration, *, is_joined: bool
+    told: str, configuration: KubeletConfiguration, *, is_joined: bool, socket: Path | None
 ) -> RuntimeSettings | None:
-    fields, endpoint = configuration.model_fields_set, configuration.containerRuntimeEndpoint
-    is_named = bool(endpoint) and "containerRuntimeEndpoint" in fields
-    if told == RuntimeKind.CRI or (not told and is_named):
-        return RuntimeSettings(kind=RuntimeKind.CRI, containers=containers_of(configuration))
+    is_there = names_endpoint(configuration) or socket is not None
+    if told == RuntimeKind.CRI or (not told and is_there):
+        return RuntimeSettings(
+            kind=RuntimeKind.CRI, containers=containers_of(configuration, socket)
+        )
     if told == RuntimeKind.HOLLOW or (not told and not is_joined):
         return RuntimeSettings(kind=RuntimeKind.HOLLOW)
     if not told:
@@ -132,6 +148,22 @@ def _chosen(
     if not place or not name.isidentifier():
         raise UsageError(f"--runtime {told[:64]!r} should be hollow, cri or MODULE:CLASS")
     return RuntimeSettings(kind=RuntimeKind.PROVIDER, provider=told)
+
+
+def _hollow_flags(line: CommandLine) -> list[str]:
+    """Return the flags of hollow nodes that were given."""
+    flags = {
+        "--hollow-capacity": line.hollow_capacity,
+        "--hollow-times": line.hollow_times,
+        "--hollow-seed": line.hollow_seed,
+        "--hollow-records": line.hollow_records,
+        "--force-hollow": line.force_hollow,
+    }
+    return [flag for flag, value in flags.items() if value]
+
+
+def _asks_for_hollow(line: CommandLine) -> bool:
+    return bool(_hollow_flags(line))
 
 
 def _is_hollow(runtime: RuntimeSettings | None) -> bool:

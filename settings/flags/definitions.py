@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 import click
 from typing_extensions import override
 
-from messages.units import Seconds
 from settings import defaults
+from settings.flags.container_flags import OF_CONTAINERS
+from settings.flags.flag import Flag
 from settings.flags.kinds import (
     ADDRESS,
     ADDRESSES,
@@ -31,40 +32,8 @@ from settings.flags.kinds import (
     TEXT,
     THRESHOLDS,
     TIMES,
-    Kind,
 )
-from settings.values.durations import format_duration
 from settings.version import version
-
-
-def _shown(default: object) -> str:
-    """Return a default as people write it on a command line; numbers with a point are seconds."""
-    match default:
-        case bool():
-            return str(default).lower()
-        case float():
-            return format_duration(Seconds(default)).replace("m0s", "m")
-        case _:
-            return str(default)
-
-
-class Flag(click.Option):
-    """A flag, and the path of the configuration's field that it sets, if it sets one."""
-
-    def __init__(
-        self,
-        names: str,
-        kind: Kind,
-        help: str,  # noqa: A002 - click's word
-        field: str = "",
-        *,
-        default_is: object = None,
-    ) -> None:
-        """``default_is`` is only shown in the help. The flag itself never sets it."""
-        text = help if default_is is None else f"{help.removesuffix('.')} [{_shown(default_is)}]."
-        super().__init__(names.split(", "), type=kind, help=text, **kind.attributes)
-        self.field = field
-        self.key = self.name or ""
 
 
 def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - called by click
@@ -162,7 +131,11 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
         ),
     ],
     "What runs pods": [
-        Flag("--runtime", TEXT, "hollow, which only pretends to run them, or MODULE:CLASS."),
+        Flag(
+            "--runtime",
+            TEXT,
+            "cri, hollow, which only pretends, or MODULE:CLASS [cri where a runtime's socket is].",
+        ),
         Flag(
             "--hollow-capacity", AMOUNTS, "What a hollow node has [in a cluster: as the machine]."
         ),
@@ -171,23 +144,12 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
             TIMES,
             "How long things take, such as time-to-pull=2s-5s,run-for=10s.",
         ),
-        Flag(
-            "--container-runtime-endpoint",
-            TEXT,
-            "Socket of the container runtime, such as unix:///run/containerd/containerd.sock.",
-            "containerRuntimeEndpoint",
-        ),
-        Flag(
-            "--image-credential-provider-config",
-            PATH,
-            "Plugins that give credentials of registries: a file, or a directory of files.",
-        ),
-        Flag("--image-credential-provider-bin-dir", PATH, "Where the programs of these are."),
         Flag("--hollow-seed", TEXT, "Times drawn from such ranges are the same for one seed."),
         Flag("--hollow-records", SWITCH, "Let hollow containers outlive the agent's process."),
         Flag("--force-hollow", SWITCH, "Take over a Node even if it is no hollow one."),
         Flag("--pod-cidr", TEXT, "Addresses of hollow pods.", "podCIDR"),
     ],
+    "Real containers (--runtime cri)": OF_CONTAINERS,
     "The node": [
         Flag("--node-labels", LABELS, "Its labels."),
         Flag(

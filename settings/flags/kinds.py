@@ -74,6 +74,21 @@ def _number(text: str) -> int:
     return int(number)
 
 
+def _integer(text: str) -> int:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and int(digits) < 2**31):
+        raise ValueError("should be a whole number")
+    return int(text)
+
+
+def _list(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
+def _duration(text: str) -> str:
+    return format_duration(parse_duration(text))
+
+
 def _port(text: str) -> int:
     if _number(text) > 65535:
         raise ValueError("should be a port from 0 to 65535; 0 is off")
@@ -152,8 +167,11 @@ PATH = Kind("path", _path)
 PLACE = Kind("path", _place)
 TEXT = Kind("text", str)
 FREQUENCY = Kind("duration", _frequency)
+DURATION = Kind("duration", _duration)
 ADDRESS = Kind("ip", ip_address)
 NUMBER = Kind("number", _number)
+INTEGER = Kind("integer", _integer, metavar="NUMBER")
+LIST = Kind("list", _list, metavar="NAME,...")
 PORT = Kind("port", _port)
 FORMAT = Kind("format", _format, metavar="text|json")
 LABELS = Kind("labels", _labels, metavar="NAME=VALUE,...")

@@ -53,41 +53,59 @@ TABLE: Final[Sequence[WithoutEffect]] = (
         switches="fail-cgroupv1 protect-kernel-defaults",
     ),
     WithoutEffect(
-        instead="no real container is started yet",
+        instead="networks of pods are the container runtime's",
+        switches="make-iptables-util-chains",
+        valued="""
+            cni-bin-dir cni-cache-dir cni-conf-dir hairpin-mode iptables-drop-bit
+            iptables-masquerade-bit network-plugin network-plugin-mtu non-masquerade-cidr
+            """,
+    ),
+    WithoutEffect(
+        instead="the container runtime names the image of sandboxes, which is never removed",
+        valued="pod-infra-container-image",
+    ),
+    WithoutEffect(
+        instead="each call has a deadline of its own: minutes where one that is cut off does harm",
+        valued="runtime-request-timeout",
+    ),
+    WithoutEffect(
+        instead="--runtime and --container-runtime-endpoint say what runs pods",
+        switches="experimental-dockershim redirect-container-streaming",
+        valued="""
+            container-runtime docker-endpoint experimental-dockershim-root-directory
+            image-pull-progress-deadline
+            """,
+    ),
+    WithoutEffect(
+        instead="dead containers are removed as soon as their successors run",
+        valued="""
+            maximum-dead-containers maximum-dead-containers-per-container
+            minimum-container-ttl-duration
+            """,
+    ),
+    WithoutEffect(
+        instead="not served yet",
         switches="""
-            cgroups-per-qos cpu-cfs-quota experimental-allocatable-ignore-eviction
-            experimental-check-node-capabilities-before-mount experimental-dockershim
+            experimental-allocatable-ignore-eviction
+            experimental-check-node-capabilities-before-mount
             experimental-kernel-memcg-notification keep-terminated-pod-volumes
-            kernel-memcg-notification local-storage-capacity-isolation make-iptables-util-chains
-            redirect-container-streaming seccomp-default serialize-image-pulls
+            kernel-memcg-notification local-storage-capacity-isolation
             """,
         valued="""
-            allowed-unsafe-sysctls azure-container-registry-config bootstrap-checkpoint-path
-            cgroup-driver cgroup-root cluster-dns cluster-domain cni-bin-dir cni-cache-dir
-            cni-conf-dir container-log-max-files container-log-max-size container-runtime
-            cpu-cfs-quota-period cpu-manager-policy
-            cpu-manager-policy-options cpu-manager-reconcile-period docker-endpoint
+            azure-container-registry-config bootstrap-checkpoint-path cpu-manager-policy
+            cpu-manager-policy-options cpu-manager-reconcile-period
             eviction-max-pod-grace-period eviction-minimum-reclaim
             eviction-pressure-transition-period eviction-soft eviction-soft-grace-period
-            experimental-dockershim-root-directory experimental-mounter-path hairpin-mode
-            image-gc-high-threshold image-gc-low-threshold image-pull-progress-deadline
-            image-service-endpoint iptables-drop-bit iptables-masquerade-bit kubelet-cgroups
-            master-service-namespace maximum-dead-containers
-            maximum-dead-containers-per-container memory-manager-policy
-            minimum-container-ttl-duration minimum-image-ttl-duration network-plugin
-            network-plugin-mtu non-masquerade-cidr pod-infra-container-image
-            pod-max-pids qos-reserved registry-burst registry-qps reserved-cpus
-            reserved-memory resolv-conf runtime-cgroups runtime-request-timeout
+            experimental-mounter-path kubelet-cgroups master-service-namespace
+            memory-manager-policy qos-reserved reserved-cpus reserved-memory runtime-cgroups
             seccomp-profile-root system-cgroups topology-manager-policy
             topology-manager-policy-options topology-manager-scope volume-plugin-dir
             volume-stats-agg-period
             """,
     ),
     WithoutEffect(
-        instead="no cgroup is looked after",
-        valued="""
-            enforce-node-allocatable kube-reserved-cgroup system-reserved-cgroup
-            """,
+        instead="only pods have cgroups of the agent's",
+        valued="kube-reserved-cgroup system-reserved-cgroup",
     ),
     WithoutEffect(
         instead="the Node does not say it",

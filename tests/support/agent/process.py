@@ -102,6 +102,7 @@ class AgentProcess:
             f"--root-dir={self.root_dir}",
             f"--read-only-port={self.port}",
             f"--healthz-port={self.health_port}",
+            "--runtime=hollow",  # whatever this machine has
             *flags,
         ]
         with self.log_file.open("ab") as log:

@@ -127,7 +127,8 @@ def test_one_warning_names_all_of_them_with_what_is_done_instead_and_no_value() 
     assert warning == (
         "Flags of a kubelet, without effect here: "
         "--logtostderr, --log-dir (logs go to standard error, as --logging-format and --v say); "
-        "--fail-swap-on (swap is not looked at); --network-plugin (no real container is started yet); "
+        "--fail-swap-on (swap is not looked at); --network-plugin (networks of pods are the container "
+        "runtime's); "
         "--storage-driver-password (there is no cAdvisor); --runonce"
     )
 

@@ -63,7 +63,7 @@ def test_zero_is_no_default_where_it_means_something() -> None:
 
 
 def test_kubeadm_s_file_works_unchanged() -> None:
-    settings = load_settings(CommandLine(config=CONFIGURATIONS / "kubeadm.yaml"))
+    settings = load_settings(CommandLine(config=CONFIGURATIONS / "kubeadm.yaml"), sockets=())
     assert settings.static_pod_path == Path("/etc/kubernetes/manifests")
     assert settings.file_check_frequency == 2.0
     assert (settings.address, settings.read_only_port) == ("127.0.0.1", 10255)
@@ -80,7 +80,7 @@ def test_kubeadm_s_file_works_unchanged() -> None:
 
 
 def test_the_standalone_tutorial_s_file_works_unchanged() -> None:
-    settings = load_settings(CommandLine(config=CONFIGURATIONS / "standalone.yaml"))
+    settings = load_settings(CommandLine(config=CONFIGURATIONS / "standalone.yaml"), sockets=())
     assert settings.static_pod_path == Path("/etc/kubernetes/manifests")
     assert not settings.enable_server
     # The tutorial reads the pods from the read-only port all the same.

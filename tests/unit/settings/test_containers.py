@@ -1,0 +1,190 @@
+"""What is said of real containers: which runtime, by which flags, and what of it is refused."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from settings.agent import Settings, effective_configuration
+from settings.configuration.file import ConfigurationFile
+from settings.configuration.schema import KubeletConfiguration
+from settings.containers import ContainerSettings
+from settings.flags.command_line import parse
+from settings.load import settings_of
+from settings.load_containers import SERVED_OF_CONTAINERS, found_socket
+from settings.runtime import RuntimeKind
+from tests.support.settings.settled import refusal, settled, unserved
+
+CRIO = Path("/run/crio/crio.sock")
+
+
+def found(*arguments: str, **fields: Any) -> Settings:
+    """Return the settings on a machine with CRI-O."""
+    given = KubeletConfiguration.model_validate(fields).given()
+    files = [ConfigurationFile(given=given)]
+    return settings_of(parse(arguments), files, hostname="Node-1", socket=CRIO)
+
+
+def containers(settings: Settings) -> ContainerSettings:
+    assert settings.runtime is not None
+    assert settings.runtime.containers is not None
+    return settings.runtime.containers
+
+
+# Which runtime it is.
+
+
+@pytest.mark.parametrize("joins", [(), ("--kubeconfig=k",), ("--in-cluster",)])
+def test_a_runtime_whose_socket_is_there_runs_the_pods(joins: tuple[str, ...]) -> None:
+    settings = found(*joins, staticPodPath="/pods")
+    assert containers(settings).container_runtime_endpoint == CRIO
+    assert settings.warnings == (
+        f"Pods run in containers of {CRIO}, which is there; --runtime hollow only pretends",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        (["--runtime=hollow"], RuntimeKind.HOLLOW),
+        (["--hollow-capacity=cpu=1"], RuntimeKind.HOLLOW),
+        (["--runtime=m:C"], RuntimeKind.PROVIDER),
+    ],
+)
+def test_whoever_says_something_else_gets_that(arguments: list[str], kind: RuntimeKind) -> None:
+    settings = found(*arguments, staticPodPath="/pods")
+    assert settings.runtime is not None
+    assert (settings.runtime.kind, settings.warnings) == (kind, ())
+
+
+def test_a_socket_that_is_named_counts_before_one_that_was_found() -> None:
+    settings = found(containerRuntimeEndpoint="unix:///other.sock", staticPodPath="/pods")
+    assert containers(settings).container_runtime_endpoint == Path("/other.sock")
+    assert settings.warnings == ()
+
+
+def test_who_asks_for_containers_alone_gets_the_runtime_that_is_there() -> None:
+    assert containers(found("--runtime=cri")).container_runtime_endpoint == CRIO
+
+
+@pytest.mark.parametrize("flag", ["--runtime=hollow", "--runtime=m:C"])
+def test_a_socket_beside_another_runtime_has_no_effect_which_is_said_once(flag: str) -> None:
+    for endpoint in ("unix:///run/containerd/containerd.sock", "unix:///other.sock"):
+        settings = settled(flag, staticPodPath="/pods", containerRuntimeEndpoint=endpoint)
+        said = flag.replace("=", " ")
+        assert settings.warnings == (f"containerRuntimeEndpoint has no effect with {said}",)
+
+
+@pytest.fixture
+def listener(tmp_path: Path) -> Iterator[Path]:
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(tmp_path / "s"))
+        yield tmp_path / "s"
+
+
+def test_the_first_socket_that_is_there_is_found(tmp_path: Path, listener: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    assert found_socket([tmp_path / "none", file, file / "below", listener]) == listener
+    assert found_socket([file]) is None
+
+
+# A kubelet's flags.
+
+
+@pytest.mark.parametrize(
+    ("flag", "field", "value"),
+    [
+        ("--cluster-dns=10.0.0.10, fd00::a", "cluster_dns", ("10.0.0.10", "fd00::a")),
+        ("--cluster-domain=cluster.local", "cluster_domain", "cluster.local"),
+        ("--resolv-conf=", "resolv_conf", ""),
+        ("--image-service-endpoint=/i.sock", "image_service_endpoint", Path("/i.sock")),
+        ("--cgroup-driver=systemd", "cgroup_driver", "systemd"),
+        ("--cgroup-root=/pods", "cgroup_root", "/pods"),
+        ("--cgroups-per-qos=false", "cgroups_per_qos", False),
+        ("--enforce-node-allocatable=none", "enforce_node_allocatable", {"none"}),
+        ("--enforce-node-allocatable=", "enforce_node_allocatable", set()),
+        ("--pod-max-pids=-1", "pod_pids_limit", -1),
+        ("--pod-max-pids=512", "pod_pids_limit", 512),
+        ("--cpu-cfs-quota=false", "cpu_cfs_quota", False),
+        ("--cpu-cfs-quota-period=5ms", "cpu_cfs_quota_period", 0.005),
+        ("--seccomp-default", "seccomp_default", True),
+        ("--allowed-unsafe-sysctls=kernel.msg*,net.a", "allowed_unsafe_sysctls", ("kernel.msg*", "net.a")),
+        ("--container-log-max-size=1Mi", "container_log_max_size", 2**20),
+        ("--container-log-max-files=3", "container_log_max_files", 3),
+        ("--serialize-image-pulls=false", "serialize_image_pulls", False),
+        ("--registry-qps=0", "registry_pull_qps", 0),
+        ("--registry-burst=7", "registry_burst", 7),
+        ("--image-gc-high-threshold=70", "image_gc_high_threshold_percent", 70),
+        ("--image-gc-low-threshold=60", "image_gc_low_threshold_percent", 60),
+        ("--minimum-image-ttl-duration=1m", "image_minimum_gc_age", 60.0),
+    ],
+)  # fmt: skip
+def test_a_flag_of_a_kubelet_is_obeyed_where_real_containers_run(
+    flag: str, field: str, value: object
+) -> None:
+    settings = settled("--runtime=cri", "--pod-manifest-path=/pods", flag)
+    assert getattr(containers(settings), field) == value
+    assert settings.warnings == ()
+
+
+def test_flags_and_fields_of_real_containers_have_no_effect_on_a_hollow_node() -> None:
+    settings = settled("--cluster-dns=10.0.0.10", staticPodPath="/pods", containerLogMaxFiles=3)
+    assert settings.warnings == (unserved("clusterDNS", "containerLogMaxFiles"),)
+
+
+@pytest.mark.parametrize(
+    "flag", ["--pod-max-pids=many", "--registry-qps=1.5", "--cpu-cfs-quota=no"]
+)
+def test_a_value_of_another_type_is_wrong_usage(flag: str) -> None:
+    assert flag.partition("=")[0] in refusal(lambda: settled("--runtime=cri", flag))
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("clusterDNS", ["dns"], "clusterDNS 'dns' should be an IP address"),
+        ("clusterDomain", "Cluster_", "clusterDomain 'Cluster_' should be a domain in lower case"),
+        ("clusterDomain", "a..b", "clusterDomain 'a..b' should be a domain in lower case"),
+        ("podLogsDir", "logs", "podLogsDir 'logs' should be an absolute path below /"),
+        ("podLogsDir", "/", "podLogsDir '/' should be an absolute path below /"),
+        ("podLogsDir", "/a/../b", "podLogsDir '/a/../b' should be an absolute path below /"),
+        (
+            "containerLogMaxFiles",
+            1,
+            "containerLogMaxFiles 1 should be at least 2: the log and one that was rotated",
+        ),
+        ("containerLogMaxSize", "big", "containerLogMaxSize 'big' should be a quantity, such as 10Mi"),
+        ("containerLogMaxSize", "-1", "containerLogMaxSize '-1' should be more than nothing"),
+        ("containerLogMonitorInterval", "1s", "containerLogMonitorInterval should be at least 3s"),
+        (
+            "imageServiceEndpoint",
+            "tcp://a:1",
+            "imageServiceEndpoint 'tcp://a:1' should be unix:// with an absolute path",
+        ),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_refused_in_one_sentence(name: str, value: object, said: str) -> None:
+    assert refusal(lambda: settled("--runtime=cri", **{name: value})) == said
+    assert settled("--runtime=hollow", **{name: value}).runtime is not None
+
+
+# What is shown.
+
+
+def test_configz_shows_what_is_in_effect() -> None:
+    shown = effective_configuration(found("--runtime=cri", maxParallelImagePulls=4))[
+        "kubeletconfig"
+    ]
+    assert shown.keys() >= SERVED_OF_CONTAINERS
+    assert shown["containerRuntimeEndpoint"] == shown["imageServiceEndpoint"] == f"unix://{CRIO}"
+    assert (shown["cgroupRoot"], shown["cpuCFSQuotaPeriod"]) == ("/", "100ms")
+    assert (shown["serializeImagePulls"], shown["maxParallelImagePulls"]) == (False, 4)
+    assert "clusterDNS" not in effective_configuration(settled())["kubeletconfig"]
