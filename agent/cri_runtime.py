@@ -44,6 +44,7 @@ from runtimes.containers.actor import (
 )
 from runtimes.containers.record import RuntimeMemory
 from runtimes.cri.actor import CriRuntime
+from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.counted_wire import CountedWire
@@ -138,6 +139,7 @@ class CriComposition:
             isolated(HOOK_RUNNER, self._make_hooks),
             isolated(POD_RUNTIME, self._make_runtime),
             isolated(LOG_KEEPER, self._make_logs),
+            isolated(CGROUP_KEEPER, self._make_cgroups),
         )
 
     def port(self) -> Port[PodRuntimeMessage]:
@@ -220,6 +222,18 @@ class CriComposition:
             sources=self._sources,
         )
         return LogKeeper(ports, self._logs, self._log_options)
+
+    def _make_cgroups(self) -> CgroupKeeper:
+        containers, pod_manager = self._address(CRI_CONTAINERS), self._address(POD_MANAGER)
+        pod_keeper = self._address(POD_KEEPER)
+        ports = CgroupKeeperPorts(
+            me=self._address(CGROUP_KEEPER),
+            containers=containers,
+            pod_manager=pod_manager,
+            pod_keeper=pod_keeper,
+            sources=self._sources,
+        )
+        return CgroupKeeper(ports, self._around.cgroups, self._disk)
 
     def _current_node(self) -> CriNode:
         greeting, classes = self._containers.greeting, self._containers.runtime_classes
