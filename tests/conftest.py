@@ -21,6 +21,7 @@ pytest_plugins = [
     "tests.support.cluster.fixtures",
     "tests.support.containers.fixtures",
     "tests.support.kernel.fixtures",
+    "tests.support.volumes.mounting",
 ]
 
 THREADS_END_WITHIN = 10.0

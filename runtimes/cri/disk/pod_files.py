@@ -17,10 +17,9 @@ from runtimes.cri.disk.tasks import (
     MakeTerminationFile,
     WriteHostsFile,
 )
+from volumes.mounts.empty_dirs import make_on_disk
+from volumes.mounts.places import PARENT_MODE
 
-PARENT_MODE: Final = 0o750
-EMPTY_DIR_MODE: Final = 0o777
-GROUP_DIR_MODE: Final = 0o2777
 LOG_DIR_MODE: Final = 0o755
 HOSTS_MODE: Final = 0o644
 TERMINATION_MODE: Final = 0o666
@@ -48,7 +47,7 @@ def _carry_out(task: DiskTask) -> str:
             trouble = prepare_host_path(task.path, task.type)
             return trouble and f'volume "{task.volume}": {trouble}'
         case MakeEmptyDir():
-            _make_empty_dir(task)
+            make_on_disk(path, Path(task.marker), task.group)
         case WriteHostsFile():
             _write_hosts_file(path, task)
         case MakeLogDirectory():
@@ -60,20 +59,6 @@ def _carry_out(task: DiskTask) -> str:
         case _:
             assert_never(task)
     return ""
-
-
-def _make_empty_dir(task: MakeEmptyDir) -> None:
-    """Make the directory. One that was finished before stays as it is: containers may have changed it."""
-    path, marker = Path(task.path), Path(task.marker)
-    if marker.exists():
-        return
-    path.parent.mkdir(PARENT_MODE, parents=True, exist_ok=True)
-    path.mkdir(exist_ok=True)
-    if task.group is not None:
-        os.chown(path, -1, task.group, follow_symlinks=False)
-    path.chmod(EMPTY_DIR_MODE if task.group is None else GROUP_DIR_MODE)
-    marker.parent.mkdir(PARENT_MODE, parents=True, exist_ok=True)
-    marker.touch()
 
 
 def _write_hosts_file(path: Path, task: WriteHostsFile) -> None:

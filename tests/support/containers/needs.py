@@ -22,7 +22,7 @@ def missing() -> str:
     """Return why this machine runs no containers, in one sentence; empty if it does."""
     if os.geteuid() != 0:
         return "real containers need root"
-    if not _capabilities() & CAP_SYS_ADMIN:
+    if not capabilities() & CAP_SYS_ADMIN:
         return "real containers need CAP_SYS_ADMIN, which this root does not have"
     without = [name for name in PROGRAMS if shutil.which(name) is None]
     without += [name for name in NETWORK_PLUGINS if not PLUGINS.joinpath(name).exists()]
@@ -64,7 +64,8 @@ def snapshotter(folder: Path) -> str:
     return "overlayfs" if is_mounted else "native"
 
 
-def _capabilities() -> int:
+def capabilities() -> int:
+    """Return what this process may do, as the kernel numbers it."""
     status = Path("/proc/self/status").read_text()
     found = re.search(r"^CapEff:\s*([0-9a-f]+)$", status, flags=re.MULTILINE)
     return int(found[1], 16) if found else 0

@@ -1,1 +1,1 @@
-"""Contents of volumes for tests, and writers of them that die."""
+"""Contents of volumes for tests, writers of them that die, and places to mount in."""

@@ -1,0 +1,68 @@
+"""A private place to mount in, and kernels that refuse."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from typing_extensions import override
+
+from tests.support.containers.needs import CAP_SYS_ADMIN, capabilities
+from volumes.mounts.mount_table import MountPoint, mounts_below
+from volumes.mounts.system_calls import KernelMounts, MountCalls, MountFlag
+
+
+class RefusingMounts(MountCalls):
+    """The kernel of this machine, but for what it refuses."""
+
+    def __init__(self, number: int, options: str = "") -> None:
+        self.number = number
+        self.options = options
+        """What mounting with these options is refused; any if empty."""
+        self.asked: list[str] = []
+
+    @override
+    def table(self) -> tuple[MountPoint, ...]:
+        return KernelMounts().table()
+
+    @override
+    def mount(self, source: str, target: str, kind: str, flags: MountFlag, options: str) -> None:
+        self.asked.append(options)
+        if self.options in options:
+            raise OSError(self.number, os.strerror(self.number), target)
+        KernelMounts().mount(source, target, kind, flags, options)
+
+    @override
+    def unmount(self, target: str, *, lazily: bool = False) -> None:
+        if not self.options:
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM), target)
+        KernelMounts().unmount(target, lazily=lazily)
+
+    @override
+    def kind_of(self, descriptor: int) -> int:
+        return KernelMounts().kind_of(descriptor)
+
+
+def sweep(place: Path) -> list[str]:
+    """Unmount all below a place, and return what there was."""
+    found = mounts_below(KernelMounts().table(), str(place.resolve()))
+    for each in reversed(found):
+        with suppress(OSError):
+            KernelMounts().unmount(each.path, lazily=True)
+    return [each.path for each in found]
+
+
+@pytest.fixture
+def mounting(tmp_path: Path) -> Iterator[Path]:
+    """Return a directory to mount in. Whatever is left there is unmounted."""
+    if os.geteuid() != 0 or not capabilities() & CAP_SYS_ADMIN:
+        why = "mounting needs root with CAP_SYS_ADMIN"
+        if os.environ.get("CI") == "true":
+            pytest.fail(why)
+        pytest.skip(why)
+    yield tmp_path
+    sweep(tmp_path)

@@ -1,0 +1,99 @@
+"""Volumes of the kind ``emptyDir``."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.support.volumes.mounting import RefusingMounts
+from volumes.mounts.empty_dir_sizes import memory_size, page_size
+from volumes.mounts.empty_dirs import make_of_huge_pages, make_on_disk
+from volumes.mounts.places import VolumePlace
+from volumes.mounts.system_calls import KernelMounts, MountFlag
+
+LARGE = 2 << 20
+
+
+def place(root: Path) -> VolumePlace:
+    return VolumePlace(root=str(root), names=("u1", "volumes", "kubernetes.io~empty-dir", "pages"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "pod_limit", "expected"),
+    [
+        (None, None, 100),
+        (50, None, 50),
+        (None, 60, 60),
+        (70, 60, 60),
+        (500, None, 100),
+        (0, 0, 100),
+    ],
+)
+def test_memory_is_limited_by_the_least_of_all_limits(
+    limit: int | None, pod_limit: int | None, expected: int
+) -> None:
+    assert memory_size(limit, pod_limit, 100) == expected
+
+
+def test_pages_are_those_that_the_pod_asks_for() -> None:
+    asked = ["cpu", "hugepages-2Mi"]
+    assert page_size("HugePages", asked) == LARGE
+    assert page_size("HugePages-2Mi", [*asked, "hugepages-1Gi"]) == LARGE
+
+
+@pytest.mark.parametrize(
+    ("medium", "resources", "trouble"),
+    [
+        ("HugePages", [], "needs pages of one size in the pod, which has none"),
+        ("HugePages", ["hugepages-1Gi", "hugepages-2Mi"], "which has 1Gi, 2Mi"),
+        ("HugePages-1Gi", ["hugepages-2Mi"], "no container asks for hugepages-1Gi"),
+        ("HugePages-", ["hugepages-"], "is not known"),
+        ("HugePages-0", ["hugepages-0"], "is not known"),
+        ("HugePagesX", [], "is not known"),
+        ("HugePages", ["hugepages-lots"], "hugepages-lots names no size"),
+    ],
+)
+def test_pages_that_there_cannot_be_are_refused(
+    medium: str, resources: list[str], trouble: str
+) -> None:
+    with pytest.raises(ValueError, match=trouble):
+        page_size(medium, resources)
+
+
+def test_a_directory_that_somebody_took_away_is_made_again(tmp_path: Path) -> None:
+    path, marker = tmp_path / "volumes" / "data", tmp_path / "plugins" / "data" / "ready"
+    make_on_disk(path, marker, None)
+    path.rmdir()
+    make_on_disk(path, marker, None)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o777
+
+
+def test_large_pages_are_a_file_system_of_their_own(mounting: Path) -> None:
+    if "hugetlbfs" not in Path("/proc/filesystems").read_text():
+        pytest.skip("this kernel has no hugetlbfs")
+    make_of_huge_pages(KernelMounts(), place(mounting), LARGE, group=7)
+    made = make_of_huge_pages(KernelMounts(), place(mounting), LARGE, group=7)
+    about = Path(made.path).stat()
+    assert os.statvfs(made.path).f_bsize == LARGE
+    assert (about.st_gid, stat.S_IMODE(about.st_mode)) == (7, 0o3777)
+    assert [each.path for each in KernelMounts().table()].count(made.path) == 1
+    with pytest.raises(OSError, match="something else"):
+        make_of_huge_pages(KernelMounts(), place(mounting), 1 << 30)
+
+
+def test_something_else_in_the_place_of_large_pages_is_left_alone(mounting: Path) -> None:
+    path = Path(place(mounting).path)
+    path.mkdir(parents=True)
+    KernelMounts().mount("tmpfs", str(path), "tmpfs", MountFlag.NONE, "size=4k")
+    with pytest.raises(OSError, match="something else is mounted there"):
+        make_of_huge_pages(KernelMounts(), place(mounting), LARGE)
+
+
+def test_large_pages_that_cannot_be_mounted_are_said_with_their_place(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="Operation not permitted") as found:
+        make_of_huge_pages(RefusingMounts(errno.EPERM), place(tmp_path), LARGE)
+    assert found.value.filename == place(tmp_path).path
