@@ -57,7 +57,9 @@ def agent(tmp_path: Path, containerd: Containerd) -> Iterator[AgentProcess]:
     file.write_text(json.dumps(config))
     with AgentProcess(tmp_path) as agent:
         agent.manifests.mkdir()
-        agent.start_on_manifests(f"--config={file}", f"--local-objects-dir={objects}")
+        agent.start_on_manifests(
+            "--runtime=cri", f"--config={file}", f"--local-objects-dir={objects}"
+        )
         yield agent
 
 

@@ -36,7 +36,7 @@ class Hooked:
         self.configuration.write_text(json.dumps(configuration))
 
     def start(self) -> None:
-        self.agent.start_on_manifests(f"--config={self.configuration}")
+        self.agent.start_on_manifests("--runtime=cri", f"--config={self.configuration}")
 
     def write(self, lifecycle: dict[str, Any], grace: int = 10) -> None:
         container = {

@@ -20,6 +20,7 @@ from runtimes.cri.wire.transport import (
     RpcOutcome,
     Wire,
 )
+from runtimes.cri.wire.unreachable import in_words
 
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
@@ -41,6 +42,7 @@ class GrpcWire(Wire):
 
     def __init__(self, socket: Path) -> None:
         self._channel = grpc.insecure_channel(f"unix:{socket}", options=_OPTIONS)
+        self._socket = socket
         self._methods: dict[str, Any] = {}
         """What makes the calls of each method. Two threads may both make one, which does no harm."""
 
@@ -58,7 +60,7 @@ class GrpcWire(Wire):
         except ValueError as error:  # the channel was closed
             done(RpcFailure(code=RpcCode.CANCELLED, message=str(error)))
             return _NotSent()
-        call.add_done_callback(lambda ended: done(_outcome(ended)))
+        call.add_done_callback(lambda ended: done(_outcome(ended, self._socket)))
         return _Sent(call)
 
     @override
@@ -79,7 +81,7 @@ class GrpcWire(Wire):
             ended(RpcFailure(code=RpcCode.CANCELLED, message=str(error)))
             return _NotSent()
         threading.Thread(
-            target=_read, args=(stream, told, ended), name="cri-stream", daemon=True
+            target=_read, args=(stream, self._socket, told, ended), name="cri-stream", daemon=True
         ).start()
         return _Sent(stream)
 
@@ -104,29 +106,38 @@ class _NotSent(RpcInFlight):
 
 
 def _read(
-    stream: Any, told: Callable[[Message], None], ended: Callable[[RpcFailure], None]
+    stream: Any, socket: Path, told: Callable[[Message], None], ended: Callable[[RpcFailure], None]
 ) -> None:
     """Read a stream to its end, on a thread of its own: gRPC's iterator blocks."""
     try:
         for message in stream:
             told(message)
     except grpc.RpcError as error:
-        ended(_failure(error))
+        ended(_failure(error, socket))
     else:
         ended(RpcFailure(code=RpcCode.UNAVAILABLE, message="the runtime ended the stream"))
 
 
-def _outcome(call: Any) -> RpcOutcome:
+def _outcome(call: Any, socket: Path) -> RpcOutcome:
     try:
         reply: Message = call.result()
     except grpc.FutureCancelledError:
         return RpcFailure(code=RpcCode.CANCELLED, message="the call was cancelled")
     except grpc.RpcError as error:
-        return _failure(error)
+        return _failure(error, socket)
     return reply
 
 
-def _failure(error: Any) -> RpcFailure:
+def _failure(error: Any, socket: Path) -> RpcFailure:
+    details = error.details() or error.code().name
     return RpcFailure(
-        code=_CODES.get(error.code(), RpcCode.OTHER), message=error.details() or error.code().name
+        code=_CODES.get(error.code(), RpcCode.OTHER),
+        message=in_words(details, socket, is_socket=_is_socket(socket)),
     )
+
+
+def _is_socket(path: Path) -> bool:
+    try:
+        return path.is_socket()
+    except OSError:
+        return False
