@@ -34,6 +34,7 @@ from runtimes.container_runtime import (
     RuntimeFailureKind,
     RuntimeIsAway,
 )
+from runtimes.cri.connection import Connection
 from runtimes.cri.driver import Disk, Driver, OperationEnded, StepEnded
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.events import what_happened
@@ -50,20 +51,19 @@ from runtimes.cri.messages import (
     OverdueDue,
     PodRelistDue,
     RelistDue,
+    StreamDue,
     StreamEnded,
     StreamTold,
+    WaitingLook,
 )
-from runtimes.cri.operations.connecting import Greeting, greet
 from runtimes.cri.operations.flow import Operation
-from runtimes.cri.operations.outcomes import is_away
+from runtimes.cri.operations.outcomes import is_away, one_line
 from runtimes.cri.operations.requests import answer_to, operation_of, pod_of
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.pleg import Pleg
 from runtimes.cri.purposes import CheckHealth, Connect, LookAgain, NoteExit, Purpose
 from runtimes.cri.wire.transport import Wire
 
-TRY_AGAIN_AFTER: Final = Seconds(0.2)
-"""While the runtime is away. A connection to a socket of this machine costs nothing."""
 HEALTH_EVERY: Final = Seconds(5.0)
 HEALTH_SOON: Final = Seconds(1.0)
 """While the runtime or its network is not ready."""
@@ -99,6 +99,9 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._driver = Driver(memory.operations, wire, disk, ports.me, self.after)
         self._stream = EventStream(wire, ports.me, memory)
         self._pleg = Pleg(around, self._stream, self._driver, self._begin, self.after)
+        self._connection = Connection(
+            memory, self._driver, self._stream, self._pleg, self._begin, self.after
+        )
         self._health = HealthReporter(memory, ports)
         self._network_trouble = ""
         """What followers were told of the network."""
@@ -107,16 +110,10 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     def started(self) -> None:
         memory = self._memory
         self._health.begin(self.clock.monotonic())
-        lost = [memory.in_hand, self._driver.resume()]
-        memory.in_hand = None
-        for each in lost:
-            if isinstance(each, CallRuntime | AskContainer):
-                self._answer(each, _uncertain("the runtime failed over the request"))
-        if memory.away:
-            self._connect()
-        else:
+        self._answer_lost()
+        if not memory.away:
             self._tell(self._everything())
-            self._pleg.start()
+        self._connection.start()
         if self._ports.runtime_classes is not None:
             follow = FollowRuntimeClasses(subscriber=self._ports.me)
             self._ports.runtime_classes.tell(follow)
@@ -145,6 +142,18 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             case _:
                 self._take_timer(message)
 
+    def _answer_lost(self) -> None:
+        """Answer what the life before failed over, if nobody goes on with it."""
+        memory = self._memory
+        lost = {id(each): each for each in (memory.in_hand, self._driver.resume())}
+        memory.in_hand = None
+        kept = [*self._driver.purposes(), *(each.call for each in memory.looks)]
+        for each in lost.values():
+            if isinstance(each, CallRuntime | AskContainer) and not any(
+                each is one for one in kept
+            ):
+                self._answer(each, _uncertain("the runtime failed over the request"))
+
     # --- requests --------------------------------------------------------------------------------------
 
     def _take_request(self, message: CallRuntime | AskContainer) -> None:
@@ -152,7 +161,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         if isinstance(message, CallRuntime) and isinstance(message.request, FindImage | PullImage):
             self._ports.images.tell(message)
         elif isinstance(message, CallRuntime) and isinstance(message.request, LookAtPod):
-            memory.looks.append(message)
+            memory.looks.append(WaitingLook(message, self.clock.monotonic()))
             self._look_for_callers()
         elif memory.away:
             self._answer(message, _uncertain(f"the runtime is away: {memory.away}"))
@@ -169,9 +178,9 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             return
         waiting, memory.looks = memory.looks, []
         for each in waiting:
-            request = each.request
+            request = each.call.request
             if isinstance(request, LookAtPod) and not self._driver.is_changing(request.uid):
-                self._begin(each, operation_of(request, self._around))
+                self._begin(each.call, operation_of(request, self._around))
             else:
                 memory.looks.append(each)
 
@@ -183,7 +192,11 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     def _take_end(self, ended: OperationEnded | None) -> None:
         if ended is None:
             return
+        asked = ended.purpose
+        if isinstance(asked, CallRuntime | AskContainer):
+            self._memory.in_hand = asked
         self._take_result(ended)
+        self._memory.in_hand = None
         if ended.uid is not None and isinstance(ended.purpose, CallRuntime):
             self._tell_others(ended.purpose, ended.uid)
             if isinstance(ended.result, RuntimeFailure):
@@ -191,7 +204,8 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._pleg.look_at(ended.uid)
         error = ended.error
         if error is not None and is_away(error.failure) and not self._memory.away:
-            self._lose(error.failure.message)
+            self._connection.lose(error.failure.message)
+            self._health.tell_node()
         self._look_for_callers()
 
     def _take_result(self, ended: OperationEnded) -> None:
@@ -200,7 +214,8 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             case CallRuntime() | AskContainer():
                 self._answer_with(purpose, result)
             case Connect():
-                self._greeted(result)
+                self._connection.greeted(result)
+                self._health.tell_node()
             case LookAgain():
                 self._looked(purpose, result, ended.began)
             case NoteExit(uid=uid):
@@ -239,67 +254,27 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
 
     # --- whether the runtime is there ------------------------------------------------------------------
 
-    def _connect(self) -> None:
-        if not any(isinstance(each, Connect) for each in self._driver.purposes()):
-            self._begin(Connect(), greet())
-
-    def _greeted(self, result: object) -> None:
-        memory = self._memory
-        if isinstance(result, Greeting):
-            memory.greeting = result
-            self._stream.open()
-            self._pleg.start()
-            return
-        if isinstance(result, RuntimeFailure):
-            self._say_away(result.message)
-        self.after(TRY_AGAIN_AFTER, ConnectDue())
-
     def _looked(self, purpose: LookAgain, result: object, began: Seconds) -> None:
         seen = result if isinstance(result, Seen) else None
         if seen is not None and seen.uid is None:
             self._health.note_look(began, self.clock.monotonic(), self.clock.wall())
         changed = self._pleg.take(purpose, seen)
-        if seen is None:
-            failure = result if isinstance(result, RuntimeFailure) else None
-            self._lose(failure.message if failure is not None else "it cannot be looked at")
-        elif purpose.uid is None and self._memory.away:
-            self._is_there()
-        elif not self._memory.away:
+        is_away = bool(self._memory.away)
+        if isinstance(result, RuntimeFailure) and purpose.uid is None:
+            self._connection.lose(f"it does not tell what there is: {result.message}")
+        elif seen is None and not is_away:
+            self._pleg.look_at(None)  # which tells whether the runtime or this pod is the trouble
+        elif purpose.uid is None and is_away:
+            self._connection.is_there(self._everything())
+        elif not is_away:
             self._tell_pods(changed)
-
-    def _is_there(self) -> None:
-        """Everything was seen: the runtime can be used."""
-        memory = self._memory
-        memory.away = ""
-        if memory.greeting is not None:
-            _log.info(
-                "the container runtime is there",
-                runtime=memory.greeting.name,
-                version=memory.greeting.version,
-            )
-        self._tell(self._everything())
-        self._health.tell_node()
-
-    def _lose(self, message: str) -> None:
-        """Begin anew: the runtime cannot be asked, or does not answer."""
-        self._say_away(message)
-        self._stream.close()
-        self._connect()
-
-    def _say_away(self, message: str) -> None:
-        memory = self._memory
-        if memory.away in {"", NOT_ASKED}:
-            self._tell(RuntimeIsAway(message=message))
-        if message != memory.away:
-            _log.warning("the container runtime cannot be used", trouble=message)
-        memory.away = message
         self._health.tell_node()
 
     def _checked(self, result: object) -> None:
-        if not isinstance(result, Greeting):
-            return
-        self._memory.greeting = result
-        if result.network_trouble != self._network_trouble and not self._memory.away:
+        is_another = self._connection.checked(result)
+        greeting = self._memory.greeting
+        trouble = greeting.network_trouble if greeting is not None else ""
+        if (is_another or trouble != self._network_trouble) and not self._memory.away:
             self._tell(self._everything())
         self._health.tell_node()
 
@@ -310,25 +285,40 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             return
         if isinstance(message, StreamTold):
             happened = what_happened(message.event)
+            self._stream.note_event()
             if happened is not None:
                 self._memory.pleg.note_event(happened.at, self.clock.wall())
                 self._pleg.happened(happened)
-        elif not self._stream.ended(message.failure) and not self._memory.away:
-            self._lose(f"its events have ended: {message.failure.message}")
+            return
+        again_after = self._stream.ended(message.failure)
+        if again_after is None:
+            return
+        _log.debug("the stream of events has ended", reason=one_line(message.failure.message)[:300])
+        self.after(again_after, StreamDue(message.stream))
+        if not self._memory.away:
+            # Whether the runtime is still there, and the same, shows when it is asked.
+            self._connection.check()
+            self._pleg.look_at(None)
+
+    def _open_again(self, stream: int) -> None:
+        if self._stream.is_current(stream) and not self._stream.is_open:
+            self._stream.reopen()
+            self._pleg.look_at(None)
 
     def _take_timer(self, timer: CriTimer) -> None:
         match timer:
             case ConnectDue():
-                if self._memory.away:
-                    self._connect()
+                self._connection.due()
             case RelistDue():
-                self._pleg.due()
+                self._pleg.due(is_away=bool(self._memory.away))
             case PodRelistDue(uid=uid):
-                self._pleg.look_at(uid)
+                if not self._memory.away:
+                    self._pleg.look_at(uid)
+            case StreamDue(stream=stream):
+                self._open_again(stream)
             case HealthDue():
                 self._health.examine(self.clock.monotonic())
-                if not self._memory.away:
-                    self._begin(CheckHealth(), greet())
+                self._connection.check()
                 self.after(HEALTH_EVERY if self._health.is_well else HEALTH_SOON, HealthDue())
             case OverdueDue():
                 self.after(OVERDUE_CHECK, OverdueDue())
@@ -337,12 +327,18 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 assert_never(timer)
 
     def _give_up_overdue(self) -> None:
-        now = self.clock.monotonic()
+        now, memory = self.clock.monotonic(), self._memory
         for running in self._driver.begun():
             call = running.purpose
             if isinstance(call, CallRuntime | AskContainer) and running.began + call.deadline < now:
                 self._driver.give_up(call)
                 self._answer(call, _uncertain("it took too long"))
+        waiting, memory.looks = memory.looks, []
+        for each in waiting:
+            if each.since + each.call.deadline < now:
+                self._answer(each.call, _uncertain("it could not be looked at in time"))
+            else:
+                memory.looks.append(each)
         self._look_for_callers()
 
     # --- what it tells ---------------------------------------------------------------------------------

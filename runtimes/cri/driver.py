@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from kernel import Port
 from messages.pods import PodUid
 from messages.units import Seconds
+from runtimes.container_runtime import AskContainer, CallRuntime
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.operations.flow import Delay, DiskError, DiskJob, Operation, RpcError, Step
 from runtimes.cri.operations.outcomes import failure_of, failure_of_disk
@@ -134,6 +135,17 @@ class Driver:
                 running.flow.close()
                 return True
         return False
+
+    def drop_own(self) -> None:
+        """Drop all that nobody else asked for. Outcomes that still come are ignored."""
+        for purpose in tuple(self.own()):
+            self.give_up(purpose)
+
+    def own(self) -> Iterator[Purpose]:
+        """Yield what the operations in progress are for that nobody else asked for."""
+        return (
+            each for each in self.purposes() if not isinstance(each, CallRuntime | AskContainer)
+        )
 
     def is_changing(self, uid: PodUid) -> bool:
         """Return whether an operation is in progress that changes something of the pod."""

@@ -7,17 +7,21 @@ from typing import Final
 from google.protobuf.message import Message
 
 from kernel import Port
+from messages.units import Seconds
 from runtimes.cri import rpcs
 from runtimes.cri.messages import CriMemory, StreamEnded, StreamTold
 from runtimes.cri.wire.transport import Rpc, RpcCode, RpcFailure, Wire
 
 _KINDS: Final = (rpcs.container_events, rpcs.containerd_events)
+AGAIN_AFTER: Final = (Seconds(0.2), Seconds(1.0), Seconds(5.0), Seconds(30.0))
+"""When a stream is opened once more that has ended, and has ended again without an event."""
 
 
 class EventStream:
     """Follows the interface's own events, or containerd's where the runtime has none of the former.
 
-    What kind there is, is found out anew for each connection: the runtime may be another one.
+    What kind there is, is found out anew for each connection: the runtime may be another one. A runtime may
+    also have a kind and not tell by it, as it is configured: CRI-O ends such a stream at once.
     """
 
     def __init__(self, wire: Wire, me: Port[StreamTold | StreamEnded], memory: CriMemory) -> None:
@@ -25,6 +29,11 @@ class EventStream:
         self._me = me
         self._memory = memory
         self._kind = 0
+        self._has_told = False
+        self._is_hopeful = False
+        """Some kind ended otherwise than because the runtime does not have it."""
+        self._ends = 0
+        """So many ends since the last event."""
 
     @property
     def is_open(self) -> bool:
@@ -32,8 +41,13 @@ class EventStream:
         return self._memory.open_stream is not None
 
     def open(self) -> None:
-        """Begin to follow, from the first kind on."""
-        self._kind = 0
+        """Begin to follow on a new connection."""
+        self._ends = 0
+        self.reopen()
+
+    def reopen(self) -> None:
+        """Follow, from the first kind on."""
+        self._kind, self._is_hopeful = 0, False
         self._follow()
 
     def close(self) -> None:
@@ -47,19 +61,28 @@ class EventStream:
         """Return whether this is the stream that is followed."""
         return stream == self._memory.stream
 
-    def ended(self, failure: RpcFailure) -> bool:
-        """Take the end of the stream. Return whether the next kind is followed instead, or none is there."""
+    def note_event(self) -> None:
+        """Take that it has told something."""
+        self._has_told, self._ends = True, 0
+
+    def ended(self, failure: RpcFailure) -> Seconds | None:
+        """Take the end of the stream. Return when to open it again; None if nothing is to be done."""
         self._memory.open_stream = None
         self._memory.pleg.stream_errors += 1
-        if failure.code is not RpcCode.UNIMPLEMENTED:
-            return False
-        self._kind += 1
-        if self._kind < len(_KINDS):
+        is_broken = self._has_told or failure.code is RpcCode.UNAVAILABLE
+        self._is_hopeful |= failure.code is not RpcCode.UNIMPLEMENTED
+        if not is_broken and self._kind + 1 < len(_KINDS):
+            self._kind += 1
             self._follow()
-        return True
+            return None
+        if not self._is_hopeful:
+            return None
+        self._ends += 1
+        return AGAIN_AFTER[min(self._ends, len(AGAIN_AFTER)) - 1]
 
     def _follow(self) -> None:
         self.close()
+        self._has_told = False
         number, me = self._memory.stream, self._me
         rpc: Rpc[Message] = _KINDS[self._kind]()
         self._memory.open_stream = self._wire.follow(

@@ -196,6 +196,7 @@ class CriInventory:
         if before is not None and not seen.observed.ips:
             # A sandbox that has stopped has no address any more; its pod keeps showing the last one.
             seen = replace(seen, observed=replace(seen.observed, ips=before.observed.ips))
+        self._take_from_other(seen.observed.id, seen.pod.uid)
         pod.sandboxes[seen.observed.id] = seen
         self._owners[seen.observed.id] = seen.pod.uid
         return seen != before
@@ -204,15 +205,18 @@ class CriInventory:
         pod = self._pods.setdefault(seen.uid, _Pod())
         container_id = bare_id(seen.observed.id)
         before = pod.containers.get(container_id)
-        if (
-            before is not None
-            and not before.is_settled
-            and seen.observed.state is not ContainerState.EXITED
-        ):
+        if before is not None and goes_back(before.observed.state, seen.observed.state):
             return False
+        self._take_from_other(container_id, seen.uid)
         pod.containers[container_id] = seen
         self._owners[container_id] = seen.uid
         return before is None or seen.observed != before.observed
+
+    def _take_from_other(self, some_id: str, uid: PodUid) -> None:
+        """Have an id belong to one pod alone, whatever the runtime says."""
+        owner = self._owners.get(some_id)
+        if owner is not None and owner != uid:
+            self._drop(owner, some_id)
 
     def _drop(self, uid: PodUid, some_id: str) -> None:
         pod = self._pods.get(uid)
@@ -222,6 +226,16 @@ class CriInventory:
             if not pod.sandboxes and not pod.containers:
                 del self._pods[uid]
         self._owners.pop(some_id, None)
+
+
+def goes_back(before: ContainerState, now: ContainerState) -> bool:
+    """Return whether a container cannot be in the state ``now`` any more, since it was in ``before``.
+
+    A runtime says RUNNING for a while after an event has told of the exit.
+    """
+    if before is ContainerState.EXITED:
+        return now is not ContainerState.EXITED
+    return before is ContainerState.RUNNING and now is ContainerState.CREATED
 
 
 def bare_id(container_id: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from google.protobuf.message import Message
 
@@ -14,6 +14,7 @@ from messages.events import PostEvent
 from messages.node import RuntimeHasNews
 from messages.pods import PodUid
 from messages.runtime_classes import FollowRuntimeClasses, RuntimeClassesAre
+from messages.units import Seconds
 from runtimes.container_runtime import (
     AskContainer,
     CallRuntime,
@@ -61,6 +62,14 @@ class PodRelistDue:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamDue:
+    """Timer: open the stream of events again."""
+
+    stream: int
+    """The one that has ended, which has to be the last."""
+
+
+@dataclass(frozen=True, slots=True)
 class HealthDue:
     """Timer: ask how the runtime is."""
 
@@ -70,7 +79,7 @@ class OverdueDue:
     """Timer: give up the requests that have taken too long."""
 
 
-CriTimer: TypeAlias = ConnectDue | RelistDue | PodRelistDue | HealthDue | OverdueDue
+CriTimer: TypeAlias = ConnectDue | RelistDue | PodRelistDue | StreamDue | HealthDue | OverdueDue
 CriRuntimeMessage: TypeAlias = (
     ContainerRuntimeMessage
     | DescribeContainerRuntime
@@ -103,6 +112,13 @@ class CriPorts:
     """Where the runtime is, for people."""
 
 
+class WaitingLook(NamedTuple):
+    """A look that somebody asked for, and when."""
+
+    call: CallRuntime
+    since: Seconds
+
+
 @dataclass(slots=True)
 class CriMemory:
     """What outlives a life: what is known, what is in progress, and the stream of events."""
@@ -110,7 +126,7 @@ class CriMemory:
     inventory: CriInventory = field(default_factory=CriInventory)
     operations: DriverMemory = field(default_factory=DriverMemory)
     followers: list[Port[RuntimeFact]] = field(default_factory=list)
-    looks: list[CallRuntime] = field(default_factory=list)
+    looks: list[WaitingLook] = field(default_factory=list)
     """Looks at a pod that wait until nothing of it is being changed any more."""
     in_hand: CallRuntime | AskContainer | None = None
     """What is being taken. A life that finds one here follows on a crash over it."""
@@ -120,6 +136,8 @@ class CriMemory:
     """What the runtime said of itself last."""
     away: str = NOT_ASKED
     """Why the runtime cannot be asked; empty while it can."""
+    reasons: set[str] = field(default_factory=set)
+    """Why it could not be asked since it was there last, as far as that was told."""
     pleg_trouble: str = ""
     """What is wrong if nothing was seen for too long."""
     told_trouble: str = NOT_ASKED

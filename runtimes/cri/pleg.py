@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from messages.pods import PodUid
 from messages.units import Seconds
+from runtimes.container_runtime import CallRuntime, LookAtPod
 from runtimes.cri.driver import Driver
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.events import SomethingHappened
@@ -44,20 +45,25 @@ class Pleg:
         self._driver = driver
         self._begin = begin
         self._later = later
-        self._again: set[PodUid] = set()
-        """Pods of which something happened while they were looked at."""
+        self._again: set[PodUid | None] = set()
+        """Pods of which something happened while they were looked at; None for all."""
         self._settling: dict[PodUid, int] = {}
         """How many looks each pod has had since an exit that the runtime does not say yet."""
         self._is_timed = False
+        self._is_new = True
+        """Nobody knows yet whether events come."""
 
     def start(self) -> None:
-        """Look at everything now, and from now on."""
+        """Look at everything now, and from now on. No look is under way."""
+        self._again.clear()
+        self._is_new = True
         self._look(None)
 
-    def due(self) -> None:
-        """Look at everything: the time for that has come."""
+    def due(self, *, is_away: bool) -> None:
+        """Look at everything: the time for that has come. Not while the runtime is away."""
         self._is_timed = False
-        self._look(None)
+        if not is_away and None not in self._looked_at():
+            self._look(None)
 
     def happened(self, event: SomethingHappened) -> None:
         """Take an event: an exit is as it says, and its pod is looked at."""
@@ -69,8 +75,8 @@ class Pleg:
         else:
             self.look_at(uid)
 
-    def look_at(self, uid: PodUid) -> None:
-        """Look at one pod, or once more after the look that is under way."""
+    def look_at(self, uid: PodUid | None) -> None:
+        """Look at one pod or at all, or once more after the look that is under way."""
         if uid in self._looked_at():
             self._again.add(uid)
         else:
@@ -89,9 +95,9 @@ class Pleg:
             self._forget_moments()
         else:
             self._settle((purpose.uid,))
-            if purpose.uid in self._again:
-                self._again.discard(purpose.uid)
-                self._look(purpose.uid)
+        if purpose.uid in self._again:
+            self._again.discard(purpose.uid)
+            self._look(purpose.uid)
         return changed
 
     # --- inside ----------------------------------------------------------------------------------------
@@ -104,8 +110,6 @@ class Pleg:
         return {each.uid for each in self._driver.purposes() if isinstance(each, LookAgain)}
 
     def _look(self, uid: PodUid | None) -> None:
-        if uid is None and None in self._looked_at():
-            return
         self._begin(LookAgain(uid), look(uid, self._around))
 
     def _settle(self, uids: Iterable[PodUid]) -> None:
@@ -122,9 +126,17 @@ class Pleg:
     def _set_timer(self) -> None:
         if not self._is_timed:
             self._is_timed = True
-            self._later(WITH_EVENTS if self._stream.is_open else WITHOUT_EVENTS, RelistDue())
+            has_events = self._stream.is_open and not self._is_new
+            self._is_new = False
+            self._later(WITH_EVENTS if has_events else WITHOUT_EVENTS, RelistDue())
 
     def _forget_moments(self) -> None:
         """Let the inventory forget, unless a look is out that needs its memory."""
-        if not self._looked_at():
+        if not any(map(_is_look, self._driver.purposes())):
             self._inventory.forget_moments(self._inventory.moment())
+
+
+def _is_look(purpose: Purpose) -> bool:
+    if isinstance(purpose, CallRuntime):
+        return isinstance(purpose.request, LookAtPod)
+    return isinstance(purpose, LookAgain)

@@ -21,6 +21,7 @@ from runtimes.cri.wire import cri_pb2 as cri
 MOST_ATTEMPTS: Final = 2**31 - 1
 LONGEST_MESSAGE: Final = 4096
 """Characters of what a container ended with."""
+LONGEST_REASON: Final = 256
 _NANOSECONDS: Final = 1_000_000_000
 _ATTEMPT: Final = re.compile(r"[0-9]{1,10}")
 
@@ -57,7 +58,7 @@ def sandbox_observed(status: cri.PodSandboxStatus) -> SandboxObserved:
     """Return what is observed of a sandbox."""
     return SandboxObserved(
         id=status.id,
-        attempt=status.metadata.attempt,
+        attempt=min(status.metadata.attempt, MOST_ATTEMPTS),
         state=SANDBOX_STATES.get(status.state, SandboxState.NOT_READY),
         created_at=_moment(status.created_at) or Timestamp(0.0),
         ips=tuple(_ips(status)),
@@ -81,10 +82,29 @@ def container_observed(status: cri.ContainerStatus, runtime: str) -> ContainerOb
         started_at=_moment(status.started_at),
         finished_at=_moment(status.finished_at) if has_exited else None,
         exit_code=status.exit_code if has_exited else None,
-        reason=status.reason,
+        reason=status.reason[:LONGEST_REASON],
         message=status.message[:LONGEST_MESSAGE],
         resources=_resources(annotations.get(names.RESOURCES)),
     )
+
+
+def container_listed(listed: cri.Container, runtime: str) -> ContainerObserved:
+    """Return what is observed of a container of which a list is all that the runtime tells.
+
+    How one has ended is not in it.
+    """
+    has_exited = listed.state == cri.CONTAINER_EXITED
+    status = cri.ContainerStatus(
+        id=listed.id,
+        metadata=listed.metadata,
+        state=cri.CONTAINER_UNKNOWN if has_exited else listed.state,
+        created_at=listed.created_at,
+        image=listed.image,
+        image_ref=listed.image_ref,
+        labels=listed.labels,
+        annotations=listed.annotations,
+    )
+    return container_observed(status, runtime)
 
 
 def _ips(status: cri.PodSandboxStatus) -> Iterator[str]:
@@ -100,7 +120,8 @@ def _attempt(status: cri.ContainerStatus) -> int:
     """Return how many instances there were before. The runtime's own count says which names are taken."""
     written = status.annotations.get(names.RESTART_COUNT, "")
     counted = int(written) if _ATTEMPT.fullmatch(written) else 0
-    return max(status.metadata.attempt, counted if counted <= MOST_ATTEMPTS else 0)
+    taken = min(status.metadata.attempt, MOST_ATTEMPTS)
+    return max(taken, counted if counted <= MOST_ATTEMPTS else 0)
 
 
 def _moment(nanoseconds: int) -> Timestamp | None:

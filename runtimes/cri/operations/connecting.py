@@ -14,6 +14,8 @@ from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode
 
 VERSION: Final = "v1"
+LONGEST_NAME: Final = 64
+"""Characters of a runtime's name or version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,20 +41,28 @@ def greet() -> Operation[Greeting | RuntimeFailure]:
                 f"what listens there does not speak version {VERSION} of the container runtime interface "
                 f"(containerd does since 1.6, CRI-O since 1.20): {one_line(error.failure.message)}"
             )
+        if error.failure.code is RpcCode.DEADLINE_EXCEEDED:
+            message = f"it takes calls and does not answer within {rpcs.version().deadline:g} s"
+            return RuntimeFailure(kind=RuntimeFailureKind.UNCERTAIN, message=message)
         raise
     if reply.runtime_api_version != VERSION:
         return _unusable(
-            f"{reply.runtime_name} {reply.runtime_version} speaks version "
+            f"{_name(reply.runtime_name)} {_name(reply.runtime_version)} speaks version "
             f"{reply.runtime_api_version[:32]!r} of the container runtime interface, not {VERSION}"
         )
     status = yield from call(rpcs.status())
     return Greeting(
-        name=reply.runtime_name,
-        version=reply.runtime_version,
+        name=_name(reply.runtime_name),
+        version=_name(reply.runtime_version),
         trouble=_trouble(status, "RuntimeReady", "runtime"),
         network_trouble=_trouble(status, "NetworkReady", "runtime network"),
         features=_features(status),
     )
+
+
+def _name(said: str) -> str:
+    """Return a name for people, and for the beginning of ids."""
+    return one_line(said)[:LONGEST_NAME] or "unknown"
 
 
 def _features(status: cri.StatusResponse) -> RuntimeFeatures:

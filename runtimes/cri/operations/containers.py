@@ -7,7 +7,6 @@ from functools import partial
 from typing import Final
 
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxState
-from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.container_runtime import (
     CreateContainer,
@@ -17,14 +16,15 @@ from runtimes.container_runtime import (
     StopContainer,
 )
 from runtimes.cri import rpcs
-from runtimes.cri.configs.reading import container_observed, sandbox_observed
-from runtimes.cri.inventory import ContainerSeen, bare_id
+from runtimes.cri.configs.reading import container_observed, pod_uid, sandbox_observed
+from runtimes.cri.inventory import ContainerSeen, bare_id, goes_back
 from runtimes.cri.operations.flow import Lane, Operation, RpcError, call, delay, on_disk
 from runtimes.cri.operations.outcomes import failure_of, is_uncertain
 from runtimes.cri.operations.preparing import prepared, resources_of
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.operations.termination import with_message
 from runtimes.cri.wire import cri_pb2 as cri
+from runtimes.cri.wire.transport import RpcCode, RpcFailure
 
 MOST_IMAGES: Final = 500
 """How many images are known by their ids. Each takes a kilobyte."""
@@ -116,22 +116,19 @@ def learnt(
 ) -> Operation[ContainerObserved]:
     """Ask what became of a container, and have that known. Raises ``RpcError``."""
     reply = yield from call(rpcs.container_status(container_id))
+    if reply.status.id != container_id:
+        message = f"the runtime does not tell of container {container_id[:64]} but of another"
+        raise RpcError(RpcFailure(code=RpcCode.OTHER, message=message))
     observed = container_observed(reply.status, around.runtime())
     observed = yield from with_message(reply.status, observed, around)
     known = around.inventory.container(container_id)
+    if known is not None and goes_back(known.observed.state, observed.state):
+        return known.observed  # it was seen to end, and the runtime itself does not say so yet
     place = sandbox_id or (known.sandbox_id if known is not None else "")
-    if known is not None and not known.is_settled and observed.state is not ContainerState.EXITED:
-        return (
-            known.observed
-        )  # an event told of its exit, and the runtime itself does not say so yet
-    if place:
+    uid = around.inventory.owner(place) or pod_uid(reply.status.labels)
+    if place and uid:
         around.inventory.note_container(
-            ContainerSeen(
-                uid=PodUid(reply.status.labels.get(rpcs.UID_LABEL, "")),
-                sandbox_id=place,
-                observed=observed,
-                status=reply.status,
-            )
+            ContainerSeen(uid=uid, sandbox_id=place, observed=observed, status=reply.status)
         )
     return observed
 

@@ -6,22 +6,28 @@ Statuses cost ten times what lists cost, so only those are asked for that are no
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from messages.pods import PodUid
 from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import (
     CONTAINER_STATES,
     SANDBOX_STATES,
+    container_listed,
     container_observed,
     identity_of,
     sandbox_observed,
 )
 from runtimes.cri.inventory import ContainerSeen, SandboxSeen, Seen
 from runtimes.cri.operations.flow import Operation, RpcError, call, call_all
+from runtimes.cri.operations.outcomes import is_away
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.operations.termination import with_message
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
+
+
+T = TypeVar("T")
 
 
 def look(uid: PodUid | None, around: Surroundings) -> Operation[Seen]:
@@ -57,9 +63,9 @@ def _sandboxes(
         else:
             unknown.append(each)
     replies = yield from call_all([rpcs.sandbox_status(each.id) for each in unknown])
-    for reply in replies:
-        if isinstance(reply, RpcFailure):
-            _raise_unless_gone(reply)
+    for each, reply in zip(unknown, replies, strict=True):
+        if isinstance(reply, RpcFailure) or reply.status.id != each.id:
+            seen += _as_before(reply, around.inventory.sandbox(each.id))
             continue
         identity = identity_of(reply.status.labels, reply.status.annotations)
         if identity is not None:
@@ -81,18 +87,16 @@ def _containers(
             unknown.append(each)
     replies = yield from call_all([rpcs.container_status(each.id) for each in unknown])
     for each, reply in zip(unknown, replies, strict=True):
-        if isinstance(reply, RpcFailure):
-            _raise_unless_gone(reply)
+        uid = pods[each.pod_sandbox_id]
+        if isinstance(reply, RpcFailure) or reply.status.id != each.id:
+            before = around.inventory.container(each.id) or _only_listed(each, uid, around)
+            seen += _as_before(reply, before)
             continue
         status, sandbox_id = reply.status, each.pod_sandbox_id
         observed = yield from with_message(
             status, container_observed(status, around.runtime()), around
         )
-        seen.append(
-            ContainerSeen(
-                uid=pods[sandbox_id], sandbox_id=sandbox_id, observed=observed, status=status
-            )
-        )
+        seen.append(ContainerSeen(uid=uid, sandbox_id=sandbox_id, observed=observed, status=status))
     return seen
 
 
@@ -100,7 +104,25 @@ def _is_as_listed(before: ContainerSeen, listed: cri.Container) -> bool:
     return before.is_settled and before.observed.state is CONTAINER_STATES.get(listed.state)
 
 
-def _raise_unless_gone(failure: RpcFailure) -> None:
-    """Something that was listed may be gone by now. Any other failure ends the look."""
-    if failure.code is not RpcCode.NOT_FOUND:
-        raise RpcError(failure)
+def _as_before(answer: object, before: T | None) -> list[T]:
+    """Return what is seen of something that is listed and whose status is not told.
+
+    It may be gone by now. Otherwise it is what it was, and is asked for again: one that cannot be read does
+    not hide all others. Only a runtime that has gone ends the look.
+    """
+    if isinstance(answer, RpcFailure):
+        if is_away(answer):
+            raise RpcError(answer)
+        if answer.code is RpcCode.NOT_FOUND:
+            return []
+    return [before] if before is not None else []
+
+
+def _only_listed(listed: cri.Container, uid: PodUid, around: Surroundings) -> ContainerSeen:
+    return ContainerSeen(
+        uid=uid,
+        sandbox_id=listed.pod_sandbox_id,
+        observed=container_listed(listed, around.runtime()),
+        status=cri.ContainerStatus(id=listed.id, labels=listed.labels),
+        is_settled=False,
+    )

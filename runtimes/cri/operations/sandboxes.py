@@ -23,6 +23,7 @@ from runtimes.cri.disk.removal import forget_pod_files
 from runtimes.cri.inventory import SandboxSeen
 from runtimes.cri.operations.flow import DiskError, Lane, Operation, RpcError, call, on_disk
 from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.wire.transport import RpcCode, RpcFailure
 
 
 def run_sandbox(request: RunSandbox, around: Surroundings) -> Operation[SandboxObserved]:
@@ -38,6 +39,9 @@ def run_sandbox(request: RunSandbox, around: Surroundings) -> Operation[SandboxO
         around.notice(pod, notice)
     made = yield from call(rpcs.run_sandbox(config, runtime_handler(pod, node)))
     reply = yield from call(rpcs.sandbox_status(made.pod_sandbox_id))
+    if reply.status.id != made.pod_sandbox_id:
+        message = f"the runtime does not tell of sandbox {made.pod_sandbox_id[:64]} but of another"
+        raise RpcError(RpcFailure(code=RpcCode.OTHER, message=message))
     identity = identity_of(reply.status.labels, reply.status.annotations)
     observed = sandbox_observed(reply.status)
     if identity is not None:

@@ -1,0 +1,154 @@
+"""Whether the runtime is there: it is greeted until it answers, and given up when it does not any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import structlog
+
+from messages.units import Seconds
+from runtimes.container_runtime import (
+    ContainersAre,
+    RuntimeFact,
+    RuntimeFailure,
+    RuntimeFailureKind,
+    RuntimeIsAway,
+)
+from runtimes.cri.driver import Driver
+from runtimes.cri.event_stream import EventStream
+from runtimes.cri.messages import NOT_ASKED, ConnectDue, CriMemory, CriTimer
+from runtimes.cri.operations.connecting import Greeting, greet
+from runtimes.cri.operations.flow import Operation
+from runtimes.cri.operations.outcomes import one_line
+from runtimes.cri.pleg import Pleg
+from runtimes.cri.purposes import CheckHealth, Connect, Purpose
+
+TRY_AGAIN_AFTER: Final = Seconds(0.2)
+"""While the runtime is away. A connection to a socket of this machine costs nothing."""
+UNANSWERED: Final = 2
+"""So many questions in a row after its health that a runtime leaves unanswered before it counts as away."""
+LONGEST_REASON: Final = 300
+"""Characters of why it is away: what people read in a log line or in a condition of the Node."""
+MOST_REASONS: Final = 10
+"""Of one outage. A runtime that says something else each time is not told about each time."""
+
+_log = structlog.get_logger("runtime")
+
+
+class Connection:
+    """Greets the runtime, and says when it is there and when and why it is away.
+
+    Each reason of an outage is told once. After a loss the stream of events is opened anew, and all that is
+    there is looked at before anybody is told that the runtime is back.
+    """
+
+    def __init__(
+        self,
+        memory: CriMemory,
+        driver: Driver,
+        stream: EventStream,
+        pleg: Pleg,
+        begin: Callable[[Purpose, Operation[Any]], None],
+        later: Callable[[Seconds, CriTimer], object],
+    ) -> None:
+        self._memory = memory
+        self._driver = driver
+        self._stream = stream
+        self._pleg = pleg
+        self._begin = begin
+        self._later = later
+        self._is_timed = False
+        self._unanswered = 0
+
+    def start(self) -> None:
+        """Go on in a new life: what the one before was asking for itself is asked once more."""
+        self._driver.drop_own()
+        if self._memory.away:
+            self._stream.close()
+            self._connect()
+        else:
+            self._stream.open()
+            self._pleg.start()
+
+    def due(self) -> None:
+        """Try again: the time for that has come."""
+        self._is_timed = False
+        if self._memory.away and not any(True for _ in self._driver.own()):
+            self._connect()
+
+    def check(self) -> None:
+        """Ask how the runtime is, unless that is being asked, or the runtime is away."""
+        if not self._memory.away and not self._is_asking(CheckHealth):
+            self._begin(CheckHealth(), greet())
+
+    def greeted(self, result: object) -> None:
+        """Take what came of a greeting."""
+        if isinstance(result, Greeting):
+            self._memory.greeting = result
+            self._unanswered = 0
+            self._stream.open()
+            self._pleg.start()
+            return
+        if isinstance(result, RuntimeFailure):
+            self._say_away(result.message)
+        self._try_again()
+
+    def checked(self, result: object) -> bool:
+        """Take what came of a question after its health. Return whether the runtime is another one now."""
+        memory = self._memory
+        if isinstance(result, Greeting):
+            before, memory.greeting = memory.greeting, result
+            self._unanswered = 0
+            return before is not None and before.name != result.name
+        if isinstance(result, RuntimeFailure) and not memory.away:
+            self._unanswered += 1
+            is_sure = result.kind is RuntimeFailureKind.UNSUPPORTED
+            if is_sure or self._unanswered >= UNANSWERED:
+                self.lose(result.message)
+        return False
+
+    def lose(self, message: str) -> None:
+        """Begin anew: the runtime cannot be asked, or does not answer."""
+        self._say_away(message)
+        self._stream.close()
+        self._driver.drop_own()
+        self._try_again()
+
+    def is_there(self, everything: ContainersAre) -> None:
+        """Tell that the runtime can be used: everything was seen."""
+        memory = self._memory
+        memory.away = ""
+        memory.reasons.clear()
+        _log.info(
+            "the container runtime is there", runtime=everything.name, version=everything.version
+        )
+        self._tell(everything)
+
+    # --- inside ----------------------------------------------------------------------------------------
+
+    def _connect(self) -> None:
+        self._begin(Connect(), greet())
+
+    def _try_again(self) -> None:
+        if not self._is_timed:
+            self._is_timed = True
+            self._later(TRY_AGAIN_AFTER, ConnectDue())
+
+    def _is_asking(self, kind: type[Purpose]) -> bool:
+        return any(isinstance(each, kind) for each in self._driver.own())
+
+    def _tell(self, fact: RuntimeFact) -> None:
+        for follower in self._memory.followers:
+            follower.tell(fact)
+
+    def _say_away(self, message: str) -> None:
+        memory = self._memory
+        reason = one_line(message)[:LONGEST_REASON] or "it does not say why"
+        if reason not in memory.reasons and len(memory.reasons) < MOST_REASONS:
+            memory.reasons.add(reason)
+            _log.warning("the container runtime cannot be used", trouble=reason)
+            self._tell(RuntimeIsAway(message=reason))
+            memory.away = reason
+        elif memory.away in {"", NOT_ASKED}:
+            memory.away = reason
