@@ -26,7 +26,6 @@ from runtimes.cri.operations.termination import with_message
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 
-
 T = TypeVar("T")
 
 
