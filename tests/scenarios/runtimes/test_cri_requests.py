@@ -1,0 +1,330 @@
+"""Requests to a runtime that is slow, fails, breaks off, or answers nonsense: each is answered once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved
+from messages.pods import Pod
+from messages.units import Seconds
+from runtimes.container_runtime import (
+    ContainerAnswered,
+    CreateContainer,
+    ExecEnded,
+    ExecInContainer,
+    LookAtPod,
+    PodContainersAre,
+    ReadContainerStats,
+    RemoveContainer,
+    RunSandbox,
+    RuntimeFailure,
+    RuntimeFailureKind,
+    StartContainer,
+    StopContainer,
+    StopSandbox,
+)
+from runtimes.cri.wire import cri_pb2 as cri
+from runtimes.cri.wire.transport import RpcCode, RpcFailure
+from tests.support.cri.cri_stage import CriStage, cri_pod, cri_stage, creation_in
+from tests.support.cri.fake_cri import NEVER, Fault
+from tests.support.cri.fake_machine import Behaviour, sandbox_name
+
+POD, OTHER = cri_pod(), cri_pod("other")
+BROKEN = RpcFailure(code=RpcCode.UNAVAILABLE, message="Socket closed")
+REFUSED = RpcFailure(code=RpcCode.OTHER, message="no space left\non device")
+UNCERTAIN = RuntimeFailureKind.UNCERTAIN
+
+
+def bare(container: ContainerObserved) -> str:
+    return container.id.removeprefix("containerd://")
+
+
+# --- each call is answered once ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("has_effect", [False, True])
+@pytest.mark.parametrize("method", ["RunPodSandbox", "CreateContainer", "StartContainer"])
+def test_a_call_that_breaks_off_is_uncertain_and_the_look_says_what_became_of_it(
+    method: str, has_effect: bool
+) -> None:
+    with cri_stage() as stage:
+        stage.follow()
+        stage.cri.faults = [Fault(method=method, failure=BROKEN, has_effect=has_effect)]
+        sandbox = stage.call(RunSandbox(pod=POD, attempt=0))
+        if isinstance(sandbox, SandboxObserved):
+            container = stage.call(creation_in(POD, sandbox))
+            if isinstance(container, ContainerObserved):
+                assert stage.refused(StartContainer(id=container.id)).kind is UNCERTAIN
+        assert stage.cri.count(method) == 1
+        contents = stage.seen(POD)
+        machine = stage.machine
+        assert [each.sandbox.id for each in contents] == list(machine.sandboxes)
+        known = {one.id for each in contents for one in each.containers}
+        assert known == {f"containerd://{each}" for each in machine.containers}
+        assert stage.outcomes() == {}
+
+
+def test_a_refusal_is_one_line_and_no_outage() -> None:
+    with cri_stage() as stage:
+        stage.follow()
+        stage.cri.faults = [Fault(method="RunPodSandbox", failure=REFUSED)]
+        failure = stage.refused(RunSandbox(pod=POD, attempt=0))
+        assert (failure.kind, failure.message) == (
+            RuntimeFailureKind.REFUSED,
+            "no space left on device",
+        )
+        stage.play.advance(20.0)
+        assert stage.away() == []
+
+
+def test_a_call_that_hangs_is_given_up_and_its_late_outcome_is_no_second_answer() -> None:
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        stage.cri.faults = [Fault(method="StopContainer", delay=100.0)]
+        ref = stage.send(StopContainer(id=container.id, grace=Seconds(1.0)), deadline=30.0)
+        stage.play.advance(65.0)
+        outcome = stage.outcomes()[ref]
+        assert isinstance(outcome, RuntimeFailure)
+        assert outcome.kind is UNCERTAIN
+        stage.play.advance(300.0)
+        assert stage.outcomes() == {}
+        assert stage.known(POD)[0].state is ContainerState.EXITED
+
+
+def test_neighbours_of_a_pod_that_hangs_go_on() -> None:
+    with cri_stage() as stage:
+        stage.cri.faults = [
+            Fault(
+                method="RunPodSandbox",
+                delay=NEVER,
+                of=lambda request: request.config.metadata.name == POD.name,
+            )
+        ]
+        ref = stage.send(RunSandbox(pod=POD, attempt=0))
+        stage.started(OTHER)
+        assert ref not in stage.outcomes()
+
+
+def test_a_look_waits_for_what_is_in_progress_about_its_pod_alone() -> None:
+    def is_stubborn(stage: CriStage) -> None:
+        stage.machine.behaviours["main"] = Behaviour(ignores_term=True)
+
+    with cri_stage(prepare=is_stubborn) as stage:
+        container = stage.started(POD)
+        stop = stage.send(StopContainer(id=container.id, grace=Seconds(3.0)))
+        look, beside = stage.send(LookAtPod(uid=POD.uid)), stage.send(LookAtPod(uid=OTHER.uid))
+        stage.play.advance(2.0)
+        assert list(stage.outcomes()) == [beside]
+        stage.play.advance(2.0)
+        outcomes = stage.outcomes()
+        assert list(outcomes) == [stop, look]
+        seen, stopped = outcomes[look], outcomes[stop]
+        assert isinstance(seen, PodContainersAre)
+        assert seen.sandboxes[0].containers == (stopped,)
+
+
+def test_a_name_that_nobody_can_be_seen_to_have_is_not_asked_for_without_a_pause() -> None:
+    """An earlier call still goes on: its container is not listed, and its name is taken."""
+    with cri_stage() as stage:
+        sandbox = stage.sandbox(POD)
+        name = f"main_{sandbox_name(stage.machine.sandboxes[sandbox.id].config)}"
+        stage.machine.reserved[name] = "deadbeef"
+        begun = stage.play.clock.monotonic()
+        failure = stage.refused(creation_in(POD, sandbox))
+        assert failure.kind is UNCERTAIN
+        assert stage.play.clock.monotonic() - begun >= 0.5
+
+
+def test_what_is_gone_is_stopped_and_removed() -> None:
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        stage.machine.remove_container(bare(container))
+        assert stage.call(StopContainer(id=container.id, grace=Seconds(1.0))) is None
+        assert stage.call(RemoveContainer(id=container.id)) is None
+        assert stage.call(StopSandbox(id="unknown")) is None
+        failure = stage.refused(StartContainer(id=container.id))
+        assert failure.kind is RuntimeFailureKind.NOT_FOUND
+
+
+def test_a_start_that_fails_has_exited_with_the_words_of_the_runtime() -> None:
+    def cannot_start(stage: CriStage) -> None:
+        stage.machine.behaviours["main"] = Behaviour(start_error="exec: no such file")
+
+    with cri_stage(prepare=cannot_start) as stage:
+        ended = stage.started(POD)
+        assert (ended.state, ended.exit_code, ended.reason) == (
+            ContainerState.EXITED,
+            128,
+            "StartError",
+        )
+        assert ended.message == "exec: no such file"
+
+
+def test_a_container_in_a_sandbox_whose_pause_was_killed_is_not_found() -> None:
+    with cri_stage() as stage:
+        sandbox = stage.sandbox(POD)
+        stage.machine.kill_pause(sandbox.id)
+        failure = stage.refused(creation_in(POD, sandbox))
+        assert failure.kind is RuntimeFailureKind.NOT_FOUND
+
+
+# --- questions -----------------------------------------------------------------------------------------
+
+
+def test_a_command_answers_its_exit_code_and_is_no_exit_of_the_container() -> None:
+    def with_containerd_events(stage: CriStage) -> None:
+        stage.cri.events = ("Subscribe",)
+        stage.cri.execs[("sh", "-c", "probe")] = (3, "no")
+
+    with cri_stage(prepare=with_containerd_events) as stage:
+        container = stage.started(POD)
+        stage.follow()
+        asked = stage.cri.count("ListContainers")
+        stage.ask(ExecInContainer(id=container.id, command=("sh", "-c", "probe")))
+        stage.play.advance(0.5)
+        (answered,) = stage.replies.drain()
+        assert answered.answer == ExecEnded(exit_code=3, output="no")
+        assert stage.told() == []
+        assert stage.cri.count("ListContainers") == asked
+
+
+def test_a_command_that_takes_too_long_was_killed_and_nothing_is_in_doubt() -> None:
+    slow = RpcFailure(code=RpcCode.DEADLINE_EXCEEDED, message="timeout 1s exceeded")
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        stage.cri.faults = [Fault(method="ExecSync", delay=1.03, failure=slow)]
+        stage.ask(ExecInContainer(id=container.id, command=("sleep", "9")), deadline=1.0)
+        stage.play.advance(2.0)
+        (answered,) = stage.replies.drain()
+        failure = answered.answer
+        assert isinstance(failure, RuntimeFailure)
+        assert (failure.kind, failure.reason) == (RuntimeFailureKind.REFUSED, "Timeout")
+
+
+def test_a_question_that_the_runtime_does_not_know_is_not_supported() -> None:
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        stage.ask(ReadContainerStats(id=container.id))
+        (answered,) = stage.replies.drain()
+        assert isinstance(answered, ContainerAnswered)
+        failure = answered.answer
+        assert isinstance(failure, RuntimeFailure)
+        assert failure.kind is RuntimeFailureKind.UNSUPPORTED
+
+
+# --- nonsense ------------------------------------------------------------------------------------------
+
+
+def other_container(reply: Any) -> Any:
+    reply.status.id = "somebody-else"
+    return reply
+
+
+def empty(reply: Any) -> Any:
+    return type(reply)()
+
+
+def hostile(reply: Any) -> Any:
+    status = reply.status
+    status.state, status.exit_code = 77, -(1 << 31)
+    status.created_at, status.started_at, status.finished_at = -1, -(1 << 63), (1 << 63) - 1
+    status.metadata.attempt = (1 << 32) - 1
+    status.reason = "R" * 100_000
+    status.message = "M\n" * 100_000
+    status.labels.clear()
+    status.annotations["io.kubernetes.container.restartCount"] = "9" * 5000
+    return reply
+
+
+@pytest.mark.parametrize("garbage", [other_container, empty, hostile])
+@pytest.mark.parametrize("method", ["ContainerStatus", "PodSandboxStatus"])
+def test_nonsense_about_one_pod_harms_no_other(method: str, garbage: Any) -> None:
+    with cri_stage() as stage:
+        stage.started(OTHER)
+        stage.follow()
+        if method == "PodSandboxStatus" and garbage is hostile:
+            return  # a sandbox has no such fields
+        stage.cri.faults = [Fault(method=method, times=NEVER, garbage=garbage)]
+        sandbox = stage.call(RunSandbox(pod=POD, attempt=0))
+        if isinstance(sandbox, SandboxObserved):
+            stage.call(creation_in(POD, sandbox))
+        stage.play.advance(30.0)
+        assert stage.away() == []
+        assert [each.state for each in stage.known(OTHER)] == [ContainerState.RUNNING]
+        told = repr(stage.memory.inventory.contents(POD.uid))
+        assert len(told) < 10_000
+        stage.cri.faults.clear()
+        stage.play.advance(15.0)
+        contents = stage.seen(POD)
+        assert [each.sandbox.id for each in contents if each.pod.uid == POD.uid] == [
+            each.id
+            for each in stage.machine.sandboxes.values()
+            if each.config.metadata.name == "web"
+        ]
+        assert {one.state for each in contents for one in each.containers} <= {
+            ContainerState.CREATED
+        }
+        assert stage.memory.operations.running == {}
+
+
+def test_an_attempt_that_no_number_follows_is_no_crash() -> None:
+    with cri_stage() as stage:
+        stage.cri.faults = [Fault(method="ContainerStatus", times=NEVER, garbage=hostile)]
+        sandbox = stage.sandbox(POD)
+        made = stage.created(POD, sandbox)
+        request: CreateContainer = creation_in(POD, sandbox, attempt=made.attempt + 1)
+        assert isinstance(stage.call(request), ContainerObserved)
+
+
+def test_a_container_that_cannot_be_read_is_there_and_stays_as_it_was() -> None:
+    broken = RpcFailure(code=RpcCode.OTHER, message="failed to get container: metadata is broken")
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        unread = stage.machine.create_container(
+            stage.seen(POD)[0].sandbox.id, named(stage.machine.containers[bare(container)].config)
+        )
+        stage.follow()
+        stage.cri.faults = [Fault(method="ContainerStatus", times=NEVER, failure=broken)]
+        stage.play.advance(11.0)
+        states = {bare(each): each.state for each in stage.known(POD)}
+        assert states == {
+            bare(container): ContainerState.RUNNING,
+            unread: ContainerState.CREATED,
+        }
+        assert stage.away() == []
+
+
+def named(config: cri.ContainerConfig) -> cri.ContainerConfig:
+    """Return the configuration of another container."""
+    other = cri.ContainerConfig()
+    other.CopyFrom(config)
+    other.metadata.name = "beside"
+    other.labels["io.kubernetes.container.name"] = "beside"
+    return other
+
+
+def test_containers_and_sandboxes_that_are_no_pods_are_left_alone() -> None:
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        config = stage.machine.containers[bare(container)].config
+        lost = stage.machine.create_container(stage.seen(POD)[0].sandbox.id, named(config))
+        stage.machine.containers[lost].sandbox_id = "there-is-none"
+        nobodys = cri.PodSandboxConfig(metadata=cri.PodSandboxMetadata(name="nobodys"))
+        stage.machine.run_sandbox(nobodys)
+        stage.follow()
+        stage.play.advance(20.0)
+        assert [bare(each) for each in stage.known(POD)] == [bare(container)]
+        assert len(stage.memory.inventory.everything()) == 1
+
+
+def test_two_requests_to_many_pods_at_once_are_each_answered() -> None:
+    pods: list[Pod] = [cri_pod(f"web-{number}") for number in range(100)]
+    with cri_stage() as stage:
+        refs = [stage.send(RunSandbox(pod=pod, attempt=0)) for pod in pods for _ in range(2)]
+        stage.play.advance(5.0)
+        outcomes = stage.outcomes()
+        assert sorted(outcomes) == refs
+        assert sum(isinstance(each, SandboxObserved) for each in outcomes.values()) == 100
+        assert isinstance(stage.call(LookAtPod(uid=pods[0].uid)), PodContainersAre)
