@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from google.protobuf.message import Message
@@ -182,9 +183,19 @@ class FakeCri:
         if self.loses_events:
             return
         for stream in list(self.streams):
-            for _ in range(2 if self.repeats_events else 1):
-                for event in self._written(what, stream.method):
-                    stream.told(event)
+            container = self.machine.containers.get(what.id)
+            is_end = what.kind == cri.CONTAINER_STOPPED_EVENT
+            if container is not None and is_end and stream.method == CRI_EVENTS:
+                # Not before the status of the container says so, too.
+                pause = container.behaviour.says_running_for + 0.002
+                self.later(pause, partial(self._send, stream, what))
+            else:
+                self._send(stream, what)
+
+    def _send(self, stream: FakeStream, what: Happening) -> None:
+        for _ in range(2 if self.repeats_events else 1):
+            for event in self._written(what, stream.method):
+                stream.told(event)
 
     def _written(self, what: Happening, method: str) -> Iterator[Message]:
         if method == CONTAINERD_EVENTS:

@@ -1,0 +1,241 @@
+"""What changes in a runtime by itself, or by other hands, is seen: by events, and without them."""
+
+from __future__ import annotations
+
+import pytest
+
+from messages.pod_runtime import ContainerObserved, ContainerState
+from runtimes.container_runtime import PodContainersAre, StartContainer
+from runtimes.cri.wire import cri_pb2 as cri
+from tests.support.cri.cri_stage import CriStage, cri_pod, cri_stage, creation_in
+from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, Fault, task_exit
+from tests.support.cri.fake_machine import Behaviour
+
+POD, OTHER = cri_pod(), cri_pod("other")
+EXITED, RUNNING = ContainerState.EXITED, ContainerState.RUNNING
+
+
+def with_containerd_events(stage: CriStage) -> None:
+    stage.cri.events = (CONTAINERD_EVENTS,)
+
+
+def bare(container: ContainerObserved) -> str:
+    return container.id.removeprefix("containerd://")
+
+
+def states_told(stage: CriStage) -> list[tuple[ContainerState, int | None, str]]:
+    """Return how the only container of the pod was told to be, in order."""
+    return [
+        (one.state, one.exit_code, one.reason)
+        for fact in stage.told(POD)
+        if isinstance(fact, PodContainersAre)
+        for each in fact.sandboxes
+        for one in each.containers
+    ]
+
+
+def test_an_exit_is_known_by_its_event_and_its_reason_a_moment_later() -> None:
+    def is_killed(stage: CriStage) -> None:
+        with_containerd_events(stage)
+        stage.machine.behaviours["main"] = Behaviour(
+            run_for=5.0, is_oom_killed=True, says_running_for=0.23
+        )
+
+    with cri_stage(prepare=is_killed) as stage:
+        stage.started(POD)
+        stage.follow()
+        stage.play.advance(5.001)
+        assert states_told(stage) == [(EXITED, 137, "Error")]
+        stage.play.advance(0.2)
+        assert states_told(stage) == []
+        stage.play.advance(1.0)
+        assert states_told(stage) == [(EXITED, 137, "OOMKilled")]
+
+
+@pytest.mark.parametrize("events", [(CRI_EVENTS,), (CONTAINERD_EVENTS,), ()])
+def test_a_container_that_lives_for_20_ms_is_seen_with_its_exit_code(
+    events: tuple[str, ...],
+) -> None:
+    def is_short(stage: CriStage) -> None:
+        stage.cri.events = events
+        stage.machine.behaviours["main"] = Behaviour(run_for=0.02, exit_code=7)
+
+    with cri_stage(prepare=is_short) as stage:
+        stage.started(POD)
+        stage.play.advance(1.5)
+        (ended,) = stage.known(POD)
+        assert (ended.state, ended.exit_code) == (EXITED, 7)
+        assert ended.started_at is not None
+
+
+def test_an_exit_event_that_stays_wrong_is_believed_without_asking_for_ever() -> None:
+    with cri_stage(prepare=with_containerd_events) as stage:
+        container = stage.started(POD)
+        stage.follow()
+        at = container.started_at
+        assert at is not None
+        for stream in stage.cri.streams:
+            stream.told(task_exit(bare(container), 9, int(at * 1e9) + 1))
+        stage.cri.asked.clear()
+        stage.play.advance(60.0)
+        assert states_told(stage) == [(EXITED, 9, "Error")]
+        assert stage.cri.count("ContainerStatus") < 15
+
+
+def test_an_event_of_a_container_that_nobody_knows_is_followed_by_no_question() -> None:
+    with cri_stage(prepare=with_containerd_events) as stage:
+        stage.play.advance(5.0)
+        asked = len(stage.cri.asked)
+        for stream in stage.cri.streams:
+            stream.told(task_exit("somebody-else", 9, 1))
+        stage.play.settle()
+        assert len(stage.cri.asked) == asked
+
+
+@pytest.mark.parametrize(("events", "within"), [((CRI_EVENTS,), 0.1), ((), 1.1)])
+def test_what_other_hands_have_done_is_seen(events: tuple[str, ...], within: float) -> None:
+    def with_events(stage: CriStage) -> None:
+        stage.cri.events = events
+
+    with cri_stage(prepare=with_events) as stage:
+        container, beside = stage.started(POD), stage.started(OTHER)
+        stage.play.advance(3.0)
+        stage.follow()
+        stage.machine.remove_container(bare(container))
+        stage.machine.remove_sandbox(stage.machine.containers[bare(beside)].sandbox_id)
+        config = cri_config(stage)
+        stage.machine.run_sandbox(config)
+        stage.play.advance(within)
+        assert stage.known(POD) == []
+        assert stage.memory.inventory.contents(OTHER.uid) == ()
+        (contents,) = stage.memory.inventory.contents(cri_pod("third").uid)
+        assert contents.pod.name == "third"
+        told = {each.uid for each in stage.told() if isinstance(each, PodContainersAre)}
+        assert told == {POD.uid, OTHER.uid, cri_pod("third").uid}
+
+
+def cri_config(stage: CriStage) -> cri.PodSandboxConfig:
+    """Return what somebody else would make a sandbox of, for the pod ``third``."""
+    (first, *_) = stage.machine.sandboxes.values()
+    config = cri.PodSandboxConfig()
+    config.CopyFrom(first.config)
+    config.metadata.name, config.metadata.uid = "third", cri_pod("third").uid
+    config.labels["io.kubernetes.pod.name"] = "third"
+    config.labels["io.kubernetes.pod.uid"] = cri_pod("third").uid
+    return config
+
+
+def test_an_event_that_is_lost_costs_ten_seconds() -> None:
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        stage.cri.loses_events = True
+        stage.machine.end(bare(container), 4)
+        stage.play.advance(10.2)
+        assert [each.exit_code for each in stage.known(POD)] == [4]
+
+
+def test_what_happened_while_nobody_followed_is_in_the_first_account() -> None:
+    """The stream stands before anything is listed: what happens in between is told by it."""
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        stage.wire.go_away()
+        stage.play.advance(1.0)
+        stage.cri.asked.clear()
+        stage.wire.come_back()
+        stage.cri.faults = [Fault(method="ListPodSandbox", delay=0.5)]
+        stage.play.advance(0.4)
+        stage.machine.end(bare(container), 5)
+        stage.play.advance(0.7)
+        methods = [method for method, _ in stage.cri.asked]
+        assert methods.index(CRI_EVENTS) < methods.index("ListContainers")
+        assert [each.exit_code for each in stage.known(POD)] == [5]
+
+
+def test_a_look_that_began_before_an_answer_does_not_undo_it() -> None:
+    def hold(stage: CriStage, method: str) -> None:
+        stage.cri.faults.append(Fault(method=method, delay=3.0, has_effect=True))
+
+    with cri_stage() as stage:
+        sandbox = stage.sandbox(POD)
+        created = stage.created(POD, sandbox)
+        stage.play.advance(2.0)
+        stage.follow()
+        hold(stage, "ListPodSandbox")  # its look has listed the containers before anything happens
+        stage.play.advance(9.0)
+        started = stage.call(StartContainer(id=created.id))
+        beside = stage.call(creation_in(POD, sandbox, "beside"))
+        stage.play.advance(10.0)
+        assert {each.id: each.state for each in stage.known(POD)} == {
+            created.id: RUNNING,
+            beside.id if isinstance(beside, ContainerObserved) else "": ContainerState.CREATED,
+        }
+        assert isinstance(started, ContainerObserved)
+        for fact in stage.told(POD):
+            assert isinstance(fact, PodContainersAre)
+            state = {one.id: one.state for one in fact.sandboxes[0].containers}[created.id]
+            assert state is RUNNING
+
+
+def test_a_container_does_not_run_again_after_its_end_whatever_the_runtime_says() -> None:
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        stage.machine.end(bare(container), 1)
+        stage.play.advance(1.0)
+        stage.follow()
+        stage.machine.containers[bare(container)].state = cri.CONTAINER_RUNNING
+        stage.play.advance(30.0)
+        assert states_told(stage) == []
+        assert [each.state for each in stage.known(POD)] == [EXITED]
+
+
+def test_repeated_events_tell_nobody_twice() -> None:
+    def repeats(stage: CriStage) -> None:
+        stage.cri.repeats_events = True
+
+    with cri_stage(prepare=repeats) as stage:
+        container = stage.started(POD)
+        stage.play.advance(1.0)
+        stage.follow()
+        stage.machine.end(bare(container), 1)
+        stage.play.advance(5.0)
+        assert states_told(stage) == [(EXITED, 1, "Error")]
+
+
+# --- many ----------------------------------------------------------------------------------------------
+
+
+def test_a_thousand_dead_containers_at_the_start_are_asked_for_32_at_a_time() -> None:
+    with cri_stage() as stage:
+        sandbox = stage.sandbox(POD)
+        template = stage.created(POD, sandbox)
+        config = stage.machine.containers[bare(template)].config
+        for attempt in range(1, 1000):
+            one = cri.ContainerConfig()
+            one.CopyFrom(config)
+            one.metadata.attempt = attempt
+            made = stage.machine.create_container(sandbox.id, one)
+            stage.machine.start_container(made)
+            stage.machine.end(made, 1)
+        stage.wire.go_away()
+        stage.play.advance(1.0)
+        stage.wire.most_in_flight = 0
+        stage.wire.come_back()
+        stage.play.advance(1.0)
+        assert len(stage.known(POD)) == 1000
+        assert stage.wire.most_in_flight <= 32 + 8
+
+
+def test_a_hundred_containers_of_one_pod_run() -> None:
+    pod = cri_pod("many", *(f"c{number}" for number in range(100)))
+    with cri_stage() as stage:
+        sandbox = stage.sandbox(pod)
+        refs = [stage.send(creation_in(pod, sandbox, f"c{number}")) for number in range(100)]
+        stage.play.advance(1.0)
+        made = stage.outcomes()
+        assert sorted(made) == refs
+        for each in made.values():
+            assert isinstance(each, ContainerObserved)
+            stage.send(StartContainer(id=each.id))
+        stage.play.advance(1.0)
+        assert len(stage.outcomes()) == 100
+        assert {each.state for each in stage.known(pod)} == {RUNNING}
