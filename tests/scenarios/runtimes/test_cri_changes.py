@@ -7,7 +7,7 @@ import pytest
 from messages.pod_runtime import ContainerObserved, ContainerState
 from runtimes.container_runtime import PodContainersAre, StartContainer
 from runtimes.cri.wire import cri_pb2 as cri
-from tests.support.cri.cri_stage import CriStage, cri_pod, cri_stage, creation_in
+from tests.support.cri.cri_stage import CriStage, creation_in, cri_pod, cri_stage
 from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, Fault, task_exit
 from tests.support.cri.fake_machine import Behaviour
 

@@ -27,7 +27,7 @@ from runtimes.container_runtime import (
 )
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
-from tests.support.cri.cri_stage import CriStage, cri_pod, cri_stage, creation_in
+from tests.support.cri.cri_stage import CriStage, creation_in, cri_pod, cri_stage
 from tests.support.cri.fake_cri import NEVER, Fault
 from tests.support.cri.fake_machine import Behaviour, sandbox_name
 
@@ -47,7 +47,7 @@ def bare(container: ContainerObserved) -> str:
 @pytest.mark.parametrize("has_effect", [False, True])
 @pytest.mark.parametrize("method", ["RunPodSandbox", "CreateContainer", "StartContainer"])
 def test_a_call_that_breaks_off_is_uncertain_and_the_look_says_what_became_of_it(
-    method: str, has_effect: bool
+    method: str, *, has_effect: bool
 ) -> None:
     with cri_stage() as stage:
         stage.follow()
