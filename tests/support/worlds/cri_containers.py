@@ -101,7 +101,7 @@ class CriWorld(World):
     def _make_runtime(self) -> ContainersRuntime:
         containers = self.play.port(CRI_CONTAINERS)
         ports = ContainersPorts(
-            containers=containers, hooks=containers, me=self.play.port(POD_RUNTIME)
+            containers=containers, hooks=Probe(), me=self.play.port(POD_RUNTIME)
         )
         return ContainersRuntime(ports, self.memory)
 
