@@ -34,7 +34,7 @@ from runtimes.container_runtime import (
     RuntimeFailureKind,
     RuntimeIsAway,
 )
-from runtimes.cri.connection import Connection
+from runtimes.cri.connection import RuntimeConnection
 from runtimes.cri.driver import Disk, Driver, OperationEnded, StepEnded
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.events import what_happened
@@ -99,7 +99,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._driver = Driver(memory.operations, wire, disk, ports.me, self.after)
         self._stream = EventStream(wire, ports.me, memory)
         self._pleg = Pleg(around, self._stream, self._driver, self._begin, self.after)
-        self._connection = Connection(
+        self._connection = RuntimeConnection(
             memory, self._driver, self._stream, self._pleg, self._begin, self.after
         )
         self._health = HealthReporter(memory, ports)

@@ -36,7 +36,7 @@ MOST_REASONS: Final = 10
 _log = structlog.get_logger("runtime")
 
 
-class Connection:
+class RuntimeConnection:
     """Greets the runtime, and says when it is there and when and why it is away.
 
     Each reason of an outage is told once. After a loss the stream of events is opened anew, and all that is
