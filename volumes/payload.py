@@ -16,7 +16,7 @@ class VolumeFile:
     mode: int
     """Its permissions, at most 0777."""
     user: int | None = None
-    """Whose it is; None for root."""
+    """Whose it is; None for whoever writes: root, usually."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
