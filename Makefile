@@ -19,7 +19,7 @@ PURE := \
     runtimes/cri/images/plugin_answers.py runtimes/cri/images/plugin_config.py runtimes/cri/images/pull_records.py \
     runtimes/containers/commands.py runtimes/containers/container_steps.py runtimes/containers/contents.py \
     runtimes/containers/crash_backoff.py runtimes/containers/exits.py runtimes/containers/failures.py \
-    runtimes/containers/hashes.py runtimes/containers/hook_notes.py runtimes/containers/hooking.py runtimes/containers/image_names.py runtimes/containers/image_steps.py \
+    runtimes/containers/hook_notes.py runtimes/containers/hooking.py runtimes/containers/image_names.py runtimes/containers/image_steps.py \
     runtimes/containers/leftovers.py runtimes/containers/learning.py runtimes/containers/clocks.py \
     runtimes/containers/notes.py runtimes/containers/observing.py runtimes/containers/plan.py \
     runtimes/containers/running_steps.py runtimes/containers/sayings.py \
@@ -45,7 +45,7 @@ PURE := \
     actors/pods/creation_order.py actors/pods/histograms.py actors/pods/startup_latency.py actors/pods/launching.py actors/pods/lifecycle.py actors/pods/needed_objects.py \
     actors/pods/pod_events.py actors/pods/pod_records.py actors/pods/record_pages.py actors/pods/resizes.py \
     actors/pods/roster.py actors/pods/roster_steps.py actors/pods/static_names.py actors/pods/unprobed.py actors/pods/work_times.py \
-    actors/pods/admission.py actors/pods/node_fit.py actors/pods/node_view.py actors/pods/preemption.py \
+    actors/pods/admission.py actors/pods/node_fit.py actors/pods/node_view.py actors/pods/preemption.py actors/pods/replacements.py \
     actors/objects/local_admission.py actors/objects/local_knowledge.py actors/outages.py actors/services/known_services.py \
     kube/errors.py kube/calls/failures.py kube/calls/rate_limit.py kube/calls/request_info.py \
     kube/credentials/access.py kube/credentials/certificates.py kube/credentials/kubeconfig.py \

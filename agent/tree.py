@@ -26,10 +26,11 @@ from server.actor import HTTP_SERVER, HttpServer, Listeners
 from server.backend import EndpointBackend
 from settings.agent import Settings, effective_configuration
 from settings.cluster import ClusterSettings
-from settings.runtime import RuntimeSettings
+from settings.runtime import RuntimeKind, RuntimeSettings
 from sources.apiserver.source import API_SOURCE
 from sources.file.source import FILE_SOURCE, FileMemory, FileSource, FileSourceRules
 from sources.http.source import HTTP_SOURCE, HttpMemory, HttpSource, HttpSourceRules
+from sources.kept_uids import StaticUids
 
 if TYPE_CHECKING:
     from agent.joined import Joined
@@ -60,6 +61,7 @@ class AgentTree:
         self._pod_memory = PodMemory()
         self._file_memory = _file_memory(settings)
         self._http_memory = HttpMemory()
+        self._uids = _static_uids(settings)
         self._feed_memory = FeedMemory()
         self.joined = self._join(settings.cluster) if settings.cluster else None
         self._objects = ObjectTree(
@@ -169,9 +171,13 @@ class AgentTree:
             path=settings.static_pod_path,
             check_frequency=settings.file_check_frequency,
             clear_on_missing=settings.clear_on_missing_path,
-            manifests=manifest_rules(settings, FILE),
+            manifests=manifest_rules(settings, FILE, self._uids.get(FILE)),
+            uids=self._uids.get(FILE),
         )
-        return FileSource(rules, self.pod_manager, self._file_memory, self._edges.keep_watch)
+        runtime = self._pods.ports().runtime if self._pods is not None else None
+        return FileSource(
+            rules, self.pod_manager, self._file_memory, self._edges.keep_watch, runtime
+        )
 
     def _make_http_source(self) -> HttpSource:
         from sources.http.fetch import HttpFetcher  # noqa: PLC0415  # 8 MB that few agents need
@@ -182,9 +188,11 @@ class AgentTree:
             headers=settings.static_pod_url_header,
             check_frequency=settings.http_check_frequency,
             ca_file=settings.static_pod_url_ca_file,
-            manifests=manifest_rules(settings, HTTP),
+            manifests=manifest_rules(settings, HTTP, self._uids.get(HTTP)),
+            uids=self._uids.get(HTTP),
         )
-        return HttpSource(rules, self.pod_manager, self._http_memory, HttpFetcher)
+        runtime = self._pods.ports().runtime if self._pods is not None else None
+        return HttpSource(rules, self.pod_manager, self._http_memory, HttpFetcher, runtime=runtime)
 
     def _make_event_feed(self) -> EventFeed:
         feed = self._address(EVENT_FEED)
@@ -219,6 +227,15 @@ class AgentTree:
             hosts=self._settings.hosts,
         )
         return HttpServer(backend, self._listeners)
+
+
+def _static_uids(settings: Settings) -> dict[SourceName, StaticUids]:
+    """Return what static pods keep of a kubelet, where pods run that a kubelet may have started."""
+    runtime = settings.runtime
+    if runtime is None or runtime.kind is not RuntimeKind.CRI:
+        return {}
+    adopts = runtime.adopts_static_pods
+    return {each: StaticUids(settings.root_dir, each, adopts=adopts) for each in (FILE, HTTP)}
 
 
 def _file_memory(settings: Settings) -> FileMemory:

@@ -8,7 +8,7 @@ and there is an answer for any bytes. It decides as a kubelet does, and warns wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from manifests.defaults.pod import fill_defaults
 from manifests.findings import Findings
@@ -28,6 +28,8 @@ from manifests.refusals import (
 from manifests.schema import conform_pod
 from manifests.static_pods import (
     DEFAULT_NAMESPACE,
+    content_digest,
+    keep_uid,
     make_static,
     static_name,
     validate_uid,
@@ -39,11 +41,19 @@ from manifests.validation.change_hooks import warn_of_change_hook
 from manifests.validation.pod import validate_pod
 from manifests.validation.volumes import refuse_unknown_volumes
 from messages.objects import ObjectKind
-from messages.pods import CONFIG_MIRROR, Pod, SourceName
+from messages.pods import CONFIG_MIRROR, JsonObject, Pod, PodUid, SourceName
 from messages.sources import RejectReason
 
 _OBJECTS_BELONG: Final = "; Secrets and ConfigMaps belong into the directory of --local-objects-dir"
 _FILES_PROVIDE: Final = " unless files provide them (--local-objects-dir)"
+
+
+class GivesUids(Protocol):
+    """Knows the UIDs that static pods keep. It gives the same content the same UID, always."""
+
+    def uid_of(self, pod: JsonObject, digest: str) -> PodUid | None:
+        """Return the UID that a pod keeps while its manifest has this digest; None for its own."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +68,8 @@ class ManifestRules:
     """Refuse unknown fields, instead of a warning."""
     allow_references: bool = False
     """The pod may reference Secrets and ConfigMaps: local files provide them."""
+    uids: GivesUids | None = None
+    """Which pods keep a UID that is not their own; None if none does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +147,7 @@ def _static_pod(value: dict[str, Any], rules: ManifestRules, findings: Findings)
     stop_on_problems(findings)
     fill_defaults(pod)
     warn_of_node(spec, rules.node_name)
+    has_own_uid = bool(metadata.get("uid"))
     make_static(pod, canonical=canonical, node_name=rules.node_name, source=rules.source)
     validate_pod(pod, findings)
     validate_uid(metadata)
@@ -142,6 +155,8 @@ def _static_pod(value: dict[str, Any], rules: ManifestRules, findings: Findings)
     _refuse_references(spec, allowed=LOCAL if rules.allow_references else frozenset())
     warn_of_priority(spec)
     warn_of_change_hook(metadata, spec)
+    if rules.uids is not None and not has_own_uid:
+        keep_uid(pod, rules.uids.uid_of(pod, content_digest(canonical)))
     return pod
 
 

@@ -73,6 +73,18 @@ def make_static(pod: Json, *, canonical: str, node_name: str, source: SourceName
     pod.setdefault("status", {})["phase"] = PodPhase.PENDING.value
 
 
+def keep_uid(pod: Json, uid: str | None) -> None:
+    """Give ``pod``, in place, the UID that it keeps from a kubelet, if it keeps one.
+
+    It has no digest of its content then: as a kubelet's UID it stands for one content alone. So the mirror
+    that the kubelet made, which has none either, is the right one.
+    """
+    if uid:
+        metadata = pod["metadata"]
+        metadata["uid"] = metadata["annotations"][CONFIG_HASH] = uid
+        del metadata["annotations"][CONTENT_DIGEST]
+
+
 def validate_uid(metadata: Place) -> None:
     """Tell if the UID could not name a directory, which it is used for."""
     uid: str = metadata.get("uid")

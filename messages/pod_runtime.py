@@ -67,6 +67,8 @@ class ContainerObserved:
     spec_hash: str = ""
     """Hash of the part of the specification that it was created from. Another one demands another
     instance."""
+    is_foreign: bool = False
+    """Another node agent created it, a kubelet: its hash may be one that nobody else can compute."""
     created_at: Timestamp | None = None
     started_at: Timestamp | None = None
     finished_at: Timestamp | None = None
@@ -252,6 +254,10 @@ class RuntimePod:
     started_at: Timestamp | None = None
     """When its first sandbox was made."""
     running_containers: int = 0
+    is_foreign: bool = False
+    """It is a static pod that another node agent started, a kubelet: its UID is none of this agent's."""
+    instances: tuple[ContainerObserved, ...] = ()
+    """The newest one of each container, of a pod that is foreign."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,8 @@ class PodIdentity:
     name: str
     source: str
     """Value of ``kubernetes.io/config.source``."""
+    is_foreign: bool = False
+    """It is a static pod that another node agent started, a kubelet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

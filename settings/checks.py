@@ -53,8 +53,10 @@ def check_contradictions(line: CommandLine) -> None:
     names = [name for name, is_chosen in chosen.items() if is_chosen]
     if len(names) > 1:
         raise UsageError(f"{' and '.join(names)} contradict each other")
-    if line.output and line.validate is None:
-        raise UsageError("--output has an effect only with --validate")
+    if line.output and line.validate is None and not line.explain_takeover:
+        raise UsageError("--output has an effect only with --validate and --explain-takeover")
+    if line.explain_takeover and line.validate is not None:
+        raise UsageError("--validate and --explain-takeover are two questions: ask one at a time")
 
 
 def check_path(what: str, path: Path) -> None:

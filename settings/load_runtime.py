@@ -53,7 +53,14 @@ def runtime_of(
         if not is_hollow:
             raise UsageError(f"{flag} has an effect only with --runtime hollow")
     if chosen is not None and chosen.containers is not None:
-        return replace(chosen, containers=_with_plugins(chosen.containers, line))
+        return replace(
+            chosen,
+            containers=_with_plugins(chosen.containers, line),
+            adopts_static_pods=line.adopt_static_pods,
+        )
+    if line.adopt_static_pods or line.explain_takeover:
+        flag = "--adopt-static-pods" if line.adopt_static_pods else "--explain-takeover"
+        raise UsageError(f"{flag} has an effect only with --runtime cri")
     if not is_hollow:
         return chosen
     return RuntimeSettings(

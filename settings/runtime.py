@@ -48,6 +48,8 @@ class RuntimeSettings:
     kind: RuntimeKind
     containers: ContainerSettings | None = None
     """How real containers are run; None unless the runtime is ``CRI``."""
+    adopts_static_pods: bool = False
+    """``--adopt-static-pods``: static pods keep the UIDs under which a kubelet runs them."""
     provider: str = ""
     """``MODULE:CLASS`` of a provider. Nobody has looked yet whether there is one."""
     is_forced: bool = False

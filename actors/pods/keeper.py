@@ -61,6 +61,8 @@ LIST_EVERY: Final = Seconds(60.0)
 """Between two questions to the runtime for pods that nobody knows."""
 LIST_AGAIN: Final = Seconds(5.0)
 """The same, before the first answer: the question may have been lost with a life of the runtime."""
+LIST_SOON: Final = Seconds(1.0)
+"""The same, while a pod is being replaced and others wait for their turn."""
 RECORDS_WITHIN: Final = Seconds(5.0)
 """How long the disk is waited for. A pod is rather started without what was kept of it."""
 NODE_WITHIN: Final = Seconds(60.0)
@@ -98,6 +100,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         self._work = KeeperWork(ports, memory, self._roster, self._launcher)
         self._is_going_on = False
         self._listing: Timer | None = None
+        self._lists_soon = False
 
     @override
     def started(self) -> None:
@@ -175,6 +178,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             case NextPortion():
                 self._is_going_on = False
                 self._work.carry_on()
+                self._list_soon()
             case ListDue():
                 self._list()
             case ReportsOverdue():
@@ -231,10 +235,17 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         self._ports.runtime.tell(ListRuntimePods(reply_to=self._ports.me))
         self._list_later()
 
+    def _list_soon(self) -> None:
+        if self._roster.is_replacing and not self._lists_soon:
+            self._list_later()
+
     def _list_later(self) -> None:
         if self._listing is not None:
             self._listing.cancel()
+        self._lists_soon = self._roster.is_replacing
         pause = LIST_EVERY if self._memory.has_runtime_listed else LIST_AGAIN
+        if self._lists_soon:
+            pause = LIST_SOON
         self._listing = self.after(pause, ListDue())
 
     def _described(self) -> PodLivesDescribed:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+import structlog
+
 from actors.pods.creation_order import by_creation
 from actors.pods.keeper_parts import PodKeeperMemory, PodKeeperPorts
 from actors.pods.orders import CommandAgain, worker_key
@@ -21,6 +23,9 @@ from messages.pod_runtime import PodsObserved
 
 PORTION: Final = 64
 """Pods that one turn looks after. Others of the pool have theirs in between."""
+
+
+_log = structlog.get_logger("pods")
 
 
 class KeeperWork:
@@ -38,6 +43,7 @@ class KeeperWork:
         self._roster = roster
         self._launcher = launcher
         self._waiting: deque[Iterator[None]] = deque()
+        self._has_announced = False
 
     @property
     def is_there(self) -> bool:
@@ -109,15 +115,28 @@ class KeeperWork:
         for found in observed.pods:
             self._roster.note_runtime_pod(found)
             yield
+        self._roster.note_listing()
         yield from self._sweeping()
 
     def _sweeping(self) -> Iterator[None]:
         """Stop the pods that only the runtime has, and that no source will list."""
-        for uid in self._roster.orphans(frozenset(self._memory.listed)):
+        orphans = tuple(self._roster.orphans(frozenset(self._memory.listed)))
+        self._announce(self._roster.replaced(orphans))
+        for uid in orphans:
             self._roster.stop_orphan(uid)
             yield
         if self._memory.sources <= self._memory.listed:
             self._launcher.drop_strange_records()
+
+    def _announce(self, replaced: list[str]) -> None:
+        """Say which pods are about to be stopped and started, before the first one is."""
+        if replaced and not self._roster.is_replacing and not self._has_announced:
+            self._has_announced = True
+            _log.warning(
+                "static pods that a kubelet started are stopped and started once, one after the other: "
+                "under this agent they have other UIDs",
+                pods=replaced,
+            )
 
     def _commanding_again(self) -> Iterator[None]:
         for uid in tuple(self._memory.workers):

@@ -66,6 +66,8 @@ class PodRecord:
     """Why it is held back."""
     has_no_document: bool = False
     """Only the runtime knows it."""
+    is_foreign: bool = False
+    """It is a static pod that a kubelet started, under a UID that no source tells."""
     returned: Pod | None = None
     """It was added again while it is being stopped: begins anew once it is finished (rule X3)."""
     waits_for: set[PodUid] | None = None

@@ -19,6 +19,7 @@ from actors.pods.pod_records import (
     StopWorker,
     TellWish,
 )
+from actors.pods.replacements import Replacements
 from actors.pods.roster_steps import STOPPED, RosterMemory, RosterSteps
 from manifests.container_resources import ContainerResources
 from messages.pod_lives import KillPod, PodLife
@@ -52,6 +53,7 @@ class PodRoster:
         self._memory = memory
         self._records = memory.records
         self._steps = RosterSteps(admission, memory, kept)
+        self._replacements = Replacements(memory)
         self.effects = self._steps.effects
 
     # --- what sources list -----------------------------------------------------------------------------
@@ -122,9 +124,11 @@ class PodRoster:
         """Take a pod that the runtime has. One that nobody else knows is left alone for now."""
         record = self._records.get(found.uid)
         if record is not None:
+            self._replacements.note(record, found)
             return
         record = self._steps.new_record(_only_known_to_runtime(found))
         record.stage = RecordStage.LEFT_ALONE
+        record.is_foreign = found.is_foreign
         record.was_there = record.has_no_document = True
         self._memory.left_alone[found.uid] = None
         if record.pod.is_static:
@@ -143,15 +147,35 @@ class PodRoster:
             if source in listed or (have_all and source not in self._sources):
                 yield uid
 
+    @property
+    def is_replacing(self) -> bool:
+        """Whether a static pod that a kubelet started is being started anew."""
+        return self._replacements.is_under_way
+
     def stop_orphan(self, uid: PodUid) -> None:
-        """Stop a pod that only the runtime has, and remove what is left of it (rule X26)."""
+        """Stop a pod that only the runtime has, and remove what is left of it (rule X26).
+
+        One that a kubelet started, and that another one of its name waits for, waits for its turn.
+        """
         record = self._records.get(uid)
-        if record is not None and record.stage is RecordStage.LEFT_ALONE:
+        if (
+            record is not None
+            and record.stage is RecordStage.LEFT_ALONE
+            and self._replacements.may_stop(record)
+        ):
             del self._memory.left_alone[uid]
             self._memory.counts.orphans += 1
             record.is_removed = True
-            record.grace = LEAST_GRACE
+            record.grace = self._replacements.grace_of(record) or LEAST_GRACE
             self._steps.start(record)
+
+    def replaced(self, orphans: Iterable[PodUid]) -> list[str]:
+        """Return those that a kubelet started, and that others of their names wait for."""
+        return self._replacements.among(orphans)
+
+    def note_listing(self) -> None:
+        """Note that the runtime has listed, and all that it has was taken."""
+        self._replacements.note_listing()
 
     # --- what becomes of pods --------------------------------------------------------------------------
 

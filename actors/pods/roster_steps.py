@@ -56,6 +56,10 @@ class RosterMemory:
     names: StaticNames = field(default_factory=StaticNames)
     left_alone: dict[PodUid, None] = field(default_factory=dict)
     """Pods that only the runtime knows, and that nobody has decided on."""
+    replacing: FullName | None = None
+    """The static pod that a kubelet started and that is being started anew: one at a time."""
+    replacing_for: int = 0
+    """How often the runtime has listed meanwhile."""
     awaits_node: bool = False
     """The cluster has not shown the Node yet, so its labels may be others than the configured ones."""
     for_node: dict[PodUid, None] = field(default_factory=dict)

@@ -6,6 +6,8 @@ in the line then starts at once: nobody looks for it from time to time.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from messages.pods import FullName, PodUid
 
 
@@ -35,6 +37,10 @@ class StaticNames:
             del self._lines[full_name]
             return None
         return next(iter(line)) if was_holder else None
+
+    def heir(self, full_name: FullName) -> PodUid | None:
+        """Return who holds ``full_name`` once its holder leaves; None if nobody stands in line."""
+        return next(islice(self._lines.get(full_name, ()), 1, None), None)
 
     def holder(self, full_name: FullName) -> PodUid | None:
         """Return who holds ``full_name``; None if nobody does."""

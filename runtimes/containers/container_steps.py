@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from manifests.container_hashes import is_unchanged
 from manifests.durations import format_duration
 from manifests.restart_rules import AfterExit
 from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
@@ -162,7 +163,7 @@ class ContainerSteps:
         notes = self._now.notes.get(container.name)
         is_usable = (
             self._current(container) is not None
-            and instance.spec_hash in {"", container.spec_hash}
+            and is_unchanged(container.name, container.image, instance)
             and not (notes is not None and notes.discarded_id == instance.id)
         )
         self._wait(container)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from manifests.container_hashes import is_unchanged
 from manifests.restart_rules import AfterExit
 from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.units import Seconds, Timestamp
@@ -71,11 +72,11 @@ def _note(record: RuntimeRecord, one: ContainerObserved, moment: Clocks, longest
     if one.attempt < notes.highest:
         return
     notes.highest = one.attempt
-    crashes = notes.crashes
-    if crashes is None or crashes.spec_hash != one.spec_hash:
+    crashes, spec_hash = notes.crashes, _hash_of(record, one)
+    if crashes is None or crashes.spec_hash != spec_hash:
         crashes = notes.crashes = CrashNotes(
-            one.spec_hash,
-            delay=delay_from_history(_previous(record.contents, one), one, longest),
+            spec_hash,
+            delay=delay_from_history(_previous(record, one), one, longest),
             restarted_at=monotonic(one.created_at, moment.now, moment.wall),
         )
     if one.state is ContainerState.EXITED and crashes.exited_id != one.id:
@@ -88,14 +89,22 @@ def _clear_error(notes: ContainerNotes) -> None:
     notes.error, notes.failures = None, 0
 
 
-def _previous(contents: Contents, one: ContainerObserved) -> ContainerObserved | None:
+def _hash_of(record: RuntimeRecord, one: ContainerObserved) -> str:
+    """Return the hash of its specification as it is computed here, whatever a kubelet wrote."""
+    container = record.shape.get(one.name) if record.shape is not None else None
+    is_same = container is not None and is_unchanged(one.name, container.image, one)
+    return container.spec_hash if container is not None and is_same else one.spec_hash
+
+
+def _previous(record: RuntimeRecord, one: ContainerObserved) -> ContainerObserved | None:
+    spec_hash = _hash_of(record, one)
     earlier = [
         other
-        for each in contents
+        for each in record.contents
         for other in each.containers
         if other.name == one.name
         and other.attempt < one.attempt
-        and other.spec_hash == one.spec_hash
+        and _hash_of(record, other) == spec_hash
     ]
     return max(earlier, key=lambda other: other.attempt, default=None)
 

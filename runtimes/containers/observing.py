@@ -128,6 +128,8 @@ def _listed(record: RuntimeRecord) -> RuntimePod:
             for each in record.contents
             for one in each.containers
         ),
+        is_foreign=owner.is_foreign,
+        instances=tuple(newest_instances(record.contents).values()) if owner.is_foreign else (),
     )
 
 

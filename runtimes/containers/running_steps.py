@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from manifests.container_hashes import is_unchanged
 from manifests.restart_rules import NEVER
 from messages.pod_runtime import ContainerObserved, ContainerState, ProbeVerdict
 from messages.pods import JsonObject
@@ -46,7 +47,7 @@ def tend(
     elif is_post_start_pending(now, instance):
         if call_post_start(now, instance, draft):
             kill(now, instance, Killing(now.shape.grace, "FailedPostStartHook"), draft)
-    elif instance.spec_hash not in {"", container.spec_hash}:
+    elif not is_unchanged(name, container.image, instance):
         _replace(now, instance, f"Container {name} definition changed, will be restarted", draft)
     elif verdict is not None and not verdict.is_alive and _is_about(verdict, instance):
         _kill_failed(now, container, instance, verdict, draft)

@@ -8,11 +8,11 @@ from enum import Enum, auto
 from itertools import chain
 from typing import Any, Final
 
+from manifests.container_hashes import container_hash
 from manifests.image_names import default_pull_policy
 from manifests.restart_rules import ALWAYS, NEVER, RestartBehaviour, behaviour_of, is_sidecar
 from messages.pods import JsonObject, Pod
 from messages.units import Seconds
-from runtimes.containers.hashes import container_hash
 from runtimes.environment.objects import NeededValue, named_values
 
 DEFAULT_GRACE: Final = Seconds(30.0)

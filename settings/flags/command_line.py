@@ -40,6 +40,8 @@ class CommandLine:
     local_objects_dir: Path | None = None
     strict_manifests: bool = False
     clear_on_missing_path: bool = False
+    adopt_static_pods: bool = False
+    explain_takeover: bool = False
     validate: Path | None = None
     output: str = ""
     image_credential_provider_config: Path | None = None

@@ -120,6 +120,11 @@ OF_CONTAINERS: Final[Sequence[Flag]] = (
         default_is="2m",
     ),
     Flag(
+        "--adopt-static-pods",
+        SWITCH,
+        "Keep static pods running that a kubelet started, under their UIDs.",
+    ),
+    Flag(
         "--image-credential-provider-config",
         PATH,
         "Plugins that give credentials of registries: a file, or a directory of files.",

@@ -174,13 +174,18 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
             "evictionHard",
         ),
     ],
-    "Looking at manifests only": [
+    "Looking only": [
         Flag(
             "--validate",
             PLACE,
             "Tell the verdict on each manifest of a directory, or on one file, and end with 0 or 1.",
         ),
-        Flag("-o, --output", FORMAT, "How verdicts are told.", default_is="text"),
+        Flag(
+            "--explain-takeover",
+            SWITCH,
+            "Tell what would become of the pods that run now, change nothing, and end with 0 or 1.",
+        ),
+        Flag("-o, --output", FORMAT, "How these are told.", default_is="text"),
     ],
     "Endpoints": [
         Flag(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias, assert_never
@@ -16,6 +16,7 @@ from files.watching.messages import FilesMessage, FilesNoticed, LookDue, WatchDu
 from kernel import Actor, Key, Port
 from manifests.pod_manifest import ManifestRules, decode_manifest
 from manifests.verdicts.report import VerdictReport
+from messages.pod_runtime import ListRuntimePods, PodsObserved, RuntimePod
 from messages.pods import FILE, Pod
 from messages.sources import (
     DescribeSource,
@@ -27,6 +28,7 @@ from messages.sources import (
     SourceMessage,
 )
 from messages.units import Seconds
+from sources.kept_uids import WAITING, StaticUids
 from sources.listings import Listings
 
 
@@ -35,7 +37,7 @@ class GoOn:
     """To itself: there is more to do than was done for one message."""
 
 
-FileSourceMessage: TypeAlias = SourceMessage | FilesMessage | GoOn
+FileSourceMessage: TypeAlias = SourceMessage | FilesMessage | GoOn | PodsObserved
 
 
 def _name_of(message: FileSourceMessage) -> Hashable | None:
@@ -59,6 +61,8 @@ class FileSourceRules:
     manifests: ManifestRules
     portion: Portion = PORTION
     """How much is done for one message."""
+    uids: StaticUids | None = None
+    """The UIDs that its pods keep; None if they all have their own."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,9 +79,10 @@ class FileSource(Actor[FileSourceMessage]):
     files may block.
     Hears: ``FilesNoticed`` and ``WatchLost`` from its watch, ``LookDue`` and ``WatchDue`` from its
     timers, ``GoOn`` from itself, ``Rescan``, ``ListPods``, ``PodsJudged``, ``MirrorsJudged``,
-    ``DescribeSource``.
+    ``DescribeSource``; ``PodsObserved`` of the runtime, if pods may keep the UIDs under which they run.
     Tells: PodManager ``SourceListed`` when the pods differ from those told last, after the first look of
     each life, and for each ``ListPods``. The listing is provisional until the path has been there once.
+    The runtime ``ListRuntimePods``: it looks at no manifest before it knows which UIDs there are.
     Fails when: there is a bug. Whatever is in the directory becomes a verdict.
 
     Many files are looked at and judged in portions. Questions are answered in between, from the last listing
@@ -93,8 +98,11 @@ class FileSource(Actor[FileSourceMessage]):
         pod_manager: Port[SourceListed],
         memory: FileMemory,
         keep_watch: KeepWatch = InotifyWatch,
+        runtime: Port[ListRuntimePods] | None = None,
     ) -> None:
+        """``runtime`` knows what runs; None if nobody does, and no pod keeps the UID of one that does."""
         self._rules = rules
+        self._runtime = runtime
         self._keep_watch = keep_watch
         self._pod_manager = pod_manager
         self._memory = memory
@@ -109,6 +117,8 @@ class FileSource(Actor[FileSourceMessage]):
         )
         self._files = JudgedFiles(self, rules, self._memory, self._keep_watch)
         self._listings = Listings(FILE, self._pod_manager, self.incarnation)
+        if self._is_waiting and self._runtime is not None:
+            self._runtime.tell(ListRuntimePods(reply_to=self.me))
 
     @override
     def receive(self, message: FileSourceMessage, /) -> None:
@@ -118,6 +128,8 @@ class FileSource(Actor[FileSourceMessage]):
                 self._go_on()
             case GoOn():
                 self._go_on()
+            case PodsObserved(pods=pods):
+                self._learn(pods)
             case ListPods():
                 state = self._memory.state
                 self._listings.tell(state.served, is_provisional=state.is_provisional)
@@ -125,13 +137,27 @@ class FileSource(Actor[FileSourceMessage]):
                 self._files.hear_verdicts(message)
                 self._go_on()
             case DescribeSource(reply_to=reply_to):
-                reply_to.tell(self._files.described(self._listings.epoch))
+                described = self._files.described(self._listings.epoch)
+                reply_to.tell(replace(described, error=WAITING) if self._is_waiting else described)
             case _:
                 assert_never(message)
 
+    @property
+    def _is_waiting(self) -> bool:
+        return self._rules.uids is not None and self._rules.uids.is_waiting
+
+    def _learn(self, pods: tuple[RuntimePod, ...]) -> None:
+        if self._rules.uids is not None:
+            self._rules.uids.learn(pods)
+            self._go_on()
+
     def _go_on(self) -> None:
         """Work for a portion, tell what is new, and go on later if that was not all."""
+        if self._is_waiting:
+            return
         if self._files.work(self._rules.portion):
             self.me.tell(GoOn())
+        if self._rules.uids is not None:
+            self._rules.uids.keep()
         state = self._memory.state
         self._listings.tell_if_new(state.served, is_provisional=state.is_provisional)

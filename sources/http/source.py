@@ -21,6 +21,7 @@ from kernel import Actor, Key, Port, Timer
 from manifests.pod_manifest import ManifestRules, decode_document
 from manifests.refusals import Refused
 from manifests.verdicts.report import VerdictReport
+from messages.pod_runtime import ListRuntimePods, PodsObserved, RuntimePod
 from messages.pods import HTTP
 from messages.sources import (
     DescribeSource,
@@ -45,6 +46,7 @@ from sources.http.asking import (
     one_thread,
 )
 from sources.http.verdicts import HttpState, confirm, judge, refuse
+from sources.kept_uids import WAITING, StaticUids
 from sources.listings import Listings
 
 WARNINGS: Final = 3
@@ -61,7 +63,7 @@ class PollDue:
     """It is time to ask the URL. Coalesced."""
 
 
-HttpSourceMessage: TypeAlias = SourceMessage | PollDue | FetchMessage
+HttpSourceMessage: TypeAlias = SourceMessage | PollDue | FetchMessage | PodsObserved
 
 
 def _name_of(message: HttpSourceMessage) -> Hashable | None:
@@ -86,6 +88,8 @@ class HttpSourceRules:
     ca_file: Path | None
     """PEM of authorities to trust beside the system's."""
     manifests: ManifestRules
+    uids: StaticUids | None = None
+    """The UIDs that its pods keep; None if they all have their own."""
 
 
 @dataclass(slots=True)
@@ -115,9 +119,11 @@ class HttpSource(Actor[HttpSourceMessage]):
 
     Owns: the verdicts on what the URL answers, the request under way, the time of the next one.
     Hears: ``PollDue`` from its timer, ``Fetched``, ``FetchFailed`` and ``FetchCrashed`` from its helper
-    thread, ``Rescan``, ``ListPods``, ``PodsJudged``, ``MirrorsJudged``, ``DescribeSource``.
+    thread, ``Rescan``, ``ListPods``, ``PodsJudged``, ``MirrorsJudged``, ``DescribeSource``;
+    ``PodsObserved`` of the runtime, if pods may keep the UIDs under which they run.
     Tells: PodManager ``SourceListed`` when the pods differ from those told last, after the first poll of
-    each life if any pods are known, and for each ``ListPods``.
+    each life if any pods are known, and for each ``ListPods``. The runtime ``ListRuntimePods``: it polls
+    nothing before it knows which UIDs there are.
     Fails when: there is a bug. Whatever the URL answers, or does not, becomes a verdict or an error.
 
     Order: one request after the other; one that is asked for meanwhile begins when the other is over. Each
@@ -132,8 +138,11 @@ class HttpSource(Actor[HttpSourceMessage]):
         memory: HttpMemory,
         make_fetcher: MakeFetcher,
         make_executor: Callable[[], Executor] = one_thread,
+        runtime: Port[ListRuntimePods] | None = None,
     ) -> None:
+        """``runtime`` knows what runs; None if nobody does, and no pod keeps the UID of one that does."""
         self._rules = rules
+        self._runtime = runtime
         self._pod_manager = pod_manager
         self._memory = memory
         self._make_fetcher = make_fetcher
@@ -152,6 +161,8 @@ class HttpSource(Actor[HttpSourceMessage]):
         self.resources.callback(fetcher.close)
         self._asking = Asking(self.me, fetcher, executor)
         self._listings = Listings(HTTP, self._pod_manager, self.incarnation)
+        if self._is_waiting and self._runtime is not None:
+            self._runtime.tell(ListRuntimePods(reply_to=self.me))
         self.me.tell(PollDue())
 
     @override
@@ -159,14 +170,10 @@ class HttpSource(Actor[HttpSourceMessage]):
         match message:
             case PollDue() | Rescan():
                 self._poll()
-            case Fetched(answer=answer):
-                self._take(answer)
-                self._finish_poll("")
-            case FetchFailed(reason=reason, code=code):
-                self._refuse(reason, code)
-                self._finish_poll(reason)
-            case FetchCrashed(error=error):
-                raise FetchCrashedError(error)
+            case PodsObserved(pods=pods):
+                self._learn(pods)
+            case Fetched() | FetchFailed() | FetchCrashed():
+                self._end_poll(message)
             case ListPods():
                 self._listings.tell(self._memory.state.pods)
             case PodsJudged() | MirrorsJudged():
@@ -179,16 +186,40 @@ class HttpSource(Actor[HttpSourceMessage]):
 
     # Asking.
 
+    @property
+    def _is_waiting(self) -> bool:
+        return self._rules.uids is not None and self._rules.uids.is_waiting
+
+    def _learn(self, pods: tuple[RuntimePod, ...]) -> None:
+        if self._rules.uids is not None and self._is_waiting:
+            self._rules.uids.learn(pods)
+            self._poll()
+
     def _poll(self) -> None:
-        if not self._asking.begin(self._memory.validators):
+        if self._is_waiting or not self._asking.begin(self._memory.validators):
             return
         if self._next_poll is not None:
             self._next_poll.cancel()
         self._next_poll = self.after(self._rules.check_frequency, PollDue())
 
+    def _end_poll(self, outcome: FetchMessage) -> None:
+        match outcome:
+            case Fetched(answer=answer):
+                self._take(answer)
+                self._finish_poll("")
+            case FetchFailed(reason=reason, code=code):
+                self._refuse(reason, code)
+                self._finish_poll(reason)
+            case FetchCrashed(error=error):
+                raise FetchCrashedError(error)
+            case _:
+                assert_never(outcome)
+
     def _finish_poll(self, failure: str) -> None:
         self._note_trouble(failure or self._memory.state.error)
         self._log_verdicts()
+        if self._rules.uids is not None:
+            self._rules.uids.keep()
         self._listings.tell_if_new(self._memory.state.pods)
         if self._asking.finish():
             self._poll()
@@ -241,10 +272,11 @@ class HttpSource(Actor[HttpSourceMessage]):
 
     def _described(self) -> SourceDescribed:
         memory = self._memory
+        trouble = memory.trouble and f"{self._url}: {memory.trouble}"
         return memory.report.described(
             memory.state.verdicts,
             ready=memory.state.pods is not None,
             epoch=self._listings.epoch,
             last_listed=memory.last_listed,
-            error=memory.trouble and f"{self._url}: {memory.trouble}",
+            error=WAITING if self._is_waiting else trouble,
         )

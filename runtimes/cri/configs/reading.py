@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
-from messages.pods import CONFIG_SOURCE, JsonObject, PodUid
+from messages.pods import API, CONFIG_SOURCE, CONTENT_DIGEST, JsonObject, PodUid
 from messages.units import Timestamp
 from runtimes.container_runtime import PodIdentity
 from runtimes.cri.configs import names
@@ -45,8 +45,15 @@ def identity_of(
     )
     if not (uid and namespace and name):
         return None
-    source = (annotations or {}).get(CONFIG_SOURCE, "")
-    return PodIdentity(uid=PodUid(uid), namespace=namespace, name=name, source=source)
+    said = annotations or {}
+    source = said.get(CONFIG_SOURCE, "")
+    return PodIdentity(
+        uid=PodUid(uid),
+        namespace=namespace,
+        name=name,
+        source=source,
+        is_foreign=source not in {"", API} and CONTENT_DIGEST not in said,
+    )
 
 
 def pod_uid(labels: Mapping[str, str]) -> PodUid:
@@ -78,6 +85,7 @@ def container_observed(status: cri.ContainerStatus, runtime: str) -> ContainerOb
         image=status.image.user_specified_image or status.image.image,
         image_id=status.image_ref or status.image_id,
         spec_hash=annotations.get(names.CONTAINER_HASH, ""),
+        is_foreign=names.RESOURCES not in annotations,
         created_at=_moment(status.created_at),
         started_at=_moment(status.started_at),
         finished_at=_moment(status.finished_at) if has_exited else None,

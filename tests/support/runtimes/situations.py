@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from manifests.container_hashes import container_hash
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
 from messages.pods import JsonObject
 from messages.units import Seconds, Timestamp
@@ -28,7 +29,6 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
-from runtimes.containers.hashes import container_hash
 from runtimes.containers.plan import plan
 from runtimes.containers.shape import shape_of
 from runtimes.containers.situation import Limits, Plan, PodSituation
