@@ -45,7 +45,8 @@ def import_agent_meanwhile() -> None:
 def settings_of(arguments: Sequence[str]) -> Settings:
     """Return the settings that ``arguments`` give. Raises ``StartError``.
 
-    Raises ``SystemExit`` when they only ask for something: help, or the verdicts on manifests.
+    Raises ``SystemExit`` when they only ask for something: help, verdicts on manifests, what would become of
+    pods.
     """
     from settings.flags.command_line import parse  # noqa: PLC0415
     from settings.load import load_settings  # noqa: PLC0415
@@ -58,6 +59,10 @@ def settings_of(arguments: Sequence[str]) -> Settings:
         from messages.pods import FILE  # noqa: PLC0415
 
         raise SystemExit(validate(line.validate, manifest_rules(settings, FILE), line.output))
+    if line.explain_takeover:
+        from agent.takeover import explain_takeover  # noqa: PLC0415
+
+        raise SystemExit(explain_takeover(settings, line.output))
     return settings
 
 

@@ -43,13 +43,14 @@ def validate(path: Path, rules: ManifestRules, output: str) -> int:
     is_valid = UNSERVED.isdisjoint(verdict.verdict for verdict in verdicts)
     if output == "json":
         manifests = [documents.manifest(verdict, FILE) for verdict in verdicts]
-        _write([json.dumps({"valid": is_valid, "manifests": manifests}, indent=2)])
+        write_lines([json.dumps({"valid": is_valid, "manifests": manifests}, indent=2)])
     else:
-        _write(_lines(verdicts))
+        write_lines(_lines(verdicts))
     return 0 if is_valid else 1
 
 
-def _write(lines: Iterable[str]) -> None:
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines to the standard output, as far as anybody reads them."""
     try:
         sys.stdout.writelines(f"{line}\n" for line in lines)
         sys.stdout.flush()
@@ -60,11 +61,16 @@ def _write(lines: Iterable[str]) -> None:
 
 def verdicts_at(path: Path, rules: ManifestRules, now: Timestamp) -> tuple[ManifestVerdict, ...]:
     """Return the verdict on each manifest at ``path``, in the order of names. Raises ``StartError``."""
+    return state_at(path, rules, now).verdicts
+
+
+def state_at(path: Path, rules: ManifestRules, now: Timestamp) -> FileState[Pod]:
+    """Return what is known of the manifests at ``path`` after one look. Raises ``StartError``."""
     listing = look(path, now=now)
     if isinstance(listing, Unlistable):
         raise StartError(f"{printable(path)} {listing.reason}")
     decode = partial(decode_manifest, rules=rules)
-    return judge(_impatient(listing, now), listing, decode, now=now).verdicts
+    return judge(_impatient(listing, now), listing, decode, now=now).state
 
 
 def _impatient(listing: Listed, now: Timestamp) -> FileState[Pod]:

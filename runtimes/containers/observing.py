@@ -103,7 +103,7 @@ def runtime_pods(records: Collection[RuntimeRecord]) -> tuple[RuntimePod, ...]:
     """Return the pods that the runtime has something of. Each is put together once for all questions."""
     for record in records:
         if record.listed is None and record.contents:
-            record.listed = _listed(record)
+            record.listed = runtime_pod(record.uid, record.contents)
     return tuple(record.listed for record in records if record.listed is not None)
 
 
@@ -114,22 +114,21 @@ def container_states(records: Collection[RuntimeRecord]) -> Mapping[ContainerSta
     )
 
 
-def _listed(record: RuntimeRecord) -> RuntimePod:
-    owner = record.contents[0].pod
+def runtime_pod(uid: PodUid, contents: Contents) -> RuntimePod:
+    """Return the pod that has these sandboxes, which are one at least, the newest first."""
+    owner = contents[0].pod
     return RuntimePod(
-        uid=record.uid,
+        uid=uid,
         namespace=owner.namespace,
         name=owner.name,
         source=owner.source,
-        is_running=not is_stopped(record.contents),
-        started_at=min(each.sandbox.created_at for each in record.contents),
+        is_running=not is_stopped(contents),
+        started_at=min(each.sandbox.created_at for each in contents),
         running_containers=sum(
-            one.state is ContainerState.RUNNING
-            for each in record.contents
-            for one in each.containers
+            one.state is ContainerState.RUNNING for each in contents for one in each.containers
         ),
         is_foreign=owner.is_foreign,
-        instances=tuple(newest_instances(record.contents).values()) if owner.is_foreign else (),
+        instances=tuple(newest_instances(contents).values()) if owner.is_foreign else (),
     )
 
 

@@ -1,0 +1,137 @@
+"""Tells what would become of the pods that run on a node if this agent took it over. Changes nothing.
+
+Manifests are read as by ``--validate``; the runtime is asked by calls that only read, and may be in use by a
+kubelet. No actor, no port, no root directory; the record of adopted UIDs is read if there is one.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import time
+from functools import partial
+from typing import Any, ClassVar, TypeVar
+
+from agent.manifest_rules import manifest_rules
+from agent.takeover_rows import DISTURBING, TakeoverRow, as_json, as_text, takeover_rows
+from agent.validation import state_at, write_lines
+from manifests.adopting import AdoptedUids
+from messages.pod_runtime import ContainerObserved, RuntimePod
+from messages.pods import API, CONFIG_SOURCE, FILE, HTTP, Pod, PodUid, SourceName
+from messages.units import Timestamp
+from runtimes.container_runtime import RuntimeFailure
+from runtimes.containers.observing import runtime_pod
+from runtimes.containers.situation import newest_instances
+from runtimes.cri.operations.connecting import greet
+from runtimes.cri.operations.flow import Operation, RpcError
+from runtimes.cri.operations.glancing import glance
+from runtimes.cri.wire.grpc_wire import GrpcWire
+from runtimes.cri.wire.transport import Wire
+from settings.agent import Settings
+from settings.errors import StartError
+from sources.kept_uids import kept_uids, record_file
+
+T = TypeVar("T")
+
+
+class NotExplainedError(StartError):
+    """It cannot be told what would become of anything: the runtime or the manifests cannot be read."""
+
+    exit_code: ClassVar[int] = 2
+
+
+def explain_takeover(settings: Settings, output: str) -> int:
+    """Write what would become of each pod, as ``text`` or ``json``.
+
+    Return the exit code: 0 if nothing that runs would be stopped, else 1. Raises ``NotExplainedError``.
+    """
+    runtime = settings.runtime
+    assert runtime is not None and runtime.containers is not None  # noqa: S101, PT018  # was checked
+    wire = GrpcWire(runtime.containers.container_runtime_endpoint)
+    try:
+        name, pods, instances = _seen(wire)
+    finally:
+        wire.close()
+    served = _served(settings, tuple(pods.values()), adopts=runtime.adopts_static_pods)
+    rows = takeover_rows(
+        served,
+        pods,
+        _sources(settings),
+        adopts=runtime.adopts_static_pods,
+        instances=instances,
+    )
+    write_lines([json.dumps(as_json(rows, name), indent=2)] if output == "json" else as_text(rows))
+    return _exit_code(rows)
+
+
+def _exit_code(rows: tuple[TakeoverRow, ...]) -> int:
+    return 0 if DISTURBING.isdisjoint(row.fate for row in rows) else 1
+
+
+def _seen(
+    wire: Wire,
+) -> tuple[str, dict[PodUid, RuntimePod], dict[PodUid, tuple[ContainerObserved, ...]]]:
+    try:
+        greeting = _driven(greet(), wire)
+        if isinstance(greeting, RuntimeFailure):
+            raise NotExplainedError(greeting.message)
+        contents = _driven(glance(greeting.name), wire)
+    except RpcError as error:
+        message = " ".join(error.failure.message.split())
+        raise NotExplainedError(f"the container runtime cannot be asked: {message}") from None
+    pods = {uid: runtime_pod(uid, each) for uid, each in contents.items()}
+    instances = {uid: tuple(newest_instances(each).values()) for uid, each in contents.items()}
+    return f"{greeting.name} {greeting.version}", pods, instances
+
+
+def _driven(operation: Operation[T], wire: Wire) -> T:
+    """Carry out an operation that makes nothing but calls, and wait for it."""
+    outcomes: list[object] | None = None
+    while True:
+        try:
+            step: Any = operation.send(outcomes)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        answers: queue.SimpleQueue[tuple[int, object]] = queue.SimpleQueue()
+        for place, rpc in enumerate(step):
+            wire.call(rpc, partial(_put, answers, place))
+        outcomes = [None] * len(step)
+        for _ in step:
+            place, outcome = answers.get()
+            outcomes[place] = outcome
+
+
+def _put(answers: queue.SimpleQueue[tuple[int, object]], place: int, outcome: object) -> None:
+    answers.put((place, outcome))
+
+
+def _served(settings: Settings, pods: tuple[RuntimePod, ...], *, adopts: bool) -> tuple[Pod, ...]:
+    """Return the static pods of the directory, with the UIDs that they would have."""
+    path = settings.static_pod_path
+    if path is None:
+        return ()
+    uids = AdoptedUids(FILE, kept_uids(record_file(settings.root_dir, FILE)) or ())
+    if adopts:
+        uids.learn(pods)
+    try:
+        state = state_at(path, manifest_rules(settings, FILE, uids), Timestamp(time.time()))
+    except StartError as error:
+        raise NotExplainedError(str(error)) from None
+    return tuple(_from_file(pod) for pod in state.served or ())
+
+
+def _from_file(pod: Pod) -> Pod:
+    """Return a pod with its source, which otherwise the merge of all sources says."""
+    metadata = pod.document["metadata"]
+    annotations = {**metadata["annotations"], CONFIG_SOURCE: FILE}
+    return Pod.of({**pod.document, "metadata": {**metadata, "annotations": annotations}})
+
+
+def _sources(settings: Settings) -> frozenset[SourceName]:
+    there = {
+        FILE: settings.static_pod_path is not None,
+        HTTP: bool(settings.static_pod_url),
+        API: settings.cluster is not None,
+    }
+    return frozenset(source for source, is_there in there.items() if is_there)

@@ -1,0 +1,190 @@
+"""What would become of each pod if this agent took the node over. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from manifests.adopting import why_not
+from manifests.container_hashes import is_unchanged
+from messages.pod_runtime import ContainerObserved, RuntimePod
+from messages.pods import API, HTTP, Pod, PodUid, SourceName
+
+
+class Fate(StrEnum):
+    """What becomes of a pod."""
+
+    ADOPT = "adopt"
+    """It goes on, and nothing of it restarts."""
+    RESTART = "restart"
+    """It goes on, and containers of it are started anew."""
+    REPLACE = "replace"
+    """It is stopped, and started under another UID."""
+    STOP = "stop"
+    """It is stopped, and not started again."""
+    REMOVE = "remove"
+    """Nothing of it runs; what is left of it is removed."""
+    START = "start"
+    """Nothing of it runs; it is started."""
+    UNKNOWN = "unknown"
+    """Somebody would have to be asked who is not asked now."""
+
+
+DISTURBING: Final = frozenset({Fate.RESTART, Fate.REPLACE, Fate.STOP})
+"""Something that runs would not go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeoverRow:
+    """One pod."""
+
+    namespace: str
+    name: str
+    source: str
+    fate: Fate
+    why: str
+    uid: PodUid
+    """Under which it runs; empty if it does not."""
+    next_uid: PodUid
+    """Under which it would run; empty if it would not."""
+
+
+def takeover_rows(
+    served: Collection[Pod],
+    running: Mapping[PodUid, RuntimePod],
+    sources: frozenset[SourceName],
+    *,
+    adopts: bool,
+    instances: Mapping[PodUid, tuple[ContainerObserved, ...]],
+) -> tuple[TakeoverRow, ...]:
+    """Return what would become of each pod, by namespace and name.
+
+    ``served`` are the static pods of the manifests in the directory, with the UIDs that they would have.
+    ``sources`` are those that the agent would have, ``instances`` the newest of each container.
+    """
+    left = dict(running)
+    rows = [_of_manifest(pod, left, instances, adopts=adopts) for pod in served]
+    rows += [_of_running(found, sources) for found in left.values()]
+    return tuple(sorted(rows, key=lambda row: (row.namespace, row.name, row.uid)))
+
+
+def _of_manifest(
+    pod: Pod,
+    left: dict[PodUid, RuntimePod],
+    instances: Mapping[PodUid, tuple[ContainerObserved, ...]],
+    *,
+    adopts: bool,
+) -> TakeoverRow:
+    """Return what becomes of the pod of a manifest, and take from ``left`` what runs of it."""
+    same = left.pop(pod.uid, None)
+    names = (pod.namespace, pod.name)
+    others = [each for each in left.values() if (each.namespace, each.name) == names]
+    others = [each for each in others if each.is_running and each.source != API]
+    if same is not None and same.is_running:
+        changed = _changed(pod, instances.get(pod.uid, ()))
+        fate, why = Fate.ADOPT, "it runs under this UID"
+        if changed:
+            fate, why = Fate.RESTART, f"container {changed[0]} has another image in the manifest"
+        return _row(pod, fate, why, same.uid)
+    if others:
+        old = left.pop(others[-1].uid)
+        return _row(pod, Fate.REPLACE, _why_replaced(pod, old, adopts=adopts), old.uid)
+    return _row(pod, Fate.START, "nothing of it runs", PodUid(""))
+
+
+def _why_replaced(pod: Pod, old: RuntimePod, *, adopts: bool) -> str:
+    if not old.is_foreign:
+        return "the manifest was changed since it was started"
+    if old.source != pod.source:
+        return (
+            f"it runs for the source {old.source}, and the manifest is of the source {pod.source}"
+        )
+    reason = why_not(pod.document, old)
+    if reason:
+        return reason
+    if adopts:
+        return "the manifest was changed since it was adopted"
+    return "it runs under a kubelet's UID, which --adopt-static-pods would keep"
+
+
+def _of_running(found: RuntimePod, sources: frozenset[SourceName]) -> TakeoverRow:
+    """Return what becomes of a pod that no manifest here is about."""
+    source = SourceName(found.source)
+    fate, next_uid = Fate.STOP if found.is_running else Fate.REMOVE, PodUid("")
+    if source == API and API in sources:
+        fate, next_uid = Fate.ADOPT, found.uid
+        why = "pods of the API server keep their UIDs; whether it still has this one was not asked"
+    elif source == HTTP and HTTP in sources:
+        fate, why = Fate.UNKNOWN, "it is of the manifest URL, which was not asked"
+    elif source in sources:
+        why = "there is no manifest of it that can be used"
+    elif source == API:
+        why = "it is of an API server, and the agent would belong to no cluster"
+    else:
+        why = f"it is of the source {found.source or 'of nobody'}, which the agent would not have"
+    return TakeoverRow(
+        namespace=found.namespace,
+        name=found.name,
+        source=found.source,
+        fate=fate,
+        why=why,
+        uid=found.uid,
+        next_uid=next_uid,
+    )
+
+
+def _changed(pod: Pod, instances: tuple[ContainerObserved, ...]) -> list[str]:
+    spec = pod.document["spec"]
+    containers = (*(spec.get("initContainers") or ()), *spec["containers"])
+    images = {each["name"]: each.get("image") or "" for each in containers}
+    return [
+        one.name
+        for one in instances
+        if one.name in images and not is_unchanged(one.name, images[one.name], one)
+    ]
+
+
+def _row(pod: Pod, fate: Fate, why: str, uid: PodUid) -> TakeoverRow:
+    return TakeoverRow(
+        namespace=pod.namespace,
+        name=pod.name,
+        source=pod.source,
+        fate=fate,
+        why=why,
+        uid=uid,
+        next_uid=pod.uid,
+    )
+
+
+def as_json(rows: Collection[TakeoverRow], runtime: str) -> dict[str, object]:
+    """Return the rows as a document."""
+    return {
+        "undisturbed": DISTURBING.isdisjoint(row.fate for row in rows),
+        "runtime": runtime,
+        "pods": [
+            {
+                "namespace": row.namespace,
+                "name": row.name,
+                "source": row.source,
+                "fate": row.fate.value,
+                "why": row.why,
+                "uid": row.uid,
+                "nextUid": row.next_uid,
+            }
+            for row in rows
+        ],
+    }
+
+
+def as_text(rows: Collection[TakeoverRow]) -> Iterator[str]:
+    """Yield a table, and at last how many pods have which fate."""
+    cells = [(f"{row.namespace}/{row.name}", row.fate.value, row.why) for row in rows]
+    if cells:
+        cells.insert(0, ("POD", "FATE", "WHY"))
+    first, second = (max((len(each[place]) for each in cells), default=0) for place in (0, 1))
+    yield from (f"{pod:<{first}}  {fate:<{second}}  {why}" for pod, fate, why in cells)
+    counts = {fate: sum(row.fate is fate for row in rows) for fate in Fate}
+    told = ", ".join(f"{count} {fate.value}" for fate, count in counts.items() if count)
+    yield f"{len(rows)} pod{'' if len(rows) == 1 else 's'}{told and f': {told}'}"
