@@ -25,10 +25,10 @@ class RealNode:
         )
         agent.configure(podLogsDir=str(self._logs))
 
-    def starts(self) -> None:
+    def starts(self, *flags: str) -> None:
         """Start the agent."""
         endpoint = f"--container-runtime-endpoint=unix://{self._containerd.socket}"
-        self.agent.start_on_manifests("--runtime=cri", endpoint)
+        self.agent.start_on_manifests("--runtime=cri", endpoint, *flags)
 
     def variables(self, name: str) -> dict[str, str]:
         """Return what ``env`` wrote in the last container of a pod; empty until it has ended."""
