@@ -49,12 +49,12 @@ class NodeOfAKubelet:
 
     def starts(self, *flags: str) -> None:
         """Start the agent."""
-        self.agent.start_on_manifests(f"--config={self._config}", *flags)
+        self.agent.start_on_manifests("--runtime=cri", f"--config={self._config}", *flags)
 
     def launches(self, *flags: str) -> None:
         """Start the agent without waiting for it."""
         flags = (f"--pod-manifest-path={self.agent.manifests}", *flags)
-        self.agent.start(f"--config={self._config}", *flags)
+        self.agent.start("--runtime=cri", f"--config={self._config}", *flags)
 
     def explained(self, *flags: str) -> tuple[int, dict[str, Any]]:
         """Return the exit code and the answer of a dry run."""
