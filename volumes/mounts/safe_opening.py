@@ -50,7 +50,7 @@ def open_plain(directory: int, path: str, flags: int = os.O_PATH) -> int:
 
 def walk_inside(directory: int, parts: Sequence[str], flags: int = os.O_PATH) -> int:
     """Open one name after the other, without following any link. Raises ``OSError``."""
-    opened = os.open(".", DIRECTORY, dir_fd=directory)
+    opened = os.open(".", DIRECTORY if parts else flags | os.O_CLOEXEC, dir_fd=directory)
     for number, part in enumerate(parts, 1):
         is_last = number == len(parts)
         try:
