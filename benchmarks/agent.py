@@ -97,6 +97,7 @@ class Agent:
             f"--pod-manifest-path={self.manifests}",
             f"--read-only-port={self.port}",
             f"--healthz-port={self._health_port}",
+            "--runtime=hollow",  # whatever this machine has
             *self._flags,
         ]
 
