@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 _ESCAPED: Final = re.compile(rb"\\([0-7]{3})")
@@ -89,15 +90,17 @@ def _mounts(lines: Iterable[bytes]) -> Iterator[MountPoint]:
                 number=int(fields[0]),
                 root=_plain(fields[3]),
                 path=_plain(fields[4]),
-                options=_words(fields[5].split(b",")),
-                tags=_words(fields[6:]),
+                options=_words(fields[5], b","),
+                tags=_words(b" ".join(fields[6:]), b" "),
                 kind=_plain(kinds[0]),
-                super_options=_words(kinds[2].split(b",")),
+                super_options=_words(kinds[2], b","),
             )
 
 
-def _words(words: Iterable[bytes]) -> frozenset[str]:
-    return frozenset(_plain(word) for word in words if word)
+@lru_cache(maxsize=256)
+def _words(text: bytes, between: bytes) -> frozenset[str]:
+    """Return the words of a field. Most mounts have the same ones, which are kept once."""
+    return frozenset(_plain(word) for word in text.split(between) if word)
 
 
 def _plain(escaped: bytes) -> str:

@@ -1,0 +1,126 @@
+"""Mounts as real containers see them, and signals that real containers get."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from messages.pods import Pod
+from runtimes.cgroups.container_signals import SignalOutcome, signal_container
+from runtimes.cri.wire import cri_pb2 as cri
+from tests.support.agent.process import eventually
+from tests.support.containers.configured import ConfiguredPods, script_pod
+from tests.support.containers.containerd import Containerd
+from volumes.mounts.memory import MemoryRoom, MountPowers, make_in_memory
+from volumes.mounts.mount_table import mounts_below
+from volumes.mounts.places import VolumePlace
+from volumes.mounts.removal import Unmounted, remove_pod_files, unmount_volume
+from volumes.mounts.sub_paths import SubPath, bind_sub_path, unbind_sub_path
+from volumes.mounts.system_calls import KernelMounts
+
+ROOM = MemoryRoom(size=1 << 20, files=64)
+POWERS = MountPowers(can_mount=True, has_noswap=False)
+
+
+@pytest.fixture
+def pods(containerd: Containerd, mounting: Path) -> Iterator[ConfiguredPods]:
+    configured = ConfiguredPods(containerd, mounting)
+    yield configured
+    configured.close()
+
+
+@pytest.fixture
+def keys(mounting: Path) -> VolumePlace:
+    """Return a volume in memory with content."""
+    place = VolumePlace(root=str(mounting / "root"), names=("pods", "u1", "volumes", "keys"))
+    make_in_memory(KernelMounts(), place, ROOM, POWERS)
+    Path(place.path, "key").write_text("one\n")
+    return place
+
+
+def part(place: VolumePlace, path: str, number: int, *, read_only: bool = False) -> SubPath:
+    names = (*place.names[:2], "volume-subpaths", "keys", "main", str(number))
+    bound = VolumePlace(root=place.root, names=names)
+    return SubPath(volume=place.path, path=path, place=bound, read_only=read_only)
+
+
+def pod_with(script: str, paths: dict[str, str], user: int = 1000) -> Pod:
+    """Return a pod that mounts paths of the node at places of its own."""
+    container = {
+        "securityContext": {"runAsUser": user},
+        "volumeMounts": [
+            {"name": f"v{number}", "mountPath": inside} for number, inside in enumerate(paths)
+        ],
+    }
+    volumes = [
+        {"name": f"v{number}", "hostPath": {"path": path}}
+        for number, path in enumerate(paths.values())
+    ]
+    return script_pod(script, container, volumes=volumes)
+
+
+def test_a_container_of_any_user_reads_a_volume_and_the_parts_of_it(
+    pods: ConfiguredPods, keys: VolumePlace
+) -> None:
+    Path(keys.path, "deep").mkdir(0o777)
+    directory = bind_sub_path(KernelMounts(), part(keys, "deep", 0))
+    file = bind_sub_path(KernelMounts(), part(keys, "key", 1, read_only=True))
+    script = "cat /all/key /file; echo two > /all/mine; echo three > /file; ls /all /deep"
+    pod = pod_with(script, {"/all": keys.path, "/deep": directory, "/file": file})
+    assert pods.said(pod) == [
+        *("one", "one", "sh: can't create /file: Read-only file system"),
+        *("/all:", "deep", "key", "mine", "", "/deep:"),
+    ]
+
+
+def test_a_part_that_a_container_has_replaced_by_a_link_is_refused_when_it_starts_again(
+    pods: ConfiguredPods, keys: VolumePlace
+) -> None:
+    Path(keys.path, "deep").mkdir(0o777)
+    bound = bind_sub_path(KernelMounts(), part(keys, "deep", 0))
+    script = "rmdir /all/deep; ln -s / /all/deep; echo in > /deep/mine; ls /all/deep/mine"
+    said = pods.said(pod_with(script, {"/all": keys.path, "/deep": bound}, user=0))
+    assert said == [
+        "sh: can't create /deep/mine: nonexistent directory",
+        "ls: /all/deep/mine: No such file or directory",
+    ]
+    with pytest.raises(OSError, match="leads out of the volume"):
+        bind_sub_path(KernelMounts(), part(keys, "deep", 0))
+
+
+def test_nothing_is_left_of_volumes_whose_containers_have_ended(
+    pods: ConfiguredPods, keys: VolumePlace, mounting: Path
+) -> None:
+    wanted = part(keys, "", 0)
+    pods.said(pod_with("true", {"/part": bind_sub_path(KernelMounts(), wanted)}))
+    unbind_sub_path(KernelMounts(), wanted.place)
+    assert unmount_volume(KernelMounts(), keys) is Unmounted.DONE
+    assert remove_pod_files(f"{keys.root}/pods/u1") == ""
+    assert mounts_below(KernelMounts().table(), str(mounting)) == ()
+
+
+def pid_of(pods: ConfiguredPods, container: str) -> int:
+    request = cri.ContainerStatusRequest(container_id=container, verbose=True)
+    reply = pods.client.call(request, cri.ContainerStatusResponse)
+    return int(json.loads(reply.info["info"])["pid"])
+
+
+def test_the_main_process_of_a_container_gets_a_signal_and_nobody_else(
+    pods: ConfiguredPods,
+) -> None:
+    script = "trap 'echo changed; exit 7' HUP; echo begins; while true; do sleep 0.05; done"
+    pod = script_pod(script)
+    container = pods.create(pod, pods.sandbox(pod))
+    pods.start(container)
+    log = Path(pods.client.container(container).log_path)
+    eventually(lambda: "begins" in log.read_text())
+    pid = pid_of(pods, container)
+    assert signal_container(pid, "0" * 64, signal.SIGKILL) is SignalOutcome.OF_ANOTHER
+    assert signal_container(pid, container, signal.SIGHUP) is SignalOutcome.SENT
+    assert pods.ended(container).exit_code == 7
+    assert "changed" in log.read_text()
+    assert signal_container(pid, container, signal.SIGHUP) is SignalOutcome.GONE
