@@ -24,7 +24,7 @@ from runtimes.cri.operations.outcomes import one_line
 from runtimes.cri.pleg import Pleg
 from runtimes.cri.purposes import CheckHealth, Connect, Purpose
 
-TRY_AGAIN_AFTER: Final = Seconds(0.2)
+TRY_AGAIN_AFTER: Final = Seconds(0.1)
 """While the runtime is away. A connection to a socket of this machine costs nothing."""
 UNANSWERED: Final = 2
 """So many questions in a row after its health that a runtime leaves unanswered before it counts as away."""

@@ -25,9 +25,9 @@ from runtimes.cri.wire.unreachable import in_words
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
     ("grpc.max_send_message_length", LARGEST_MESSAGE),
-    # With gRPC's own pauses a runtime that was away for 12 s is found again 4.6 s late; with these 0.25 s.
+    # With gRPC's own pauses a runtime that was away for 12 s is found again 4.6 s late; with these 0.3 s.
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 500),
+    ("grpc.max_reconnect_backoff_ms", 200),
     # A proxy of the environment is no way to a socket of this machine.
     ("grpc.enable_http_proxy", 0),
 )

@@ -19,10 +19,6 @@ Answer = Callable[[RpcOutcome], None]
 CRI_EVENTS: Final = "GetContainerEvents"
 CONTAINERD_EVENTS: Final = "Subscribe"
 NEVER: Final = float("inf")
-MESSAGES: Final = {
-    CRI_EVENTS: (cri.GetEventsRequest, cri.ContainerEventResponse),
-    CONTAINERD_EVENTS: (containerd.SubscribeRequest, containerd.Envelope),
-}
 
 
 @dataclass(slots=True, kw_only=True)
