@@ -21,7 +21,7 @@ PURE := \
     runtimes/containers/crash_backoff.py runtimes/containers/exits.py runtimes/containers/failures.py \
     runtimes/containers/hook_notes.py runtimes/containers/hooking.py runtimes/containers/image_names.py runtimes/containers/image_steps.py \
     runtimes/containers/leftovers.py runtimes/containers/learning.py runtimes/containers/clocks.py \
-    runtimes/containers/notes.py runtimes/containers/observing.py runtimes/containers/plan.py \
+    runtimes/containers/notes.py runtimes/containers/observing.py runtimes/containers/plan.py runtimes/containers/restoring.py \
     runtimes/containers/running_steps.py runtimes/containers/sayings.py \
     runtimes/containers/shape.py runtimes/containers/situation.py runtimes/containers/start_counts.py runtimes/containers/stopping.py \
     runtimes/cgroups/amounts.py runtimes/cgroups/container_limits.py runtimes/cgroups/conversions.py \

@@ -42,11 +42,25 @@ class ContainerState(StrEnum):
     """The state of one container, as the CRI names them."""
 
     CREATED = "created"
-    """It is there, and was never started."""
+    """It is there, and never ran. One with a reason cannot be started any more: its start was given up."""
     RUNNING = "running"
     EXITED = "exited"
     UNKNOWN = "unknown"
     """The runtime has lost track of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopTerms:
+    """What is written at a container about its end, for when nobody has its pod's specification any more."""
+
+    grace: Seconds | None = None
+    """The pod's, if it was written."""
+    pre_stop: JsonObject | None = field(default=None, hash=False, repr=False)
+    """The handler of its hook, as in a specification. Headers may be confidential."""
+    ports: tuple[JsonObject, ...] = field(default=(), hash=False)
+    """Those by whose names the hook may say where it goes."""
+    sidecar: int | None = None
+    """Its place among the pod's init containers, if it is a sidecar: these end last, in reverse order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +95,8 @@ class ContainerObserved:
     resources: JsonObject | None = field(default=None, hash=False)
     """``resources`` of the specification that it was created with, or was given since. None from a runtime
     that cannot tell: a change while the agent is away is then not seen."""
+    stop_terms: StopTerms | None = None
+    """None from a runtime that writes nothing down."""
     is_ready: bool = True
     """False while the runtime itself knows that it cannot serve yet. Probes decide in addition."""
 
@@ -226,6 +242,9 @@ class StopPod:
     reply_to: Port[PodObserved]
     grace: Seconds
     """From now on. Containers that still run then are killed."""
+    pod: Pod | None = None
+    """Its newest version: the runtime may never have been told to run it, if an earlier process was. None if
+    nobody has its specification."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,6 +277,8 @@ class RuntimePod:
     """It is a static pod that another node agent started, a kubelet: its UID is none of this agent's."""
     instances: tuple[ContainerObserved, ...] = ()
     """The newest one of each container, of a pod that is foreign."""
+    grace: Seconds | None = None
+    """What its containers say that it has to stop; None if they say nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

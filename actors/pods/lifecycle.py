@@ -26,7 +26,7 @@ from messages.statuses import PodFailure
 from messages.units import Seconds
 
 LEAST_GRACE: Final = Seconds(1.0)
-"""What a pod that only the runtime knows gets, and what every pod gets at least."""
+"""What a pod that only the runtime knows gets if nothing is written at it, and every pod gets at least."""
 DEFAULT_GRACE: Final = Seconds(30.0)
 """For a pod that says nothing, as the API server would have set it."""
 

@@ -8,6 +8,7 @@ pod takes are in ``roster_steps.py``. Effects are levels:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from actors.pods.admission import Admission
 from actors.pods.lifecycle import LEAST_GRACE
@@ -156,6 +157,7 @@ class PodRoster:
         """Stop a pod that only the runtime has, and remove what is left of it (rule X26).
 
         One that a kubelet started, and that another one of its name waits for, waits for its turn.
+        It has the grace that its containers say it has.
         """
         record = self._records.get(uid)
         if (
@@ -166,7 +168,9 @@ class PodRoster:
             del self._memory.left_alone[uid]
             self._memory.counts.orphans += 1
             record.is_removed = True
-            record.grace = self._replacements.grace_of(record) or LEAST_GRACE
+            record.grace = self._replacements.grace_of(record)
+            if "terminationGracePeriodSeconds" not in record.pod.document["spec"]:
+                record.grace = record.grace or LEAST_GRACE
             self._steps.start(record)
 
     def replaced(self, orphans: Iterable[PodUid]) -> list[str]:
@@ -265,4 +269,7 @@ def _only_known_to_runtime(found: RuntimePod) -> Pod:
         "name": found.name,
         "annotations": {CONFIG_SOURCE: found.source} if found.source else {},
     }
-    return Pod.of({"metadata": metadata, "spec": {"containers": []}})
+    spec: dict[str, Any] = {"containers": []}
+    if found.grace is not None:
+        spec["terminationGracePeriodSeconds"] = found.grace
+    return Pod.of({"metadata": metadata, "spec": spec})

@@ -229,7 +229,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             runtime.tell(RunPod(pod=pod, mark=mark, reply_to=me, **supplies._asdict()))
         elif isinstance(step, StopStep):
             self._news.say("stopping a pod", grace=step.grace, reason=self._news.reason())
-            runtime.tell(StopPod(uid=pod.uid, mark=mark, reply_to=me, grace=step.grace))
+            known = None if self._memory.wish.has_no_document else pod
+            runtime.tell(StopPod(uid=pod.uid, mark=mark, reply_to=me, grace=step.grace, pod=known))
         else:
             runtime.tell(ForgetPod(uid=pod.uid, mark=mark, reply_to=me))
 

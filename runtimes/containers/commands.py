@@ -47,6 +47,8 @@ def note_run(record: RuntimeRecord, command: RunPod) -> None:
 def note_stop(record: RuntimeRecord, command: StopPod, now: Seconds) -> None:
     """Note that the pod is to stop. What it still has of its grace only ever gets shorter."""
     record.reply_to, record.mark = command.reply_to, command.mark
+    if record.pod is None and command.pod is not None:
+        record.pod, record.shape = command.pod, shape_of(command.pod)
     grace = bounded_grace(command.grace)
     _begin_stop(record, grace, now)
     if record.wanted is not Wanted.FORGET:

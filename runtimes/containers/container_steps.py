@@ -164,6 +164,7 @@ class ContainerSteps:
         is_usable = (
             self._current(container) is not None
             and is_unchanged(container.name, container.image, instance)
+            and not instance.reason
             and not (notes is not None and notes.discarded_id == instance.id)
         )
         self._wait(container)

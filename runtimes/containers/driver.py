@@ -21,6 +21,7 @@ from runtimes.containers.hook_calls import HookCalls
 from runtimes.containers.hook_notes import HookStep
 from runtimes.containers.plan import plan, plan_removal, plan_stop
 from runtimes.containers.record import RuntimeMemory, RuntimeRecord, Wanted
+from runtimes.containers.restoring import restored_shape
 from runtimes.containers.sayings import when_hook_called, when_sent
 from runtimes.containers.shape import PodShape, shape_of
 from runtimes.containers.situation import Limits, Plan, PodSituation, Step, newest_instances
@@ -81,8 +82,7 @@ class PodDriver:
         now = moment.now
         if record.hooks:
             self.hooks.tidy(record)
-        if not record.is_stopping:  # nothing of it starts again, whatever its exits were
-            note_exits(record, moment, self.limits.longest_backoff)
+        self._note_past(record, moment)
         situation = self._situation(record, now)
         decided = self._decide(record, situation)
         if record.impossible is not None and not record.is_stopping:
@@ -102,6 +102,12 @@ class PodDriver:
         self.teller.tell(record, decided.waits, self._troubles(record, decided), now)
         times = [time for time in (due, record.tell_by) if time is not None]
         self.agenda.set(record, min(times, default=None), now)
+
+    def _note_past(self, record: RuntimeRecord, moment: Clocks) -> None:
+        if not record.is_stopping:  # nothing of it starts again, whatever its exits were
+            note_exits(record, moment, self.limits.longest_backoff)
+        elif record.shape is None:
+            record.shape = restored_shape(record.contents)
 
     def _situation(self, record: RuntimeRecord, now: Seconds) -> PodSituation:
         return PodSituation(

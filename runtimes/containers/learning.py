@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from manifests.image_names import NEVER
-from messages.pod_runtime import ContainerObserved, ContainerWait, SandboxObserved
+from messages.pod_runtime import (
+    ContainerObserved,
+    ContainerState,
+    ContainerWait,
+    SandboxObserved,
+)
 from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.container_runtime import (
@@ -36,7 +41,7 @@ from runtimes.containers.contents import (
 from runtimes.containers.exits import note_vanished
 from runtimes.containers.failures import learn_failure, pause
 from runtimes.containers.image_names import never_pulled
-from runtimes.containers.notes import ImageNotes
+from runtimes.containers.notes import ContainerNotes, ImageNotes
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import Step, is_alive
 
@@ -65,7 +70,10 @@ def learn(
             take_contents(record, in_order(sandboxes))
         case None:
             record.failures = 0
+            unused = _unused(record.contents, step)
             take_contents(record, _without(record.contents, step))
+            if unused is not None and record.notes and unused.name in record.notes:
+                _return_attempt(record.notes[unused.name], unused)
 
 
 def take_contents(record: RuntimeRecord, contents: Contents) -> None:
@@ -125,6 +133,27 @@ def _learn_image(record: RuntimeRecord, step: Step, outcome: ImageFound, now: Se
         message = never_pulled(found.image, is_withheld=outcome.is_withheld)
         found.error = ContainerWait(reason="ErrImageNeverPull", message=message)
     notes.error = found.error
+
+
+def _unused(contents: Contents, step: Step) -> ContainerObserved | None:
+    """Return the instance that a step has removed, if nothing but its start was given up."""
+    if not isinstance(step.request, RemoveContainer):
+        return None
+    return next(
+        (
+            one
+            for each in contents
+            for one in each.containers
+            if one.id == step.request.id and one.state is ContainerState.CREATED and one.reason
+        ),
+        None,
+    )
+
+
+def _return_attempt(notes: ContainerNotes, unused: ContainerObserved) -> None:
+    """Let the next instance have the number of one that never ran: it is no restart."""
+    if notes.highest == unused.attempt:
+        notes.highest -= 1
 
 
 def _without(contents: Contents, step: Step) -> Contents:

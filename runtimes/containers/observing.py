@@ -21,6 +21,7 @@ from messages.pods import PodUid
 from runtimes.containers.contents import Contents
 from runtimes.containers.leftovers import last_instances
 from runtimes.containers.record import RuntimeRecord
+from runtimes.containers.restoring import written_grace
 from runtimes.containers.shape import PodShape
 from runtimes.containers.situation import CREATING, INITIALIZING, newest_instances
 from runtimes.containers.stopping import is_stopped
@@ -129,6 +130,7 @@ def runtime_pod(uid: PodUid, contents: Contents) -> RuntimePod:
         ),
         is_foreign=owner.is_foreign,
         instances=tuple(newest_instances(contents).values()) if owner.is_foreign else (),
+        grace=written_grace(contents),
     )
 
 

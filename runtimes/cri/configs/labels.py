@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from manifests.restart_rules import is_sidecar
 from messages.pods import JsonObject, Pod
 from runtimes.cri.configs import names
 from runtimes.cri.configs.documents import metadata_of, spec_of
@@ -50,6 +51,10 @@ def container_annotations(
         (names.TERMINATION_GRACE, spec_of(pod).get("terminationGracePeriodSeconds")),
     )
     annotations.update((name, str(grace)) for name, grace in graces if grace is not None)
+    if is_sidecar(container):
+        inits = [each.get("name") for each in spec_of(pod).get("initContainers") or ()]
+        name = container.get("name")
+        annotations |= {names.SIDECAR: str(inits.index(name))} if name in inits else {}
     if pre_stop := (container.get("lifecycle") or {}).get("preStop"):
         annotations[names.PRE_STOP_HANDLER] = _json(_handler(pre_stop))
     if ports := container.get("ports"):

@@ -20,5 +20,7 @@ TERMINATION_GRACE: Final = "io.kubernetes.pod.terminationGracePeriod"
 
 RESOURCES: Final = "actorlet/resources"
 """Of a container: the resources of the specification that it was created with, as JSON."""
+SIDECAR: Final = "actorlet/sidecar"
+"""Of a container that is a sidecar: its place among the pod's init containers, from 0 on."""
 USER_NAMESPACE: Final = "actorlet/user-namespace"
 """Of a sandbox: the first of its user ids on the node, and how many there are: ``65536:65536``."""

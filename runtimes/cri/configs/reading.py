@@ -6,7 +6,6 @@ that does not say whose it is is nobody's pod, and is left alone.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -16,12 +15,17 @@ from messages.pods import API, CONFIG_SOURCE, CONTENT_DIGEST, JsonObject, PodUid
 from messages.units import Timestamp
 from runtimes.container_runtime import PodIdentity
 from runtimes.cri.configs import names
+from runtimes.cri.configs.stop_terms import json_of, stop_terms
 from runtimes.cri.wire import cri_pb2 as cri
 
 MOST_ATTEMPTS: Final = 2**31 - 1
 LONGEST_MESSAGE: Final = 4096
 """Characters of what a container ended with."""
 LONGEST_REASON: Final = 256
+NOTHING_RAN: Final = "failed to create containerd task: "
+"""What containerd says first if there was no process yet. Later it says that it failed to start the task."""
+CUT: Final = ("context canceled", "signal: killed")
+"""What it says of a start whose caller has gone: it kills what it was just starting."""
 _NANOSECONDS: Final = 1_000_000_000
 _ATTEMPT: Final = re.compile(r"[0-9]{1,10}")
 
@@ -75,6 +79,8 @@ def sandbox_observed(status: cri.PodSandboxStatus) -> SandboxObserved:
 def container_observed(status: cri.ContainerStatus, runtime: str) -> ContainerObserved:
     """Return what is observed of a container. ``runtime`` is the name that its id begins with."""
     state = CONTAINER_STATES.get(status.state, ContainerState.UNKNOWN)
+    if state is ContainerState.EXITED and _was_cut(status):
+        state = ContainerState.CREATED
     has_exited = state is ContainerState.EXITED
     annotations = status.annotations
     return ContainerObserved(
@@ -92,7 +98,21 @@ def container_observed(status: cri.ContainerStatus, runtime: str) -> ContainerOb
         exit_code=status.exit_code if has_exited else None,
         reason=status.reason[:LONGEST_REASON],
         message=status.message[:LONGEST_MESSAGE],
-        resources=_resources(annotations.get(names.RESOURCES)),
+        resources=_object(annotations.get(names.RESOURCES)),
+        stop_terms=stop_terms(annotations),
+    )
+
+
+def _was_cut(status: cri.ContainerStatus) -> bool:
+    """Return whether a start was given up since its caller had gone, before anything ran.
+
+    Nothing is wrong with the container then, and it counts as created; its reason tells it from one that can
+    still be started.
+    """
+    return (
+        status.started_at <= 0
+        and status.message.startswith(NOTHING_RAN)
+        and any(words in status.message for words in CUT)
     )
 
 
@@ -136,11 +156,6 @@ def _moment(nanoseconds: int) -> Timestamp | None:
     return Timestamp(nanoseconds / _NANOSECONDS) if nanoseconds > 0 else None
 
 
-def _resources(text: str | None) -> JsonObject | None:
-    if text is None:
-        return None
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+def _object(text: str | None) -> JsonObject | None:
+    value = json_of(text)
     return value if isinstance(value, dict) else None

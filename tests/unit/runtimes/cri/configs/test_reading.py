@@ -150,3 +150,24 @@ def test_a_sandbox_has_its_addresses_unless_they_are_the_nodes() -> None:
     assert sandbox_observed(status) == replace(found, ips=())
     status.state = cri.SANDBOX_NOTREADY
     assert sandbox_observed(status).state is SandboxState.NOT_READY
+
+
+def ended(message: str, started_at: int = 0) -> ContainerState:
+    status = created(
+        state=cri.CONTAINER_EXITED,
+        exit_code=128,
+        reason="StartError",
+        message=message,
+        started_at=started_at,
+    )
+    return container_observed(status, "containerd").state
+
+
+def test_a_start_that_was_given_up_before_anything_ran_is_no_end() -> None:
+    cut = "failed to create containerd task: failed to start shim: start failed: "
+    assert ended(f"{cut}unix:///run/s/1: context canceled") is ContainerState.CREATED
+    assert ended(f"{cut}: signal: killed: unknown") is ContainerState.CREATED
+    # It may have run here, or had no chance to.
+    assert ended(f"{cut}: signal: killed", started_at=1) is ContainerState.EXITED
+    assert ended('failed to start containerd task "x": context canceled') is ContainerState.EXITED
+    assert ended("failed to create containerd task: no such file") is ContainerState.EXITED

@@ -1,0 +1,82 @@
+"""The whole agent is killed at each step of a start and of a stop: the next one goes on as if nothing was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent.process import eventually
+from tests.support.containers.containerd import Containerd
+from tests.support.containers.cri_proxy import CriProxy, Step, cri_proxy
+from tests.support.containers.whole_agent import PATIENT, WholeAgent
+
+STARTING = [
+    Step(method, is_done)
+    for method in ("RunPodSandbox", "CreateContainer", "StartContainer")
+    for is_done in (False, True)
+]
+STOPPING = [
+    Step(method, is_done)
+    for method in ("StopContainer", "StopPodSandbox", "RemovePodSandbox")
+    for is_done in (False, True)
+]
+
+
+@pytest.fixture
+def agent(tmp_path: Path, containerd: Containerd) -> Iterator[WholeAgent]:
+    with WholeAgent(tmp_path, containerd) as agent:
+        yield agent
+
+
+@pytest.fixture
+def proxy(tmp_path: Path, containerd: Containerd, agent: WholeAgent) -> Iterator[CriProxy]:
+    with cri_proxy(containerd.socket, tmp_path) as proxy:
+        agent.socket = proxy.socket
+        yield proxy
+
+
+def named(step: Step) -> str:
+    return str(step).lower()
+
+
+def test_killed_at_each_step_of_a_start_it_starts_everything_once(
+    agent: WholeAgent, proxy: CriProxy
+) -> None:
+    names = [named(step) for step in STARTING]
+    for name, step in zip(names, STARTING, strict=True):
+        proxy.hold(f"{name}-node1", step)
+        agent.serve(name)
+    agent.begins()
+    proxy.await_all()
+    agent.dies()
+    proxy.open_all()
+    agent.begins()
+    agent.await_running(*names, restarts=0)
+    assert {name: agent.said(name) for name in names} == {name: ["begins"] for name in names}
+    assert {name: agent.instances(name) for name in names} == {
+        name: [(0, "running")] for name in names
+    }
+
+
+def test_killed_at_each_step_of_a_stop_it_stops_everything_once(
+    agent: WholeAgent, proxy: CriProxy
+) -> None:
+    names = [named(step) for step in STOPPING]
+    for name in names:
+        agent.serve(name)
+    agent.begins()
+    agent.await_running(*names)
+    for name, step in zip(names, STOPPING, strict=True):
+        proxy.hold(f"{name}-node1", step)
+        agent.withdraw(name)
+    proxy.await_all()
+    agent.dies()
+    proxy.open_all()
+    agent.begins()
+    agent.await_nothing()
+    assert {name: agent.said(name) for name in names} == {
+        name: ["begins", "term"] for name in names
+    }
+    eventually(lambda: agent.json("/pods")["items"] == [], PATIENT)

@@ -1,0 +1,178 @@
+"""What becomes of pods while the agent is away: the next one finds it, and goes on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.agent.process import eventually
+from tests.support.containers.containerd import Containerd
+from tests.support.containers.whole_agent import PATIENT, SERVES, WholeAgent, in_container
+
+
+@pytest.fixture
+def agent(tmp_path: Path, containerd: Containerd) -> Iterator[WholeAgent]:
+    with WholeAgent(tmp_path, containerd) as agent:
+        yield agent
+
+
+def ends(agent: WholeAgent, name: str, code: int) -> None:
+    """Have a container end with a code, and return once it has."""
+    (agent.told / f"{name}.ends").write_text(str(code))
+    eventually(lambda: agent.said(name)[-1:] == ["ends"], PATIENT)
+    eventually(lambda: {state for _, state in agent.instances(name)} == {"exited"}, PATIENT)
+    (agent.told / f"{name}.ends").unlink()
+
+
+def restarts(agent: WholeAgent, name: str) -> int:
+    return int(agent.status(name)["restartCount"])
+
+
+def terminated(agent: WholeAgent, name: str, which: str = "state") -> dict[str, Any]:
+    found: dict[str, Any] = (agent.status(name).get(which) or {}).get("terminated") or {}
+    return found
+
+
+def test_what_ended_while_the_agent_was_away_keeps_its_code_its_message_and_its_time(
+    agent: WholeAgent,
+) -> None:
+    words = SERVES.replace("exit $(cat", "echo good-bye > /dev/termination-log; exit $(cat")
+    agent.serve("once", words, restartPolicy="Never")
+    agent.serve("again", words, restartPolicy="OnFailure")
+    agent.begins()
+    agent.await_running("once", "again")
+    began = {
+        name: agent.status(name)["state"]["running"]["startedAt"] for name in ("once", "again")
+    }
+    ids = {name: agent.status(name)["containerID"] for name in ("once", "again")}
+    agent.dies()
+    ends(agent, "once", 7)
+    ends(agent, "again", 8)
+    agent.begins()
+    eventually(lambda: terminated(agent, "once"), PATIENT)
+    agent.await_running("again", restarts=1)
+    for name, which, code in (("once", "state", 7), ("again", "lastState", 8)):
+        end = terminated(agent, name, which)
+        assert (end["exitCode"], end["reason"], end["message"]) == (code, "Error", "good-bye\n")
+        assert (end["startedAt"], end["containerID"]) == (began[name], ids[name])
+        assert began[name] <= end["finishedAt"]
+    assert agent.document("once")["status"]["phase"] == "Failed"
+    assert agent.said("once") == ["begins", "ends"]
+    assert agent.said("again") == ["begins", "ends", "begins"]
+
+
+def test_restart_counts_go_on_over_kills_of_the_agent(agent: WholeAgent) -> None:
+    agent.serve("web")
+    for count in range(3):
+        agent.begins()
+        agent.await_running("web", restarts=count)
+        agent.dies()
+        ends(agent, "web", 0)
+    agent.begins()
+    agent.await_running("web", restarts=3)
+    eventually(lambda: agent.said("web") == ["begins", "ends"] * 3 + ["begins"], PATIENT)
+
+
+def test_a_manifest_that_was_edited_meanwhile_is_another_pod_after_the_old_one_has_ended(
+    agent: WholeAgent,
+) -> None:
+    agent.serve("web")
+    agent.begins()
+    agent.await_running("web")
+    agent.dies()
+    agent.serve("web", f"say edited; {SERVES}")
+    agent.begins()
+    eventually(lambda: agent.said("web") == ["begins", "term", "edited", "begins"], PATIENT)
+    agent.await_running("web", restarts=0)
+    eventually(lambda: agent.instances("web") == [(0, "running")], PATIENT)
+
+
+def test_a_manifest_that_went_meanwhile_has_its_pod_stopped_as_its_containers_say(
+    agent: WholeAgent,
+) -> None:
+    hook = {"preStop": {"exec": {"command": in_container("say hook; sleep 2; say hooked")}}}
+    slow = SERVES.replace("say term;", "say term; sleep 2; say late;")
+    agent.serve("web", slow, main={"lifecycle": hook})
+    agent.serve("stays")
+    agent.begins()
+    agent.await_running("web", "stays")
+    agent.dies()
+    agent.withdraw("web")
+    agent.begins()
+    eventually(lambda: not agent.instances("web"), PATIENT)
+    assert agent.said("web") == ["begins", "hook", "hooked", "term", "late"]
+    assert agent.said("stays") == ["begins"]
+
+
+def test_sidecars_end_last_though_the_agent_is_killed_meanwhile(agent: WholeAgent) -> None:
+    sidecar = {
+        **agent.container("web", SERVES.replace("say term", "say side")),
+        "name": "side",
+        "restartPolicy": "Always",
+    }
+    slow = SERVES.replace("say term;", "say term; sleep 2; say late;")
+    agent.serve("web", slow, initContainers=[sidecar])
+    agent.begins()
+    agent.await_running("web")
+    agent.withdraw("web")
+    eventually(lambda: "term" in agent.said("web"), PATIENT)
+    agent.dies()
+    agent.begins()
+    agent.await_nothing()
+    assert agent.said("web") == ["begins", "begins", "term", "late", "side"]
+
+
+def test_records_that_are_torn_cost_nothing_that_runs(agent: WholeAgent) -> None:
+    names = ("one", "two", "three")
+    for name in names:
+        agent.serve(name)
+    agent.begins()
+    agent.await_running(*names)
+    agent.dies()
+    files = [path for path in agent.root_dir.rglob("*.json") if path.is_file()]
+    assert files
+    for number, path in enumerate(files):
+        content = path.read_bytes()
+        path.write_bytes((b"", content[: len(content) // 2], b"\0" * len(content))[number % 3])
+    agent.begins()
+    agent.await_running(*names, restarts=0)
+    (agent.told / "two.ends").write_text("5")
+    eventually(lambda: "ends" in agent.said("two"), PATIENT)
+    (agent.told / "two.ends").unlink()
+    agent.await_running("two")
+    assert [agent.said(name) for name in ("one", "three")] == [["begins"]] * 2
+    assert "Traceback" not in agent.log()
+
+
+def test_thirty_pods_start_once_each_while_the_agent_is_killed_again_and_again(
+    agent: WholeAgent,
+) -> None:
+    names = [f"pod-{number}" for number in range(30)]
+    for name in names:
+        agent.serve(name)
+    for enough in (3, 12, 22, 30):
+        agent.begins()
+        eventually(
+            lambda enough=enough: sum(bool(agent.said(name)) for name in names) >= enough,  # type: ignore[misc]
+            PATIENT,
+        )
+        agent.dies()
+    agent.begins()
+    agent.await_running(*names)
+    for name in names:
+        # A process that ran when its start was cut off counts as an instance that has ended.
+        eventually(
+            lambda name=name: agent.said(name) == ["begins"] * (1 + restarts(agent, name)),  # type: ignore[misc]
+            PATIENT,
+        )
+        assert restarts(agent, name) <= 1
+    for name in names:
+        agent.withdraw(name)
+    eventually(lambda: sum("term" in agent.said(name) for name in names) >= 5, PATIENT)
+    agent.dies()
+    agent.begins()
+    agent.await_nothing()
+    assert {agent.said(name).count("term") for name in names} == {1}
