@@ -1,0 +1,73 @@
+"""A process that is at war with the writer of a volume: it swaps what is in it for links to a victim."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+_ROOT: Final = Path(__file__).parents[3]
+
+
+@contextmanager
+def swapping(volume: Path, victim: Path) -> Iterator[None]:
+    """Have everything in ``volume`` swapped again and again during the ``with`` block."""
+    command = [sys.executable, "-m", "tests.support.volumes.swapping", str(volume), str(victim)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=_ROOT) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "swapping\n"
+        try:
+            yield
+        finally:
+            process.communicate()
+
+
+def _main(volume: Path, victim: Path) -> None:
+    sys.stdout.write("swapping\n")
+    sys.stdout.flush()
+    turn = 0
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        with suppress(OSError):
+            for name in os.listdir(volume):  # noqa: PTH208
+                turn += 1
+                with suppress(OSError):
+                    _swap(volume / name, victim, turn)
+        with suppress(OSError):
+            volume.joinpath("..data_tmp").symlink_to(victim)
+
+
+def _swap(place: Path, victim: Path, turn: int) -> None:
+    """Do one of several things to one name, and to what is in it."""
+    match turn % 5:
+        case 0:
+            place.rename(place.with_name(f"x{turn}"))
+            place.symlink_to(victim)
+        case 1 if place.is_dir() and not place.is_symlink():
+            for inner in os.listdir(place):  # noqa: PTH208
+                place.joinpath(inner).rename(place.with_name(f"y{turn}"))
+                place.joinpath(inner).symlink_to(victim)
+        case 2 if place.is_symlink():
+            place.unlink()
+            place.mkdir()
+        case 3 if place.name.startswith(("x", "y")):
+            _remove(place)
+        case _:
+            return
+
+
+def _remove(place: Path) -> None:
+    if place.is_symlink() or not place.is_dir():
+        place.unlink()
+    else:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]), Path(sys.argv[2]))
