@@ -17,8 +17,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -135,9 +135,7 @@ class AtomicDirectory:
         notes: list[str] = []
         # Whatever fails from here on: the next write looks at everything again.
         before, self._shown = self._shown, None
-        if self._make_missing() and before is not None:
-            notes.append(f"{self._path} was gone, and is made again")
-        with opened(self._path) as volume:
+        with self._opened(notes) as volume:
             _give_to_group(volume, payload.group)
             seen = _look(volume)
             self._tidy(volume, seen, notes)
@@ -152,18 +150,24 @@ class AtomicDirectory:
         leaving = tuple(self._leaving)
         return ContentWritten(is_changed=not is_same, leaving=leaving, notes=tuple(notes))
 
-    def _make_missing(self) -> bool:
-        """Make the directory if there is none, and return whether that was so."""
+    @contextmanager
+    def _opened(self, notes: list[str]) -> Iterator[int]:
+        """Open the directory for the ``with`` block, and make it if there is none."""
+        if not os.path.lexists(self._path):
+            self._make()
+            if self._generation:
+                notes.append(f"{self._path} was gone, and is made again")
+        with opened(self._path) as volume:
+            yield volume
+
+    def _make(self) -> None:
         path = Path(self._path)
-        if path.is_symlink() or path.exists():
-            return False
         path.parent.mkdir(_PARENT_MODE, parents=True, exist_ok=True)
         # It has its mode, which the process's mask may change, as soon as it has its name.
         unfinished = path.with_name(f".{path.name}{_UNFINISHED}")
         unfinished.mkdir(exist_ok=True)
         unfinished.chmod(_MODE)
         unfinished.rename(path)
-        return True
 
     def _tidy(self, volume: int, seen: _Seen, notes: list[str]) -> None:
         """Remove what a write that did not end has left."""

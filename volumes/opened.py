@@ -11,13 +11,13 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Final
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_MODE: Final = 0o600
+_LONGEST_INFO: Final = 4096
 _DEEPEST: Final = 128
 """Directories within each other: more than payloads have. What is deeper was made by somebody else."""
 
@@ -105,5 +105,9 @@ def _remove_directory(name: str, parent: int, mount: bytes, depth: int = 0) -> N
 
 def _mount_of(directory: int) -> bytes:
     """Return which mount an open directory is of: one file system may be mounted at many places."""
-    about = Path(f"/proc/self/fdinfo/{directory}").read_bytes()
+    file = os.open(f"/proc/self/fdinfo/{directory}", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        about = os.read(file, _LONGEST_INFO)
+    finally:
+        os.close(file)
     return next(line for line in about.splitlines() if line.startswith(b"mnt_id:"))

@@ -56,8 +56,8 @@ def _read_together(volume: str) -> str:
     began = monotonic()
     try:
         data = os.open(f"{volume}/..data", os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return "no content"
+    except FileNotFoundError:
+        return _missed(began)
     try:
         with os.scandir(data) as found:
             names = sorted(each.name for each in found)

@@ -7,11 +7,24 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import pytest
 
+_IN_MEMORY: Final = Path("/dev/shm")  # for tests alone
+
 needs_root: Final = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a tmpfs")
+
+
+@contextmanager
+def quick_place(usual: Path) -> Iterator[Path]:
+    """Have a directory in memory for the ``with`` block, or ``usual`` where there is no such place."""
+    if not _IN_MEMORY.is_dir():
+        yield usual
+        return
+    with TemporaryDirectory(dir=_IN_MEMORY) as place:
+        yield Path(place)
 
 
 @contextmanager

