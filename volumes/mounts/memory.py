@@ -144,8 +144,8 @@ def _adopt(calls: MountCalls, opened: int, room: MemoryRoom, powers: MountPowers
         return
     words = [f"size={room.size}"] + [f"nr_inodes={room.files}"] * (room.files is not None)
     # Whether memory may be swapped is decided for good by the first mounting.
-    swapping = [[], ["noswap"]] if powers.has_noswap else [[]]
-    for number, more in enumerate(reversed(swapping), 1):
+    swapping = [["noswap"], []] if powers.has_noswap else [[]]
+    for number, more in enumerate(swapping, 1):
         try:
             options = ",".join([*words, *more])
             calls.mount("tmpfs", handle(opened), "tmpfs", MountFlag.REMOUNT, options)
