@@ -17,7 +17,7 @@ PURE := \
     runtimes/cri/images/options.py runtimes/cri/images/pull_failures.py runtimes/cri/images/pull_queue.py runtimes/cri/images/requests.py \
     runtimes/cri/images/collecting.py runtimes/cri/images/figures.py runtimes/cri/images/garbage.py \
     runtimes/cri/images/plugin_answers.py runtimes/cri/images/plugin_config.py runtimes/cri/images/pull_records.py \
-    runtimes/containers/commands.py runtimes/containers/container_steps.py runtimes/containers/contents.py \
+    runtimes/containers/commands.py runtimes/containers/confidential.py runtimes/containers/container_steps.py runtimes/containers/contents.py \
     runtimes/containers/crash_backoff.py runtimes/containers/exits.py runtimes/containers/failures.py \
     runtimes/containers/hook_notes.py runtimes/containers/hooking.py runtimes/containers/image_names.py runtimes/containers/image_steps.py \
     runtimes/containers/leftovers.py runtimes/containers/learning.py runtimes/containers/clocks.py \

@@ -33,18 +33,19 @@ from runtimes.container_runtime import (
     PullImage,
     RuntimeAnswered,
     RuntimeFact,
-    RuntimeFailure,
     RuntimeIsAway,
     SandboxContents,
+    StartContainer,
 )
 from runtimes.containers.agenda import PodAgenda
 from runtimes.containers.calls import ContainerCalls
 from runtimes.containers.clocks import Clocks
 from runtimes.containers.commands import note_forget, note_run, note_stop
+from runtimes.containers.confidential import start_in_public
 from runtimes.containers.contents import Contents, in_order
 from runtimes.containers.driver import PodDriver
 from runtimes.containers.hook_calls import HookCalls, note_end
-from runtimes.containers.learning import learn, take_contents
+from runtimes.containers.learning import is_still_missing, learn, take_contents
 from runtimes.containers.messages import (
     DEFAULT_OPTIONS,
     POD_RUNTIME,
@@ -57,7 +58,7 @@ from runtimes.containers.messages import (
 )
 from runtimes.containers.observing import container_states, runtime_pods
 from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
-from runtimes.containers.sayings import when_answered, when_hook_ended
+from runtimes.containers.sayings import is_trouble, when_answered, when_hook_ended
 from runtimes.containers.situation import Limits
 from runtimes.containers.telling import PodTeller
 from runtimes.hooks.messages import HookEnded
@@ -196,13 +197,17 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         if isinstance(step.request, PullImage):
             record.pull_began = min(record.pull_began or call.sent_at, call.sent_at)
             record.pulling = Seconds(moment.now - record.pull_began)
-        learn(record, step, answer.outcome, moment.now, self._options.longest_backoff)
-        self._memory.counts.note(step, answer.outcome, record.shape, record.notes)
+        container = record.shape.get(step.target) if record.shape is not None else None
+        outcome = answer.outcome
+        if isinstance(step.request, StartContainer):
+            outcome = start_in_public(outcome, container)
+        is_known = is_still_missing(record, step, outcome)
+        learn(record, step, outcome, moment.now, self._options.longest_backoff)
+        self._memory.counts.note(step, outcome, record.shape, record.notes)
         teller = self._driver.teller
-        if teller.is_heard or isinstance(answer.outcome, RuntimeFailure):
-            container = record.shape.get(step.target) if record.shape is not None else None
+        if (teller.is_heard or is_trouble(outcome)) and not is_known:
             took = Seconds(moment.now - call.sent_at)
-            sayings = when_answered(step, answer.outcome, took, container)
+            sayings = when_answered(step, outcome, took, container)
             teller.say(record, sayings, step.target)
         teller.say_exits(record, before)
 

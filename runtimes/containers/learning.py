@@ -119,6 +119,17 @@ def _learn_container(
         notes.end_resize()
 
 
+def is_still_missing(record: RuntimeRecord, step: Step, outcome: RuntimeOutcome) -> bool:
+    """Return whether an image was looked for again in vain: it is looked for as long as its pod is there."""
+    if not isinstance(step.request, FindImage) or not isinstance(outcome, ImageFound):
+        return False
+    notes = record.notes.get(step.target) if record.notes is not None else None
+    known = notes.image if notes is not None else None
+    if known is None or known.image != step.request.image or outcome.image_id:
+        return False
+    return known.is_missing and known.error is not None
+
+
 def _learn_image(record: RuntimeRecord, step: Step, outcome: ImageFound, now: Seconds) -> None:
     if not isinstance(step.request, FindImage | PullImage):
         return

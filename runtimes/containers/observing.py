@@ -18,6 +18,7 @@ from messages.pod_runtime import (
     RuntimePod,
 )
 from messages.pods import PodUid
+from runtimes.containers.confidential import in_public
 from runtimes.containers.contents import Contents
 from runtimes.containers.leftovers import last_instances
 from runtimes.containers.record import RuntimeRecord
@@ -54,7 +55,10 @@ def observed(
         sandbox=contents[0].sandbox if contents else None,
         containers={
             name: ContainerHistory(
-                name=name, current=shown.get(name), last=last.get(name), wait=waits.get(name)
+                name=name,
+                current=in_public(shown.get(name), shape),
+                last=in_public(last.get(name), shape),
+                wait=waits.get(name),
             )
             for name in sorted(names)
         },

@@ -23,6 +23,7 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from runtimes.containers.confidential import never_ran
 from runtimes.containers.hook_notes import HookStep
 from runtimes.containers.image_names import never_pulled
 from runtimes.containers.shape import ContainerShape
@@ -77,6 +78,8 @@ def when_answered(
     if isinstance(outcome, RuntimeFailure):
         return _when_failed(step, outcome, container)
     match step.request, outcome:
+        case StartContainer(), ContainerObserved() if never_ran(outcome):
+            return (Saying(WARNING, "Failed", f"Error: {outcome.message or outcome.reason}"),)
         case FindImage(image=image), ImageFound():
             return _when_found(image, outcome, container)
         case PullImage(image=image), ImageFound():
@@ -88,6 +91,13 @@ def when_answered(
             return (Saying(NORMAL, "Started", f"Started container {name}"),)
         case _:
             return ()
+
+
+def is_trouble(outcome: RuntimeOutcome) -> bool:
+    """Return whether this is said in any case, also where nobody is told of steps that succeed."""
+    if isinstance(outcome, ContainerObserved):
+        return never_ran(outcome)
+    return isinstance(outcome, RuntimeFailure)
 
 
 def when_waiting(wait: ContainerWait, name: str, pod: Pod) -> Sayings:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from manifests.container_hashes import container_hash
 from manifests.image_names import default_pull_policy
 from manifests.restart_rules import ALWAYS, NEVER, RestartBehaviour, behaviour_of, is_sidecar
+from messages.objects import ObjectKind
 from messages.pods import JsonObject, Pod
 from messages.units import Seconds
 from runtimes.environment.objects import NeededValue, named_values
@@ -43,6 +44,9 @@ class ContainerShape:
     behaviour: RestartBehaviour
     needs: tuple[NeededValue, ...] = ()
     """What its environment needs of Secrets and ConfigMaps."""
+    has_secret_words: bool = False
+    """Whether values of Secrets may be in its command and arguments. Runtimes repeat those if they cannot run
+    them."""
     post_start: JsonObject | None = field(default=None, repr=False)
     """The handler of its hook after the start, if it has one."""
     pre_stop: JsonObject | None = field(default=None, repr=False)
@@ -137,8 +141,15 @@ def _shape(
         pull_policy=container.get("imagePullPolicy") or default_pull_policy(image),
         spec_hash=container_hash(name, image),
         behaviour=behaviour,
-        needs=named_values(container),
+        needs=(needs := named_values(container)),
+        has_secret_words=_has_variables(container)
+        and any(each.kind is ObjectKind.SECRET for each in needs),
         post_start=(lifecycle.get("postStart") or None) if lifecycle else None,
         pre_stop=(lifecycle.get("preStop") or None) if lifecycle else None,
         document=container,
     )
+
+
+def _has_variables(container: JsonObject) -> bool:
+    words = chain(container.get("command") or (), container.get("args") or ())
+    return any("$(" in str(word) for word in words)

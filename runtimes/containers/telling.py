@@ -20,6 +20,7 @@ from messages.pod_runtime import (
 )
 from messages.units import Seconds
 from runtimes.container_runtime import StopSandbox
+from runtimes.containers.confidential import never_ran
 from runtimes.containers.contents import Contents, with_starting
 from runtimes.containers.hook_calls import ids_starting
 from runtimes.containers.observing import is_beginning, observed, with_back_offs
@@ -133,9 +134,9 @@ class PodTeller:
         exited = [one for one in _all(record.contents) if one.state is ContainerState.EXITED]
         if not exited:
             return
-        ran = {one.id for one in _all(before) if one.state is ContainerState.RUNNING}
+        known = {one.id for one in _all(before) if one.state is ContainerState.EXITED}
         for one in exited:
-            if one.id in ran:
+            if one.id not in known and not never_ran(one):
                 self._log.log(
                     self._level(),
                     "container exited",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from messages.pod_runtime import NO_MARK, ContainerState, Mark, RunPod, SandboxState
@@ -24,6 +25,7 @@ from runtimes.container_runtime import (
     StopSandbox,
 )
 from runtimes.containers.actor import POD_RUNTIME
+from runtimes.containers.confidential import WITHHELD
 from stores.statuses.phase import phase_of
 from tests.support.builders import make_pod
 from tests.support.runtimes.containers_stage import ScriptedStage, containers_stage, scripted_stage
@@ -456,6 +458,8 @@ def test_an_image_that_is_never_pulled_is_waited_for(asking: ScriptedStage) -> N
     assert asking.waits() == {"a": "ErrImageNeverPull"}
     message = f'Container image "{IMAGE}" is not present with pull policy of Never'
     assert ("ErrImageNeverPull", message) in asking.said()
+    asking.play.advance(60)
+    assert asking.said() == []
     asking.containers.images.add(IMAGE)
     asking.play.advance(11)
     assert asking.containers.alive() == ["a-0"]
@@ -544,6 +548,57 @@ def test_a_crash_loop_goes_on_in_another_life_of_the_agent(stage: ScriptedStage)
     wait = stage.last().containers["a"].wait
     assert wait is not None
     assert wait.message.startswith("back-off 40s restarting")
+
+
+def test_a_container_that_cannot_be_started_is_said_to_have_failed_not_to_have_started(
+    stage: ScriptedStage,
+) -> None:
+    stage.containers.cannot_start["a"] = 'exec: "/none": no such file or directory'
+    with capture_logs() as lines:
+        stage.run(ONCE)
+    assert stage.said()[-2:] == [
+        ("Created", "Created container: a"),
+        ("Failed", 'Error: exec: "/none": no such file or directory'),
+    ]
+    assert not [line for line in lines if line["event"] == "container exited"]
+
+
+SECRET_COMMANDS = {
+    "a variable": {"env": [{"name": "V", "valueFrom": ref("s", "key")}], "args": ["$(V)"]},
+    "all variables": {"envFrom": [{"secretRef": {"name": "s"}}], "command": ["/none/$(key)"]},
+}
+
+
+@pytest.mark.parametrize("fields", SECRET_COMMANDS.values(), ids=SECRET_COMMANDS)
+def test_values_of_secrets_in_a_command_that_cannot_be_started_are_shown_nowhere(
+    stage: ScriptedStage, fields: dict[str, Any]
+) -> None:
+    stage.containers.cannot_start["a"] = 'exec: "/none/value": no such file or directory'
+    pod = make_pod(spec={"containers": [container("a", **fields)], "restartPolicy": "Never"})
+    with capture_logs() as lines:
+        stage.run(pod, objects=SECRET)
+        stage.containers.tell_pod(pod.uid)
+        stage.play.settle()
+    assert stage.said()[-1] == ("Failed", f"Error: {WITHHELD}")
+    told = stage.told()
+    assert "/none/value" not in f"{lines} {told}"
+    ended = told[-1].containers["a"].current
+    assert ended is not None
+    assert (ended.reason, ended.message) == ("StartError", WITHHELD)
+
+
+@pytest.mark.parametrize(("code", "reason"), [(0, "Completed"), (3, "Error")])
+def test_each_exit_is_a_line_of_the_log_however_quick_it_was(
+    stage: ScriptedStage, code: int, reason: str
+) -> None:
+    stage.containers.exits_at_once["a"] = code
+    with capture_logs() as lines:
+        stage.run(ONE)
+    exits = [line for line in lines if line["event"] == "container exited"]
+    assert [(line["container"], line["reason"], line["exit_code"]) for line in exits] == [
+        ("a", reason, code),
+        ("a", reason, code),
+    ]
 
 
 # Stopping.

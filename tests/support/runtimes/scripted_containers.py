@@ -119,6 +119,8 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
         """Pods of which nothing may start any more, as the test says."""
         self.exits_at_once: dict[str, int] = {}
         """By name of the container: it exits with this code as soon as it is started."""
+        self.cannot_start: dict[str, str] = {}
+        """By name of the container: it cannot be started, and this is why."""
         self.exits_when_stopped = 143
         self.ignores_stop: set[str] = set()
         """Names of containers that only end when they are killed: their stops are held."""
@@ -366,6 +368,11 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
             if other.name == one.name and other.state is ContainerState.RUNNING
         ]
         self._check(not others, f"two instances of {one.name} run")
+        if one.name in self.cannot_start:
+            self._end(each, one, 128)
+            ended, message = each.containers[one.id], self.cannot_start[one.name]
+            each.containers[one.id] = replace(ended, reason="StartError", message=message)
+            return each.containers[one.id]
         running = replace(one, state=ContainerState.RUNNING, started_at=self._now())
         each.containers[one.id] = running
         if one.name in self.exits_at_once:
