@@ -122,8 +122,10 @@ def _of_running(found: RuntimePod, sources: frozenset[SourceName]) -> TakeoverRo
         why = "there is no manifest of it that can be used"
     elif source == API:
         why = "it is of an API server, and the agent would belong to no cluster"
+    elif source:
+        why = f"it is of the source {source}, which the agent would not have"
     else:
-        why = f"it is of the source {found.source or 'of nobody'}, which the agent would not have"
+        why = "it says no source, and nobody here would list it"
     return TakeoverRow(
         namespace=found.namespace,
         name=found.name,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from manifests.container_hashes import is_unchanged
 from manifests.durations import format_duration
 from manifests.restart_rules import AfterExit
 from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
@@ -163,7 +162,7 @@ class ContainerSteps:
         notes = self._now.notes.get(container.name)
         is_usable = (
             self._current(container) is not None
-            and is_unchanged(container.name, container.image, instance)
+            and container.is_unchanged_since(instance)
             and not instance.reason
             and not (notes is not None and notes.discarded_id == instance.id)
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from manifests.container_hashes import is_unchanged
 from manifests.restart_rules import AfterExit
 from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.units import Seconds, Timestamp
@@ -92,7 +91,7 @@ def _clear_error(notes: ContainerNotes) -> None:
 def _hash_of(record: RuntimeRecord, one: ContainerObserved) -> str:
     """Return the hash of its specification as it is computed here, whatever a kubelet wrote."""
     container = record.shape.get(one.name) if record.shape is not None else None
-    is_same = container is not None and is_unchanged(one.name, container.image, one)
+    is_same = container is not None and container.is_unchanged_since(one)
     return container.spec_hash if container is not None and is_same else one.spec_hash
 
 

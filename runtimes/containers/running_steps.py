@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from manifests.container_hashes import is_unchanged
 from manifests.restart_rules import NEVER
 from messages.pod_runtime import ContainerObserved, ContainerState, ProbeVerdict
 from messages.pods import JsonObject
@@ -47,7 +46,7 @@ def tend(
     elif is_post_start_pending(now, instance):
         if call_post_start(now, instance, draft):
             kill(now, instance, Killing(now.shape.grace, "FailedPostStartHook"), draft)
-    elif not is_unchanged(name, container.image, instance):
+    elif not container.is_unchanged_since(instance):
         _replace(now, instance, f"Container {name} definition changed, will be restarted", draft)
     elif verdict is not None and not verdict.is_alive and _is_about(verdict, instance):
         _kill_failed(now, container, instance, verdict, draft)

@@ -8,10 +8,11 @@ from enum import Enum, auto
 from itertools import chain
 from typing import Any, Final
 
-from manifests.container_hashes import container_hash
+from manifests.container_hashes import container_hash, is_unchanged
 from manifests.image_names import default_pull_policy
 from manifests.restart_rules import ALWAYS, NEVER, RestartBehaviour, behaviour_of, is_sidecar
 from messages.objects import ObjectKind
+from messages.pod_runtime import ContainerObserved
 from messages.pods import JsonObject, Pod
 from messages.units import Seconds
 from runtimes.environment.objects import NeededValue, named_values
@@ -56,6 +57,11 @@ class ContainerShape:
     def resources(self) -> JsonObject:
         """Its requests and limits."""
         return self.document.get("resources") or {}
+
+    def is_unchanged_since(self, instance: ContainerObserved) -> bool:
+        """Return whether nothing has changed that demands another instance than this one."""
+        is_same = instance.spec_hash == self.spec_hash  # asked in each plan, and mostly so
+        return is_same or is_unchanged(self.name, self.image, instance)
 
     def grace_of_probe(self, probe: str, default: Seconds) -> Seconds:
         """Return the grace of a kill for ``probe``, which may have one of its own (rule B11)."""

@@ -87,6 +87,11 @@ class NodeOfAKubelet:
         """Return once a pod's container runs."""
         eventually(lambda: self.is_running(name), PATIENCE)
 
+    def started_at(self, container: str) -> int:
+        """Return when a container was started, in nanoseconds."""
+        with self.containerd.client() as client:
+            return client.container(container).started_at
+
     def live(self, name: str) -> list[cri.Container]:
         """Return the containers of a static pod that run."""
         with self.containerd.client() as client:
@@ -98,7 +103,7 @@ class NodeOfAKubelet:
             ]
 
 
-def manifest(name: str, /, **container: Any) -> JsonObject:
+def manifest(name: str, /, **container: Any) -> dict[str, Any]:
     script = "trap 'echo bye >/dev/termination-log; exit 0' TERM; while true; do sleep 0.1; done"
     command = ["sh", "-c", script]
     main = {"name": "main", "image": BUSYBOX, "command": command, **container}
@@ -106,7 +111,7 @@ def manifest(name: str, /, **container: Any) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
 
 
-def as_static(document: JsonObject) -> JsonObject:
+def as_static(document: JsonObject) -> dict[str, Any]:
     """Return the pod that a kubelet makes of a manifest."""
     pod = deepcopy({**document})
     name = pod["metadata"]["name"]
@@ -304,3 +309,46 @@ def test_a_dry_run_that_cannot_ask_ends_with_2(node: NodeOfAKubelet) -> None:
     assert (code, "cannot be asked" in answer["said"]) == (2, True)
     code, answer = node.explained("--pod-manifest-path=/nowhere")
     assert (code, answer["said"]) == (2, "actorlet: /nowhere does not exist\n")
+
+
+def test_what_the_agent_makes_is_what_a_kubelet_would_have_made(node: NodeOfAKubelet) -> None:
+    web = manifest("web", ports=[{"containerPort": 8080}])
+    web["metadata"]["labels"] = {"app": "web"}
+    node.serve(web)
+    node.starts()
+    node.runs("web")
+    pod = as_static(web)
+    pod["metadata"] |= {"uid": node.agent.pods()["web-node1"], "labels": {"app": "web"}}
+    with node.containerd.client() as client:
+        sandbox, container = node.kubelet.expected(client, pod, "file")
+        (made,) = node.live("web")
+        (around,) = client.sandboxes()
+        status = client.container(made.id)
+    assert around.metadata == sandbox.metadata
+    assert around.labels.items() >= sandbox.labels.items()
+    assert around.annotations.keys() >= sandbox.annotations.keys()
+    assert around.annotations["kubernetes.io/config.source"] == "file"
+    assert made.metadata == container.metadata
+    assert made.labels.items() >= container.labels.items()
+    assert made.annotations.items() >= container.annotations.items()
+    assert json.loads(made.annotations["io.kubernetes.container.ports"])[0]["containerPort"] == 8080
+    assert status.log_path == f"{sandbox.log_directory}/{container.log_path}"
+
+
+def test_the_page_s_way_there_and_back(node: NodeOfAKubelet) -> None:
+    """Follow docs/moving-from-a-kubelet.md: ask, move, look, and go back."""
+    web = manifest("web")
+    ids = node.kubelet.runs(as_static(web), source="file", is_old=True)
+    node.serve(web)
+    assert node.explained("--adopt-static-pods")[0] == 0
+    assert node.explained()[0] == 1
+    started = node.started_at(ids["main"])
+    node.starts("--adopt-static-pods")
+    node.runs("web")
+    assert "a static pod keeps the UID under which it runs" in node.agent.log()
+    code, answer = node.explained()
+    assert (code, fates(answer)) == (0, {"web": "adopt"})
+    node.agent.stops()
+    (left,) = node.live("web")
+    assert (left.id, node.started_at(left.id)) == (ids["main"], started)
+    assert left.labels["io.kubernetes.pod.uid"] == as_static(web)["metadata"]["uid"]

@@ -89,6 +89,14 @@ class AsAKubelet:
                 return created
         raise AssertionError("it was tried three times")
 
+    def expected(
+        self, client: CriClient, pod: JsonObject, source: str
+    ) -> tuple[cri.PodSandboxConfig, cri.ContainerConfig]:
+        """Return what a kubelet would ask for, for a pod and its first container."""
+        container = pod["spec"]["containers"][0]
+        made = self._container(client, pod, container, 0, is_old=False)
+        return self._sandbox(pod, source), made
+
     def messages(self) -> list[Path]:
         """Return the files that containers wrote their last words to."""
         return sorted(self._root.glob("pods/*/containers/*/*"))

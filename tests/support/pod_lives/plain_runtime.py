@@ -127,6 +127,8 @@ class Machine:
     """What variables were to be set from, for each ``RunPod``."""
     stubborn: set[PodUid] = field(default_factory=set)
     """Pods whose containers run on until their grace is over."""
+    foreign: set[PodUid] = field(default_factory=set)
+    """Static pods that a kubelet started."""
     is_away: bool = False
     """It answers nothing."""
     is_silent: bool = False
@@ -383,6 +385,8 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
                     name=pod.name,
                     source=pod.source,
                     is_running=bool(pod.running),
+                    running_containers=len(pod.running),
+                    is_foreign=uid in self._machine.foreign,
                 )
                 for uid, pod in self._machine.pods.items()
             ),

@@ -9,8 +9,9 @@ from pathlib import Path
 from files.keeping.kept_contents import KeptContents
 from files.verdicts.judged_files import PORTION, Portion
 from files.watching.inotify import KeepWatch
-from kernel import OnExhausted, Runtime
+from kernel import OnExhausted, Port, Runtime
 from manifests.pod_manifest import ManifestRules
+from messages.pod_runtime import ListRuntimePods
 from messages.pods import FILE, Pod
 from messages.sources import ListPods, SourceListed
 from sources.file.source import (
@@ -20,6 +21,7 @@ from sources.file.source import (
     FileSourceMessage,
     FileSourceRules,
 )
+from sources.kept_uids import StaticUids
 from tests.support.files.fake_directory_watches import FakeDirectoryWatches
 from tests.support.files.files_stage import SCAN, FilesStage
 from tests.support.kernel.probe import Probe
@@ -92,6 +94,28 @@ def file_source_stage(
     told: Probe[SourceListed] = Probe()
     watches = FakeDirectoryWatches()
     memory = FileMemory(kept=KeptContents(kept, path) if kept is not None else None)
-    source = (FILE_SOURCE, lambda _play: FileSource(rules, told, memory, keep_watch or watches))
+    source = (
+        FILE_SOURCE,
+        lambda _play: FileSource(rules, told, memory, keep_watch or watches),
+    )
     with stage_of(source, runtime=runtime, on_exhausted=OnExhausted.ISOLATE) as play:
+        yield FileSourceStage(play, path, told, watches)
+
+
+@contextmanager
+def adopting_file_source(
+    path: Path, uids: StaticUids, pods: Port[ListRuntimePods] | None = None
+) -> Iterator[FileSourceStage]:
+    """Start a source whose pods may keep ``uids``; it asks ``pods`` what runs."""
+    rules = FileSourceRules(
+        path=path,
+        check_frequency=SCAN,
+        clear_on_missing=False,
+        manifests=ManifestRules(node_name="node1", source=FILE, uids=uids),
+        uids=uids,
+    )
+    told: Probe[SourceListed] = Probe()
+    watches, memory = FakeDirectoryWatches(), FileMemory()
+    source = (FILE_SOURCE, lambda _play: FileSource(rules, told, memory, watches, pods))
+    with stage_of(source, on_exhausted=OnExhausted.ISOLATE) as play:
         yield FileSourceStage(play, path, told, watches)

@@ -11,8 +11,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from typing_extensions import override
 
-from kernel import OnExhausted, Runtime
+from kernel import OnExhausted, Port, Runtime
 from manifests.pod_manifest import ManifestRules
+from messages.pod_runtime import ListRuntimePods
 from messages.pods import HTTP, Pod
 from messages.sources import (
     ListPods,
@@ -237,6 +238,7 @@ def http_source_stage(
     *,
     first: bytes | Exception | None = None,
     rules: HttpSourceRules | None = None,
+    pods: Port[ListRuntimePods] | None = None,
 ) -> Iterator[HttpSourceStage]:
     """Start the source; ``first`` is what its first poll gets, an empty list unless given."""
     told: Probe[SourceListed] = Probe()
@@ -245,7 +247,7 @@ def http_source_stage(
     used = rules or http_rules()
     source = (
         HTTP_SOURCE,
-        lambda _play: HttpSource(used, told, memory, website.make, lambda: helper),
+        lambda _play: HttpSource(used, told, memory, website.make, lambda: helper, pods),
     )
     with stage_of(source, runtime=runtime, on_exhausted=OnExhausted.ISOLATE) as play:
         yield HttpSourceStage(play, website, helper, told, memory)

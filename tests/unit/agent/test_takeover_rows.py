@@ -1,0 +1,100 @@
+"""What a dry run tells of each pod."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent.takeover_rows import Fate, TakeoverRow, as_json, as_text, takeover_rows
+from messages.pod_runtime import ContainerObserved, RuntimePod
+from messages.pods import API, FILE, HTTP, Pod, PodUid, SourceName
+from tests.support.builders import make_pod
+from tests.unit.manifests.test_adopting import container, running
+
+IMAGE = "registry.example/web:1"
+
+
+def served(uid: str, image: str = IMAGE) -> Pod:
+    return make_pod("web-node1", uid=uid, image=image)
+
+
+def rows(
+    *found: RuntimePod,
+    pods: tuple[Pod, ...] = (),
+    sources: tuple[SourceName, ...] = (FILE,),
+    adopts: bool = False,
+    instances: tuple[ContainerObserved, ...] = (),
+) -> tuple[TakeoverRow, ...]:
+    return takeover_rows(
+        pods,
+        {each.uid: each for each in found},
+        frozenset(sources),
+        adopts=adopts,
+        instances={each.uid: instances for each in found},
+    )
+
+
+def told(*args: RuntimePod, **fields: object) -> list[tuple[Fate, str]]:
+    return [(row.fate, row.why) for row in rows(*args, **fields)]  # type: ignore[arg-type]
+
+
+def test_a_pod_of_a_manifest_is_adopted_restarted_replaced_or_started() -> None:
+    assert told(running("u"), pods=(served("u"),)) == [(Fate.ADOPT, "it runs under this UID")]
+    other = served("u", "registry.example/web:2")
+    assert told(running("u"), pods=(other,), instances=(container(),)) == [
+        (Fate.RESTART, "container main has another image in the manifest")
+    ]
+    assert told(pods=(served("u"),)) == [(Fate.START, "nothing of it runs")]
+    old = running("k", is_running=False)
+    assert told(old, pods=(served("k"),)) == [(Fate.START, "nothing of it runs")]
+    (replaced,) = rows(running("k"), pods=(served("u"),))
+    assert (replaced.fate, replaced.uid, replaced.next_uid) == (Fate.REPLACE, "k", "u")
+
+
+def test_why_a_pod_is_replaced() -> None:
+    def why(found: RuntimePod, *, adopts: bool = True) -> str:
+        return told(found, pods=(served("u"),), adopts=adopts)[0][1]
+
+    assert why(running("k", is_foreign=False)) == "the manifest was changed since it was started"
+    assert why(running("k", source=HTTP)) == (
+        "it runs for the source http, and the manifest is of the source file"
+    )
+    assert why(running("k", container("other"))) == ("container other of it is not in the manifest")
+    assert why(running("k")) == "the manifest was changed since it was adopted"
+    assert why(running("k"), adopts=False) == (
+        "it runs under a kubelet's UID, which --adopt-static-pods would keep"
+    )
+
+
+def test_pods_without_a_manifest_are_stopped_or_removed_or_of_somebody_else() -> None:
+    gone = running("k")
+    assert told(gone) == [(Fate.STOP, "there is no manifest of it that can be used")]
+    assert told(replace(gone, is_running=False))[0][0] is Fate.REMOVE
+    bound = running("k", source=API, is_foreign=False)
+    assert told(bound) == [
+        (Fate.STOP, "it is of an API server, and the agent would belong to no cluster")
+    ]
+    assert told(bound, sources=(FILE, API))[0][0] is Fate.ADOPT
+    assert told(running("k", source=HTTP), sources=(HTTP,))[0][0] is Fate.UNKNOWN
+    assert told(running("k", source=""))[0][1] == (
+        "it says no source, and nobody here would list it"
+    )
+    assert told(running("k", source="elsewhere"))[0][1] == (
+        "it is of the source elsewhere, which the agent would not have"
+    )
+
+
+def test_the_table_and_the_document_say_the_same() -> None:
+    found = rows(running("k"), running("g", name="gone"), pods=(served("k"),))
+    lines = list(as_text(found))
+    assert lines == [
+        "POD                FATE   WHY",
+        "default/gone       stop   there is no manifest of it that can be used",
+        "default/web-node1  adopt  it runs under this UID",
+        "2 pods: 1 adopt, 1 stop",
+    ]
+    document = as_json(found, "containerd 2")
+    assert (document["undisturbed"], document["runtime"]) == (False, "containerd 2")
+    assert as_json((), "")["undisturbed"] is True
+    assert list(as_text(())) == ["0 pods"]
+    assert list(as_text(found[1:]))[-1] == "1 pod: 1 adopt"
+    assert found[1].next_uid == PodUid("k")
