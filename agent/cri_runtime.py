@@ -52,7 +52,6 @@ from runtimes.cri.disk_threads import DiskThreads
 from runtimes.cri.health import node_of
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
-from runtimes.cri.images.courses import OwnThreads
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
@@ -176,7 +175,7 @@ class CriComposition:
         ports = ImagePorts(
             wire=self._image_wire,
             containers=self._wire,
-            threads=OwnThreads(),
+            disk=self._disk,
             clerk=self._address(IMAGE_CLERK),
             me=self._address(IMAGE_KEEPER),
             events=self._events(),

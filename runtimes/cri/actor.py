@@ -35,7 +35,7 @@ from runtimes.container_runtime import (
     RuntimeIsAway,
 )
 from runtimes.cri.connection import RuntimeConnection
-from runtimes.cri.driver import Disk, Driver, OperationEnded, StepEnded
+from runtimes.cri.driver import Driver, OperationEnded, StepEnded
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.events import what_happened
 from runtimes.cri.health_reporter import HealthReporter
@@ -56,7 +56,7 @@ from runtimes.cri.messages import (
     StreamTold,
     WaitingLook,
 )
-from runtimes.cri.operations.flow import Operation
+from runtimes.cri.operations.flow import Disk, Operation
 from runtimes.cri.operations.outcomes import is_away, one_line
 from runtimes.cri.operations.requests import answer_to, operation_of, pod_of
 from runtimes.cri.operations.surroundings import Surroundings

@@ -24,8 +24,7 @@ from runtimes.container_runtime import (
     RuntimeIsAway,
 )
 from runtimes.cri.cgroup_pods import CgroupPods
-from runtimes.cri.driver import Disk
-from runtimes.cri.operations.flow import DiskFailure, DiskJob, Lane
+from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, Lane
 
 SYNC_AFTER: Final = Seconds(0.2)
 """From the first change until classes have other limits: pods often come together."""

@@ -1,45 +1,68 @@
-"""Threads for work on the disk that operations ask for: files of pods, cgroups."""
+"""Threads for work that may block: files of pods, cgroups, plugins and files of images."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Final
 
-from runtimes.cri.operations.flow import DiskError, DiskFailure, DiskJob, Lane
+from typing_extensions import override
 
-THREADS: Final = {Lane.FILES: 4, Lane.CGROUPS: 1, Lane.REMOVALS: 1}
-"""Work on a disk waits more than it computes. One file system that hangs takes one thread for each pod that
-uses it; the other pods go on until all have it."""
+from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, Lane, result_of
+
+THREADS: Final = {Lane.FILES: 64, Lane.CGROUPS: 1, Lane.REMOVALS: 1, Lane.IMAGES: 16}
+"""At the most, and begun as they are needed. A file system that hangs takes one thread for each job that uses
+it, and again when that is tried again: so there are more than pods that use one, and not any number."""
 
 
-class DiskThreads:
-    """Does jobs, a few at a time. It belongs to the process, not to a life of an actor."""
+class DiskThreads(Disk):
+    """Does jobs, a few at a time. It belongs to the process, not to a life of an actor.
+
+    Its threads keep no process alive: work that hangs for good would keep it from ending.
+    """
 
     def __init__(self) -> None:
-        self._pools = {
-            lane: ThreadPoolExecutor(threads, thread_name_prefix=f"cri-{lane}")
-            for lane, threads in THREADS.items()
-        }
+        self._lanes = {lane: _Workers(f"cri-{lane}", most) for lane, most in THREADS.items()}
 
+    @override
     def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
-        """Do ``job``, and tell ``done`` on that thread what it returned, or a ``DiskFailure``."""
-        self._pools[job.lane].submit(job.work).add_done_callback(
-            lambda ended: done(_outcome(ended))
-        )
+        self._lanes[job.lane].start(job.work, done)
 
     def close(self) -> None:
-        """Start nothing more. What is being done is not waited for."""
-        for pool in self._pools.values():
-            pool.shutdown(wait=False, cancel_futures=True)
+        """Begin nothing more. What is being done is not waited for."""
+        for lane in self._lanes.values():
+            lane.close()
 
 
-def _outcome(ended: Future[object]) -> object:
-    error = ended.exception() if not ended.cancelled() else None
-    if ended.cancelled():
-        return DiskFailure("the agent stops")
-    if isinstance(error, OSError | DiskError):
-        return DiskFailure(str(error))
-    if error is not None:
-        return DiskFailure(f"{type(error).__name__}: {error}")
-    return ended.result()
+class _Workers:
+    """Threads that take jobs in their order."""
+
+    def __init__(self, name: str, most: int) -> None:
+        self._name = name
+        self._most = most
+        self._begun = 0
+        self._idle = threading.Semaphore(0)
+        """Counts the threads that wait for a job."""
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._is_closed = threading.Event()
+
+    def start(self, work: Callable[[], object], done: Callable[[object], None]) -> None:
+        def job() -> None:
+            is_over = self._is_closed.is_set()
+            done(DiskFailure("the agent stops") if is_over else result_of(work))
+
+        self._jobs.put(job)
+        if not self._idle.acquire(blocking=False) and self._begun < self._most:
+            self._begun += 1
+            threading.Thread(target=self._work, name=self._name, daemon=True).start()
+
+    def close(self) -> None:
+        self._is_closed.set()
+        for _ in range(self._begun):
+            self._jobs.put(None)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+            self._idle.release()

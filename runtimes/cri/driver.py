@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from kernel import Port
 from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.container_runtime import AskContainer, CallRuntime
 from runtimes.cri.configs.refusals import ConfigRefusedError
-from runtimes.cri.operations.flow import Delay, DiskError, DiskJob, Operation, RpcError, Step
+from runtimes.cri.operations.flow import Delay, Disk, DiskError, DiskJob, Operation, RpcError, Step
 from runtimes.cri.operations.outcomes import failure_of, failure_of_disk
 from runtimes.cri.purposes import Purpose
 from runtimes.cri.wire.transport import Wire
@@ -42,14 +42,6 @@ class OperationEnded:
     began: Seconds
     error: RpcError | None = None
     """What ended it, if that was a call without a reply."""
-
-
-class Disk(Protocol):
-    """Where work is done that may block."""
-
-    def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
-        """Do ``job``; ``done`` hears what came of it, on any thread."""
-        ...
 
 
 @dataclass(slots=True, eq=False)

@@ -26,6 +26,10 @@ EXEC_MARGIN: Final = Seconds(2.0)
 
 UID_LABEL: Final = "io.kubernetes.pod.uid"
 
+IMAGES_WITHIN: Final = Seconds(120.0)
+"""A question about images waits behind pulls on a slow disk. A kubelet's ``runtimeRequestTimeout``."""
+
+IMAGE_SERVICE: Final = "/runtime.v1.ImageService/"
 _RUNTIME = "/runtime.v1.RuntimeService/"
 
 
@@ -44,9 +48,9 @@ def version() -> Rpc[cri.VersionResponse]:
     return _rpc("Version", request, cri.VersionResponse, Seconds(2.0))
 
 
-def status() -> Rpc[cri.StatusResponse]:
-    """Ask how the runtime and its network are, and what it can do."""
-    return _rpc("Status", cri.StatusRequest(), cri.StatusResponse)
+def status(*, verbose: bool = False) -> Rpc[cri.StatusResponse]:
+    """Ask how the runtime and its network are, and what it can do; how it is configured if ``verbose``."""
+    return _rpc("Status", cri.StatusRequest(verbose=verbose), cri.StatusResponse)
 
 
 def runtime_config() -> Rpc[cri.RuntimeConfigResponse]:
@@ -185,12 +189,44 @@ def container_stats(container_id: str) -> Rpc[cri.ContainerStatsResponse]:
     return _rpc("ContainerStats", request, cri.ContainerStatsResponse)
 
 
+# Images.
+
+
 def image_status(image: str) -> Rpc[cri.ImageStatusResponse]:
     """Ask for one image, by name or id."""
     request = cri.ImageStatusRequest(image=cri.ImageSpec(image=image))
-    return Rpc(
-        "/runtime.v1.ImageService/ImageStatus", request, cri.ImageStatusResponse, READ_WITHIN
-    )
+    return _image_rpc("ImageStatus", request, cri.ImageStatusResponse)
+
+
+def pull_image(
+    image: str, auth: cri.AuthConfig | None, deadline: Seconds
+) -> Rpc[cri.PullImageResponse]:
+    """Pull an image, as anybody may if there is no ``auth``."""
+    spec = cri.ImageSpec(image=image, user_specified_image=image)
+    request = cri.PullImageRequest(image=spec, auth=auth)
+    return _image_rpc("PullImage", request, cri.PullImageResponse, deadline)
+
+
+def list_images() -> Rpc[cri.ListImagesResponse]:
+    """Ask for all images."""
+    return _image_rpc("ListImages", cri.ListImagesRequest(), cri.ListImagesResponse)
+
+
+def image_fs_info() -> Rpc[cri.ImageFsInfoResponse]:
+    """Ask where images are, and what they take."""
+    return _image_rpc("ImageFsInfo", cri.ImageFsInfoRequest(), cri.ImageFsInfoResponse)
+
+
+def remove_image(image_id: str) -> Rpc[cri.RemoveImageResponse]:
+    """Remove an image with all its names, which takes long on a slow disk."""
+    request = cri.RemoveImageRequest(image=cri.ImageSpec(image=image_id))
+    return _image_rpc("RemoveImage", request, cri.RemoveImageResponse, CHANGE_WITHIN)
+
+
+def _image_rpc(
+    name: str, request: Message, reply: type[ReplyT], deadline: Seconds = IMAGES_WITHIN
+) -> Rpc[ReplyT]:
+    return Rpc(IMAGE_SERVICE + name, request, reply, deadline)
 
 
 def _of_pod(uid: str | None) -> Mapping[str, str]:

@@ -73,7 +73,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
         self._crew = Crew(
             images=ports.wire,
             containers=ports.containers,
-            threads=ports.threads,
+            disk=ports.disk,
             clerk=ports.clerk,
             me=ports.me,
             now=self._now,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing_extensions import override
 
 from kernel import Actor, Key
-from runtimes.cri.images.courses import ImageJob, result_of
+from runtimes.cri.images.courses import ImageJob
+from runtimes.cri.operations.flow import result_of
 
 IMAGE_CLERK = Key[ImageJob]("runtime/image-records")
 

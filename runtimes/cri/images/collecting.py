@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from messages.units import Seconds
+from runtimes.cri import rpcs
 from runtimes.cri.images.garbage import (
     DiskSpace,
     ImageHistory,
@@ -19,13 +20,6 @@ from runtimes.cri.images.garbage import (
 )
 from runtimes.cri.images.options import GarbageOptions
 from runtimes.cri.images.pull_failures import message_of
-from runtimes.cri.images.requests import (
-    image_fs_info,
-    list_containers,
-    list_images,
-    remove_image,
-    runtime_status,
-)
 from runtimes.cri.operations.flow import DiskError, Operation, RpcError, call, on_disk
 
 
@@ -85,9 +79,9 @@ def collected(rules: CollectionRules) -> Operation[Collected]:
 
 
 def _unused(rules: CollectionRules, result: Collected) -> Operation[list[UnusedImage]]:
-    images = yield from call(list_images())
-    containers = yield from call(list_containers())
-    status = yield from call(runtime_status())
+    images = yield from call(rpcs.list_images())
+    containers = yield from call(rpcs.list_containers())
+    status = yield from call(rpcs.status(verbose=True))
     result.present = tuple(image.id for image in images.images)
     kept = sandbox_image(status.info)
     return rules.history.look(
@@ -101,7 +95,7 @@ def _unused(rules: CollectionRules, result: Collected) -> Operation[list[UnusedI
 def _make_room(
     unused: list[UnusedImage], rules: CollectionRules, result: Collected
 ) -> Operation[None]:
-    info = yield from call(image_fs_info())
+    info = yield from call(rpcs.image_fs_info())
     if not info.image_filesystems:
         result.trouble = "the runtime names no file system of images"
         return
@@ -141,7 +135,7 @@ def _remove(
         if rules.history.is_needed(image.id, rules.now()) or image.names & rules.pulled():
             continue
         try:
-            yield from call(remove_image(image.id))
+            yield from call(rpcs.remove_image(image.id))
         except RpcError as error:
             result.trouble = message_of(error.failure)
             continue

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Protocol, TypeVar
-
-from typing_extensions import override
+from typing import Any, Final, Generic, TypeVar
 
 from messages.port import Port
 from messages.units import Seconds
-from runtimes.cri.images.requests import IMAGE_SERVICE
-from runtimes.cri.operations.flow import Delay, DiskError, DiskFailure, DiskJob, Operation, Step
+from runtimes.cri.operations.flow import Delay, Disk, DiskFailure, DiskJob, Lane, Operation, Step
+from runtimes.cri.rpcs import IMAGE_SERVICE
 from runtimes.cri.wire.transport import Wire
 
 JOB_DEADLINE: Final = Seconds(90.0)
@@ -31,36 +28,6 @@ class ImageStepEnded:
     index: int
     """Of the call, among those of one step."""
     outcome: Any = field(repr=False)
-
-
-class JobThreads(Protocol):
-    """Where work is done that may block."""
-
-    def start(self, work: Callable[[], object], done: Callable[[object], None]) -> None:
-        """Begin ``work``, and return. ``done`` hears its result once, or a ``DiskFailure``, on any thread."""
-        ...
-
-
-class OwnThreads(JobThreads):
-    """A daemon thread for each job: one that hangs keeps nobody else from working, nor the process."""
-
-    @override
-    def start(self, work: Callable[[], object], done: Callable[[object], None]) -> None:
-        threading.Thread(
-            target=lambda: done(result_of(work)), name="image-job", daemon=True
-        ).start()
-
-
-def result_of(work: Callable[[], object]) -> object:
-    """Return the result of ``work``, or what kept it from having one."""
-    try:
-        return work()
-    except DiskError as error:
-        return DiskFailure(str(error))
-    except OSError as error:
-        return DiskFailure(error.strerror or type(error).__name__)
-    except Exception as error:  # noqa: BLE001  # a bug: whoever waits must hear of it all the same
-        return DiskFailure(f"failed with {type(error).__name__}")
 
 
 class RecordJob(DiskJob[T_co]):
@@ -83,7 +50,7 @@ class Crew:
     """Carries calls about images."""
     containers: Wire
     """Carries all others: a runtime may have another socket for images."""
-    threads: JobThreads
+    disk: Disk
     clerk: Port[ImageJob]
     """Does what has an order."""
     me: Port[ImageStepEnded]
@@ -194,7 +161,7 @@ class Courses(Generic[OwnerT]):
                 crew.clerk.tell(ImageJob(work, done(0)))
             case DiskJob(work=work):
                 course.missing, course.outcomes = 1, [None]
-                crew.threads.start(work, done(0))
+                crew.disk.start(DiskJob(work, Lane.IMAGES), done(0))
             case rpcs:
                 course.missing, course.outcomes = len(rpcs), [None] * len(rpcs)
                 for index, rpc in enumerate(rpcs):

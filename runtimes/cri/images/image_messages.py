@@ -11,8 +11,9 @@ from messages.events import PostEvent
 from messages.images import DescribeImages
 from runtimes.container_runtime import CallRuntime
 from runtimes.cri.images.collecting import space_of
-from runtimes.cri.images.courses import ImageJob, ImageStepEnded, JobThreads
+from runtimes.cri.images.courses import ImageJob, ImageStepEnded
 from runtimes.cri.images.garbage import DiskSpace
+from runtimes.cri.operations.flow import Disk
 from runtimes.cri.wire.transport import Wire
 
 
@@ -41,7 +42,7 @@ class ImagePorts:
     """Carries calls about images."""
     containers: Wire
     """Carries calls about containers: mostly the same."""
-    threads: JobThreads
+    disk: Disk
     clerk: Port[ImageJob]
     me: Port[ImageKeeperMessage]
     """Its own address, which outlives a crash: where outcomes go."""

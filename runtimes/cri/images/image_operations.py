@@ -8,12 +8,12 @@ from typing import Final
 
 from messages.units import Seconds
 from runtimes.container_runtime import ImageFound, RuntimeFailure
+from runtimes.cri import rpcs
 from runtimes.cri.images.keyring import Credential
 from runtimes.cri.images.node_credentials import NodeKeyring
 from runtimes.cri.images.pull_failures import find_failure, is_uncertain, pull_failure
 from runtimes.cri.images.pull_queue import PullOrder
 from runtimes.cri.images.pull_records import PullRecords
-from runtimes.cri.images.requests import image_status, pull_image
 from runtimes.cri.operations.flow import Operation, RpcError, call
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcFailure
@@ -36,7 +36,7 @@ class PullHelp:
 def found_image(image: str) -> Operation[ImageFound | RuntimeFailure]:
     """Look for an image, by name or id."""
     try:
-        reply = yield from call(image_status(image))
+        reply = yield from call(rpcs.image_status(image))
     except RpcError as error:
         return find_failure(error.failure)
     return as_found(reply)
@@ -73,8 +73,8 @@ def _pulled_with(
     order: PullOrder, credential: Credential | None, deadline: Seconds
 ) -> Operation[ImageFound]:
     """Pull an image with these credentials. Raises ``RpcError``."""
-    auth = credential.auth if credential is not None else None
-    reply = yield from call(pull_image(order.image.asked_for, auth, deadline))
+    auth = credential.auth.as_message() if credential is not None else None
+    reply = yield from call(rpcs.pull_image(order.image.asked_for, auth, deadline))
     found = yield from found_image(reply.image_ref or order.image.asked_for)
     if isinstance(found, ImageFound) and found.image_id:
         return found

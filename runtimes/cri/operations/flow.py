@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from google.protobuf.message import Message
 
@@ -57,6 +57,8 @@ class Lane(StrEnum):
     """One thread: cgroups of pods are kept by one object, one call at a time."""
     REMOVALS = "removals"
     """One thread: each removal also finishes what an earlier process left."""
+    IMAGES = "images"
+    """A few threads of their own: a plugin that hangs keeps no pod from its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,25 @@ class Delay:
     """Wait: the runtime is not as far as it says."""
 
     duration: Seconds
+
+
+class Disk(Protocol):
+    """Where work is done that may block."""
+
+    def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
+        """Begin ``job``. ``done`` hears what came of it once, as ``result_of`` says, on any thread."""
+        ...
+
+
+def result_of(work: Callable[[], object]) -> object:
+    """Return the result of ``work``, or what kept it from having one."""
+    try:
+        return work()
+    except (OSError, DiskError) as error:
+        return DiskFailure(str(error) or type(error).__name__)
+    except Exception as error:  # noqa: BLE001  # a bug: whoever waits must hear of it all the same
+        # Its text may show a value that is nobody's business.
+        return DiskFailure(f"failed with {type(error).__name__}")
 
 
 Step: TypeAlias = "tuple[Rpc[Message], ...] | DiskJob[object] | Delay"

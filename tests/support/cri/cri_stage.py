@@ -45,21 +45,19 @@ from runtimes.container_runtime import (
 from runtimes.cri.actor import CriRuntime
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
-from runtimes.cri.driver import Disk
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.images.options import GarbageOptions, ImageOptions
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
-from runtimes.cri.operations.flow import DiskError, DiskFailure, DiskJob
+from runtimes.cri.operations.flow import Disk, DiskJob, result_of
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire.transport import Wire
 from tests.support.builders import make_pod
 from tests.support.cri.fake_cri import FakeCri
 from tests.support.cri.fake_machine import FakeMachine
 from tests.support.cri.fake_wire import FAKE_CRI, Errand, FakeCriDesk, FakeWire
-from tests.support.images.image_stage import JobsAtOnce
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, Stage, StagedActor, stage_for
 from tests.support.runtimes.hollow_stage import container_of
@@ -74,12 +72,7 @@ class DiskAtOnce(Disk):
 
     @override
     def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
-        try:
-            result = job.work()
-        except (OSError, DiskError) as error:
-            done(DiskFailure(str(error)))
-        else:
-            done(result)
+        done(result_of(job.work))
 
 
 class CriParts:
@@ -117,7 +110,7 @@ class CriParts:
         ports = ImagePorts(
             wire=self._wire,
             containers=self._wire,
-            threads=JobsAtOnce(),
+            disk=self._disk,
             clerk=address(IMAGE_CLERK),
             me=address(IMAGE_KEEPER),
         )

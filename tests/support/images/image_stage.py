@@ -27,18 +27,18 @@ from runtimes.container_runtime import (
 )
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
-from runtimes.cri.images.courses import JobThreads, result_of
 from runtimes.cri.images.garbage import DiskSpace
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.images.options import GarbageOptions, ImageOptions, PullOptions
+from runtimes.cri.operations.flow import Disk, DiskJob, result_of
 from tests.support.builders import make_pod
 from tests.support.images.image_service import ImageService
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import PATIENT_ROOT, stage_for
 
 
-class JobsAtOnce(JobThreads):
+class JobsAtOnce(Disk):
     """Does jobs where they are begun, unless they hang."""
 
     def __init__(self) -> None:
@@ -46,11 +46,11 @@ class JobsAtOnce(JobThreads):
         self.hanging: list[Callable[[object], None]] = []
 
     @override
-    def start(self, work: Callable[[], object], done: Callable[[object], None]) -> None:
+    def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
         if self.hang:
             self.hanging.append(done)
         else:
-            done(result_of(work))
+            done(result_of(job.work))
 
 
 def pod_with(name: str = "web", *secrets: str) -> Pod:
@@ -95,7 +95,7 @@ class ImageStage:
         ports = ImagePorts(
             wire=self.service,
             containers=self.service,
-            threads=self.jobs,
+            disk=self.jobs,
             clerk=self.play.port(IMAGE_CLERK),
             me=self.play.port(IMAGE_KEEPER),
             events=self.events,

@@ -16,9 +16,9 @@ from runtimes.container_runtime import (
     RuntimeAnswered,
     RuntimeOutcome,
 )
+from runtimes.cri.disk_threads import DiskThreads
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
-from runtimes.cri.images.courses import OwnThreads
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.images.options import ImageOptions
@@ -60,13 +60,13 @@ class LiveImages:
 def live_images(socket: Path, options: ImageOptions | None = None) -> Iterator[LiveImages]:
     """Start the keeper of images of the runtime at ``socket`` for the ``with`` block."""
     options = options or ImageOptions()
-    wire, memory = GrpcWire(socket), ImageMemory.of(options)
+    wire, disk, memory = GrpcWire(socket), DiskThreads(), ImageMemory.of(options)
 
     def make() -> ImageKeeper:
         ports = ImagePorts(
             wire=wire,
             containers=wire,
-            threads=OwnThreads(),
+            disk=disk,
             clerk=play.port(IMAGE_CLERK),
             me=play.port(IMAGE_KEEPER),
         )
@@ -80,3 +80,4 @@ def live_images(socket: Path, options: ImageOptions | None = None) -> Iterator[L
             yield LiveImages(play)
         finally:
             wire.close()
+            disk.close()

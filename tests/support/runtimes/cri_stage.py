@@ -28,7 +28,6 @@ from runtimes.cri.configs.refusals import ConfigNotice
 from runtimes.cri.disk_threads import DiskThreads
 from runtimes.cri.images.actor import ImageKeeper
 from runtimes.cri.images.clerk import IMAGE_CLERK, ImageClerk
-from runtimes.cri.images.courses import OwnThreads
 from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
@@ -94,7 +93,7 @@ class CriStage:
         ports = ImagePorts(
             wire=self.wire,
             containers=self.wire,
-            threads=OwnThreads(),
+            disk=self._disk,
             clerk=play.port(IMAGE_CLERK),
             me=play.port(IMAGE_KEEPER),
             events=self.events,

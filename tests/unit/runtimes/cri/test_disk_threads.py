@@ -1,0 +1,91 @@
+"""Jobs that may block are done on threads, and one that hangs holds up nothing that it need not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from runtimes.cri.disk_threads import DiskThreads
+from runtimes.cri.operations.flow import DiskError, DiskFailure, DiskJob, Lane
+from tests.support.kernel.players import Gate
+from tests.support.kernel.probe import Probe
+
+
+@pytest.fixture
+def threads() -> Iterator[DiskThreads]:
+    threads = DiskThreads()
+    yield threads
+    threads.close()
+
+
+def raising(error: Exception) -> object:
+    raise error
+
+
+def test_each_job_tells_its_result_or_why_there_is_none(threads: DiskThreads) -> None:
+    told: Probe[object] = Probe()
+    for job in (
+        DiskJob(lambda: 7, Lane.CGROUPS),
+        DiskJob(lambda: raising(DiskError("no such file")), Lane.CGROUPS),
+        DiskJob(lambda: raising(OSError(28, "No space left on device")), Lane.CGROUPS),
+        DiskJob(lambda: raising(ValueError("canary-password")), Lane.CGROUPS),
+    ):
+        threads.start(job, told.tell)
+    told.expect(
+        7,
+        DiskFailure("no such file"),
+        DiskFailure("[Errno 28] No space left on device"),
+        DiskFailure("failed with ValueError"),
+    )
+
+
+def test_a_job_that_hangs_keeps_others_from_nothing(threads: DiskThreads, gate: Gate) -> None:
+    told: Probe[object] = Probe()
+    for _ in range(20):
+        threads.start(DiskJob(gate), told.tell)
+    gate.reached()
+    threads.start(DiskJob(lambda: "other"), told.tell)
+    told.expect("other")
+    threads.start(DiskJob(lambda: "image", Lane.IMAGES), told.tell)
+    told.expect("image")
+
+
+def test_threads_that_have_nothing_to_do_are_used_again(threads: DiskThreads) -> None:
+    told: Probe[object] = Probe()
+    names = set()
+    for _ in range(100):
+        threads.start(DiskJob(threading.get_ident), told.tell)
+        names.add(told.next())
+    assert len(names) <= 3
+
+
+def test_what_was_not_begun_is_not_done_after_the_end(gate: Gate) -> None:
+    told: Probe[object] = Probe()
+    threads = DiskThreads()
+    threads.start(DiskJob(gate, Lane.CGROUPS), lambda _: None)
+    gate.reached()
+    threads.start(DiskJob(lambda: "late", Lane.CGROUPS), told.tell)
+    threads.close()
+    gate.open()
+    told.expect(DiskFailure("the agent stops"))
+
+
+HANGING = """
+import threading
+from runtimes.cri.disk_threads import DiskThreads
+from runtimes.cri.operations.flow import DiskJob
+hangs = threading.Event()
+threads = DiskThreads()
+threads.start(DiskJob(lambda: (hangs.set(), threading.Event().wait())), print)
+hangs.wait()
+threads.close()
+"""
+
+
+def test_a_process_ends_though_a_job_hangs() -> None:
+    ended = subprocess.run([sys.executable, "-c", HANGING], timeout=30, check=False)
+    assert ended.returncode == 0
