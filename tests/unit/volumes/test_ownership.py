@@ -77,7 +77,7 @@ def test_in_a_volume_that_is_read_only_the_group_may_read(root: Path) -> None:
 
 
 def test_bits_that_a_change_of_the_group_takes_away_are_given_back(root: Path) -> None:
-    root.joinpath("key").chmod(0o6755)
+    root.joinpath("key").chmod(0o6775)
     give(root)
     assert looks(root)["key"] == (GROUP, "0o6775")
 
