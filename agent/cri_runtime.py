@@ -56,6 +56,7 @@ from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
 from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.split_wire import SplitWire
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner, HookRunnerPorts
 from runtimes.hooks.sockets import LoopSockets
@@ -193,7 +194,9 @@ class CriComposition:
             node=self._reporter(),
             endpoint=self._endpoint,
         )
-        return CriRuntime(ports, self._containers, self._around, self._wire, self._disk)
+        # Whoever creates a container asks for its image, too.
+        wire = SplitWire(self._image_wire, self._wire)
+        return CriRuntime(ports, self._containers, self._around, wire, self._disk)
 
     def _make_hooks(self) -> HookRunner:
         containers, me = self._address(CRI_CONTAINERS), self._address(HOOK_RUNNER)
