@@ -208,7 +208,11 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
         still = found & self._suspects
         self._suspects = found
         self._set_sweep(SWEEP_AGAIN if found else SWEEP_EVERY)
-        for uid in sorted(still):
+        if not self._pods.are_known:
+            return
+        # Since the look began a pod may have come, a static one with the UID that it had before.
+        known = {_written(uid) for uid in self._pods.uids()}
+        for uid in sorted(each for each in still if _written(each) not in known):
             self._do(partial(self._cgroups.remove, PodUid(uid)), partial(CgroupRemoved, uid))
 
     # --- work ------------------------------------------------------------------------------------------
@@ -218,6 +222,11 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
     ) -> None:
         me = self._ports.me
         self._disk.start(DiskJob(work, Lane.CGROUPS), lambda outcome: me.tell(told(outcome)))
+
+
+def _written(uid: str) -> str:
+    """Return a UID as every driver of cgroups writes it alike."""
+    return uid.replace("-", "_")
 
 
 def _trouble(outcome: object) -> str:

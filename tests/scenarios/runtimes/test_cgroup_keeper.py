@@ -156,6 +156,34 @@ def test_nothing_is_removed_while_the_runtime_is_away(stage: CgroupStage) -> Non
     assert stage.has_cgroup(GONE)
 
 
+def second_look(stage: CgroupStage) -> None:
+    """Have the second look find a cgroup that belongs to nobody, and its answer wait."""
+    stage.cgroups.ensure(GONE)
+    stage.list()
+    stage.play.advance(10.5)
+    stage.work.holds = True
+    stage.play.advance(10.0)
+    assert stage.work.held
+
+
+def test_a_pod_that_comes_during_the_second_look_keeps_its_cgroup(stage: CgroupStage) -> None:
+    second_look(stage)
+    stage.change(Op.ADD, GONE)
+    stage.work.holds = False
+    stage.work.release()
+    stage.play.advance(1.0)
+    assert stage.has_cgroup(GONE)
+
+
+def test_a_runtime_that_goes_during_the_second_look_leaves_all_as_it_is(stage: CgroupStage) -> None:
+    second_look(stage)
+    stage.leave()
+    stage.work.holds = False
+    stage.work.release()
+    stage.play.advance(200.0)
+    assert stage.has_cgroup(GONE)
+
+
 def test_a_pod_belongs_to_the_source_that_told_it_last(stage: CgroupStage) -> None:
     stage.cgroups.ensure(ONE)
     stage.list(ONE)
