@@ -20,6 +20,8 @@ _KINDS: Final = {
 
 STARTING: Final = "server is not initialized yet"
 """What containerd answers until it has read what there is."""
+NO_INTERFACE: Final = "unknown service runtime.v1.RuntimeService"
+"""What a containerd answers whose part for containers is switched off, or could not be loaded."""
 
 
 def failure_of(failure: RpcFailure) -> RuntimeFailure:
@@ -36,8 +38,13 @@ def failure_of_disk(message: str) -> RuntimeFailure:
 
 
 def is_away(failure: RpcFailure) -> bool:
-    """Return whether nobody can be asked at present: nobody listens, or whoever does has just started."""
-    return failure.code is RpcCode.UNAVAILABLE or STARTING in failure.message
+    """Return whether nobody can be asked at present.
+
+    Nobody listens, whoever does has just started, or it came back without what runs containers: that says
+    nothing about what a pod asks for.
+    """
+    is_switched_off = failure.code is RpcCode.UNIMPLEMENTED and NO_INTERFACE in failure.message
+    return failure.code is RpcCode.UNAVAILABLE or STARTING in failure.message or is_switched_off
 
 
 def is_uncertain(failure: RpcFailure) -> bool:
