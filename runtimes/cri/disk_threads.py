@@ -11,9 +11,18 @@ from typing_extensions import override
 
 from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, Lane, result_of
 
-THREADS: Final = {Lane.FILES: 64, Lane.CGROUPS: 1, Lane.REMOVALS: 1, Lane.IMAGES: 16}
-"""At the most, and begun as they are needed. A file system that hangs takes one thread for each job that uses
-it, and again when that is tried again: so there are more than pods that use one, and not any number."""
+THREADS: Final = {
+    Lane.FILES: 64,
+    Lane.CGROUPS: 1,
+    Lane.REMOVALS: 1,
+    Lane.WORDS: 4,
+    Lane.LOGS: 4,
+    Lane.IMAGES: 16,
+}
+"""At the most, and begun as they are needed. A file system that hangs takes one thread for each container
+that uses it, however often that is tried again: so there are more than pods that use one, and not any
+number."""
+IN_PROGRESS: Final = "the disk has not answered an earlier attempt yet"
 
 
 class DiskThreads(Disk):
@@ -24,10 +33,22 @@ class DiskThreads(Disk):
 
     def __init__(self) -> None:
         self._lanes = {lane: _Workers(f"cri-{lane}", most) for lane, most in THREADS.items()}
+        self._keys: set[str] = set()
+        """Of the jobs in progress that have one."""
 
     @override
     def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
-        self._lanes[job.lane].start(job.work, done)
+        if job.key in self._keys:
+            done(DiskFailure(IN_PROGRESS))
+            return
+        if job.key:
+            self._keys.add(job.key)
+
+        def ended(outcome: object) -> None:
+            self._keys.discard(job.key)
+            done(outcome)
+
+        self._lanes[job.lane].start(job.work, ended)
 
     def close(self) -> None:
         """Begin nothing more. What is being done is not waited for."""

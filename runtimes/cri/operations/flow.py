@@ -57,6 +57,10 @@ class Lane(StrEnum):
     """One thread: cgroups of pods are kept by one object, one call at a time."""
     REMOVALS = "removals"
     """One thread: each removal also finishes what an earlier process left."""
+    WORDS = "words"
+    """What containers said when they ended. So no exit is seen late because of another pod's file system."""
+    LOGS = "logs"
+    """Reading logs for people, which may be long."""
     IMAGES = "images"
     """A few threads of their own: a plugin that hangs keeps no pod from its files."""
 
@@ -67,6 +71,9 @@ class DiskJob(Generic[T_co]):
 
     work: Callable[[], T_co] = field(repr=False)
     lane: Lane = Lane.FILES
+    key: str = ""
+    """What it is about: while one job with this key is being done, another one fails at once. Empty for a job
+    that may be done beside any other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +132,9 @@ def call_all(rpcs: Sequence[Rpc[ReplyT]]) -> Operation[list[ReplyT | RpcFailure]
     return outcomes
 
 
-def on_disk(work: Callable[[], T], lane: Lane = Lane.FILES) -> Operation[T]:
+def on_disk(work: Callable[[], T], lane: Lane = Lane.FILES, key: str = "") -> Operation[T]:
     """Do ``work`` on a thread that may block, and return its result. Raises ``DiskError``."""
-    outcome = yield DiskJob(work, lane)
+    outcome = yield DiskJob(work, lane, key)
     if isinstance(outcome, DiskFailure):
         raise DiskError(outcome.message)
     result: T = outcome

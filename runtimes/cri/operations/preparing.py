@@ -51,7 +51,8 @@ def prepared(
         ips=request.sandbox.ips or _host_ips(pod, node),
         handler=node.runtime.of_handler(handler),
     )
-    trouble = yield from on_disk(partial(carry_out, mounts.tasks))
+    key = f"{pod.uid}/{request.container.get('name')}"
+    trouble = yield from on_disk(partial(carry_out, mounts.tasks), key=key)
     if trouble:
         raise ConfigRefusedError(trouble, kind=RuntimeFailureKind.CONFIG)
     place = yield from on_disk(partial(around.cgroups.ensure, pod), Lane.CGROUPS)

@@ -20,7 +20,7 @@ from runtimes.container_runtime import (
 )
 from runtimes.cri import rpcs
 from runtimes.cri.inventory import bare_id
-from runtimes.cri.operations.flow import Operation, RpcError, call, on_disk
+from runtimes.cri.operations.flow import Lane, Operation, RpcError, call, on_disk
 from runtimes.cri.operations.outcomes import failure_of
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire.transport import RpcCode
@@ -51,7 +51,7 @@ def read_log(
     pod = LoggedPod(sandbox.pod.namespace, sandbox.pod.name, sandbox.pod.uid)
     root, attempt = Path(around.node().pod_logs_dir), seen.status.metadata.attempt
     read = partial(container_log, root, pod, seen.observed.name, attempt, question)
-    return (yield from on_disk(read))
+    return (yield from on_disk(read, Lane.LOGS))
 
 
 def read_stats(container_id: str) -> Operation[ContainerStats]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from runtimes.cri.disk_threads import DiskThreads
+from runtimes.cri.disk_threads import IN_PROGRESS, THREADS, DiskThreads
 from runtimes.cri.operations.flow import DiskError, DiskFailure, DiskJob, Lane
 from tests.support.kernel.players import Gate
 from tests.support.kernel.probe import Probe
@@ -52,6 +52,35 @@ def test_a_job_that_hangs_keeps_others_from_nothing(threads: DiskThreads, gate: 
     told.expect("other")
     threads.start(DiskJob(lambda: "image", Lane.IMAGES), told.tell)
     told.expect("image")
+
+
+def test_what_hangs_takes_one_thread_however_often_it_is_tried_again(
+    threads: DiskThreads, gate: Gate
+) -> None:
+    hangs: Probe[object] = Probe()
+    threads.start(DiskJob(gate, key="u-1/main"), hangs.tell)
+    gate.reached()
+    told: Probe[object] = Probe()
+    for _ in range(THREADS[Lane.FILES] + 1):
+        threads.start(DiskJob(lambda: "again", key="u-1/main"), told.tell)
+        told.expect(DiskFailure(IN_PROGRESS))
+    threads.start(DiskJob(lambda: "other", key="u-2/main"), told.tell)
+    told.expect("other")
+
+    gate.open()
+    hangs.next()
+    threads.start(DiskJob(lambda: "again", key="u-1/main"), told.tell)
+    told.expect("again")
+
+
+def test_last_words_are_read_while_all_threads_for_files_hang(
+    threads: DiskThreads, gate: Gate
+) -> None:
+    told: Probe[object] = Probe()
+    for number in range(THREADS[Lane.FILES] + 1):
+        threads.start(DiskJob(gate, key=f"u-{number}/main"), lambda _: None)
+    threads.start(DiskJob(lambda: "out of memory", Lane.WORDS), told.tell)
+    told.expect("out of memory")
 
 
 def test_threads_that_have_nothing_to_do_are_used_again(threads: DiskThreads) -> None:
