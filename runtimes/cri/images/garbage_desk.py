@@ -47,6 +47,7 @@ class GarbageDesk:
         """Look for images that nobody uses, unless that goes on already."""
         running = [course.owner for course in self._memory.courses]
         if not any(isinstance(owner, GarbageCollection) for owner in running):
+            self._memory.records.begin_look()
             self._begin(GarbageCollection(), collected(self._rules))
 
     def finish(self, result: Collected) -> None:

@@ -44,6 +44,8 @@ class PullRecords:
         """Names with a pull whose end nobody knows: an image of this name may be somebody's."""
         self._pulled: dict[str, dict[str, ImageAccess]] = {}
         """By id of the image and by repository."""
+        self._new: set[str] = set()
+        """Ids of images that were pulled since ``begin_look``."""
 
     # --- what happened ---------------------------------------------------------------------------------
 
@@ -73,6 +75,7 @@ class PullRecords:
         """Note that a pull succeeded, and with which of those credentials that were ``offered``."""
         self.note_failure(image, is_certain=True)
         self._unknown.discard(image.asked_for)
+        self._new.add(image_id)
         accesses = self._pulled.setdefault(image_id, {})
         access = accesses.setdefault(image.repository, ImageAccess())
         if credential is None or credential.source is None:
@@ -83,9 +86,13 @@ class PullRecords:
             if source is not None:
                 self._note(access, source, credential.auth)
 
+    def begin_look(self) -> None:
+        """Note that somebody begins to look which images there are: a list may be old when it comes."""
+        self._new.clear()
+
     def keep_only(self, image_ids: Iterable[str]) -> bool:
-        """Forget images that are not there any more. Return whether there were any."""
-        gone = self._pulled.keys() - set(image_ids)
+        """Forget images that were not there at the last look. Return whether there were any."""
+        gone = self._pulled.keys() - set(image_ids) - self._new
         for image_id in gone:
             del self._pulled[image_id]
         return bool(gone)

@@ -101,6 +101,20 @@ def test_an_image_that_anybody_can_pull_is_everybodys() -> None:
         assert finds(stage, THIEF)
 
 
+def test_an_image_that_is_pulled_while_others_are_looked_at_stays_somebodys() -> None:
+    garbage = GarbageOptions(high_percent=85)
+    with image_stage(options=replace(options(), garbage=garbage)) as stage:
+        stage.jobs.hang = True
+        stage.play.advance(300.0)
+        (measured,) = stage.jobs.hanging
+        stage.jobs.hang = False
+        pulled_by_alice(stage)
+        measured(stage.space)
+        stage.play.settle()
+        assert not finds(stage, THIEF)
+        assert finds(stage, WEB, ALICE)
+
+
 def test_of_two_pods_that_one_pull_serves_both_may_have_the_image() -> None:
     with image_stage(options=options()) as stage:
         stage.service.offer(APP, users=("alice",))
