@@ -16,6 +16,7 @@ from runtimes.container_runtime import (
     ExecInContainer,
     LookAtPod,
     PodContainersAre,
+    ReadContainerLog,
     ReadContainerStats,
     RemoveContainer,
     RunSandbox,
@@ -212,6 +213,41 @@ def test_a_question_that_the_runtime_does_not_know_is_not_supported() -> None:
         failure = answered.answer
         assert isinstance(failure, RuntimeFailure)
         assert failure.kind is RuntimeFailureKind.UNSUPPORTED
+
+
+def test_a_command_that_writes_too_much_has_no_exit_code() -> None:
+    too_large = RpcFailure(code=RpcCode.RESOURCE_EXHAUSTED, message="16777221 > 16777216")
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        stage.cri.faults = [Fault(method="ExecSync", failure=too_large)]
+        stage.ask(ExecInContainer(id=container.id, command=("yes",)))
+        (answered,) = stage.replies.drain()
+        failure = answered.answer
+        assert isinstance(failure, RuntimeFailure)
+        assert failure.message == "the command wrote more than 16 MiB, and its exit code is lost"
+
+
+def test_questions_about_what_is_not_there_are_answered_so() -> None:
+    with cri_stage() as stage:
+        for question in (
+            ReadContainerLog(id="containerd://none"),
+            ExecInContainer(id="containerd://none", command=("true",)),
+        ):
+            stage.ask(question)
+            (answered,) = stage.replies.drain()
+            failure = answered.answer
+            assert isinstance(failure, RuntimeFailure)
+            assert failure.kind is RuntimeFailureKind.NOT_FOUND
+
+
+def test_a_log_that_is_not_there_is_said_to_be_missing() -> None:
+    with cri_stage() as stage:
+        container = stage.started(POD)
+        stage.ask(ReadContainerLog(id=container.id))
+        (answered,) = stage.replies.drain()
+        failure = answered.answer
+        assert isinstance(failure, RuntimeFailure)
+        assert failure.message == "log of container main: there is none"
 
 
 # --- nonsense ------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from messages.pod_runtime import (
     RuntimeDescribed,
     SandboxObserved,
 )
-from messages.pods import Pod
+from messages.pods import CONTENT_DIGEST, Pod
 from runtimes.container_runtime import (
     CallRuntime,
     ContainerRuntimeMessage,
@@ -72,6 +72,7 @@ def pod_of_each(name: str = "web") -> Pod:
         for kind, command in COMMANDS.items()
     ]
     annotations = {
+        CONTENT_DIGEST: f"digest of {name}",
         f"{PREFIX}ignores-sigterm.stubborn": "true",
         f"{PREFIX}pull-error.lost": "no such host",
     }
