@@ -228,7 +228,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             self._supplied = supplies
             runtime.tell(RunPod(pod=pod, mark=mark, reply_to=me, **supplies._asdict()))
         elif isinstance(step, StopStep):
-            self._news.say("stopping a pod", grace=step.grace, reason=self._news.reason())
+            self._news.say("stopping a pod", grace=round(step.grace, 3), reason=self._news.reason())
             known = None if self._memory.wish.has_no_document else pod
             runtime.tell(StopPod(uid=pod.uid, mark=mark, reply_to=me, grace=step.grace, pod=known))
         else:
