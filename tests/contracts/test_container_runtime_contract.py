@@ -16,7 +16,6 @@ from runtimes.container_runtime import (
     ImageFound,
     LookAtPod,
     PodContainersAre,
-    PodIdentity,
     PullImage,
     RemoveContainer,
     RemoveSandbox,
@@ -88,7 +87,8 @@ def test_a_sandbox_that_was_made_is_ready_and_says_whose_it_is(
     assert made.ips
     (seen,) = runtime.seen(POD)
     assert seen.sandbox == made
-    assert seen.pod == PodIdentity(uid=POD.uid, namespace="default", name="web", source="file")
+    said = (seen.pod.uid, seen.pod.namespace, seen.pod.name, seen.pod.source)
+    assert said == (POD.uid, "default", "web", "file")
     assert seen.containers == ()
 
 
