@@ -56,6 +56,7 @@ from runtimes.cri.images.image_memory import ImageMemory
 from runtimes.cri.images.image_messages import IMAGE_KEEPER, ImagePorts
 from runtimes.cri.messages import CRI_CONTAINERS, CriMemory, CriPorts
 from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.pod_directories import PodDirectoriesOnDisk
 from runtimes.cri.split_wire import SplitWire
 from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner, HookRunnerPorts
@@ -104,6 +105,7 @@ class CriComposition:
         is_one = told.image_service_endpoint == told.container_runtime_endpoint
         self._image_wire = self._wire if is_one else self._wire_to(told.image_service_endpoint)
         self._disk = DiskThreads()
+        self._directories = PodDirectoriesOnDisk(str(settings.root_dir.absolute()), self._disk)
         self._is_joined = settings.cluster is not None
         self._pods = RuntimeMemory()
         self._hooks = HookMemory()
@@ -222,6 +224,7 @@ class CriComposition:
             pod_manager=pod_manager,
             pod_keeper=pod_keeper,
             sources=self._sources,
+            directories=self._directories,
         )
         return LogKeeper(ports, self._logs, self._log_options)
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Final, TypeAlias, assert_never
+from typing import Final, Protocol, TypeAlias, assert_never
 
 import structlog
 from typing_extensions import override
 
 from kernel import Actor, Key, Port
 from messages.container_logs import ContainerLogsDescribed, DescribeContainerLogs
-from messages.pod_lives import DescribePodLives, PodLivesDescribed
+from messages.pod_lives import DescribePodLives, PodLife, PodLivesDescribed
 from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
 from messages.pods import PodUid, SourceName
 from messages.units import Seconds
@@ -25,6 +25,7 @@ from runtimes.container_logs.upkeep import (
     WantedPods,
     link_of,
     logged_containers,
+    strangers,
 )
 from runtimes.container_runtime import (
     CallRuntime,
@@ -81,6 +82,18 @@ LogKeeperMessage: TypeAlias = (
 LOG_KEEPER = Key[LogKeeperMessage]("runtime/logs")
 
 
+class PodDirectories(Protocol):
+    """The directories of pods, beside those of their logs. They are somebody else's; the keeper says when."""
+
+    def pods(self) -> list[PodUid]:
+        """Return the pods that have one. It may block."""
+        ...
+
+    def remove(self, uid: PodUid) -> None:
+        """Have that of a pod removed, elsewhere. May repeat."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogKeeperPorts:
     """Whom LogKeeper talks to."""
@@ -92,6 +105,8 @@ class LogKeeperPorts:
     pod_keeper: Port[DescribePodLives]
     sources: frozenset[SourceName]
     """All sources of pods that there are. Nothing of a pod is removed before each has told what it wants."""
+    directories: PodDirectories | None = None
+    """What else pods have on the disk; None if that is nobody's."""
 
 
 @dataclass(slots=True)
@@ -107,7 +122,8 @@ class LogKeeperMemory:
 class LogKeeper(Actor[LogKeeperMessage]):
     """Keeps the logs of containers on disk as a kubelet does.
 
-    Owns: the links to logs, the rotated files, and the directories of logs of pods that are gone.
+    Owns: the links to logs, the rotated files, and the directories of logs of pods that are gone. It also
+    says when the other directories of a pod can go.
     Hears: ``RuntimeFact`` and ``RuntimeAnswered`` of the runtime of containers; ``PodFact``,
     ``PodLivesDescribed``, ``DescribeContainerLogs``; its own timers.
     Tells: the runtime ``FollowContainers`` when it starts and each time that it looks at sizes, and
@@ -118,7 +134,8 @@ class LogKeeper(Actor[LogKeeperMessage]):
 
     Order: a log is renamed, and then its runtime opens it anew. If that fails it gets its name back, unless
     there is a new one already. One log is being compressed at a time. Nothing is removed while the runtime is
-    away, before it has listed, or of a pod that a source wants or the node has a life of.
+    away, before it has listed, or of a pod that a source wants or the node has a life of. Its other
+    directories go when two looks in a row find it to be gone: one that has just come may be unknown a moment.
     """
 
     def __init__(self, ports: LogKeeperPorts, memory: LogKeeperMemory, options: LogOptions) -> None:
@@ -137,6 +154,8 @@ class LogKeeper(Actor[LogKeeperMessage]):
         self._reopening: dict[str, Seconds] = {}
         """When the runtime was told to open a container's log anew."""
         self._sweeps_soon = False
+        self._strangers: frozenset[PodUid] = frozenset()
+        """Pods with a directory that seemed to be gone at the last look."""
 
     @override
     def started(self) -> None:
@@ -277,7 +296,7 @@ class LogKeeper(Actor[LogKeeperMessage]):
         self._tidied &= {each.id for each in containers}
         self._disk.link(containers)
         self._disk.tidy_attempts(containers)
-        if self._disk.orphans(self._contents, self._wanted, {}):
+        if self._disk.orphans(self._contents, self._wanted, {}) or self._gone({}):
             self._ports.pod_keeper.tell(DescribePodLives(reply_to=self._ports.me))
         self._disk.tidy_links(
             {link_of(self._options.pods_directory, each)[0] for each in containers}
@@ -293,9 +312,26 @@ class LogKeeper(Actor[LogKeeperMessage]):
         ]
         for name in removed:
             _log.info("logs of a pod that is gone are removed", directory=name)
+        gone = self._gone(described.lives)
+        for uid in sorted(gone & self._strangers):
+            self._remove_directory(uid)
+        if gone - self._strangers:
+            self._sweep_soon()
+        self._strangers = gone
         if removed:
             names = {link_of(self._options.pods_directory, each)[0] for each in self._containers()}
             self._disk.tidy_links(names)
+
+    def _remove_directory(self, uid: PodUid) -> None:
+        if self._ports.directories is not None:
+            self._ports.directories.remove(uid)
+
+    def _gone(self, lives: Mapping[PodUid, PodLife]) -> frozenset[PodUid]:
+        """Return the pods with a directory that nobody has any more."""
+        directories = self._ports.directories
+        if directories is None:
+            return frozenset()
+        return strangers(directories.pods(), self._contents, self._wanted, lives)
 
     # --- what it says ----------------------------------------------------------------------------------
 

@@ -110,12 +110,27 @@ def orphans(
     """
     if not wanted.are_known:
         return []
-    found = [(name, logged_pod(name)) for name in directories]
-    return [
-        name
-        for name, pod in found
-        if pod is not None
-        and pod.uid not in running
-        and not wanted.has(pod.uid)
-        and lives.get(pod.uid, PodLife.FINISHED) is PodLife.FINISHED
-    ]
+    found = {name: pod.uid for name in directories if (pod := logged_pod(name)) is not None}
+    gone = strangers(found.values(), running, wanted, lives)
+    return [name for name, uid in found.items() if uid in gone]
+
+
+def strangers(
+    pods: Iterable[PodUid],
+    running: Collection[PodUid],
+    wanted: WantedPods,
+    lives: Mapping[PodUid, PodLife],
+) -> frozenset[PodUid]:
+    """Return those ``pods`` that neither the runtime has, nor a source, nor this node.
+
+    As long as a source has not told what it wants, there are none.
+    """
+    if not wanted.are_known:
+        return frozenset()
+    return frozenset(
+        uid
+        for uid in pods
+        if uid not in running
+        and not wanted.has(uid)
+        and lives.get(uid, PodLife.FINISHED) is PodLife.FINISHED
+    )

@@ -1,0 +1,148 @@
+"""What is left of pods, of earlier agents and of crashes is removed, and nothing that anybody needs."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from runtimes.cri.wire import cri_pb2 as cri
+from tests.support.agent.process import eventually
+from tests.support.containers.containerd import Containerd
+from tests.support.containers.images import BUSYBOX
+from tests.support.containers.whole_agent import PATIENT, WholeAgent
+
+MORE_PATIENT = 100.0
+
+
+@pytest.fixture
+def agent(tmp_path: Path, containerd: Containerd) -> Iterator[WholeAgent]:
+    with WholeAgent(tmp_path, containerd) as agent:
+        yield agent
+
+
+@contextmanager
+def file_system(at: Path, size: str) -> Iterator[Path]:
+    """Have a file system of its own at a folder."""
+    at.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(at)], check=True)
+    try:
+        yield at
+    finally:
+        subprocess.run(["umount", "-l", str(at)], check=True)
+
+
+def test_directories_of_pods_that_nobody_has_go_but_nothing_through_a_mount(
+    agent: WholeAgent,
+) -> None:
+    pods = agent.root_dir / "pods"
+    for uid in ("gone-1", "gone-2"):
+        (pods / uid / "volumes").mkdir(parents=True)
+        (pods / uid / "volumes" / "file").touch()
+    agent.serve("web", main={"terminationMessagePath": "/dev/termination-log"})
+    with file_system(pods / "busy" / "volumes" / "mounted", "64k") as mounted:
+        (mounted / "precious").touch()
+        agent.begins()
+        agent.await_running("web")
+        uid = agent.document("web")["metadata"]["uid"]
+        eventually(lambda: {each.name for each in pods.iterdir()} == {uid, "busy"}, PATIENT)
+        agent.logs("something is mounted at")
+        assert (mounted / "precious").exists()
+    assert agent.status("web")["restartCount"] == 0
+
+
+def test_a_pod_waits_while_the_disk_of_the_agent_is_full_and_others_go_on(
+    agent: WholeAgent,
+) -> None:
+    with file_system(agent.root_dir, "512k") as disk:
+        agent.serve("before")
+        agent.begins()
+        agent.await_running("before")
+        with suppress(OSError), (disk / "filling").open("wb", buffering=0) as file:
+            while file.write(bytes(4096)):
+                pass
+        agent.serve("after")
+        eventually(
+            lambda: "No space left" in str(agent.document("after").get("status", {})), PATIENT
+        )
+        assert agent.runs("before", 0)
+        (disk / "filling").unlink()
+        agent.await_running("after")
+        agent.withdraw("before")
+        agent.withdraw("after")
+        agent.await_nothing()
+        agent.stops()
+
+
+def test_logs_that_a_link_leads_elsewhere_are_refused_and_others_go_on(agent: WholeAgent) -> None:
+    elsewhere = agent.told / "elsewhere"
+    elsewhere.mkdir()
+    agent.serve("first")
+    agent.begins()
+    agent.await_running("first")
+    (logs,) = Path(agent.configuration["podLogsDir"]).glob("default_first-node1_*")
+    agent.withdraw("first")
+    agent.await_nothing()
+    eventually(lambda: not logs.exists(), PATIENT)
+    agent.dies()
+    logs.symlink_to(elsewhere)
+    agent.serve("first")
+    agent.serve("second")
+    agent.begins()
+    agent.await_running("second")
+    eventually(
+        lambda: (
+            agent.status("first").get("state", {}).get("waiting", {}).get("reason")
+            == "CreateContainerConfigError"
+        ),
+        PATIENT,
+    )
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_hundreds_of_dead_containers_at_the_start_leave_one_of_each(agent: WholeAgent) -> None:
+    agent.serve("web")
+    agent.begins()
+    agent.await_running("web")
+    agent.dies()
+    with agent.containerd.client() as client:
+        (sandbox,) = client.sandboxes()
+        (container,) = client.containers()
+        metadata = cri.PodSandboxMetadata(
+            name=sandbox.metadata.name,
+            uid=sandbox.metadata.uid,
+            namespace=sandbox.metadata.namespace,
+            attempt=sandbox.metadata.attempt,
+        )
+        shared = cri.PodSandboxConfig(metadata=metadata, log_directory=str(agent.told))
+        for attempt in range(1, 301):
+            config = cri.ContainerConfig(
+                metadata=cri.ContainerMetadata(name="old", attempt=attempt),
+                image=cri.ImageSpec(image=BUSYBOX),
+                command=["/there-is-none"],
+                labels={**container.labels, "io.kubernetes.container.name": "old"},
+                log_path=f"old/{attempt}.log",
+            )
+            request = cri.CreateContainerRequest(
+                pod_sandbox_id=sandbox.id, config=config, sandbox_config=shared
+            )
+            client.call(request, cri.CreateContainerResponse)
+    agent.begins()
+    agent.await_running("web", restarts=0)
+    eventually(lambda: len(agent.instances("web")) <= 3, PATIENT)
+    assert agent.said("web") == ["begins"]
+
+
+def test_a_hundred_containers_of_one_pod_run_and_end(agent: WholeAgent) -> None:
+    crowd = [{**agent.container(f"c{number}"), "name": f"c{number}"} for number in range(100)]
+    agent.serve("crowd", containers=crowd, terminationGracePeriodSeconds=1)
+    agent.begins()
+    eventually(lambda: len(list(agent.told.iterdir())) >= 50, MORE_PATIENT)
+    agent.dies()
+    agent.begins()
+    eventually(lambda: len(list(agent.told.iterdir())) == 100, MORE_PATIENT)
+    agent.withdraw("crowd")
+    agent.await_nothing()
