@@ -254,6 +254,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                     self._examine(record, moment)
             case AnswersDue():
                 self._overdue_timer = None
+                self._calls.make_room(self.clock.monotonic())
                 for answer in self._calls.overdue(self.clock.monotonic()):
                     self._take_answer(answer)
             case RestOfPods():

@@ -26,6 +26,8 @@ from runtimes.containers.situation import Step
 DEADLINE: Final = Seconds(240.0)
 PULL_DEADLINE: Final = Seconds(3600.0)
 """A large image over a slow network takes long, and so may its turn."""
+SLOW: Final = Seconds(10.0)
+"""A start that takes longer waits for something else than the processor, a network for example."""
 MARGIN: Final = Seconds(30.0)
 """How long after its deadline an answer is still waited for."""
 
@@ -55,7 +57,8 @@ class ContainerCalls:
         self._me = me
         self._memory = memory
         self._parallel_starts = parallel_starts
-        self._starts = sum(is_start(call.step) for call in memory.calls.values())
+        self._starts = {call.ref for call in memory.calls.values() if is_start(call.step)}
+        """Those in flight, but for those that are slow."""
 
     def __len__(self) -> int:
         """How many calls are in flight."""
@@ -64,7 +67,7 @@ class ContainerCalls:
     @property
     def has_room(self) -> bool:
         """Whether one more start may be sent."""
-        return self._parallel_starts is None or self._starts < self._parallel_starts
+        return self._parallel_starts is None or len(self._starts) < self._parallel_starts
 
     def send(self, record: RuntimeRecord, step: Step, now: Seconds) -> None:
         """Send a step of a pod."""
@@ -74,7 +77,8 @@ class ContainerCalls:
         call = Call(memory.last_ref, record.uid, step, now, deadline)
         memory.calls[call.ref] = call
         record.calls = (*record.calls, call)
-        self._starts += is_start(step)
+        if is_start(step):
+            self._starts.add(call.ref)
         self._port.tell(
             CallRuntime(request=request, reply_to=self._me, ref=call.ref, deadline=deadline)
         )
@@ -113,12 +117,17 @@ class ContainerCalls:
                 late.append(call)
         return [_lost(call, now) for call in late]
 
+    def make_room(self, now: Seconds) -> None:
+        """Count slow starts no more: what they wait for may be a pod that has no room because of them."""
+        calls = self._memory.calls
+        self._starts = {ref for ref in self._starts if calls[ref].sent_at + SLOW > now}
+
     def _end(self, call: Call) -> None:
         self._memory.calls.pop(call.ref, None)
         record = self._memory.records.get(call.uid)
         if record is not None:
             record.calls = tuple(each for each in record.calls if each.ref != call.ref)
-        self._starts -= is_start(call.step)
+        self._starts.discard(call.ref)
 
 
 def _deadline(request: RuntimeRequest) -> Seconds:

@@ -68,7 +68,7 @@ def kill(now: PodSituation, instance: ContainerObserved, ending: Killing, draft:
 def stop_everything(
     now: PodSituation, grace: Seconds, draft: Draft, shortest: Seconds = Seconds(0.0)
 ) -> None:
-    """Stop what lives of the pod. A sidecar has ``shortest`` even if nothing of the grace remains.
+    """Stop what lives of the pod. Each has ``shortest`` even if nothing of the grace remains.
 
     The hooks of sidecars are called with those of the others, as by a kubelet: only SIGTERM waits.
     """
@@ -78,7 +78,8 @@ def stop_everything(
     least = LEAST_AFTER_HOOK if grace > 0 or shortest > 0 else Seconds(0.0)
     if alive:
         turn = first or [max(alive, key=lambda one: sidecars.index(one.name))]
-        in_turn = grace if first else max(grace, shortest)
+        # Who could not be asked to end in time, since the runtime was away, is asked all the same.
+        in_turn = grace if first and grace > 0 else max(grace, shortest)
         _stop(now, turn, Killing(in_turn, least=least), draft)
         if now.shape.has_hooks:
             later = [one for one in alive if one not in turn]

@@ -153,6 +153,20 @@ def test_nothing_is_started_or_stopped_while_the_runtime_is_away(stage: Scripted
     assert stage.described().trouble == ""
 
 
+def test_a_pod_whose_grace_ends_while_the_runtime_is_away_is_asked_to_end_before_it_is_killed(
+    stage: ScriptedStage,
+) -> None:
+    stage.run(ONE)
+    stage.containers.goes_away()
+    stage.stop(ONE, grace=30)
+    stage.play.advance(100)
+    stage.containers.taken()
+    stage.containers.comes_back()
+    stage.play.settle()
+    stops = [each for each in stage.containers.taken() if each.startswith("stop c")]
+    assert stops == ["stop c2 within 2"]
+
+
 def test_what_happened_while_the_runtime_was_away_is_seen_when_it_is_back(
     stage: ScriptedStage,
 ) -> None:
@@ -794,6 +808,20 @@ def test_starts_are_bounded_and_the_oldest_pod_is_first() -> None:
         stage.containers.release()
         stage.play.settle()
         assert stage.containers.alive() == ["a-0"] * 4
+
+
+def test_starts_that_wait_for_something_keep_no_room_from_others() -> None:
+    with scripted_stage(parallel_starts=2) as stage:
+        stage.containers.next(RunSandbox, Deed.HELD, times=2)
+        for name in ("needs-a-network", "needs-it-too"):
+            stage.run(make_pod(name, spec=spec_of("a")))
+        stage.run(make_pod("brings-the-network", spec={**spec_of("b"), "hostNetwork": True}))
+        assert stage.containers.alive() == []
+        stage.play.advance(40)
+        assert stage.containers.alive() == ["b-0"]
+        stage.containers.release()
+        stage.play.settle()
+        assert sorted(stage.containers.alive()) == ["a-0", "a-0", "b-0"]
 
 
 def test_pods_that_the_node_must_run_are_started_before_others_that_wait() -> None:
