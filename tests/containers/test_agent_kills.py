@@ -54,7 +54,8 @@ def test_killed_at_each_step_of_a_start_it_starts_everything_once(
     proxy.open_all()
     agent.begins()
     agent.await_running(*names, restarts=0)
-    assert {name: agent.said(name) for name in names} == {name: ["begins"] for name in names}
+    once = {name: ["begins"] for name in names}
+    eventually(lambda: {name: agent.said(name) for name in names} == once, PATIENT)
     assert {name: agent.instances(name) for name in names} == {
         name: [(0, "running")] for name in names
     }
@@ -80,3 +81,24 @@ def test_killed_at_each_step_of_a_stop_it_stops_everything_once(
         name: ["begins", "term"] for name in names
     }
     eventually(lambda: agent.json("/pods")["items"] == [], PATIENT)
+
+
+def test_pods_run_and_end_though_runtime_and_agent_are_killed_while_they_do(
+    agent: WholeAgent,
+) -> None:
+    names = [f"pod-{number}" for number in range(10)]
+    for name in names:
+        agent.serve(name)
+    agent.begins()
+    eventually(lambda: any(agent.said(name) for name in names), PATIENT)
+    agent.containerd.kill()
+    agent.dies()
+    agent.containerd.launch()
+    agent.begins()
+    agent.await_running(*names)
+    for name in names:
+        agent.withdraw(name)
+    eventually(lambda: any("term" in agent.said(name) for name in names), PATIENT)
+    agent.containerd.restart()
+    agent.await_nothing()
+    assert {agent.said(name).count("term") for name in names} <= {0, 1}

@@ -15,7 +15,7 @@ from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX
 from tests.support.containers.whole_agent import PATIENT, WholeAgent
 
-MORE_PATIENT = 100.0
+MORE_PATIENT = 130.0
 
 
 @pytest.fixture
@@ -136,6 +136,7 @@ def test_hundreds_of_dead_containers_at_the_start_leave_one_of_each(agent: Whole
     assert agent.said("web") == ["begins"]
 
 
+@pytest.mark.timeout(300)
 def test_a_hundred_containers_of_one_pod_run_and_end(agent: WholeAgent) -> None:
     crowd = [{**agent.container(f"c{number}"), "name": f"c{number}"} for number in range(100)]
     agent.serve("crowd", containers=crowd, terminationGracePeriodSeconds=1)
