@@ -191,8 +191,10 @@ def _size(text: str) -> int:
     if not is_quantity(text):
         raise UsageError(f"containerLogMaxSize {text[:32]!r} should be a quantity, such as 10Mi")
     size = int(amount(text))
-    if size < 1:
-        raise UsageError(f"containerLogMaxSize {text[:32]!r} should be more than nothing")
+    if size == 0:
+        raise UsageError(
+            f"containerLogMaxSize {text[:32]!r} should be more than nothing, or below it for no rotation"
+        )
     return size
 
 

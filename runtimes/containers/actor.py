@@ -223,13 +223,13 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                     self._examine(record, self._moment())
             case RuntimeIsAway(message=message):
                 if not self._driver.away:
-                    _log.warning("the runtime of containers is away", trouble=message)
+                    _log.debug("the runtime of containers is away", trouble=message)
                 self._driver.away = message or "it cannot be asked"
                 self._examine_later(self._memory.records)
 
     def _take_listing(self, listing: ContainersAre) -> None:
         if self._driver.away:
-            _log.info("the runtime of containers is there again")
+            _log.debug("the runtime of containers is there again")
         self._name, self._version = listing.name, listing.version
         self._driver.away, self._is_listed = "", True
         self._driver.limits = Limits(

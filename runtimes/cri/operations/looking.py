@@ -39,6 +39,8 @@ def look(uid: PodUid | None, around: Surroundings) -> Operation[Seen]:
     began = known.moment()
     containers = yield from call(rpcs.list_containers(uid))
     sandboxes = yield from call(rpcs.list_sandboxes(uid))
+    if uid is None:
+        yield from _remove_lost(containers.containers, sandboxes.items)
     seen_sandboxes = yield from _sandboxes(sandboxes.items, around)
     ids = {each.observed.id: each.pod.uid for each in seen_sandboxes}
     ours = [one for one in containers.containers if one.pod_sandbox_id in ids]
@@ -46,6 +48,24 @@ def look(uid: PodUid | None, around: Surroundings) -> Operation[Seen]:
     return Seen(
         uid=uid, began=began, sandboxes=tuple(seen_sandboxes), containers=tuple(seen_containers)
     )
+
+
+def _remove_lost(
+    containers: Iterable[cri.Container], sandboxes: Iterable[cri.PodSandbox]
+) -> Operation[None]:
+    """Remove the containers of pods whose sandbox is gone: no pod shows them, and they keep their names.
+
+    A runtime leaves one if its sandbox is removed while it is being created. What runs is let run.
+    """
+    there = {each.id for each in sandboxes}
+    lost = [
+        one.id
+        for one in containers
+        if one.pod_sandbox_id not in there
+        and one.labels.get(rpcs.UID_LABEL)
+        and one.state in {cri.CONTAINER_EXITED, cri.CONTAINER_CREATED}
+    ]
+    yield from call_all([rpcs.remove_container(each) for each in lost])
 
 
 def _sandboxes(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from messages.pod_runtime import ContainerObserved, ContainerState
-from runtimes.container_runtime import PodContainersAre, StartContainer
+from messages.units import Seconds
+from runtimes.container_runtime import PodContainersAre, StartContainer, StopContainer
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.cri.cri_stage import CriStage, creation_in, cri_pod, cri_stage
 from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, Fault, task_exit
@@ -80,6 +81,18 @@ def test_an_exit_event_that_stays_wrong_is_believed_without_asking_for_ever() ->
         stage.play.advance(60.0)
         assert states_told(stage) == [(EXITED, 9, "Error")]
         assert stage.cri.count("ContainerStatus") < 15
+
+
+def test_a_container_whose_sandbox_is_gone_is_removed_so_that_its_name_is_free() -> None:
+    with cri_stage() as stage:
+        left = bare(stage.started(POD))
+        runs = bare(stage.started(OTHER))
+        stage.call(StopContainer(id=left, grace=Seconds(0.0)))
+        for container in (left, runs):
+            del stage.machine.sandboxes[stage.machine.containers[container].sandbox_id]
+        stage.play.advance(11.0)
+        assert left not in stage.machine.containers
+        assert runs in stage.machine.containers
 
 
 def test_an_event_of_a_container_that_nobody_knows_is_followed_by_no_question() -> None:

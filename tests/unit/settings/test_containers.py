@@ -162,7 +162,11 @@ def test_a_value_of_another_type_is_wrong_usage(flag: str) -> None:
             "containerLogMaxFiles 1 should be at least 2: the log and one that was rotated",
         ),
         ("containerLogMaxSize", "big", "containerLogMaxSize 'big' should be a quantity, such as 10Mi"),
-        ("containerLogMaxSize", "-1", "containerLogMaxSize '-1' should be more than nothing"),
+        (
+            "containerLogMaxSize",
+            "0",
+            "containerLogMaxSize '0' should be more than nothing, or below it for no rotation",
+        ),
         ("containerLogMonitorInterval", "1s", "containerLogMonitorInterval should be at least 3s"),
         (
             "imageServiceEndpoint",
