@@ -68,6 +68,8 @@ HEALTH_EVERY: Final = Seconds(5.0)
 HEALTH_SOON: Final = Seconds(1.0)
 """While the runtime or its network is not ready."""
 OVERDUE_CHECK: Final = Seconds(30.0)
+OWN_WITHIN: Final = Seconds(60.0)
+"""How long what nobody asked for may take: looks, above all. The file system of a pod may hang meanwhile."""
 
 _log = structlog.get_logger("runtime")
 
@@ -330,9 +332,17 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         now, memory = self.clock.monotonic(), self._memory
         for running in self._driver.begun():
             call = running.purpose
-            if isinstance(call, CallRuntime | AskContainer) and running.began + call.deadline < now:
-                self._driver.give_up(call)
-                self._answer(call, _uncertain("it took too long"))
+            within = call.deadline if isinstance(call, CallRuntime | AskContainer) else OWN_WITHIN
+            if running.began + within >= now:
+                continue
+            self._driver.give_up(call)
+            late = _uncertain("it took too long")
+            if isinstance(call, CallRuntime | AskContainer):
+                self._answer(call, late)
+            else:
+                self._take_result(
+                    OperationEnded(purpose=call, uid=None, result=late, began=running.began)
+                )
         waiting, memory.looks = memory.looks, []
         for each in waiting:
             if each.since + each.call.deadline < now:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
+
+import structlog
 
 from kernel import Port
 from messages.pods import PodUid
 from messages.units import Seconds
-from runtimes.container_runtime import AskContainer, CallRuntime
+from runtimes.container_runtime import AskContainer, CallRuntime, RuntimeFailure, RuntimeFailureKind
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.operations.flow import Delay, Disk, DiskError, DiskJob, Operation, RpcError, Step
 from runtimes.cri.operations.outcomes import failure_of, failure_of_disk
 from runtimes.cri.purposes import Purpose
 from runtimes.cri.wire.transport import Wire
+
+_log = structlog.get_logger("runtime")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +173,8 @@ class Driver:
             result = failure_of_disk(str(raised))
         except ConfigRefusedError as refusal:
             result = refusal.failure
+        except Exception as bug:  # noqa: BLE001  # one pod's operation; the others go on
+            result = _failed_over(purpose, bug)
         else:
             self._start(running, step)
             self._memory.in_hand = None
@@ -196,3 +204,14 @@ class Driver:
 
     def _tell(self, ref: int, step: int, place: int, outcome: object) -> None:
         self._me.tell(StepEnded(ref=ref, step=step, place=place, outcome=outcome))
+
+
+def _failed_over(purpose: Purpose, bug: Exception) -> RuntimeFailure:
+    """Return what becomes of an operation with a bug. The exception's text may be confidential."""
+    frames = traceback.extract_tb(bug.__traceback__)
+    where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    kind = type(bug).__name__
+    _log.error("an operation failed", operation=type(purpose).__name__, error=kind, where=where)
+    return RuntimeFailure(
+        kind=RuntimeFailureKind.REFUSED, message=f"the agent failed over it: {kind} at {where}"
+    )

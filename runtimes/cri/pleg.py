@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from kernel import Timer
 from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.container_runtime import CallRuntime, LookAtPod
@@ -38,7 +39,7 @@ class Pleg:
         stream: EventStream,
         driver: Driver,
         begin: Callable[[Purpose, Operation[Any]], None],
-        later: Callable[[Seconds, CriTimer], object],
+        later: Callable[[Seconds, CriTimer], Timer],
     ) -> None:
         self._around = around
         self._stream = stream
@@ -49,7 +50,9 @@ class Pleg:
         """Pods of which something happened while they were looked at; None for all."""
         self._settling: dict[PodUid, int] = {}
         """How many looks each pod has had since an exit that the runtime does not say yet."""
-        self._is_timed = False
+        self._timer: Timer | None = None
+        """Of the next look at everything."""
+        self._waits = WITHOUT_EVENTS
         self._is_new = True
         """Nobody knows yet whether events come."""
 
@@ -61,7 +64,7 @@ class Pleg:
 
     def due(self, *, is_away: bool) -> None:
         """Look at everything: the time for that has come. Not while the runtime is away."""
-        self._is_timed = False
+        self._timer = None
         if not is_away and None not in self._looked_at():
             self._look(None)
 
@@ -124,11 +127,14 @@ class Pleg:
             self._later(SETTLES_AFTER[looks], PodRelistDue(uid))
 
     def _set_timer(self) -> None:
-        if not self._is_timed:
-            self._is_timed = True
-            has_events = self._stream.is_open and not self._is_new
-            self._is_new = False
-            self._later(WITH_EVENTS if has_events else WITHOUT_EVENTS, RelistDue())
+        has_events = self._stream.is_open and not self._is_new
+        self._is_new = False
+        wait = WITH_EVENTS if has_events else WITHOUT_EVENTS
+        if self._timer is not None:
+            if wait >= self._waits:
+                return
+            self._timer.cancel()  # events have ended since it was set
+        self._timer, self._waits = self._later(wait, RelistDue()), wait
 
     def _forget_moments(self) -> None:
         """Let the inventory forget, unless a look is out that needs its memory."""

@@ -27,6 +27,8 @@ def take_exit(
     status.CopyFrom(seen.status)
     if not status.started_at:  # it ended before anybody saw that it had started
         reply = yield from call(rpcs.container_status(container_id))
+        if reply.status.id != container_id:
+            return None  # the next look tells
         status.CopyFrom(reply.status)
     status.state = cri.CONTAINER_EXITED
     status.exit_code = ended.exit_code

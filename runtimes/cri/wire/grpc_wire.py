@@ -60,6 +60,9 @@ class GrpcWire(Wire):
         except ValueError as error:  # the channel was closed
             done(RpcFailure(code=RpcCode.CANCELLED, message=str(error)))
             return _NotSent()
+        except grpc.RpcError:  # the request could not be written as bytes
+            done(RpcFailure(code=RpcCode.OTHER, message="the request could not be sent"))
+            return _NotSent()
         call.add_done_callback(lambda ended: done(_outcome(ended, self._socket)))
         return _Sent(call)
 

@@ -8,6 +8,7 @@ from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.units import Seconds
 from runtimes.container_runtime import PodContainersAre, StartContainer, StopContainer
 from runtimes.cri.wire import cri_pb2 as cri
+from runtimes.cri.wire.transport import RpcCode, RpcFailure
 from tests.support.cri.cri_stage import CriStage, creation_in, cri_pod, cri_stage
 from tests.support.cri.fake_cri import CONTAINERD_EVENTS, CRI_EVENTS, Fault, task_exit
 from tests.support.cri.fake_machine import Behaviour
@@ -81,6 +82,16 @@ def test_an_exit_event_that_stays_wrong_is_believed_without_asking_for_ever() ->
         stage.play.advance(60.0)
         assert states_told(stage) == [(EXITED, 9, "Error")]
         assert stage.cri.count("ContainerStatus") < 15
+
+
+def test_everything_is_looked_at_each_second_as_soon_as_events_have_ended() -> None:
+    with cri_stage() as stage:
+        stage.play.advance(3.0)
+        stage.cri.events = ()
+        stage.cri.end_streams(RpcFailure(code=RpcCode.OTHER, message="no more"))
+        stage.cri.asked.clear()
+        stage.play.advance(3.5)
+        assert stage.cri.count("ListContainers") >= 3
 
 
 def test_a_container_whose_sandbox_is_gone_is_removed_so_that_its_name_is_free() -> None:
