@@ -53,6 +53,11 @@ def strategy(name: str) -> dict[str, str]:
     return {"configMapAndSecretChangeDetectionStrategy": name}
 
 
+def phase(onlooker: Onlooker, name: str) -> str:
+    shown = onlooker.pod(name) or {}
+    return str((shown.get("status") or {}).get("phase"))
+
+
 def is_cached(onlooker: Onlooker, reader: Insider, pod: JsonObject) -> bool:
     """Whether a read asks the API server for nothing."""
     asked = served(onlooker, "GET")
@@ -175,6 +180,7 @@ def test_a_node_that_gets_asks_for_every_read(
     onlooker.admin.add(secret("db"))
     with insider(folder, cluster.kubeconfig(), **strategy("Get")) as reader:
         pod = onlooker.admin.add(using("web", secrets=["db"]))
+        eventually(lambda: phase(onlooker, "web") == "Running")  # it has read what it begins with
         assert reader.password(pod, "db") == value("db")
         asked = served(onlooker, "GET")
         edit(onlooker, "db", "second")
