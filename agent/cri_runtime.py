@@ -59,6 +59,7 @@ from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.pod_directories import PodDirectoriesOnDisk
 from runtimes.cri.split_wire import SplitWire
 from runtimes.cri.wire.grpc_wire import GrpcWire
+from runtimes.cri.wire.transport import Wire
 from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner, HookRunnerPorts
 from runtimes.hooks.sockets import LoopSockets
 from settings.agent import Settings
@@ -101,9 +102,10 @@ class CriComposition:
         self._reporter = edges.node
         self._endpoint = str(told.container_runtime_endpoint)
         self._containers = CriMemory()
-        self._wire = self._wire_to(told.container_runtime_endpoint)
-        is_one = told.image_service_endpoint == told.container_runtime_endpoint
-        self._image_wire = self._wire if is_one else self._wire_to(told.image_service_endpoint)
+        self._wire: Wire = self._wire_to(told.container_runtime_endpoint)
+        if told.image_service_endpoint != told.container_runtime_endpoint:
+            images = self._wire_to(told.image_service_endpoint)
+            self._wire = SplitWire(images, self._wire)
         self._disk = DiskThreads()
         self._directories = PodDirectoriesOnDisk(str(settings.root_dir.absolute()), self._disk)
         self._is_joined = settings.cluster is not None
@@ -176,8 +178,7 @@ class CriComposition:
 
     def _make_images(self) -> ImageKeeper:
         ports = ImagePorts(
-            wire=self._image_wire,
-            containers=self._wire,
+            wire=self._wire,
             disk=self._disk,
             clerk=self._address(IMAGE_CLERK),
             me=self._address(IMAGE_KEEPER),
@@ -196,9 +197,7 @@ class CriComposition:
             node=self._reporter(),
             endpoint=self._endpoint,
         )
-        # Whoever creates a container asks for its image, too.
-        wire = SplitWire(self._image_wire, self._wire)
-        return CriRuntime(ports, self._containers, self._around, wire, self._disk)
+        return CriRuntime(ports, self._containers, self._around, self._wire, self._disk)
 
     def _make_hooks(self) -> HookRunner:
         containers, me = self._address(CRI_CONTAINERS), self._address(HOOK_RUNNER)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from google.protobuf.message import Message
 from typing_extensions import override
 
+from runtimes.cri.rpcs import IMAGE_SERVICE
 from runtimes.cri.wire.transport import Rpc, RpcFailure, RpcInFlight, RpcOutcome, Wire
-
-_ABOUT_IMAGES: Final = "/runtime.v1.ImageService/"
 
 
 class SplitWire(Wire):
@@ -22,7 +20,7 @@ class SplitWire(Wire):
 
     @override
     def call(self, rpc: Rpc[Message], done: Callable[[RpcOutcome], None]) -> RpcInFlight:
-        wire = self._images if rpc.method.startswith(_ABOUT_IMAGES) else self._others
+        wire = self._images if rpc.method.startswith(IMAGE_SERVICE) else self._others
         return wire.call(rpc, done)
 
     @override

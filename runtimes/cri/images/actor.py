@@ -71,8 +71,7 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
         self._memory = memory
         self._options = options
         self._crew = Crew(
-            images=ports.wire,
-            containers=ports.containers,
+            wire=ports.wire,
             disk=ports.disk,
             clerk=ports.clerk,
             me=ports.me,

@@ -9,7 +9,6 @@ from typing import Any, Final, Generic, TypeVar
 from messages.port import Port
 from messages.units import Seconds
 from runtimes.cri.operations.flow import Delay, Disk, DiskFailure, DiskJob, Lane, Operation, Step
-from runtimes.cri.rpcs import IMAGE_SERVICE
 from runtimes.cri.wire.transport import Wire
 
 JOB_DEADLINE: Final = Seconds(90.0)
@@ -46,10 +45,7 @@ class ImageJob:
 class Crew:
     """Who does what operations ask for, and who is told when it is done."""
 
-    images: Wire
-    """Carries calls about images."""
-    containers: Wire
-    """Carries all others: a runtime may have another socket for images."""
+    wire: Wire
     disk: Disk
     clerk: Port[ImageJob]
     """Does what has an order."""
@@ -165,6 +161,4 @@ class Courses(Generic[OwnerT]):
             case rpcs:
                 course.missing, course.outcomes = len(rpcs), [None] * len(rpcs)
                 for index, rpc in enumerate(rpcs):
-                    is_image = rpc.method.startswith(IMAGE_SERVICE)
-                    wire = crew.images if is_image else crew.containers
-                    wire.call(rpc, done(index))
+                    crew.wire.call(rpc, done(index))

@@ -39,9 +39,6 @@ class ImagePorts:
     """Whom the keeper of images tells, and who works for it."""
 
     wire: Wire
-    """Carries calls about images."""
-    containers: Wire
-    """Carries calls about containers: mostly the same."""
     disk: Disk
     clerk: Port[ImageJob]
     me: Port[ImageKeeperMessage]

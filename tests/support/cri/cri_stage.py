@@ -109,7 +109,6 @@ class CriParts:
     def make_images(self, address: Callable[[Key[Any]], Port[Any]]) -> ImageKeeper:
         ports = ImagePorts(
             wire=self._wire,
-            containers=self._wire,
             disk=self._disk,
             clerk=address(IMAGE_CLERK),
             me=address(IMAGE_KEEPER),

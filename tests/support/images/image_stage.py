@@ -94,7 +94,6 @@ class ImageStage:
     def _keeper(self) -> ImageKeeper:
         ports = ImagePorts(
             wire=self.service,
-            containers=self.service,
             disk=self.jobs,
             clerk=self.play.port(IMAGE_CLERK),
             me=self.play.port(IMAGE_KEEPER),

@@ -65,7 +65,6 @@ def live_images(socket: Path, options: ImageOptions | None = None) -> Iterator[L
     def make() -> ImageKeeper:
         ports = ImagePorts(
             wire=wire,
-            containers=wire,
             disk=disk,
             clerk=play.port(IMAGE_CLERK),
             me=play.port(IMAGE_KEEPER),

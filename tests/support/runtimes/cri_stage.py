@@ -92,7 +92,6 @@ class CriStage:
     def _image_keeper(self, play: Stage) -> ImageKeeper:
         ports = ImagePorts(
             wire=self.wire,
-            containers=self.wire,
             disk=self._disk,
             clerk=play.port(IMAGE_CLERK),
             me=play.port(IMAGE_KEEPER),
