@@ -22,14 +22,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from messages.objects import ObjectId, ObjectValue
 from messages.pod_runtime import ContainerObserved, DescribeRuntime, SandboxObserved
 from messages.pods import JsonObject, Pod, PodUid
 from messages.port import Port
 from messages.services import ClusterServices
-from messages.units import Seconds, Timestamp
+from messages.units import Seconds
+from runtimes.container_questions import ContainerAnswer, ContainerQuestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,81 +299,12 @@ class FollowContainers:
     subscriber: Port[RuntimeFact]
 
 
-# Questions about what runs, which change nothing.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecInContainer:
-    """Run a command in a running container. Answered by its ``ExecEnded``."""
-
-    id: str
-    command: tuple[str, ...] = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadContainerLog:
-    """Asks for the log of a container. Answered by its ``ContainerLog``."""
-
-    id: str
-    since: Timestamp | None = None
-    """Lines from that moment on; None for all."""
-    tail: int | None = None
-    """So many of the last lines; None for all."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadContainerStats:
-    """Asks what a running container uses. Answered by its ``ContainerStats``."""
-
-    id: str
-
-
-ContainerQuestion: TypeAlias = ExecInContainer | ReadContainerLog | ReadContainerStats
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecEnded:
-    """How a command in a container ended."""
-
-    exit_code: int
-    output: str = field(default="", repr=False)
-    """What it wrote to its standard output."""
-
-
-class LogLine(NamedTuple):
-    """One line of a log."""
-
-    at: Timestamp
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerLog:
-    """The log of one container, the oldest line first."""
-
-    lines: tuple[LogLine, ...] = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerStats:
-    """What one container uses."""
-
-    id: str
-    at: Timestamp
-    cpu_nanocores: int
-    """Now: 10^9 are one core."""
-    cpu_nanoseconds: int
-    """Since it started. Never falls."""
-    memory_bytes: int
-    """Its working set."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerAnswered:
     """Answers one ``AskContainer``."""
 
     ref: Hashable
-    answer: ExecEnded | ContainerLog | ContainerStats | RuntimeFailure
+    answer: ContainerAnswer | RuntimeFailure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

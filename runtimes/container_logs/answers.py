@@ -15,12 +15,8 @@ from runtimes.container_logs.directories import opened
 from runtimes.container_logs.layout import LoggedPod, attempt_of, log_name, logged_pod, pod_log_name
 from runtimes.container_logs.reading import LogQuery, LogReading
 from runtimes.container_logs.records import LogRecord, log_lines
-from runtimes.container_runtime import (
-    ContainerLog,
-    ReadContainerLog,
-    RuntimeFailure,
-    RuntimeFailureKind,
-)
+from runtimes.container_questions import ContainerLog, ReadContainerLog
+from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
 
 ANSWER_LIMIT: Final = 16 * 2**20
 """Bytes of text in one answer: the newest ones."""

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from messages.units import Timestamp
 from runtimes.container_logs.cri_lines import LogPart, LogStream
-from runtimes.container_runtime import LogLine
+from runtimes.container_questions import LogLine
 
 LONGEST_RECORD: Final = 1024 * 1024
 """Bytes. A longer line of a container is told in pieces."""

@@ -9,12 +9,11 @@ from typing_extensions import override
 
 from kernel import Key, PooledActor, Port
 from messages.units import Seconds
+from runtimes.container_questions import ExecEnded, ExecInContainer
 from runtimes.container_runtime import (
     AskContainer,
     ContainerAnswered,
     ContainerRuntimeMessage,
-    ExecEnded,
-    ExecInContainer,
     RuntimeFailure,
 )
 from runtimes.hooks.actions import (

@@ -15,7 +15,7 @@ from runtimes.container_logs.layout import LoggedPod, LogOptions, log_directory,
 from runtimes.container_logs.reading import LogQuery, LogReading
 from runtimes.container_logs.records import LogText
 from runtimes.container_logs.upkeep import LoggedContainer
-from runtimes.container_runtime import ContainerLog, ReadContainerLog
+from runtimes.container_questions import ContainerLog, ReadContainerLog
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd

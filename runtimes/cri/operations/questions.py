@@ -9,15 +9,14 @@ from typing import Final
 from messages.units import Seconds, Timestamp
 from runtimes.container_logs.answers import container_log
 from runtimes.container_logs.layout import LoggedPod
-from runtimes.container_runtime import (
+from runtimes.container_questions import (
     ContainerLog,
     ContainerStats,
     ExecEnded,
     ExecInContainer,
     ReadContainerLog,
-    RuntimeFailure,
-    RuntimeFailureKind,
 )
+from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
 from runtimes.cri import rpcs
 from runtimes.cri.inventory import bare_id
 from runtimes.cri.operations.flow import Lane, Operation, RpcError, call, on_disk

@@ -6,15 +6,17 @@ from typing import Any, TypeAlias, assert_never
 
 from messages.pods import PodUid
 from messages.units import Seconds
-from runtimes.container_runtime import (
+from runtimes.container_questions import (
     ContainerQuestion,
-    CreateContainer,
     ExecInContainer,
+    ReadContainerLog,
+    ReadContainerStats,
+)
+from runtimes.container_runtime import (
+    CreateContainer,
     FindImage,
     LookAtPod,
     PullImage,
-    ReadContainerLog,
-    ReadContainerStats,
     RemoveContainer,
     RemoveSandbox,
     ReopenLog,

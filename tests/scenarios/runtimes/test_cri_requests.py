@@ -9,15 +9,17 @@ import pytest
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved
 from messages.pods import Pod
 from messages.units import Seconds
+from runtimes.container_questions import (
+    ExecEnded,
+    ExecInContainer,
+    ReadContainerLog,
+    ReadContainerStats,
+)
 from runtimes.container_runtime import (
     ContainerAnswered,
     CreateContainer,
-    ExecEnded,
-    ExecInContainer,
     LookAtPod,
     PodContainersAre,
-    ReadContainerLog,
-    ReadContainerStats,
     RemoveContainer,
     RunSandbox,
     RuntimeFailure,

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from messages.units import Seconds, Timestamp
-from runtimes.container_runtime import (
-    AskContainer,
-    ContainerAnswered,
+from runtimes.container_questions import (
     ContainerLog,
     ContainerQuestion,
     ContainerStats,
@@ -17,6 +15,10 @@ from runtimes.container_runtime import (
     ExecInContainer,
     ReadContainerLog,
     ReadContainerStats,
+)
+from runtimes.container_runtime import (
+    AskContainer,
+    ContainerAnswered,
     ResizeContainer,
     RuntimeFailure,
     RuntimeFailureKind,

@@ -22,11 +22,11 @@ from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.cgroups.options import CgroupOptions
 from runtimes.cgroups.pod_cgroups import PodCgroups
+from runtimes.container_questions import ContainerQuestion
 from runtimes.container_runtime import (
     AskContainer,
     CallRuntime,
     ContainerAnswered,
-    ContainerQuestion,
     ContainersAre,
     CreateContainer,
     FollowContainers,

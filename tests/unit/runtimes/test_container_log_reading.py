@@ -23,12 +23,8 @@ from runtimes.container_logs.directories import LogDirectory, opened
 from runtimes.container_logs.layout import LoggedPod
 from runtimes.container_logs.reading import LogQuery, LogReading
 from runtimes.container_logs.records import LogText
-from runtimes.container_runtime import (
-    ContainerLog,
-    ReadContainerLog,
-    RuntimeFailure,
-    RuntimeFailureKind,
-)
+from runtimes.container_questions import ContainerLog, ReadContainerLog
+from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
 from tests.support.runtimes.log_files import POD, WrittenLog, as_lines, moment, shown
 
 
