@@ -16,6 +16,7 @@ from messages.pods import JsonObject, Pod, PodPhase, PodUid
 from messages.port import Port
 from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
+from messages.volumes import PodVolume
 
 
 class Mark(NamedTuple):
@@ -227,6 +228,11 @@ class RunPod:
     """What its containers are told of Services. Empty where the runtime has no use for it."""
     verdicts: Mapping[str, ProbeVerdict] = field(default_factory=dict)
     """By name of the container. A container that is missing has no probes."""
+    volumes: Mapping[str, PodVolume] = field(default_factory=dict)
+    """By name: what containers mount. Empty where nobody makes volumes."""
+    outdated: frozenset[str] = frozenset()
+    """Ids of instances that are to be stopped and started again, whatever the restart policy says: what they
+    were started with has changed. Ids of instances that are gone mean nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

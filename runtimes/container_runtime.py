@@ -30,6 +30,7 @@ from messages.pods import JsonObject, Pod, PodUid
 from messages.port import Port
 from messages.services import ClusterServices
 from messages.units import Seconds
+from messages.volumes import PodVolume
 from runtimes.container_questions import ContainerAnswer, ContainerQuestion
 
 
@@ -125,6 +126,8 @@ class CreateContainer:
     objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
     services: ClusterServices = ()
     """What its variables tell of Services."""
+    volumes: Mapping[str, PodVolume] = field(default_factory=dict)
+    """By name: the volumes that the pod has on the node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from messages.pod_runtime import ContainerObserved, ContainerState, ForgetPod, R
 from messages.pods import Pod
 from messages.units import Seconds
 from runtimes.containers.notes import ContainerNotes
-from runtimes.containers.record import ALL_READ, RuntimeRecord, Wanted
+from runtimes.containers.record import ALL_READ, NO_VOLUMES, RuntimeRecord, Wanted
 from runtimes.containers.running_steps import can_resize, given_resources
 from runtimes.containers.shape import ContainerShape, PodShape, bounded_grace, shape_of
 from runtimes.containers.situation import newest_instances
@@ -41,7 +41,10 @@ def note_run(record: RuntimeRecord, command: RunPod) -> None:
         record.objects, record.unread = command.objects, command.unread
         _forget_errors(record)
     record.services = command.services
-    record.verdicts = command.verdicts
+    record.verdicts, record.outdated = command.verdicts, command.outdated
+    if record.volumes != command.volumes:
+        record.volumes = command.volumes
+        _forget_errors(record)
 
 
 def note_stop(record: RuntimeRecord, command: StopPod, now: Seconds) -> None:
@@ -71,6 +74,7 @@ def _begin_stop(record: RuntimeRecord, grace: Seconds, now: Seconds) -> None:
     record.paused_until = Seconds(0.0)
     # No container is created any more: nobody needs what it would be created with.
     record.objects, record.unread, record.services = {}, ALL_READ, ()
+    record.volumes, record.outdated = NO_VOLUMES, frozenset()
     record.notes, record.sandbox_error = None, ""
 
 

@@ -203,6 +203,7 @@ class ContainerSteps:
             image_id=image_id,
             objects=now.objects,
             services=now.services,
+            volumes=now.volumes,
         )
 
     # --- what its instances say ------------------------------------------------------------------------

@@ -121,6 +121,8 @@ class PodDriver:
             objects=record.objects,
             unread=record.unread,
             services=record.services,
+            volumes=record.volumes,
+            outdated=record.outdated,
             highest_sandbox=record.highest_sandbox,
             sandbox_retry_at=record.sandbox_retry_at,
             restart_all_at=record.restart_all_at,

@@ -22,6 +22,7 @@ from messages.pods import Pod, PodUid
 from messages.port import Port
 from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
+from messages.volumes import PodVolume
 from runtimes.container_runtime import LookAtPod, PodIdentity, SandboxContents
 from runtimes.containers.hook_notes import HookKey, HookRun
 from runtimes.containers.notes import ContainerNotes
@@ -31,6 +32,9 @@ from runtimes.containers.start_counts import StartCounts
 
 ALL_READ: Final[Mapping[ObjectId, str]] = MappingProxyType({})
 """One for all pods of which every object is read: there may be 10,000."""
+
+
+NO_VOLUMES: Final[Mapping[str, PodVolume]] = MappingProxyType({})
 
 
 class Wanted(Enum):
@@ -73,6 +77,9 @@ class RuntimeRecord:
     unread: Mapping[ObjectId, str] = field(default_factory=lambda: ALL_READ)
     services: ClusterServices = ()
     verdicts: Mapping[str, ProbeVerdict] = field(default_factory=dict)
+    volumes: Mapping[str, PodVolume] = field(default_factory=lambda: NO_VOLUMES)
+    outdated: frozenset[str] = frozenset()
+    """Ids of instances that are to be replaced."""
     mark: Mark = NO_MARK
     """Of the last command."""
     obeyed: Mark = NO_MARK

@@ -11,6 +11,7 @@ from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWai
 from messages.pods import Pod
 from messages.services import ClusterServices
 from messages.units import Seconds, Timestamp
+from messages.volumes import PodVolume
 from runtimes.container_runtime import RuntimeRequest, SandboxContents
 from runtimes.containers.hook_notes import HookKey, HookRun, HookStep
 from runtimes.containers.notes import ContainerNotes
@@ -69,6 +70,8 @@ class PodSituation:
     objects: Mapping[ObjectId, ObjectValue] = field(default_factory=dict, repr=False)
     unread: Mapping[ObjectId, str] = field(default_factory=dict)
     services: ClusterServices = ()
+    volumes: Mapping[str, PodVolume] = field(default_factory=dict)
+    outdated: frozenset[str] = frozenset()
     highest_sandbox: int = -1
     """The highest attempt of a sandbox that was ever seen."""
     sandbox_retry_at: Seconds = Seconds(0.0)

@@ -1,0 +1,90 @@
+"""The volumes of pods: who makes them and keeps their files current, and what it tells of them.
+
+No message carries content. The directories are told by path, and what they show by versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from messages.objects import ObjectId
+from messages.pods import Pod, PodUid
+from messages.port import Port
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodVolume:
+    """A volume that is there: containers can mount it."""
+
+    path: str
+    """Of its directory or file on the node."""
+    read_only: bool = False
+    """The agent alone writes it, whatever a container asks for."""
+    is_own: bool = False
+    """It is a directory of the agent's own, of this pod alone: with SELinux it gets the pod's label."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeTrouble:
+    """Why a volume is not there, or does not show what it should."""
+
+    message: str
+    """For people, one line, without content."""
+    is_for_good: bool = False
+    """There is never such a volume here, as it is written. The pod waits until it is deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumesAre:
+    """All volumes of one pod. Complete, pushed, repeatable.
+
+    A volume that is there stays there, whatever becomes of what it shows: it then has a trouble beside it.
+    """
+
+    uid: PodUid
+    volumes: Mapping[str, PodVolume] = field(default_factory=dict)
+    """By name: those that are there."""
+    troubles: Mapping[str, VolumeTrouble] = field(default_factory=dict)
+    """By name."""
+    pending: frozenset[str] = frozenset()
+    """Those that are neither there nor in trouble yet."""
+    shown: Mapping[ObjectId, str] = field(default_factory=dict)
+    """The ``resourceVersion`` of each object of which every file of this pod shows that version, or a later
+    one, to readers. Objects that no volume shows are missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumesGone:
+    """Nothing of a pod's volumes is mounted any more, and their directories are removed."""
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantVolumes:
+    """Make the volumes of this pod, and keep their files current, until ``ReleaseVolumes``.
+
+    Level-triggered: it may repeat, and is repeated with every version of the pod. Answered by ``VolumesAre``,
+    at once and whenever that changes. Volumes that an earlier life made are adopted with what they show.
+    """
+
+    pod: Pod
+    reply_to: Port[VolumesAre]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseVolumes:
+    """Take the volumes of this pod away: no container of it runs any more, and none will. May repeat.
+
+    Answered by ``VolumesGone``, at once for a pod that has none. It depends on neither the API server nor on
+    what the pod's specification was: everything in its directory counts.
+    """
+
+    uid: PodUid
+    reply_to: Port[VolumesGone]
+
+
+VolumeMessage: TypeAlias = WantVolumes | ReleaseVolumes
+"""What the keeper of volumes hears from others."""
