@@ -11,10 +11,12 @@ import structlog
 from agent import garbage
 from agent.descriptors import limits_of_connections, raise_descriptor_limit
 from agent.edges import Edges
+from agent.kubelets import warn_of_kubelets
 from agent.listeners import listen
 from agent.logs import configure_logs
 from agent.process import Process, leave
 from agent.root_dir import root_dir
+from agent.runtime_lock import runtime_lock
 from agent.systemd import Systemd
 from agent.tree import AgentTree
 from kernel import (
@@ -71,7 +73,7 @@ def _sign_of_life(reply_to: Port[PodDescribed]) -> DescribePod:
 def run(settings: Settings) -> NoReturn:
     """Run the agent until it is told to stop, and end the process with the exit code.
 
-    Raises StartError if the root directory or a port cannot be used.
+    Raises StartError if the root directory, the container runtime or a port cannot be used.
     """
     log = configure_logs(settings.logging_format, settings.verbosity, sys.stderr)
     try:
@@ -86,6 +88,7 @@ def _run(settings: Settings) -> int:
     with ExitStack() as held:
         # Before the ports: a second agent is told of the first one, not of a port in use.
         held.enter_context(root_dir(settings.root_dir))
+        _alone_on_the_runtime(settings, held)
         listeners = Listeners(
             read_only=listen(settings.address, settings.read_only_port, "the read-only port"),
             healthz=listen(
@@ -98,6 +101,14 @@ def _run(settings: Settings) -> int:
         _log_start(settings)
         agent = Agent(settings, listeners)
         return Process(agent, Systemd(), settings.shutdown_deadline).run()
+
+
+def _alone_on_the_runtime(settings: Settings, held: ExitStack) -> None:
+    """Keep other agents off the container runtime while ``held`` is, and warn of kubelets."""
+    runtime = settings.runtime
+    if runtime is not None and runtime.containers is not None:
+        held.enter_context(runtime_lock(runtime.containers.container_runtime_endpoint))
+        warn_of_kubelets()
 
 
 def _log_start(settings: Settings) -> None:

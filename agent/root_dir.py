@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from agent.locks import open_lock, take_lock
 from settings.errors import StartError
 
 _MODE: Final = 0o750  # state is not for everybody to read
@@ -45,23 +45,13 @@ def _prepare(path: Path) -> None:
 
 def _open(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        return open_lock(path, 0o640)
     except OSError as error:
         raise StartError(f"cannot open {path}: {error.strerror}") from None
 
 
 def _lock(descriptor: int, path: Path) -> None:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        owner = os.read(descriptor, 32).decode(errors="replace").strip()
-        who = f" (process {owner})" if owner.isdigit() else ""
-        raise StartError(
-            f"another agent{who} uses --root-dir {path}: stop it, or choose another directory"
-        ) from None
+        take_lock(descriptor, f"--root-dir {path}: stop it, or choose another directory")
     except OSError as error:
         raise StartError(f"cannot lock {path / LOCK_FILE}: {error.strerror}") from None
-    # The process ID is only a hint for the sentence above: a full disk is no reason not to start.
-    with suppress(OSError):
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n".encode())

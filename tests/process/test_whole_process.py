@@ -290,6 +290,28 @@ def test_a_second_agent_on_one_root_directory_is_one_sentence_and_code_1(
     assert list(agent.pods()) == ["web-node1"]
 
 
+def test_a_second_agent_on_one_container_runtime_is_one_sentence_and_code_1(
+    agent: AgentProcess, tmp_path: Path
+) -> None:
+    socket = tmp_path / "runtime.sock"
+    (tmp_path / "link.sock").symlink_to(socket)
+    on = "--container-runtime-endpoint=unix://{}"
+    flags = ("--runtime=cri", "--cgroups-per-qos=false", "--enforce-node-allocatable=")
+    agent.start(*flags, on.format(socket))
+    eventually(lambda: "started" in agent.log())
+    (tmp_path / "second").mkdir()
+    with AgentProcess(tmp_path / "second") as second:
+        assert second.start(*flags, on.format(tmp_path / "link.sock")).ends() == 1
+        assert second.log() == (
+            f"actorlet: another agent (process {agent.process.pid}) uses the container runtime at "
+            f"{tmp_path}/link.sock: stop it, or name another socket\n"
+        )
+        agent.send(signal.SIGKILL)
+        agent.ends()
+        second.start(*flags, on.format(tmp_path / "link.sock"))
+        eventually(lambda: "started" in second.log())
+
+
 def test_a_manifest_path_that_is_a_socket_is_one_sentence_and_code_2(agent: AgentProcess) -> None:
     with socket.socket(socket.AF_UNIX) as there:
         there.bind(str(agent.manifests))
