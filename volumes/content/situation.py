@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from messages.objects import ObjectId, ObjectValue
 from messages.pods import Pod
-from volumes.content.tokens import TokenNeeded
+from messages.tokens import TokenNeeded
 from volumes.payload import Payload
 
 

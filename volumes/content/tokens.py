@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from manifests.defaults.volumes import TOKEN_SECONDS
 from messages.pods import JsonObject
+from messages.tokens import TokenNeeded
 from volumes.content.errors import VolumeRefusedError
 from volumes.content.paths import cleaned
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenNeeded:
-    """A token that somebody has to get from the API server, bound to the pod."""
-
-    audience: str
-    """Empty for the API server's own."""
-    expiration_seconds: int
-    path: str
-    """Of its file in the volume."""
 
 
 def token_of(source: JsonObject) -> TokenNeeded:

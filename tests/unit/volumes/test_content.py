@@ -9,11 +9,12 @@ import pytest
 
 from messages.objects import ObjectId, ObjectKind, ObjectValue
 from messages.pods import Pod
+from messages.tokens import TokenNeeded
 from tests.support.builders import make_pod
 from tests.support.volumes.contents import config_map, local, secret
 from volumes.content.making import objects_shown, volume_content
 from volumes.content.situation import VolumeContent, VolumeSituation
-from volumes.content.tokens import TokenNeeded, tokens_of
+from volumes.content.tokens import tokens_of
 from volumes.payload import Payload, VolumeFile
 
 SETTINGS: Final = config_map("settings", {"a.conf": b"one", "b.conf": b"two"}, {"logo": b"\xff\0"})
