@@ -121,7 +121,7 @@ class CriComposition:
         resources = node_resources(settings)
         options = cgroup_options(told, capacity(resources, machine), resources.reserved)
         self._node = cri_node(settings, told, machine.addresses, options)
-        cgroups = open_cgroups(options)
+        cgroups = open_cgroups(options, noted=self._containers.cgroups.noted.append)
         check_cgroups(options, is_unified=cgroups.facts.is_unified)
         self._around = Surroundings(
             inventory=self._containers.inventory,

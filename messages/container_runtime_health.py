@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from messages.port import Port
 from messages.statuses import TimesCounted
@@ -60,3 +60,5 @@ class ContainerRuntimeDescribed:
     pleg: PlegDescribed
     operations: Mapping[str, OperationDescribed]
     """By a kubelet's names: ``run_podsandbox``, ``create_container``, ..."""
+    cgroups: Mapping[str, TimesCounted] = field(default_factory=dict)
+    """How long work on cgroups took: ``create``, ``update``, ``destroy``."""

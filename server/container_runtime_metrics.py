@@ -36,6 +36,12 @@ def container_runtime_metrics(runtime: ContainerRuntimeDescribed) -> Iterable[Me
         _OPERATION,
         {(name,): each.times for name, each in operations.items()},
     )
+    yield _histogram(
+        "kubelet_cgroup_manager_duration_seconds",
+        "Time that work on cgroups of pods took.",
+        _OPERATION,
+        {(name,): times for name, times in runtime.cgroups.items()},
+    )
     yield gauge(
         "actorlet_runtime_network_ready",
         "1 while pods can have networks of their own.",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from runtimes.cgroups.files import KernelFiles
@@ -10,6 +12,7 @@ from runtimes.cgroups.mounts import CgroupMounts, mounts_in
 from runtimes.cgroups.options import CgroupDriver, CgroupOptions
 from runtimes.cgroups.pod_cgroups import PodCgroups
 from runtimes.cgroups.systemd_tree import SystemdTree
+from runtimes.cgroups.timed_tree import CgroupWork, TimedTree
 from runtimes.cgroups.trees import CgroupTree, FolderTree
 from runtimes.cgroups.v1_tree import V1Tree
 from runtimes.cgroups.v2_tree import V2Tree
@@ -17,13 +20,22 @@ from runtimes.cgroups.v2_tree import V2Tree
 _KIBI = 1024
 
 
-def open_cgroups(options: CgroupOptions, system: Path = Path("/")) -> PodCgroups:
-    """Return the cgroups of pods on the machine whose ``/proc`` and ``/sys`` are below ``system``."""
+def open_cgroups(
+    options: CgroupOptions,
+    system: Path = Path("/"),
+    noted: Callable[[CgroupWork], None] = lambda _: None,
+) -> PodCgroups:
+    """Return the cgroups of pods on the machine whose ``/proc`` and ``/sys`` are below ``system``.
+
+    ``noted`` hears of each cgroup that was made, limited or removed, on the thread that did it.
+    """
     mounts = mounts_in(_text(system / "proc/self/mountinfo"))
     folders = _folders(mounts)
     tree: CgroupTree | None = folders
     if folders is not None and options.driver is CgroupDriver.SYSTEMD:
         tree = SystemdTree(folders)
+    if tree is not None:
+        tree = TimedTree(tree, noted, time.monotonic)
     trouble = _trouble(options, mounts, system)
     return PodCgroups(options, tree, trouble, page_sizes_of(system))
 

@@ -1,8 +1,13 @@
 """The cgroups of pods: made before their sandboxes, kept as their specifications say, and removed after them.
 
 ``PodCgroups`` blocks, for about a millisecond as a rule, and for 2 s at most where something is killed that
-does not end; with systemd for as long as that takes. So threads for such work call it. Calls about different
-pods may come from several threads at a time, since each of them may repeat.
+does not end; with systemd for as long as that takes. So threads for such work call it:
+
+- One thread makes and limits cgroups, and looks at all of them. What is known of classes is its alone.
+- Other threads may remove cgroups of pods meanwhile, so that nobody waits for what does not end. A removal
+  touches nothing but what is the pod's.
+- Of one pod there is one call at a time, in the order in which they were asked for. Who hands the work out
+  sees to that: see ``turn_of``.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from manifests.qos import qos_class
-from messages.pods import Pod, PodUid
+from messages.pods import Pod
 from runtimes.cgroups.container_limits import CgroupFacts
 from runtimes.cgroups.conversions import UNLIMITED
 from runtimes.cgroups.names import (
@@ -24,6 +29,7 @@ from runtimes.cgroups.names import (
     name_of_pods,
     path_of,
     uid_in,
+    written_uid,
     written_uids,
 )
 from runtimes.cgroups.options import CgroupOptions, is_root
@@ -49,6 +55,20 @@ class CgroupPlace(NamedTuple):
     """What could not be done, for people; empty if everything was, or if it has been said before."""
 
 
+class Orphans(NamedTuple):
+    """What was found in a look at all cgroups of pods."""
+
+    uids: frozenset[str]
+    """Of cgroups that belong to none of the known pods. Under systemd dashes have become underscores."""
+    look: int
+    """Counts the looks."""
+
+
+def turn_of(uid: str) -> str:
+    """Return what is alike for all work on the cgroup of a pod, however its UID is written."""
+    return f"cgroup of {uid.replace('-', '_')}"
+
+
 class PodCgroups:
     """Keeps the cgroups of a node's pods as the pods' specifications say.
 
@@ -72,7 +92,11 @@ class PodCgroups:
         self._page_sizes = page_sizes
         self._wanted = self._limits_of_levels(())
         self._set: dict[CgroupName, CgroupLimits] = {}
-        self._of_pods: dict[PodUid, CgroupLimits] = {}
+        self._of_pods: dict[str, CgroupLimits] = {}
+        """By UIDs as they are written in names, as the next one."""
+        self._ensured: dict[str, int] = {}
+        """How many looks had been made when a pod came last."""
+        self._looks = 0
         self._said: set[str] = set()
 
     @property
@@ -102,6 +126,7 @@ class PodCgroups:
             why = f"its UID {pod.uid[:40]!r} cannot be part of a cgroup's name"
             return CgroupPlace("", f"the pod has no cgroup of its own: {why}")
         name = self._name(pod)
+        self._ensured[self._written(pod.uid)] = self._looks
         try:
             trouble = self._make(self._tree, name)
         except OSError as error:
@@ -118,7 +143,7 @@ class PodCgroups:
         To be called before its containers are resized, which may have no more than their pod, and
         ``update`` after that.
         """
-        old = self._of_pods.get(pod.uid, _UNKNOWN)
+        old = self._of_pods.get(self._written(pod.uid), _UNKNOWN)
         return self._change(pod, wider(old, limits_of_pod(pod, self._options, self._page_sizes)))
 
     def update(self, pod: Pod) -> str:
@@ -130,7 +155,8 @@ class PodCgroups:
 
         For a pod that has no sandbox any more. One that cannot be removed is to be tried again later.
         """
-        self._of_pods.pop(PodUid(uid), None)
+        self._of_pods.pop(self._written(uid), None)
+        self._ensured.pop(self._written(uid), None)
         if self._tree is None or not self._options.per_qos or not is_plain_uid(uid):
             return True
         try:
@@ -139,21 +165,26 @@ class PodCgroups:
             return False
         return not left
 
-    def orphans(self, known: Collection[str]) -> frozenset[str]:
-        """Return the UIDs of cgroups that belong to none of the known pods.
+    def remove_orphan(self, uid: str, look: int) -> bool:
+        """Remove what was found in a look at all cgroups, unless the pod has come since that look began."""
+        if self._ensured.get(self._written(uid), 0) >= look:
+            return False
+        return self.remove(uid)
 
-        Known must be each pod that is to run, and each one that has a sandbox. UIDs are as ``remove`` takes
-        them; under systemd dashes have become underscores.
+    def orphans(self, known: Collection[str]) -> Orphans:
+        """Look at all cgroups, and return those that belong to none of the known pods.
+
+        Known must be each pod that is to run, and each one that has a sandbox.
         """
+        self._looks += 1
         if self._tree is None or not self._options.per_qos:
-            return frozenset()
+            return Orphans(frozenset(), self._looks)
         driver = self._options.driver
         folders: set[str] = set()
         for level in self._level_names():
             folders |= self._tree.within(level)
-        return frozenset(filter(None, (uid_in(each, driver) for each in folders))) - written_uids(
-            known, driver
-        )
+        found = frozenset(filter(None, (uid_in(each, driver) for each in folders)))
+        return Orphans(found - written_uids(known, driver), self._looks)
 
     def sync_qos(self, pods: Iterable[Pod]) -> str:
         """Set the limits of all pods and of the classes, given the pods that run or are to run.
@@ -216,7 +247,7 @@ class PodCgroups:
         except OSError as error:
             path = path_of(name, self._options.driver)
             return f"cgroup {path} is not limited as it should be: {_text(error)}"
-        self._of_pods[pod.uid] = limits
+        self._of_pods[self._written(pod.uid)] = limits
         return ""
 
     def _remove(self, tree: CgroupTree, level: CgroupName, uid: str) -> bool:
@@ -225,6 +256,9 @@ class PodCgroups:
 
     def _name(self, pod: Pod) -> CgroupName:
         return name_of_pod(self._options, qos_class(pod.document.get("spec") or {}), pod.uid)
+
+    def _written(self, uid: str) -> str:
+        return written_uid(uid, self._options.driver)
 
     def _level_names(self) -> list[CgroupName]:
         return list(self._wanted)

@@ -13,9 +13,9 @@ from typing_extensions import override
 from kernel import Key, PooledActor, Port, Timer
 from messages.pod_lives import DescribePodLives, PodLivesDescribed
 from messages.pod_manager import PodFact, PodsAre, PodsChanged, Subscribe
-from messages.pods import PodUid, SourceName
+from messages.pods import SourceName
 from messages.units import Seconds
-from runtimes.cgroups.pod_cgroups import PodCgroups
+from runtimes.cgroups.pod_cgroups import Orphans, PodCgroups, turn_of
 from runtimes.container_runtime import (
     ContainersAre,
     FollowContainers,
@@ -105,10 +105,11 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
     ``DescribePodLives`` before it looks for what belongs to nobody.
     Fails when: it has a bug. The next life asks for everything, and begins anew.
 
-    Order: work on cgroups is done one after the other, also that which others ask for. A cgroup is removed
-    when two looks in a row, ``SWEEP_AGAIN`` apart, find that its pod has no sandbox, no life on this node,
-    and no source that wants it: a pod that has just come may be unknown here for a moment. Nothing is removed
-    while the runtime is away. What could not be removed is tried again. Repetition: everything may repeat.
+    Order: work on the cgroup of one pod is done in the order in which it was asked for, by whomever, and a
+    removal keeps no other pod waiting. A cgroup is removed when two looks in a row, ``SWEEP_AGAIN`` apart,
+    find that its pod has no sandbox, no life on this node, and no source that wants it: a pod that has just
+    come may be unknown here for a moment. Nothing is removed while the runtime is away, nor of a pod that has
+    come since the look began. What could not be removed is tried again. Repetition: everything may repeat.
     """
 
     def __init__(self, ports: CgroupKeeperPorts, cgroups: PodCgroups, disk: Disk) -> None:
@@ -204,7 +205,8 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
         self._next_sweep = self.after(delay, CgroupSweepDue())
 
     def _take_orphans(self, outcome: object) -> None:
-        found = outcome if isinstance(outcome, frozenset) else frozenset[str]()
+        look = outcome if isinstance(outcome, Orphans) else Orphans(frozenset(), 0)
+        found = look.uids
         still = found & self._suspects
         self._suspects = found
         self._set_sweep(SWEEP_AGAIN if found else SWEEP_EVERY)
@@ -213,7 +215,7 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
         # Since the look began a pod may have come, a static one with the UID that it had before.
         known = {_written(uid) for uid in self._pods.uids()}
         for uid in sorted(each for each in still if _written(each) not in known):
-            self._do(partial(self._cgroups.remove, PodUid(uid)), partial(CgroupRemoved, uid))
+            self._remove(uid, look.look)
 
     # --- work ------------------------------------------------------------------------------------------
 
@@ -222,6 +224,11 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
     ) -> None:
         me = self._ports.me
         self._disk.start(DiskJob(work, Lane.CGROUPS), lambda outcome: me.tell(told(outcome)))
+
+    def _remove(self, uid: str, look: int) -> None:
+        me, work = self._ports.me, partial(self._cgroups.remove_orphan, uid, look)
+        job: DiskJob[object] = DiskJob(work, Lane.CGROUP_REMOVALS, turn=turn_of(uid))
+        self._disk.start(job, lambda outcome: me.tell(CgroupRemoved(uid, outcome)))
 
 
 def _written(uid: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 from typing_extensions import override
 
@@ -14,6 +15,7 @@ from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, Lane, resul
 THREADS: Final = {
     Lane.FILES: 64,
     Lane.CGROUPS: 1,
+    Lane.CGROUP_REMOVALS: 4,
     Lane.REMOVALS: 1,
     Lane.WORDS: 4,
     Lane.LOGS: 4,
@@ -23,67 +25,142 @@ THREADS: Final = {
 that uses it, however often that is tried again: so there are more than pods that use one, and not any
 number."""
 IN_PROGRESS: Final = "the disk has not answered an earlier attempt yet"
+STOPS: Final = "the agent stops"
+
+
+class _Begun(NamedTuple):
+    """Somebody wants this job done."""
+
+    job: DiskJob[object]
+    done: Callable[[object], None]
+
+
+class _Ended(NamedTuple):
+    """A thread has done a job, and can take another one."""
+
+    job: DiskJob[object]
+
+
+class _Over(NamedTuple):
+    """Nothing more is to be begun."""
+
+
+_Told: TypeAlias = _Begun | _Ended | _Over
 
 
 class DiskThreads(Disk):
     """Does jobs, a few at a time. It belongs to the process, not to a life of an actor.
 
-    Its threads keep no process alive: work that hangs for good would keep it from ending.
+    One thread hands the jobs out, and it alone knows what is in progress and whose turn it is. Everybody else
+    only tells it, so nothing is shared. Its threads keep no process alive: work that hangs for good would
+    keep it from ending.
     """
 
     def __init__(self) -> None:
-        self._lanes = {lane: _Workers(f"cri-{lane}", most) for lane, most in THREADS.items()}
-        self._keys: set[str] = set()
-        """Of the jobs in progress that have one."""
+        self._told: SimpleQueue[_Told] = SimpleQueue()
+        self._is_closed = threading.Event()
+        hands_out = _HandsOut(self._told, self._is_closed)
+        threading.Thread(target=hands_out.run, name="cri-disk", daemon=True).start()
 
     @override
     def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
-        if job.key in self._keys:
-            done(DiskFailure(IN_PROGRESS))
-            return
-        if job.key:
-            self._keys.add(job.key)
-
-        def ended(outcome: object) -> None:
-            self._keys.discard(job.key)
-            done(outcome)
-
-        self._lanes[job.lane].start(job.work, ended)
+        if self._is_closed.is_set():
+            done(DiskFailure(STOPS))
+        else:
+            self._told.put(_Begun(job, done))
 
     def close(self) -> None:
         """Begin nothing more. What is being done is not waited for."""
+        self._is_closed.set()
+        self._told.put(_Over())
+
+
+class _HandsOut:
+    """Hands jobs out to the threads of their lanes, each in its turn. All of it is one thread's."""
+
+    def __init__(self, told: SimpleQueue[_Told], is_closed: threading.Event) -> None:
+        self._told = told
+        self._lanes = {
+            lane: _Workers(f"cri-{lane}", most, told, is_closed) for lane, most in THREADS.items()
+        }
+        self._keys: set[str] = set()
+        """Of the jobs in progress that have one."""
+        self._turns: dict[str, deque[_Begun]] = {}
+        """The turns of jobs in progress, with who waits for theirs."""
+
+    def run(self) -> None:
+        """Take what is told, until that is the end."""
+        while True:
+            match self._told.get():
+                case _Begun() as begun:
+                    self._begin(begun)
+                case _Ended(job=job):
+                    self._end(job)
+                case _Over():
+                    break
         for lane in self._lanes.values():
             lane.close()
+        for begun in (each for line in self._turns.values() for each in line):
+            begun.done(DiskFailure(STOPS))
+
+    def _begin(self, begun: _Begun) -> None:
+        job = begun.job
+        if job.key in self._keys:
+            begun.done(DiskFailure(IN_PROGRESS))
+            return
+        if job.key:
+            self._keys.add(job.key)
+        if job.turn in self._turns:
+            self._turns[job.turn].append(begun)
+            return
+        if job.turn:
+            self._turns[job.turn] = deque()
+        self._lanes[job.lane].start(begun)
+
+    def _end(self, job: DiskJob[object]) -> None:
+        self._lanes[job.lane].note_end()
+        self._keys.discard(job.key)
+        line = self._turns.get(job.turn)
+        if line:
+            following = line.popleft()
+            self._lanes[following.job.lane].start(following)
+        else:
+            self._turns.pop(job.turn, None)
 
 
 class _Workers:
-    """Threads that take jobs in their order."""
+    """Threads that take jobs in their order. They are counted by who hands the jobs out."""
 
-    def __init__(self, name: str, most: int) -> None:
+    def __init__(
+        self, name: str, most: int, told: SimpleQueue[_Told], is_closed: threading.Event
+    ) -> None:
         self._name = name
         self._most = most
-        self._begun = 0
-        self._idle = threading.Semaphore(0)
-        """Counts the threads that wait for a job."""
-        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._is_closed = threading.Event()
+        self._told = told
+        self._is_closed = is_closed
+        self._threads = 0
+        self._in_progress = 0
+        """Jobs that were handed out and have not ended, whether or not a thread has taken them."""
+        self._jobs: SimpleQueue[_Begun | None] = SimpleQueue()
 
-    def start(self, work: Callable[[], object], done: Callable[[object], None]) -> None:
-        def job() -> None:
-            is_over = self._is_closed.is_set()
-            done(DiskFailure("the agent stops") if is_over else result_of(work))
-
-        self._jobs.put(job)
-        if not self._idle.acquire(blocking=False) and self._begun < self._most:
-            self._begun += 1
+    def start(self, begun: _Begun) -> None:
+        self._jobs.put(begun)
+        self._in_progress += 1
+        if self._threads < min(self._in_progress, self._most):
+            self._threads += 1
             threading.Thread(target=self._work, name=self._name, daemon=True).start()
 
+    def note_end(self) -> None:
+        self._in_progress -= 1
+
     def close(self) -> None:
-        self._is_closed.set()
-        for _ in range(self._begun):
+        for _ in range(self._threads):
             self._jobs.put(None)
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            job()
-            self._idle.release()
+        while (begun := self._jobs.get()) is not None:
+            is_over = self._is_closed.is_set()
+            outcome = DiskFailure(STOPS) if is_over else result_of(begun.job.work)
+            # Who is told may begin the next job, which is then handed out after this end.
+            self._told.put(_Ended(begun.job))
+            begun.done(outcome)

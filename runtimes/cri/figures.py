@@ -10,15 +10,16 @@ from typing import Final, NamedTuple
 from messages.container_runtime_health import OperationDescribed, PlegDescribed
 from messages.statuses import TimesCounted
 from messages.units import Seconds, Timestamp
+from runtimes.cgroups.timed_tree import CgroupWork
 
 RELIST_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Seconds, as a kubelet counts looks."""
+"""Seconds, as a kubelet counts looks, and work on cgroups."""
 CALL_BOUNDS: Final = tuple(float(f"{0.005 * 2.5**power:.6g}") for power in range(14))
 """Seconds, as a kubelet counts calls: from 5 ms to 12 minutes."""
 LONGEST_SILENCE: Final = Seconds(180.0)
 """A look at everything must have succeeded within this time."""
 MOST_UNCOUNTED: Final = 100_000
-"""Calls that are kept until somebody counts them, which is every few seconds."""
+"""Calls, or pieces of work, that are kept until somebody counts them, which is every few seconds."""
 
 _OPERATIONS: Final = {
     "Version": "version",
@@ -161,3 +162,22 @@ class CallFigures:
             name: OperationDescribed(errors=self.errors[name], times=times.described())
             for name, times in self.times.items()
         }
+
+
+@dataclass(slots=True)
+class CgroupFigures:
+    """What is counted of work on cgroups. Any thread notes it, and one actor counts it."""
+
+    noted: deque[CgroupWork] = field(default_factory=lambda: deque(maxlen=MOST_UNCOUNTED))
+    times: dict[str, Times] = field(default_factory=dict)
+
+    def count(self) -> None:
+        """Count the work that was noted."""
+        while self.noted:
+            work = self.noted.popleft()
+            self.times.setdefault(work.operation.value, _of_looks()).note(work.took)
+
+    def described(self) -> dict[str, TimesCounted]:
+        """Count the work that was noted, and return what there is by a kubelet's names."""
+        self.count()
+        return {name: times.described() for name, times in self.times.items()}

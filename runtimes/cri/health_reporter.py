@@ -34,6 +34,7 @@ class HealthReporter:
         """Count the calls, and see whether everything was looked at lately."""
         memory = self._memory
         memory.calls.count()
+        memory.cgroups.count()
         has_looked = memory.pleg.looked is not None
         memory.pleg_trouble = pleg_trouble(memory.pleg.silence(now), has_looked=has_looked)
         self.tell_node()
@@ -73,4 +74,5 @@ class HealthReporter:
             network_trouble=greeting.network_trouble if greeting is not None else "",
             pleg=memory.pleg.described(now),
             operations=memory.calls.described(),
+            cgroups=memory.cgroups.described(),
         )

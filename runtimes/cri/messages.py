@@ -22,7 +22,7 @@ from runtimes.container_runtime import (
     RuntimeFact,
 )
 from runtimes.cri.driver import DriverMemory, StepEnded
-from runtimes.cri.figures import CallFigures, PlegFigures
+from runtimes.cri.figures import CallFigures, CgroupFigures, PlegFigures
 from runtimes.cri.inventory import CriInventory
 from runtimes.cri.operations.connecting import Greeting
 from runtimes.cri.wire.transport import RpcFailure, RpcInFlight
@@ -144,6 +144,7 @@ class CriMemory:
     """What was wrong with the Node because of the runtime, when its reporter was told last."""
     pleg: PlegFigures = field(default_factory=PlegFigures)
     calls: CallFigures = field(default_factory=CallFigures)
+    cgroups: CgroupFigures = field(default_factory=CgroupFigures)
     stream: int = 0
     """Counts the streams; the number of the current one."""
     open_stream: RpcInFlight | None = None

@@ -137,6 +137,9 @@ def test_calls_and_looks_are_counted_by_a_kubelets_names(node: Watched) -> None:
     assert float(found["kubelet_pleg_last_seen_seconds"]) > 0
     assert float(found["kubelet_evented_pleg_connection_success_count"]) >= 1
     assert float(found["kubelet_evented_pleg_connection_latency_seconds_count"]) >= 1
+    for operation in ("create", "update"):
+        labels = f'{{operation_type="{operation}"}}'
+        assert float(found[f"kubelet_cgroup_manager_duration_seconds_count{labels}"]) >= 1
 
 
 def shares(node: Watched) -> str:

@@ -148,7 +148,7 @@ def test_a_pods_processes_are_in_its_cgroup_and_nothing_is_left_of_it(
 
     client.remove_sandbox(real.sandbox)
     assert left_of(place.parent)
-    assert cgroups.orphans([]) == {web.uid}
+    assert cgroups.orphans([]).uids == {web.uid}
     assert cgroups.remove(web.uid)
     assert left_of(place.parent) == []
     assert [each for each in cgroups_below(options.root) if each.name.startswith("pod")] == []
@@ -206,7 +206,7 @@ def test_what_a_lost_shim_left_running_is_ended_with_the_pods_cgroup(
     container = real.run(resources_of(lost, options, cgroups), "sleep", "infinity")
     pids = {containerd.tasks()[each] for each in (container, real.sandbox)}
     containerd.kill_shim(real.sandbox)
-    assert cgroups.orphans([lost.uid]) == frozenset()
+    assert cgroups.orphans([lost.uid]).uids == frozenset()
     assert cgroups.remove(lost.uid)
     assert [pid for pid in pids if Path(f"/proc/{pid}/exe").exists()] == []
     assert left_of(place.parent) == []

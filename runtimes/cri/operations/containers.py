@@ -18,7 +18,8 @@ from runtimes.container_runtime import (
 from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import container_observed, pod_uid, sandbox_observed
 from runtimes.cri.inventory import ContainerSeen, bare_id, goes_back
-from runtimes.cri.operations.flow import Lane, Operation, RpcError, call, delay, on_disk
+from runtimes.cri.operations.cgroup_work import on_cgroups
+from runtimes.cri.operations.flow import Operation, RpcError, call, delay
 from runtimes.cri.operations.outcomes import failure_of, is_uncertain
 from runtimes.cri.operations.preparing import prepared, resources_of
 from runtimes.cri.operations.surroundings import Surroundings
@@ -183,11 +184,11 @@ def resize(
     container = {"name": name, "resources": request.resources}
     resources = resources_of(request.pod, container, around)
     # A container may have no more than its pod. So the pod gets the larger of both first.
-    trouble = yield from on_disk(partial(around.cgroups.widen, request.pod), Lane.CGROUPS)
+    trouble = yield from on_cgroups(partial(around.cgroups.widen, request.pod), request.pod.uid)
     if trouble:
         return RuntimeFailure(kind=RuntimeFailureKind.REFUSED, message=trouble)
     yield from call(rpcs.update_resources(bare, resources))
-    yield from on_disk(partial(around.cgroups.update, request.pod), Lane.CGROUPS)
+    yield from on_cgroups(partial(around.cgroups.update, request.pod), request.pod.uid)
     observed = yield from learnt(bare, around)
     observed = replace(observed, resources=request.resources)
     seen = around.inventory.container(bare)

@@ -54,7 +54,9 @@ class Lane(StrEnum):
     FILES = "files"
     """A few threads: jobs of different pods are independent."""
     CGROUPS = "cgroups"
-    """One thread: cgroups of pods are kept by one object, one call at a time."""
+    """One thread makes and limits cgroups: what is known of classes of pods is its alone."""
+    CGROUP_REMOVALS = "cgroup removals"
+    """A few threads, each for the cgroup of one pod. It may take seconds until what is killed has ended."""
     REMOVALS = "removals"
     """One thread: each removal also finishes what an earlier process left."""
     WORDS = "words"
@@ -74,6 +76,9 @@ class DiskJob(Generic[T_co]):
     key: str = ""
     """What it is about: while one job with this key is being done, another one fails at once. Empty for a job
     that may be done beside any other."""
+    turn: str = ""
+    """Jobs of the same turn are done one after the other, in the order in which they were begun, whatever
+    their lanes are. One that has to wait takes no thread. Empty for a job that needs not wait for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +137,11 @@ def call_all(rpcs: Sequence[Rpc[ReplyT]]) -> Operation[list[ReplyT | RpcFailure]
     return outcomes
 
 
-def on_disk(work: Callable[[], T], lane: Lane = Lane.FILES, key: str = "") -> Operation[T]:
+def on_disk(
+    work: Callable[[], T], lane: Lane = Lane.FILES, key: str = "", turn: str = ""
+) -> Operation[T]:
     """Do ``work`` on a thread that may block, and return its result. Raises ``DiskError``."""
-    outcome = yield DiskJob(work, lane, key)
+    outcome = yield DiskJob(work, lane, key, turn)
     if isinstance(outcome, DiskFailure):
         raise DiskError(outcome.message)
     result: T = outcome

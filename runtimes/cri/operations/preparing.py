@@ -22,7 +22,8 @@ from runtimes.cri.configs.user_namespaces import has_own_users
 from runtimes.cri.configs.users import image_user
 from runtimes.cri.disk.pod_files import carry_out
 from runtimes.cri.inventory import bare_id
-from runtimes.cri.operations.flow import Lane, Operation, on_disk
+from runtimes.cri.operations.cgroup_work import on_cgroups
+from runtimes.cri.operations.flow import Operation, on_disk
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.environment.assembling import environment_of
@@ -55,7 +56,7 @@ def prepared(
     trouble = yield from on_disk(partial(carry_out, mounts.tasks), key=key)
     if trouble:
         raise ConfigRefusedError(trouble, kind=RuntimeFailureKind.CONFIG)
-    place = yield from on_disk(partial(around.cgroups.ensure, pod), Lane.CGROUPS)
+    place = yield from on_cgroups(partial(around.cgroups.ensure, pod), pod.uid)
     sandbox = sandbox_config(
         pod,
         request.sandbox.attempt,

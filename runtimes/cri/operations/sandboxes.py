@@ -21,6 +21,7 @@ from runtimes.cri.configs.user_namespaces import has_own_users
 from runtimes.cri.disk.node_files import read_resolv_conf
 from runtimes.cri.disk.removal import forget_pod_files
 from runtimes.cri.inventory import SandboxSeen
+from runtimes.cri.operations.cgroup_work import on_cgroups, without_cgroup
 from runtimes.cri.operations.flow import DiskError, Lane, Operation, RpcError, call, on_disk
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
@@ -29,7 +30,7 @@ from runtimes.cri.wire.transport import RpcCode, RpcFailure
 def run_sandbox(request: RunSandbox, around: Surroundings) -> Operation[SandboxObserved]:
     """Make a sandbox: its cgroup first, so that nothing runs without its limits."""
     pod, node = request.pod, around.node()
-    place = yield from on_disk(partial(around.cgroups.ensure, pod), Lane.CGROUPS)
+    place = yield from on_cgroups(partial(around.cgroups.ensure, pod), pod.uid)
     if place.trouble:
         around.notice(pod, ConfigNotice("CgroupTrouble", place.trouble))
     node = yield from _with_servers_of_now(node)
@@ -77,7 +78,7 @@ def remove_sandbox(sandbox_id: str, around: Surroundings) -> Operation[None]:
     if uid is not None and uid not in around.inventory:
         around.user_ids.release(uid)
         yield from _remove_files(uid, around)
-        yield from on_disk(partial(around.cgroups.remove, uid), Lane.CGROUPS)
+        yield from without_cgroup(uid, around.cgroups)
 
 
 def _remove_files(uid: PodUid, around: Surroundings) -> Operation[None]:

@@ -10,6 +10,7 @@ from messages.changes import Op
 from messages.pods import API, Pod
 from runtimes.container_runtime import PodContainersAre, PodIdentity, SandboxContents
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER
+from runtimes.cri.operations.flow import Lane
 from tests.support.builders import make_pod
 from tests.support.runtimes.cgroup_stage import CgroupStage, cgroup_stage
 from tests.support.runtimes.situations import sandbox
@@ -172,6 +173,16 @@ def test_a_pod_that_comes_during_the_second_look_keeps_its_cgroup(stage: CgroupS
     stage.work.holds = False
     stage.work.release()
     stage.play.advance(1.0)
+    assert stage.has_cgroup(GONE)
+
+
+def test_a_pod_whose_start_comes_before_the_removal_keeps_its_cgroup(stage: CgroupStage) -> None:
+    second_look(stage)
+    stage.work.release_one()
+    stage.play.advance(0.1)
+    assert [job.lane for job, _ in stage.work.held] == [Lane.CGROUP_REMOVALS]
+    stage.cgroups.ensure(GONE)
+    stage.work.release()
     assert stage.has_cgroup(GONE)
 
 

@@ -33,7 +33,7 @@ class WorkAtHand:
         self.done = 0
 
     def start(self, job: DiskJob[object], done: Callable[[object], None]) -> None:
-        assert job.lane is Lane.CGROUPS
+        assert job.lane in {Lane.CGROUPS, Lane.CGROUP_REMOVALS}
         self.held.append((job, done))
         if not self.holds:
             self.release()
@@ -41,9 +41,13 @@ class WorkAtHand:
     def release(self) -> None:
         """Do what was held."""
         while self.held:
-            job, done = self.held.popleft()
-            self.done += 1
-            done(job.work())
+            self.release_one()
+
+    def release_one(self) -> None:
+        """Do what was held first."""
+        job, done = self.held.popleft()
+        self.done += 1
+        done(job.work())
 
 
 class CgroupStage:

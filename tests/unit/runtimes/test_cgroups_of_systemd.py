@@ -116,8 +116,8 @@ def test_after_its_sandbox_the_slice_is_stopped_and_its_settings_are_forgotten(
 ) -> None:
     cgroups.ensure(pod())
     systemd.model.enter(f"/cg2{PLACE}", 7)
-    assert cgroups.orphans({UID}) == frozenset()
-    assert cgroups.orphans([]) == {"0a_1b"}
+    assert cgroups.orphans({UID}).uids == frozenset()
+    assert cgroups.orphans([]).uids == {"0a_1b"}
     assert cgroups.remove("0a_1b")
     assert [each[0] for each in systemd.commands[-2:]] == ["stop", "revert"]
     assert f"/cg2{PLACE}" not in systemd.model.cgroups

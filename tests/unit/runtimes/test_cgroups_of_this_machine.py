@@ -132,13 +132,13 @@ def test_what_is_left_in_a_pods_cgroup_is_killed_and_the_cgroup_removed(
         each.mkdir()
         with suppress(OSError):  # A cpuset of its own has no cpus yet.
             (each / "cgroup.procs").write_text(str(process.pid))
-    assert cgroups.orphans([]) == {pod().uid}
-    assert cgroups.orphans([pod().uid]) == frozenset()
+    assert cgroups.orphans([]).uids == {pod().uid}
+    assert cgroups.orphans([pod().uid]).uids == frozenset()
     assert cgroups.remove(pod().uid)
     assert process.wait(10) == -9
     assert not [each for each in folders if each.parent.exists()]
     assert cgroups.remove(pod().uid)
-    assert cgroups.orphans([]) == frozenset()
+    assert cgroups.orphans([]).uids == frozenset()
 
 
 def test_what_is_frozen_is_killed_too(
@@ -169,7 +169,7 @@ def test_several_threads_may_make_and_remove_cgroups_at_a_time(
                 place for place in places if not Path(each.folder + place.parent).is_dir()
             ] == []
         assert all(pool.map(cgroups.remove, [each.uid for each in pods]))
-    assert cgroups.orphans([]) == frozenset()
+    assert cgroups.orphans([]).uids == frozenset()
 
 
 def test_no_more_processes_than_allowed_can_be_started(

@@ -270,9 +270,9 @@ def test_orphans_are_pods_below_ours_that_nobody_knows(opened: Any) -> None:
     for folder in ("podgone", "notapod", "burstable/podgone-too", "burstable/c1"):
         model.make(f"{root}/{folder}")
     model.make(f"{root.removesuffix('/kubepods')}/podof-somebody")
-    assert cgroups.orphans({"u-web"}) == {"u-idle", "gone", "gone-too"}
+    assert cgroups.orphans({"u-web"}).uids == {"u-idle", "gone", "gone-too"}
     assert all(cgroups.remove(uid) for uid in ("gone", "gone-too", "u-idle"))
-    assert cgroups.orphans({"u-web"}) == frozenset()
+    assert cgroups.orphans({"u-web"}).uids == frozenset()
 
 
 @EITHER
@@ -373,7 +373,7 @@ def test_without_cgroups_per_class_nothing_is_made() -> None:
     assert cgroups.ensure(burstable()) == CgroupPlace("")
     assert cgroups.sync_qos([burstable()]) == cgroups.update(burstable()) == ""
     assert cgroups.remove("u-web")
-    assert cgroups.orphans([]) == frozenset()
+    assert cgroups.orphans([]).uids == frozenset()
     assert not any("kubepods" in each for each in model.cgroups)
 
 
@@ -383,7 +383,7 @@ def test_without_any_cgroups_everything_is_left_to_the_runtime() -> None:
         "", "pods have no cgroups of their own: no cgroup file system is mounted"
     )
     assert cgroups.remove("u-web")
-    assert cgroups.orphans([]) == frozenset()
+    assert cgroups.orphans([]).uids == frozenset()
     assert cgroups.facts == CgroupFacts()
 
 

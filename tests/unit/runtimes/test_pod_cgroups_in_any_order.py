@@ -67,7 +67,7 @@ class CgroupsInAnyOrder(RuleBasedStateMachine):
     @rule(known=st.lists(ANY_POD))
     def remove_orphans(self, known: list[Pod]) -> None:
         uids = {pod.uid for pod in known}
-        orphans = self.cgroups.orphans(uids)
+        orphans = self.cgroups.orphans(uids).uids
         assert orphans == self.pods.keys() - uids
         for uid in orphans:
             assert self.cgroups.remove(uid)

@@ -185,6 +185,7 @@ def test_a_runtime_outside_is_counted_by_a_kubelets_names() -> None:
             "version": OperationDescribed(errors=0, times=calls),
             "run_podsandbox": OperationDescribed(errors=2, times=calls),
         },
+        cgroups={"destroy": looks},
     )
     found = samples(RunningState(containers=containers))
     assert found["kubelet_runtime_operations_total run_podsandbox"] == 3.0
@@ -198,6 +199,7 @@ def test_a_runtime_outside_is_counted_by_a_kubelets_names() -> None:
     assert found["kubelet_evented_pleg_connection_success_count"] == 2.0
     assert found["kubelet_evented_pleg_connection_error_count"] == 1.0
     assert found["kubelet_evented_pleg_connection_latency_seconds_count"] == 0.0
+    assert found["kubelet_cgroup_manager_duration_seconds_count destroy"] == 2.0
     assert found["actorlet_runtime_network_ready"] == 0.0
 
 

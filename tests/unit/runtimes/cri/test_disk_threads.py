@@ -83,6 +83,48 @@ def test_last_words_are_read_while_all_threads_for_files_hang(
     told.expect("out of memory")
 
 
+def test_a_removal_that_takes_long_keeps_no_other_pod_from_its_start(
+    threads: DiskThreads, gate: Gate
+) -> None:
+    told: Probe[object] = Probe()
+    removal: DiskJob[object] = DiskJob(gate, Lane.CGROUP_REMOVALS, turn="cgroup of u_1")
+    threads.start(removal, lambda _: None)
+    gate.reached()
+    threads.start(DiskJob(lambda: "made", Lane.CGROUPS, turn="cgroup of u_2"), told.tell)
+    told.expect("made")
+    threads.start(DiskJob(lambda: "gone", Lane.CGROUP_REMOVALS, turn="cgroup of u_3"), told.tell)
+    told.expect("gone")
+
+
+def test_a_start_of_a_pod_waits_for_the_removal_of_the_same_pod_and_takes_no_thread_for_that(
+    threads: DiskThreads, gate: Gate
+) -> None:
+    told: Probe[object] = Probe()
+    one = "cgroup of u_1"
+    threads.start(DiskJob(gate, Lane.CGROUP_REMOVALS, turn=one), lambda _: told.tell("gone"))
+    gate.reached()
+    threads.start(DiskJob(lambda: "made again", Lane.CGROUPS, turn=one), told.tell)
+    threads.start(DiskJob(lambda: "gone again", Lane.CGROUP_REMOVALS, turn=one), told.tell)
+    threads.start(DiskJob(lambda: "other", Lane.CGROUPS, turn="cgroup of u_2"), told.tell)
+    told.expect("other")
+
+    gate.open()
+    told.expect("gone", "made again", "gone again")
+
+
+def test_who_waits_for_a_turn_at_the_end_hears_of_it(gate: Gate) -> None:
+    told: Probe[object] = Probe()
+    threads = DiskThreads()
+    threads.start(DiskJob(gate, Lane.CGROUP_REMOVALS, turn="cgroup of u_1"), lambda _: None)
+    gate.reached()
+    threads.start(DiskJob(lambda: "late", Lane.CGROUPS, turn="cgroup of u_1"), told.tell)
+    threads.close()
+    told.expect(DiskFailure("the agent stops"))
+    threads.start(DiskJob(lambda: "later", Lane.CGROUPS), told.tell)
+    told.expect(DiskFailure("the agent stops"))
+    gate.open()
+
+
 def test_threads_that_have_nothing_to_do_are_used_again(threads: DiskThreads) -> None:
     told: Probe[object] = Probe()
     names = set()

@@ -5,12 +5,16 @@ from __future__ import annotations
 import pytest
 
 from messages.units import Seconds, Timestamp
+from runtimes.cgroups.pod_limits import CgroupLimits
+from runtimes.cgroups.timed_tree import TimedTree
+from runtimes.cgroups.v1_tree import V1Tree
 from runtimes.cri.configs.node import RuntimeFeatures
-from runtimes.cri.figures import CallFigures, CallMade, PlegFigures
+from runtimes.cri.figures import CallFigures, CallMade, CgroupFigures, PlegFigures
 from runtimes.cri.health import node_of, pleg_trouble, trouble_of
 from runtimes.cri.messages import CriMemory
 from runtimes.cri.operations.connecting import Greeting, greet
 from runtimes.cri.wire import cri_pb2 as cri
+from tests.support.runtimes.cgroup_model import CgroupModel
 
 NETWORK = (
     "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady "
@@ -140,3 +144,20 @@ def test_calls_are_counted_by_a_kubelets_names() -> None:
     assert (name, counted.errors, sum(counted.times.buckets)) == ("run_podsandbox", 1, 2)
     assert counted.times.bounds[:3] == (0.005, 0.0125, 0.03125)
     assert counted.times.buckets[:5] == (0, 0, 0, 2, 0)
+
+
+def test_work_on_cgroups_is_counted_by_a_kubelets_names_also_if_it_fails() -> None:
+    figures, times = CgroupFigures(), iter((0.0, 0.2, 1.0, 1.002))
+    model = CgroupModel()
+    model.mount_v1("cpu")
+    tree = TimedTree(V1Tree(model, model.mounts), figures.noted.append, lambda: next(times))
+    tree.make(("kubepods",))
+    model.read_only.add("/cg")
+    with pytest.raises(OSError, match="/cg/cpu/kubepods"):
+        tree.limit(("kubepods",), CgroupLimits(cpu_shares=2))
+    described = figures.described()
+    assert {name: sum(each.buckets) for name, each in described.items()} == {
+        "create": 1,
+        "update": 1,
+    }
+    assert described["create"].seconds == pytest.approx(0.2)
