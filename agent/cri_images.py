@@ -24,6 +24,8 @@ from settings.errors import UsageError
 
 RECORDS: Final = "image-pulls.json"
 """Below the agent's directory: whose credentials pulled which image."""
+KUBELET_RECORDS: Final = "image_manager"
+"""Where a kubelet has the same, if the directory is the kubelet's."""
 
 
 def image_options(settings: Settings, told: ContainerSettings) -> ImageOptions:
@@ -35,6 +37,7 @@ def image_options(settings: Settings, told: ContainerSettings) -> ImageOptions:
         verification=_verification(told),
         garbage=_garbage(told),
         records=root / RECORDS,
+        kubelet_records=root / KUBELET_RECORDS,
         node=settings.node_name,
     )
 

@@ -38,7 +38,7 @@ from runtimes.cri.images.options import DEFAULT_IMAGES, ImageOptions
 from runtimes.cri.images.pull_desk import UNCERTAIN, PullDesk, answer
 from runtimes.cri.images.pull_queue import PullOrder
 from runtimes.cri.images.pull_records import PullRecords
-from runtimes.cri.images.record_file import read_records, write_records
+from runtimes.cri.images.record_file import remembered, write_records
 from runtimes.cri.operations.flow import DiskFailure, Operation
 
 LOOK_EVERY: Final = Seconds(10.0)
@@ -179,8 +179,8 @@ class ImageKeeper(PooledActor[ImageKeeperMessage]):
             self._begin(RecordReading(), self._reading())
 
     def _reading(self) -> Operation[Any]:
-        path = self._options.records
-        outcome = yield RecordJob(lambda: None if path is None else read_records(path))
+        path, directory = self._options.records, self._options.kubelet_records
+        outcome = yield RecordJob(lambda: remembered(path, directory))
         return outcome
 
     def _take_records(self, found: object) -> None:

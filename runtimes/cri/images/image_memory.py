@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from runtimes.container_runtime import CallRuntime, FindImage
 from runtimes.cri.images.courses import Courses
@@ -14,9 +14,7 @@ from runtimes.cri.images.image_messages import ImageKeeperMessage
 from runtimes.cri.images.options import DEFAULT_IMAGES, ImageOptions
 from runtimes.cri.images.plugin_answers import PluginCache
 from runtimes.cri.images.pull_queue import PullOrder, PullQueue
-from runtimes.cri.images.pull_records import PullRecords
-
-SALT_BYTES: Final = 16
+from runtimes.cri.images.pull_records import SALT_BYTES, PullRecords
 
 
 @dataclass(frozen=True, slots=True)

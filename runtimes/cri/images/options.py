@@ -120,6 +120,8 @@ class ImageOptions:
     garbage: GarbageOptions = GarbageOptions()
     records: Path | None = None
     """The file with who pulled which image. None to remember it for this process alone."""
+    kubelet_records: Path | None = None
+    """The directory in which a kubelet remembers its pulls. None if there is none, or ``records`` is None."""
     node: str = ""
     """The name of the Node, which events are about."""
 

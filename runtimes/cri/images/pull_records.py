@@ -16,11 +16,15 @@ from typing import Any, Final
 from manifests.image_names import ImageName
 from runtimes.cri.images.auths import RegistryAuth
 from runtimes.cri.images.keyring import Credential, SecretSource
+from runtimes.cri.images.kubelet_pulls import KubeletPulled
 from runtimes.cri.images.options import VerificationOptions, VerificationPolicy
 
 VERSION: Final = 1
+SALT_BYTES: Final = 16
 MOST_SECRETS: Final = 100
 """Secrets that are remembered for one image. The oldest one is dropped first."""
+NO_DIGEST: Final = ""
+"""The digest of credentials that only a kubelet has seen. No credentials have it."""
 
 
 @dataclass(slots=True)
@@ -34,7 +38,7 @@ class ImageAccess:
 
 
 class PullRecords:
-    """What is known of the pulls of this agent, in this process and those before."""
+    """What is known of the pulls of this agent, in this process and those before, and of a kubelet's."""
 
     def __init__(self, salt: bytes) -> None:
         self._salt = salt
@@ -86,6 +90,20 @@ class PullRecords:
             if source is not None:
                 self._note(access, source, credential.auth)
 
+    def note_of_kubelet(self, pulled: KubeletPulled) -> None:
+        """Note what a kubelet has pulled, and with which Secrets. What this agent knows of them stays."""
+        accesses = self._pulled.setdefault(pulled.image_id, {})
+        for repository, told in pulled.by_repository.items():
+            access = accesses.setdefault(repository, ImageAccess())
+            access.is_for_all |= told.is_for_all
+            for source in told.secrets[-MOST_SECRETS:]:
+                access.secrets.setdefault(source, NO_DIGEST)
+            _cut(access)
+
+    def note_uncertain(self, image: ImageName) -> None:
+        """Note that nobody knows the end of a pull that somebody else has begun."""
+        self._unknown.add(image.asked_for)
+
     def begin_look(self) -> None:
         """Note that somebody begins to look which images there are: a list may be old when it comes."""
         self._new.clear()
@@ -135,8 +153,7 @@ class PullRecords:
     def _note(self, access: ImageAccess, source: SecretSource, auth: RegistryAuth) -> None:
         access.secrets.pop(source, None)
         access.secrets[source] = self._digest(auth)
-        while len(access.secrets) > MOST_SECRETS:
-            del access.secrets[next(iter(access.secrets))]
+        _cut(access)
 
     def _digest(self, auth: RegistryAuth) -> str:
         parts = (auth.username, auth.password, auth.identity_token, auth.registry_token)
@@ -186,6 +203,11 @@ def is_listed(repository: str, allowlist: Iterable[str]) -> bool:
         repository.startswith(each[:-1]) if each.endswith("/*") else repository == each
         for each in allowlist
     )
+
+
+def _cut(access: ImageAccess) -> None:
+    while len(access.secrets) > MOST_SECRETS:
+        del access.secrets[next(iter(access.secrets))]
 
 
 def _shown(access: ImageAccess) -> dict[str, Any]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import stat
+from collections.abc import MutableMapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -288,6 +292,122 @@ def test_the_record_of_an_image_goes_with_the_image(tmp_path: Path) -> None:
         stage.service.images.clear()
         stage.play.advance(300.0)
         assert "quay.io/team/app" not in file.read_text()
+
+
+def kubelet_record(directory: Path, image_id: str, repository: str, **access: object) -> None:
+    """Write down as a kubelet does that it has pulled an image."""
+    record = {
+        "kind": "ImagePulledRecord",
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "lastUpdatedTime": "2026-09-26T06:36:38Z",
+        "imageRef": image_id,
+        "credentialMapping": {repository: access},
+    }
+    name = f"sha256-{hashlib.sha256(image_id.encode()).hexdigest()}"
+    (directory / "pulled").mkdir(parents=True, exist_ok=True)
+    (directory / "pulled" / name).write_text(json.dumps(record))
+
+
+ALICES = {"namespace": "default", "name": "alice", "uid": "uid-alice", "credentialHash": "07ab"}
+"""How a kubelet remembers Alice's Secret."""
+
+
+def test_what_a_kubelet_pulled_with_a_secret_is_for_those_who_have_it(tmp_path: Path) -> None:
+    of_kubelet = replace(options(), kubelet_records=tmp_path, records=tmp_path / "pulls.json")
+    with image_stage(options=of_kubelet) as stage:
+        stage.service.store(APP)
+        images = stage.service.images
+        kubelet_record(tmp_path, next(iter(images)), "quay.io/team/app", kubernetesSecrets=[ALICES])
+    with image_stage(options=of_kubelet) as stage:
+        stage.service.images = images
+        assert not finds(stage, THIEF)
+        assert finds(stage, WEB, ALICE)
+        stage.service.offer(APP, users=("bob",))
+        assert image_id(stage.pull(APP, pod_with("shop", "bob"), BOB))
+    with image_stage(options=of_kubelet) as stage:
+        stage.service.images = images
+        assert finds(stage, WEB, ALICE)
+        assert finds(stage, pod_with("shop", "bob"), BOB)
+        assert not finds(stage, THIEF)
+
+
+@pytest.mark.parametrize(
+    ("access", "thief_may"),
+    [
+        ({"nodePodsAccessible": True}, True),
+        ({"nodePodsAccessible": "yes"}, False),
+        ({"kubernetesServiceAccounts": [{"namespace": "default", "name": "web", "uid": "1"}]}, False),
+        ({"kubernetesSecrets": [{"name": "alice"}]}, False),
+        ({}, False),
+    ],
+)  # fmt: skip
+def test_what_a_kubelet_says_of_all_its_pods_counts_too(
+    tmp_path: Path, access: dict[str, object], *, thief_may: bool
+) -> None:
+    of_kubelet = replace(options(), kubelet_records=tmp_path, records=tmp_path / "pulls.json")
+    with image_stage(options=of_kubelet) as stage:
+        stage.service.store(APP)
+        images = stage.service.images
+        kubelet_record(tmp_path, next(iter(images)), "quay.io/team/app", **access)
+    with image_stage(options=of_kubelet) as stage:
+        stage.service.images = images
+        assert finds(stage, THIEF) is thief_may
+
+
+def test_a_pull_whose_end_a_kubelet_did_not_see_is_somebodys(tmp_path: Path) -> None:
+    (tmp_path / "pulling").mkdir()
+    intent = {
+        "kind": "ImagePullIntent",
+        "apiVersion": "kubelet.config.k8s.io/v1alpha1",
+        "image": APP,
+    }
+    (tmp_path / "pulling" / "sha256-1").write_text(json.dumps(intent))
+    of_kubelet = replace(options(), kubelet_records=tmp_path, records=tmp_path / "pulls.json")
+    with image_stage(options=of_kubelet) as stage:
+        stage.service.store(APP)
+        assert not finds(stage, THIEF)
+
+
+BROKEN = [
+    b"",
+    b"[]",
+    b"{}",
+    b'{"kind":"ImagePulledRecord","apiVersion":1,"imageRef":"a"}',
+    b'{"kind":"ImagePulledRecord","apiVersion":"v1","imageRef":"a"}',
+    b'{"kind":"ImagePullIntent","apiVersion":"kubelet.config.k8s.io/v1","image":"-"}',
+    b"[" * 100_000,
+]
+
+
+def test_records_of_a_kubelet_that_cannot_be_read_keep_nothing_from_starting(
+    tmp_path: Path, logs: list[MutableMapping[str, Any]]
+) -> None:
+    for folder in ("pulled", "pulling"):
+        (tmp_path / folder / "folder").mkdir(parents=True)
+        for number, content in enumerate(BROKEN):
+            (tmp_path / folder / f"sha256-{number}").write_bytes(content)
+    kubelet_record(tmp_path, "sha256:1", "Not/A:name", nodePodsAccessible=True)
+    of_kubelet = replace(options(), kubelet_records=tmp_path, records=tmp_path / "pulls.json")
+    with image_stage(options=of_kubelet) as stage:
+        stage.service.store(APP)
+        assert finds(stage, THIEF)
+    warnings = [each["event"] for each in logs if each["log_level"] == "warning"]
+    assert sorted(set(warnings)) == [
+        "a kubelet's record of a pull cannot be read",
+        "a kubelet's record of an image cannot be read",
+    ]
+    assert len(warnings) == 2 * (len(BROKEN) + 1)
+
+
+@pytest.mark.parametrize("target", ["/proc/self/mem", "/proc/self/fdinfo/none"])
+def test_a_directory_of_a_kubelet_that_cannot_be_listed_is_done_without(
+    tmp_path: Path, target: str
+) -> None:
+    (tmp_path / "pulled").symlink_to(target)
+    of_kubelet = replace(options(), kubelet_records=tmp_path, records=tmp_path / "pulls.json")
+    with image_stage(options=of_kubelet) as stage:
+        stage.service.store(APP)
+        assert finds(stage, THIEF)
 
 
 def test_of_very_many_secrets_that_an_image_was_pulled_with_the_oldest_is_forgotten() -> None:
