@@ -50,16 +50,13 @@ def check_cgroups(options: CgroupOptions, *, is_unified: bool) -> None:
         raise UsageError(sentence)
 
 
-def cri_node(
-    settings: Settings, told: ContainerSettings, ips: tuple[str, ...], cgroups: CgroupOptions
-) -> CriNode:
-    """Return the node as configurations depend on it. Reads the file with its name servers."""
+def cri_node(settings: Settings, told: ContainerSettings, cgroups: CgroupOptions) -> CriNode:
+    """Return the node as configurations depend on it, but its addresses. Reads its name servers."""
     kernel = kernel_security()
     return CriNode(
         name=settings.node_name,
         root_dir=str(settings.root_dir.absolute()),
         pod_logs_dir=str(told.pod_logs_dir),
-        ips=ips,
         dns=NodeDns(
             cluster_servers=told.cluster_dns,
             cluster_domain=told.cluster_domain,

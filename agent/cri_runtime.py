@@ -74,12 +74,14 @@ and so was the median pod; with no bound the median pod waited twice as long (me
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriEdges:
-    """Whom it tells of things. Both give None for an agent without a cluster."""
+    """What it has of the rest of the agent. An agent without a cluster has nobody to tell."""
 
     events: Callable[[], Port[PostEvent] | None]
-    """Who posts events."""
+    """Returns who posts events."""
     node: Callable[[], Port[RuntimeHasNews] | None]
-    """Who reports the Node."""
+    """Returns who reports the Node."""
+    addresses: Callable[[], tuple[str, ...]]
+    """Returns the machine's addresses at present. On any thread."""
 
 
 class CriComposition:
@@ -100,6 +102,7 @@ class CriComposition:
         self._log_options = log_options(told)
         self._events = edges.events
         self._reporter = edges.node
+        self._addresses = edges.addresses
         self._endpoint = str(told.container_runtime_endpoint)
         self._containers = CriMemory()
         self._wire: Wire = self._wire_to(told.container_runtime_endpoint)
@@ -120,7 +123,7 @@ class CriComposition:
         )
         resources = node_resources(settings)
         options = cgroup_options(told, capacity(resources, machine), resources.reserved)
-        self._node = cri_node(settings, told, machine.addresses, options)
+        self._node = cri_node(settings, told, options)
         cgroups = open_cgroups(options, noted=self._containers.cgroups.noted.append)
         check_cgroups(options, is_unified=cgroups.facts.is_unified)
         self._around = Surroundings(
@@ -241,7 +244,9 @@ class CriComposition:
 
     def _current_node(self) -> CriNode:
         greeting, classes = self._containers.greeting, self._containers.runtime_classes
-        node = self._node if greeting is None else replace(self._node, runtime=greeting.features)
+        node = replace(self._node, ips=self._addresses())
+        if greeting is not None:
+            node = replace(node, runtime=greeting.features)
         return node if classes is None else replace(node, runtime_classes=classes)
 
     def _runtime_name(self) -> str:

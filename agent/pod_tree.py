@@ -19,6 +19,7 @@ from actors.runtime_classes.keeper import (
     RuntimeClassPorts,
 )
 from actors.services.keeper import SERVICE_KEEPER, ServiceKeeper, ServiceMemory, ServicePorts
+from agent.current_addresses import CurrentAddresses
 from agent.hollow_runtime import HollowRuntime
 from agent.node_view import configured_node
 from agent.provider_runtime import ProviderRuntime
@@ -117,7 +118,8 @@ class ComposedRuntime(Protocol):
 class PodTree:
     """The runtime of pods, the workers, who keeps them and their statuses, and what outlives a crash.
 
-    The machine is read once, when this is made: what is on it does not change while pods run on it.
+    The machine is read once, when this is made: what is on it does not change while pods run on it. Its
+    addresses may.
     """
 
     def __init__(
@@ -136,7 +138,7 @@ class PodTree:
         self.machine = DescribedMachine(machine=edges.machine, told=self._runtime.node)
         """The machine, as the runtime describes it."""
         facts = self.machine.read()
-        self._host_ips = facts.addresses
+        self._host_ips = CurrentAddresses(self.machine.addresses)
         self._keeper_memory = keeper_memory(configured_node(settings, facts), sources)
         self._status_memory = StatusMemory()
         self._service_memory = ServiceMemory()
@@ -180,13 +182,17 @@ class PodTree:
         if runtime.containers is not None:
             from agent.cri_runtime import CriComposition, CriEdges  # noqa: PLC0415  # see there what it costs
 
-            machine = self._edges.machine.read()
+            machine = self._edges.machine
             return CriComposition(
                 settings,
                 runtime.containers,
                 self._address,
-                CriEdges(events=self._events, node=self._reporter),
-                machine,
+                CriEdges(
+                    events=self._events,
+                    node=self._reporter,
+                    addresses=CurrentAddresses(machine.addresses),
+                ),
+                machine.read(),
                 sources,
             )
         make_core = self._edges.hollow
@@ -252,7 +258,7 @@ class PodTree:
             services=services,
             events=self._events(),
             records=records,
-            host_ips=lambda: self._host_ips,
+            host_ips=self._host_ips,
             logs_steps=self._logs_steps,
         )
         ports = PodKeeperPorts(

@@ -73,6 +73,10 @@ class Machine(Protocol):
         """Return the facts at present. Never raises, but may block for as long as a filesystem does."""
         ...
 
+    def addresses(self) -> tuple[str, ...]:
+        """Return the IP addresses at present, the most important one first. Neither raises nor blocks."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinuxMachine(Machine):
@@ -95,7 +99,7 @@ class LinuxMachine(Machine):
             memory=_kibibytes(memory.get("MemTotal")) or 0,
             storage=disk.f_blocks * disk.f_frsize if disk else 0,
             hugepages=self._hugepages(),
-            addresses=tuple(self.node_ips) or default_addresses(),
+            addresses=self.addresses(),
             machine_id=self._text("etc/machine-id") or self._text("var/lib/dbus/machine-id"),
             # Only root can read it, and some virtual machines have none.
             system_uuid=self._text("sys/class/dmi/id/product_uuid"),
@@ -112,6 +116,11 @@ class LinuxMachine(Machine):
                 pids=self._pids(),
             ),
         )
+
+    @override
+    def addresses(self) -> tuple[str, ...]:
+        """Return the configured addresses, or else that of the default route as it is now."""
+        return tuple(self.node_ips) or default_addresses()
 
     def _text(self, path: str) -> str:
         with suppress(OSError):
@@ -162,6 +171,12 @@ class DescribedMachine(Machine):
             trouble_reason=told.trouble_reason,
             runtime=told.version,
         )
+
+    @override
+    def addresses(self) -> tuple[str, ...]:
+        """Return the addresses that the runtime tells, or else the machine's."""
+        told = self.told()
+        return (told.addresses if told is not None else ()) or self.machine.addresses()
 
 
 def default_addresses() -> tuple[str, ...]:

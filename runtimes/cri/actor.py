@@ -50,6 +50,7 @@ from runtimes.cri.messages import (
     HealthDue,
     OverdueDue,
     PodRelistDue,
+    ReleaseUserIds,
     RelistDue,
     StreamDue,
     StreamEnded,
@@ -79,7 +80,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
 
     Owns: what is known of sandboxes and containers; the requests in progress; the stream of events.
     Hears: ``CallRuntime``, ``AskContainer``, ``FollowContainers``, ``DescribeRuntime``; outcomes of calls and
-    of work on the disk; events; ``RuntimeClassesAre``; its own timers.
+    of work on the disk; events; ``RuntimeClassesAre``; ``ReleaseUserIds``; its own timers.
     Tells: whoever made a call ``RuntimeAnswered`` or ``ContainerAnswered``, once; who finds and pulls images
     the calls about them; followers ``ContainersAre`` when they begin to follow, after a crash, whenever the
     runtime is there again, and when the network is ready or not any more, ``PodContainersAre`` for each pod
@@ -137,12 +138,19 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._follow(subscriber)
             case RuntimeClassesAre(handlers=handlers):
                 self._memory.runtime_classes = handlers
-            case DescribeRuntime(reply_to=reply_to):
-                reply_to.tell(self._health.described())
-            case DescribeContainerRuntime(reply_to=asker):
-                asker.tell(self._health.described_in_full(self.clock.monotonic()))
+            case ReleaseUserIds(known=known):
+                self._release_user_ids(known)
+            case DescribeRuntime() | DescribeContainerRuntime():
+                self._health.answer(message, self.clock.monotonic())
             case _:
                 self._take_timer(message)
+
+    def _release_user_ids(self, known: frozenset[PodUid]) -> None:
+        memory, ids = self._memory, self._around.user_ids
+        for uid in ids.pods() - known:
+            if not (memory.away or uid in memory.inventory or self._driver.is_changing(uid)):
+                ids.release(uid)
+                _log.info("the user ids of a pod that is gone are free again", uid=uid)
 
     def _answer_lost(self) -> None:
         """Answer what the life before failed over, if nobody goes on with it."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from messages.container_runtime_health import ContainerRuntimeDescribed
+from messages.container_runtime_health import ContainerRuntimeDescribed, DescribeContainerRuntime
 from messages.node import RuntimeHasNews
-from messages.pod_runtime import RuntimeDescribed
+from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.units import Seconds, Timestamp
 from runtimes.cri.describing import container_states, runtime_pods
 from runtimes.cri.health import pleg_trouble, trouble_of
@@ -51,6 +51,13 @@ class HealthReporter:
             self._memory.told_trouble = trouble
             if self._ports.node is not None:
                 self._ports.node.tell(RuntimeHasNews())
+
+    def answer(self, question: DescribeRuntime | DescribeContainerRuntime, now: Seconds) -> None:
+        """Tell who asks how the runtime is."""
+        if isinstance(question, DescribeRuntime):
+            question.reply_to.tell(self.described())
+        else:
+            question.reply_to.tell(self.described_in_full(now))
 
     def described(self) -> RuntimeDescribed:
         """Return how the runtime is, and what it runs."""

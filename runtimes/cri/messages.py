@@ -45,6 +45,17 @@ class StreamEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseUserIds:
+    """Give back the user ids of pods that are none of these, and of which the runtime has nothing.
+
+    So those come back of pods that never got a sandbox.
+    """
+
+    known: frozenset[PodUid]
+    """The pods that sources want, or that have lives on this node."""
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectDue:
     """Timer: try whether the runtime is there."""
 
@@ -87,6 +98,7 @@ CriRuntimeMessage: TypeAlias = (
     | StepEnded
     | StreamTold
     | StreamEnded
+    | ReleaseUserIds
     | CriTimer
 )
 

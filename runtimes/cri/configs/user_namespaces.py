@@ -89,6 +89,10 @@ class UserIdRanges:
             self._of_pods[uid] = self._free()
         return self._of_pods[uid]
 
+    def pods(self) -> frozenset[PodUid]:
+        """Return the pods that have ids."""
+        return frozenset(self._of_pods)
+
     def release(self, uid: PodUid) -> None:
         """Give back the ids of a pod of which nothing is left."""
         self._of_pods.pop(uid, None)

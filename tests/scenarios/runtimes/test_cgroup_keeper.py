@@ -195,6 +195,17 @@ def test_a_runtime_that_goes_during_the_second_look_leaves_all_as_it_is(stage: C
     assert stage.has_cgroup(GONE)
 
 
+def test_the_runtime_is_told_at_each_look_which_pods_keep_their_user_ids(
+    stage: CgroupStage,
+) -> None:
+    stage.live(GONE)
+    stage.play.advance(100.0)
+    assert stage.runtime.keep_ids == []
+    stage.list(ONE, TWO)
+    stage.play.advance(60.0)
+    assert stage.runtime.keep_ids == [{ONE.uid, TWO.uid, GONE.uid}]
+
+
 def test_a_pod_belongs_to_the_source_that_told_it_last(stage: CgroupStage) -> None:
     stage.cgroups.ensure(ONE)
     stage.list(ONE)

@@ -28,6 +28,7 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
+from runtimes.cri.messages import CRI_CONTAINERS, ReleaseUserIds
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 from tests.support.cri.cri_stage import CriStage, creation_in, cri_pod, cri_stage
@@ -366,3 +367,30 @@ def test_two_requests_to_many_pods_at_once_are_each_answered() -> None:
         assert sorted(outcomes) == refs
         assert sum(isinstance(each, SandboxObserved) for each in outcomes.values()) == 100
         assert isinstance(stage.call(LookAtPod(uid=pods[0].uid)), PodContainersAre)
+
+
+# --- user ids ------------------------------------------------------------------------------------------
+
+
+def test_user_ids_come_back_of_pods_that_are_gone_and_never_got_a_sandbox() -> None:
+    starting, running, wanted, gone = map(cri_pod, ("starting", "running", "wanted", "gone"))
+    with cri_stage() as stage:
+        ids = stage.parts.around.user_ids
+        first = {pod.uid: ids.of(pod.uid) for pod in (starting, running, wanted, gone)}
+        stage.sandbox(running)
+        stage.cri.faults = [Fault(method="RunPodSandbox", delay=NEVER)]
+        stage.send(RunSandbox(pod=starting, attempt=0))
+        stage.play.tell(CRI_CONTAINERS, ReleaseUserIds(frozenset({wanted.uid})))
+        assert ids.pods() == {starting.uid, running.uid, wanted.uid}
+        assert ids.of(OTHER.uid) == first[gone.uid]
+
+
+def test_user_ids_stay_while_the_runtime_is_away() -> None:
+    with cri_stage() as stage:
+        stage.follow()
+        stage.parts.around.user_ids.of(POD.uid)
+        stage.wire.go_away()
+        stage.play.advance(10.0)
+        assert stage.away()
+        stage.play.tell(CRI_CONTAINERS, ReleaseUserIds(frozenset()))
+        assert stage.parts.around.user_ids.pods() == {POD.uid}

@@ -74,6 +74,10 @@ class MadeUpMachine(Machine):
             raise RuntimeError("the machine is broken")
         return self.facts
 
+    @override
+    def addresses(self) -> tuple[str, ...]:
+        return self.facts.addresses
+
     def feels(self, **signals: Any) -> None:
         """Have some signals from here on; the rest is as it was."""
         self.facts = replace(self.facts, signals=replace(self.facts.signals, **signals))

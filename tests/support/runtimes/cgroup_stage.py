@@ -6,16 +6,19 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from typing_extensions import override
+
 from kernel import Port
 from messages.changes import Op, PodChange
 from messages.pod_lives import PodLife
 from messages.pod_manager import PodsAre, PodsChanged
-from messages.pods import FILE, Pod, SourceName
+from messages.pods import FILE, Pod, PodUid, SourceName
 from runtimes.cgroups.options import CgroupOptions
 from runtimes.cgroups.pod_cgroups import PodCgroups
 from runtimes.cgroups.v1_tree import V1Tree
 from runtimes.container_runtime import FollowContainers, PodContainersAre, RuntimeIsAway
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts
+from runtimes.cri.messages import ReleaseUserIds
 from runtimes.cri.operations.flow import DiskJob, Lane
 from tests.support.kernel.stage import Stage, stage_of
 from tests.support.runtimes.cgroup_model import CgroupModel
@@ -50,6 +53,21 @@ class WorkAtHand:
         done(job.work())
 
 
+class RuntimeOfPods(Port[FollowContainers | ReleaseUserIds]):
+    """A runtime of containers that has nothing, and knows which pods may keep their user ids."""
+
+    def __init__(self) -> None:
+        self.runtime = LoggingRuntime()
+        self.keep_ids: list[frozenset[PodUid]] = []
+
+    @override
+    def tell(self, message: FollowContainers | ReleaseUserIds, /) -> None:
+        if isinstance(message, ReleaseUserIds):
+            self.keep_ids.append(message.known)
+        else:
+            self.runtime.tell(message)
+
+
 class CgroupStage:
     """CgroupKeeper, and what is around it."""
 
@@ -60,14 +78,13 @@ class CgroupStage:
         self.model.mount_v1("cpu", "memory")
         self.cgroups = PodCgroups(OPTIONS, V1Tree(self.model, self.model.mounts))
         self.work = WorkAtHand()
-        self.pods, self.runtime = PodsOfNode(), LoggingRuntime()
+        self.pods, self.runtime = PodsOfNode(), RuntimeOfPods()
         self.pods.have_listed = False
 
     def make(self, play: Stage) -> CgroupKeeper:
-        containers: Port[FollowContainers] = self.runtime
         ports = CgroupKeeperPorts(
             me=play.port(CGROUP_KEEPER),
-            containers=containers,
+            containers=self.runtime,
             pod_manager=self.pods,
             pod_keeper=self.pods,
             sources=frozenset({FILE}),

@@ -152,7 +152,14 @@ def described(told: RuntimeNode | None) -> MachineFacts:
     return DescribedMachine(machine=MadeUpMachine(), told=lambda: told).read()
 
 
+def addresses_of(told: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the addresses of a machine of which a runtime tells these."""
+    node = RuntimeNode(addresses=told)
+    return DescribedMachine(machine=MadeUpMachine(), told=lambda: node).addresses()
+
+
 def test_a_runtime_that_says_nothing_leaves_the_machine_as_it_is() -> None:
+    assert addresses_of(()) == FACTS.addresses
     assert described(None) == FACTS
     assert described(RuntimeNode()) == FACTS
 
@@ -167,6 +174,7 @@ def test_what_a_runtime_says_counts_in_place_of_the_machine_s() -> None:
         )
     )
     assert facts.addresses == ("10.0.0.9",)
+    assert addresses_of(("10.0.0.9",)) == ("10.0.0.9",)
     found = capacity(NodeResources(), facts)
     assert (found["cpu"], found["pods"], found["example.com/gpu"]) == (64_000, 500, 2)
     assert found["memory"] == FACTS.memory

@@ -88,7 +88,7 @@ def test_name_servers_of_the_node_that_cannot_be_read_are_refused(tmp_path: Path
     missing = tmp_path / "none"
     settings = settings_with(resolvConf=str(missing))
     containers = told(resolvConf=str(missing))
-    said = refusal(lambda: cri_node(settings, containers, (), cgroups()))
+    said = refusal(lambda: cri_node(settings, containers, cgroups()))
     assert said.startswith(f"resolvConf {missing} cannot be read: ")
 
 
