@@ -40,3 +40,9 @@ def expanded(text: str, variables: Mapping[str, str]) -> str:
         if length > LONGEST_TEXT:
             raise UnusableEnvironmentError("is longer than a process can be given")
     return "".join((*parts, text[place:end], text[end:].replace("$$", "$")))
+
+
+def without_value(text: str, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names that ``text`` refers to and that have no value, or an empty one. In order."""
+    named = (found[1] for found in _TOKEN.finditer(text, 0, text.rfind(")") + 1))
+    return tuple(sorted({name for name in named if name is not None and not variables.get(name)}))

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from messages.pods import Pod
+from messages.volumes import PodVolume
 from runtimes.cgroups.container_signals import SignalOutcome, signal_container
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.agent.process import eventually
 from tests.support.containers.configured import ConfiguredPods, script_pod
 from tests.support.containers.containerd import Containerd
+from tests.support.volumes.swapping import swapping_one
 from volumes.mounts.memory import MemoryRoom, MountPowers, make_in_memory
 from volumes.mounts.mount_table import mounts_below
 from volumes.mounts.places import VolumePlace
@@ -23,6 +27,8 @@ from volumes.mounts.sub_paths import SubPath, bind_sub_path, unbind_sub_path
 from volumes.mounts.system_calls import KernelMounts
 
 ROOM = MemoryRoom(size=1 << 20, files=64)
+STARTS = 8
+"""Of containers that found what they should, in spite of what is swapped meanwhile."""
 POWERS = MountPowers(can_mount=True, has_noswap=False)
 
 
@@ -90,6 +96,75 @@ def test_a_part_that_a_container_has_replaced_by_a_link_is_refused_when_it_start
     ]
     with pytest.raises(OSError, match="leads out of the volume"):
         bind_sub_path(KernelMounts(), part(keys, "deep", 0))
+
+
+def volume_pod(script: str, *mounts: dict[str, Any], **container: Any) -> Pod:
+    """Return a pod whose container mounts the volume ``keys``, which is there, or parts of it."""
+    main = {"volumeMounts": [{"name": "keys", **each} for each in mounts], **container}
+    return script_pod(script, main, volumes=[{"name": "keys", "emptyDir": {}}])
+
+
+def test_a_part_by_its_name_or_by_a_variable_is_mounted_and_made_where_it_is_missing(
+    pods: ConfiguredPods, keys: VolumePlace
+) -> None:
+    pods.volumes["keys"] = PodVolume(path=keys.path)
+    pods.variables["NAME"] = "mine"
+    pod = volume_pod(
+        "cat /key; echo two > /own/file; cat /all/deep/mine/file",
+        {"mountPath": "/all"},
+        {"mountPath": "/key", "subPath": "key"},
+        {"mountPath": "/own", "subPathExpr": "deep/$(NAME)"},
+    )
+    assert pods.said(pod) == ["one", "two"]
+
+
+def test_parts_of_a_volume_that_the_agent_writes_are_read_only_and_as_they_were_at_the_start(
+    pods: ConfiguredPods, keys: VolumePlace
+) -> None:
+    pods.volumes["keys"] = PodVolume(path=keys.path, read_only=True)
+    script = (
+        "cat /key; echo x > /key; echo waits; until [ -e /all/go ]; do sleep 0.05; done; cat /key"
+    )
+    mounts = {"mountPath": "/all"}, {"mountPath": "/key", "subPath": "key"}
+    pod = volume_pod(script, *mounts)
+    sandbox = pods.sandbox(pod)
+    container = pods.create(pod, sandbox)
+    pods.start(container)
+    log = Path(pods.client.container(container).log_path)
+    eventually(lambda: "waits" in log.read_text())
+    Path(keys.path, "new").write_text("two\n")
+    Path(keys.path, "new").rename(Path(keys.path, "key"))
+    Path(keys.path, "go").touch()
+    pods.ended(container)
+    said = [line.split(" ", 3)[-1] for line in log.read_text().splitlines()]
+    refused = "sh: can't create /key: Read-only file system"
+    assert said == ["one", refused, "waits", "one"]
+    # The next instance has what is there when it begins.
+    pods.remove(container)
+    assert pods.tried(pod, sandbox).endswith("two")
+
+
+def test_a_container_that_swaps_a_part_for_a_link_gets_nothing_of_the_node_however_often_it_starts(
+    pods: ConfiguredPods, keys: VolumePlace, mounting: Path
+) -> None:
+    precious = mounting / "precious"
+    precious.mkdir()
+    precious.joinpath("file").write_text("precious")
+    pods.volumes["keys"] = PodVolume(path=keys.path)
+    Path(keys.path, "part").mkdir(0o777)
+    Path(keys.path, "part", "file").write_text("inside")
+    pod = volume_pod(
+        "cat /part/file",
+        {"mountPath": "/part", "subPath": "part"},
+        securityContext={"runAsUser": 0},
+    )
+    sandbox = pods.sandbox(pod)
+    said: Counter[str] = Counter()
+    with swapping_one(Path(keys.path, "part"), precious):
+        while said["inside"] < STARTS and said.total() < 20 * STARTS:
+            said[pods.tried(pod, sandbox)] += 1
+    assert said["inside"] == STARTS, said
+    assert not [each for each in said if "precious" in each], said
 
 
 def test_nothing_is_left_of_volumes_whose_containers_have_ended(

@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from volumes.mounts.places import PARENT_MODE, VolumePlace, handle, opened_parent
@@ -33,8 +33,8 @@ class SubPath:
 
     volume: str
     """The volume's directory, or file. Links are followed up to it, and none out of it."""
-    path: str
-    """Expanded, relative, without ``..``."""
+    path: str = field(repr=False)
+    """Expanded, relative, without ``..``. Values of Secrets may be part of it."""
     place: VolumePlace
     """Where the part is bound to."""
     read_only: bool = False

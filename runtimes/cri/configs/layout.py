@@ -8,6 +8,7 @@ from messages.pods import Pod, PodUid
 from runtimes.container_logs.layout import LoggedPod, pod_log_name
 from runtimes.container_logs.layout import log_path as log_path_of
 from runtimes.cri.configs.refusals import ConfigRefusedError
+from volumes.mounts.places import VolumePlace
 
 LONGEST_NAME: Final = 255
 """Bytes of one part of a path, as file systems have it."""
@@ -31,6 +32,14 @@ def empty_dir(root_dir: str, uid: PodUid, volume: str) -> str:
 def empty_dir_marker(root_dir: str, uid: PodUid, volume: str) -> str:
     """Return the file that says that an ``emptyDir`` is finished."""
     return f"{pod_dir(root_dir, uid)}/plugins/kubernetes.io~empty-dir/{path_part(volume)}/ready"
+
+
+def sub_path_place(
+    root_dir: str, uid: PodUid, volume: str, container: str, index: int
+) -> VolumePlace:
+    """Return where the part of a volume is bound to that a container has as its mount number ``index``."""
+    names = (path_part(uid), "volume-subpaths", path_part(volume), path_part(container))
+    return VolumePlace(root=root_dir, names=("pods", *names, str(index)))
 
 
 def termination_file(root_dir: str, uid: PodUid, container: str, attempt: int) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 
 from manifests.names import no_backsteps
 from messages.pods import JsonObject, Pod
+from messages.volumes import PodVolume
 from runtimes.cri.configs.documents import security_of, spec_of
 from runtimes.cri.configs.layout import empty_dir, empty_dir_marker
 from runtimes.cri.configs.node import CriNode
@@ -22,11 +23,9 @@ _INJECTED: Final = "kube-api-access-"
 class VolumeOnNode:
     """One volume that containers can mount."""
 
-    path: str
+    volume: PodVolume
     task: DiskTask
     """What makes or checks it."""
-    is_relabelled: bool
-    """With SELinux it gets the label of whom it is mounted for."""
 
 
 def volumes_by_name(pod: Pod) -> Mapping[str, JsonObject]:
@@ -52,7 +51,7 @@ def volume_on_node(pod: Pod, volume: JsonObject, node: CriNode) -> VolumeOnNode:
     group = security_of(spec_of(pod)).get("fsGroup")
     marker = empty_dir_marker(node.root_dir, pod.uid, name)
     task = MakeEmptyDir(path=path, marker=marker, group=group)
-    return VolumeOnNode(path=path, task=task, is_relabelled=True)
+    return VolumeOnNode(volume=PodVolume(path=path, is_own=True), task=task)
 
 
 def is_token_volume(volume: JsonObject) -> bool:
@@ -87,4 +86,4 @@ def _host_path(name: str, source: JsonObject) -> VolumeOnNode:
     except ValueError:
         raise ConfigRefusedError(f'volume "{name}": hostPath.type is not known') from None
     task = CheckHostPath(volume=name, path=path, type=kind)
-    return VolumeOnNode(path=path, task=task, is_relabelled=False)
+    return VolumeOnNode(volume=PodVolume(path=path), task=task)

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from runtimes.cri.disk.host_paths import prepare_host_path
+from runtimes.cri.disk.mounting import bind_part, check_propagation
 from runtimes.cri.disk.tasks import (
+    BindSubPath,
     CheckHostPath,
+    CheckPropagation,
     DiskTask,
     MakeEmptyDir,
     MakeLogDirectory,
@@ -48,6 +51,10 @@ def _carry_out(task: DiskTask) -> str:
             return trouble and f'volume "{task.volume}": {trouble}'
         case MakeEmptyDir():
             make_on_disk(path, Path(task.marker), task.group)
+        case BindSubPath():
+            return bind_part(task)
+        case CheckPropagation():
+            return check_propagation(task)
         case WriteHostsFile():
             _write_hosts_file(path, task)
         case MakeLogDirectory():

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from volumes.mounts.sub_paths import SubPath
+
 
 class HostPathType(StrEnum):
     """What a path of the node has to be, in the API's words."""
@@ -68,6 +70,34 @@ class MakeTerminationFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BindSubPath:
+    """The part of a volume that a container mounts is bound to a place that no container can reach."""
+
+    volume: str
+    """Its name."""
+    container: str
+    shown: str
+    """The part as the specification has it. Expanded it may show values of Secrets."""
+    part: SubPath = field(repr=False)
+
+    @property
+    def path(self) -> str:
+        """Where the part is found."""
+        return self.part.place.path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckPropagation:
+    """Mounts of the node can propagate as a container's mount demands it."""
+
+    volume: str
+    path: str
+    """Of what is mounted. Links are followed."""
+    propagation: str
+    """In the API's words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LastWords:
     """Where it may stand why a container ended."""
 
@@ -81,5 +111,11 @@ class LastWords:
 
 
 DiskTask: TypeAlias = (
-    CheckHostPath | MakeEmptyDir | WriteHostsFile | MakeLogDirectory | MakeTerminationFile
+    CheckHostPath
+    | MakeEmptyDir
+    | BindSubPath
+    | CheckPropagation
+    | WriteHostsFile
+    | MakeLogDirectory
+    | MakeTerminationFile
 )

@@ -20,6 +20,7 @@ from runtimes.cri.configs.runtime_classes import runtime_handler
 from runtimes.cri.configs.sandbox import sandbox_config
 from runtimes.cri.configs.user_namespaces import has_own_users
 from runtimes.cri.configs.users import image_user
+from runtimes.cri.configs.volume_mounts import MountSituation
 from runtimes.cri.disk.pod_files import carry_out
 from runtimes.cri.inventory import bare_id
 from runtimes.cri.operations.cgroup_work import on_cgroups
@@ -44,14 +45,13 @@ def prepared(
     node, pod = around.node(), request.pod
     environment = _environment(request, node, around)
     handler = runtime_handler(pod, node)
-    mounts = container_mounts(
-        pod,
-        request.container,
-        request.attempt,
-        node,
+    given = MountSituation(
         ips=request.sandbox.ips or _host_ips(pod, node),
         handler=node.runtime.of_handler(handler),
+        volumes=request.volumes,
+        variables=environment.variables,
     )
+    mounts = container_mounts(pod, request.container, request.attempt, node, given)
     key = f"{pod.uid}/{request.container.get('name')}"
     trouble = yield from on_disk(partial(carry_out, mounts.tasks), key=key)
     if trouble:

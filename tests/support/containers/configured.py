@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from messages.pods import Pod
+from messages.volumes import PodVolume
 from runtimes.cri.configs.container import ContainerCreation, container_config
 from runtimes.cri.configs.documents import spec_of
 from runtimes.cri.configs.mounts import container_mounts
@@ -15,6 +16,7 @@ from runtimes.cri.configs.node import CriNode, NodeDns
 from runtimes.cri.configs.reading import sandbox_observed
 from runtimes.cri.configs.sandbox import sandbox_config
 from runtimes.cri.configs.users import image_user
+from runtimes.cri.configs.volume_mounts import MountSituation
 from runtimes.cri.disk.pod_files import carry_out
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.agent.process import eventually
@@ -39,6 +41,10 @@ class ConfiguredPods:
             ips=("192.0.2.1",),
             dns=DNS,
         )
+        self.volumes: dict[str, PodVolume] = {}
+        """What containers can mount, by name."""
+        self.variables: dict[str, str] = {}
+        """What parts of volumes are named by."""
 
     @property
     def client(self) -> CriClient:
@@ -64,8 +70,10 @@ class ConfiguredPods:
         """Create one of the pod's containers, and return its id."""
         container = spec_of(pod)["containers"][place]
         ips = self.ips(sandbox) or self.node.ips
-        mounts = container_mounts(pod, container, 0, self.node, ips=ips)
-        assert carry_out(mounts.tasks) == ""
+        given = MountSituation(ips=ips, volumes=self.volumes, variables=self.variables)
+        mounts = container_mounts(pod, container, 0, self.node, given)
+        trouble = carry_out(mounts.tasks)
+        assert trouble == "", trouble
         found = self._client.call(
             cri.ImageStatusRequest(image=cri.ImageSpec(image=container["image"])),
             cri.ImageStatusResponse,
@@ -105,6 +113,24 @@ class ConfiguredPods:
         self.start(container)
         log = Path(self.ended(container).log_path)
         return [line.split(" ", 3)[-1] for line in log.read_text().splitlines()]
+
+    def tried(self, pod: Pod, sandbox: str) -> str:
+        """Run the pod's first container to its end, and return what it wrote, or why there is none."""
+        try:
+            container = self.create(pod, sandbox)
+        except AssertionError as refused:
+            return f"refused: {refused}"
+        self.start(container)
+        log = Path(self.ended(container).log_path)
+        said = log.read_text()
+        log.unlink()
+        self.remove(container)
+        return said.rstrip("\n").rpartition(" ")[2]
+
+    def remove(self, container: str) -> None:
+        """Remove a container, so that another one can have its name."""
+        request = cri.RemoveContainerRequest(container_id=container)
+        self._client.call(request, cri.RemoveContainerResponse)
 
     def allow(self, **fields: Any) -> None:
         """Change what the node is."""

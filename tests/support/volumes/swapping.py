@@ -18,7 +18,27 @@ _ROOT: Final = Path(__file__).parents[3]
 @contextmanager
 def swapping(volume: Path, victim: Path) -> Iterator[None]:
     """Have everything in ``volume`` swapped again and again during the ``with`` block."""
-    command = [sys.executable, "-m", "tests.support.volumes.swapping", str(volume), str(victim)]
+    with _running("all", volume, victim):
+        yield
+
+
+@contextmanager
+def swapping_one(place: Path, victim: Path) -> Iterator[None]:
+    """Have one directory swapped for a link, and back, as fast as it can be done."""
+    with _running("one", place, victim):
+        yield
+
+
+@contextmanager
+def _running(what: str, place: Path, victim: Path) -> Iterator[None]:
+    command = [
+        sys.executable,
+        "-m",
+        "tests.support.volumes.swapping",
+        what,
+        str(place),
+        str(victim),
+    ]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=_ROOT) as process:
         assert process.stdout is not None
@@ -29,7 +49,7 @@ def swapping(volume: Path, victim: Path) -> Iterator[None]:
             process.communicate()
 
 
-def _main(volume: Path, victim: Path) -> None:
+def _main(what: str, place: Path, victim: Path) -> None:
     sys.stdout.write("swapping\n")
     sys.stdout.flush()
     turn = 0
@@ -37,7 +57,19 @@ def _main(volume: Path, victim: Path) -> None:
         for _ in range(100):
             with suppress(OSError):
                 turn += 1
-                _swap_all(volume, victim, turn)
+                if what == "one":
+                    _swap_and_back(place, victim)
+                else:
+                    _swap_all(place, victim, turn)
+
+
+def _swap_and_back(place: Path, victim: Path) -> None:
+    kept = place.with_name("kept")
+    if not kept.exists():
+        place.rename(kept)
+        place.symlink_to(victim)
+    place.unlink()
+    kept.rename(place)
 
 
 def _swap_all(volume: Path, victim: Path, turn: int) -> None:
@@ -79,4 +111,4 @@ def _remove(place: Path) -> None:
 
 
 if __name__ == "__main__":
-    _main(Path(sys.argv[1]), Path(sys.argv[2]))
+    _main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtimes.environment.errors import UnusableEnvironmentError
-from runtimes.environment.expansion import LONGEST_TEXT, expanded
+from runtimes.environment.expansion import LONGEST_TEXT, expanded, without_value
 
 VARIABLES = {"A": "1", "EMPTY": "", "A B": "2", "A(": "3", "": "4", "D": "$(A)$$"}
 
@@ -80,3 +80,19 @@ def test_a_text_that_becomes_too_long_is_refused_before_it_is_made() -> None:
 def test_a_text_of_beginnings_alone_is_read_once() -> None:
     text = "$(" * 500_000
     assert expanded(text, VARIABLES) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("plain", ()),
+        ("$(A)/$(D)", ()),
+        ("$(B)/$(A)/$(EMPTY)/$(B)", ("B", "EMPTY")),
+        ("$$(B)", ()),
+        ("$(B", ()),
+    ],
+)
+def test_names_without_a_value_are_told_once_and_in_order(
+    text: str, names: tuple[str, ...]
+) -> None:
+    assert without_value(text, VARIABLES) == names

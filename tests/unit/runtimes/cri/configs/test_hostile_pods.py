@@ -17,6 +17,7 @@ from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.configs.runtime_classes import runtime_handler
 from runtimes.cri.configs.sandbox import sandbox_config, sandbox_notices
 from runtimes.cri.configs.user_namespaces import UserIds
+from runtimes.cri.configs.volume_mounts import MountSituation
 from tests.support.builders import make_pod
 
 ABLE = HandlerFeatures(recursive_read_only_mounts=True, user_namespaces=True)
@@ -123,7 +124,9 @@ def configure(pod: Pod) -> None:
     runtime_handler(pod, NODE)
     sandbox_notices(pod, NODE)
     for container in pod.document["spec"]["containers"]:
-        mounts = container_mounts(pod, container, 0, NODE, ips=("10.0.0.1",), handler=ABLE)
+        mounts = container_mounts(
+            pod, container, 0, NODE, MountSituation(ips=("10.0.0.1",), handler=ABLE)
+        )
         container_config(
             ContainerCreation(
                 pod=pod,

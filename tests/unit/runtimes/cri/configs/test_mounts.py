@@ -12,6 +12,7 @@ from runtimes.container_runtime import RuntimeFailureKind
 from runtimes.cri.configs.mounts import ContainerMounts, container_mounts
 from runtimes.cri.configs.node import CriNode, HandlerFeatures
 from runtimes.cri.configs.refusals import ConfigRefusedError
+from runtimes.cri.configs.volume_mounts import MountSituation
 from runtimes.cri.configs.volumes import volume_notices
 from runtimes.cri.disk.tasks import (
     CheckHostPath,
@@ -114,7 +115,7 @@ def test_mounts_below_are_read_only_too_where_the_handler_can_do_that(
     mount = {"name": "data", "mountPath": "/d", "readOnly": True, "recursiveReadOnly": wish}
     features = HandlerFeatures(recursive_read_only_mounts=able)
     container = {"name": "main", "volumeMounts": [mount]}
-    found = container_mounts(ON_HOST, container, 0, NODE, handler=features)
+    found = container_mounts(ON_HOST, container, 0, NODE, MountSituation(handler=features))
     assert found.mounts[0].recursive_read_only is expected
 
 
@@ -124,8 +125,6 @@ def test_mounts_below_are_read_only_too_where_the_handler_can_do_that(
         ({"recursiveReadOnly": "Enabled"}, "demands recursiveReadOnly"),
         ({"recursiveReadOnly": "Perhaps"}, "a recursiveReadOnly that is not known"),
         ({"mountPropagation": "Perhaps"}, "a mountPropagation that is not known"),
-        ({"subPath": "x"}, "is mounted by a subPath"),
-        ({"subPathExpr": "$(X)"}, "is mounted by a subPath"),
         ({"mountPath": ""}, "a mountPath that there cannot be"),
         ({"mountPath": "/a\0b"}, "a mountPath that there cannot be"),
     ],
@@ -190,7 +189,7 @@ def test_a_token_that_the_pod_itself_asks_for_is_not_left_out() -> None:
 
 def test_every_container_has_the_pods_hosts_and_a_file_for_its_last_words() -> None:
     container = {"name": "main", "terminationMessagePath": "/dev/termination-log"}
-    found = container_mounts(EMPTY, container, 10, NODE, ips=("10.0.0.1",))
+    found = container_mounts(EMPTY, container, 10, NODE, MountSituation(ips=("10.0.0.1",)))
     hosts, words = "/r/pods/u1/etc-hosts", "/r/pods/u1/containers/main/0000000a"
     assert found.mounts == (
         cri.Mount(container_path="/etc/hosts", host_path=hosts),
@@ -206,7 +205,7 @@ def test_every_container_has_the_pods_hosts_and_a_file_for_its_last_words() -> N
 @pytest.mark.parametrize("path", ["/etc/hosts", "etc/hosts", "/etc/hosts/"])
 def test_where_the_pod_mounts_something_the_agent_mounts_nothing(path: str) -> None:
     container = {"name": "main", "volumeMounts": [{"name": "data", "mountPath": path}]}
-    found = container_mounts(ON_HOST, container, 0, NODE, ips=("10.0.0.1",))
+    found = container_mounts(ON_HOST, container, 0, NODE, MountSituation(ips=("10.0.0.1",)))
     assert [mount.host_path for mount in found.mounts] == ["/srv"]
     assert len(found.tasks) == 2
 
