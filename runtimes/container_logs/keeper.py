@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
@@ -79,7 +79,28 @@ LogKeeperMessage: TypeAlias = (
     | LogSweepDue
 )
 
-LOG_KEEPER = Key[LogKeeperMessage]("runtime/logs")
+
+def _name_of(message: LogKeeperMessage) -> Hashable | None:
+    """Name what is level: of what is known of the same things only the newest counts.
+
+    So what waits while the disk hangs grows with the pods that there are, not with what becomes of them.
+    """
+    match message:
+        case PodContainersAre(uid=uid):
+            return PodContainersAre, uid
+        case ContainersAre() | RuntimeIsAway():
+            return ContainersAre
+        case PodsAre(source=source):
+            return PodsAre, source
+        case PodsChanged(source=source, changes=changes):
+            return PodsChanged, source, frozenset(each.pod.uid for each in changes)
+        case PodLivesDescribed():
+            return PodLivesDescribed
+        case _:
+            return None
+
+
+LOG_KEEPER = Key[LogKeeperMessage]("runtime/logs", coalesce=_name_of)
 
 
 class PodDirectories(Protocol):
@@ -124,8 +145,8 @@ class LogKeeper(Actor[LogKeeperMessage]):
 
     Owns: the links to logs, the rotated files, and the directories of logs of pods that are gone. It also
     says when the other directories of a pod can go.
-    Hears: ``RuntimeFact`` and ``RuntimeAnswered`` of the runtime of containers; ``PodFact``,
-    ``PodLivesDescribed``, ``DescribeContainerLogs``; its own timers.
+    Hears: ``RuntimeFact`` (coalesced per pod) and ``RuntimeAnswered`` of the runtime of containers;
+    ``PodFact``, ``PodLivesDescribed`` (both coalesced), ``DescribeContainerLogs``; its own timers.
     Tells: the runtime ``FollowContainers`` when it starts and each time that it looks at sizes, and
     ``CallRuntime`` with ``ReopenLog``; PodManager ``Subscribe``; the keeper of pods ``DescribePodLives``
     before it removes anything of a pod.
@@ -277,7 +298,7 @@ class LogKeeper(Actor[LogKeeperMessage]):
             _log.info("log is not rotated", **where, reason=answer.outcome.message)
         elif moved.new:
             self._memory.rotated += 1
-            _log.info("log is rotated", **where, file=moved.new)
+            _log.debug("log is rotated", **where, file=moved.new)
 
     # --- what nobody needs -----------------------------------------------------------------------------
 

@@ -37,7 +37,6 @@ from runtimes.container_runtime import (
 from runtimes.cri.connection import RuntimeConnection
 from runtimes.cri.driver import Driver, OperationEnded, StepEnded
 from runtimes.cri.event_stream import EventStream
-from runtimes.cri.events import what_happened
 from runtimes.cri.health_reporter import HealthReporter
 from runtimes.cri.inventory import Seen
 from runtimes.cri.messages import (
@@ -80,7 +79,8 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
 
     Owns: what is known of sandboxes and containers; the requests in progress; the stream of events.
     Hears: ``CallRuntime``, ``AskContainer``, ``FollowContainers``, ``DescribeRuntime``; outcomes of calls and
-    of work on the disk; events; ``RuntimeClassesAre``; ``ReleaseUserIds``; its own timers.
+    of work on the disk; events (coalesced per container, but exits); ``RuntimeClassesAre`` and
+    ``ReleaseUserIds`` (both coalesced); its own timers.
     Tells: whoever made a call ``RuntimeAnswered`` or ``ContainerAnswered``, once; who finds and pulls images
     the calls about them; followers ``ContainersAre`` when they begin to follow, after a crash, whenever the
     runtime is there again, and when the network is ready or not any more, ``PodContainersAre`` for each pod
@@ -294,7 +294,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         if not self._stream.is_current(message.stream):
             return
         if isinstance(message, StreamTold):
-            happened = what_happened(message.event)
+            happened = message.happened
             self._stream.note_event()
             if happened is not None:
                 self._memory.pleg.note_event(happened.at, self.clock.wall())

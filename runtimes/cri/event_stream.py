@@ -9,6 +9,7 @@ from google.protobuf.message import Message
 from kernel import Port
 from messages.units import Seconds
 from runtimes.cri import rpcs
+from runtimes.cri.events import what_happened
 from runtimes.cri.messages import CriMemory, StreamEnded, StreamTold
 from runtimes.cri.wire.transport import Rpc, RpcCode, RpcFailure, Wire
 
@@ -87,6 +88,6 @@ class EventStream:
         rpc: Rpc[Message] = _KINDS[self._kind]()
         self._memory.open_stream = self._wire.follow(
             rpc,
-            lambda event: me.tell(StreamTold(stream=number, event=event)),
+            lambda event: me.tell(StreamTold(stream=number, happened=what_happened(event))),
             lambda failure: me.tell(StreamEnded(stream=number, failure=failure)),
         )

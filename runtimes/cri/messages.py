@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
-
-from google.protobuf.message import Message
 
 from kernel import Key, Port
 from messages.container_runtime_health import DescribeContainerRuntime
@@ -22,6 +20,7 @@ from runtimes.container_runtime import (
     RuntimeFact,
 )
 from runtimes.cri.driver import DriverMemory, StepEnded
+from runtimes.cri.events import SomethingHappened
 from runtimes.cri.figures import CallFigures, CgroupFigures, PlegFigures
 from runtimes.cri.inventory import CriInventory
 from runtimes.cri.operations.connecting import Greeting
@@ -33,7 +32,8 @@ class StreamTold:
     """The stream of events told something. It has to be the current stream."""
 
     stream: int
-    event: Message = field(repr=False)
+    happened: SomethingHappened | None
+    """None if that concerns no container."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,21 @@ CriRuntimeMessage: TypeAlias = (
 
 NOT_ASKED: Final = "it has not been asked yet"
 
-CRI_CONTAINERS: Final = Key[CriRuntimeMessage]("runtime/containers")
+
+def _name_of(message: CriRuntimeMessage) -> Hashable | None:
+    """Name what needs be heard once: several events of one container lead to one look, but for its exit."""
+    match message:
+        case StreamTold(stream=stream, happened=happened):
+            return StreamTold, stream, happened and (happened.id, happened.exited)
+        case RuntimeClassesAre():
+            return RuntimeClassesAre
+        case ReleaseUserIds():
+            return ReleaseUserIds
+        case _:
+            return None
+
+
+CRI_CONTAINERS: Final = Key[CriRuntimeMessage]("runtime/containers", coalesce=_name_of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,9 @@ import pytest
 from messages.pod_runtime import ContainerObserved, ContainerState
 from messages.units import Seconds
 from runtimes.container_runtime import PodContainersAre, StartContainer, StopContainer
+from runtimes.cri.events import SomethingHappened
+from runtimes.cri.inventory import ContainerExit
+from runtimes.cri.messages import CRI_CONTAINERS, StreamTold
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 from tests.support.cri.cri_stage import CriStage, creation_in, cri_pod, cri_stage
@@ -52,6 +55,23 @@ def test_an_exit_is_known_by_its_event_and_its_reason_a_moment_later() -> None:
         assert states_told(stage) == []
         stage.play.advance(1.0)
         assert states_told(stage) == [(EXITED, 137, "OOMKilled")]
+
+
+def test_events_that_wait_are_one_for_each_container_and_one_for_its_exit() -> None:
+    with cri_stage(prepare=with_containerd_events) as stage:
+        container = stage.started(POD)
+        stage.follow()
+        actor, stream = stage.play.port(CRI_CONTAINERS), stage.memory.stream
+        exited = SomethingHappened(id=bare(container), exited=ContainerExit(7, 1), at=1)
+        actor.tell(StreamTold(stream=stream, happened=exited))
+        for at in range(1000):
+            for each in (bare(container), "of-somebody-else"):
+                happened = SomethingHappened(id=each, at=at)
+                actor.tell(StreamTold(stream=stream, happened=happened))
+            actor.tell(StreamTold(stream=stream, happened=None))
+        assert stage.play.waiting(CRI_CONTAINERS) == 4
+        stage.play.settle()
+        assert states_told(stage)[0] == (EXITED, 7, "Error")
 
 
 @pytest.mark.parametrize("events", [(CRI_EVENTS,), (CONTAINERD_EVENTS,), ()])

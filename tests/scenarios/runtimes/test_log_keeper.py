@@ -10,14 +10,17 @@ import pytest
 from structlog.testing import capture_logs
 
 from kernel import Key
+from messages.changes import Op, PodChange
 from messages.container_logs import LogOwner
 from messages.pod_lives import PodLife
+from messages.pod_manager import PodsAre, PodsChanged
 from messages.pod_runtime import ContainerState
-from messages.pods import PodUid
+from messages.pods import FILE, PodUid
 from runtimes.container_logs.directories import LogDirectory
 from runtimes.container_logs.keeper import LOG_KEEPER
 from runtimes.container_logs.layout import LoggedPod
-from runtimes.container_runtime import RuntimeIsAway
+from runtimes.container_runtime import PodContainersAre, RuntimeIsAway
+from tests.support.builders import make_pod
 from tests.support.runtimes.log_files import POD, WrittenLog, as_lines, shown
 from tests.support.runtimes.logging_runtime import LogStage, log_stage
 
@@ -34,6 +37,32 @@ def fill(log: WrittenLog, lines: int = 20) -> None:
     """Make a log longer than 1,000 bytes."""
     for _ in range(lines):
         log.write(b"%4d" % len(log.lines) + b"x" * 50)
+
+
+# What waits while the disk does not answer.
+
+
+def test_what_waits_for_a_disk_that_hangs_grows_with_the_pods_and_not_with_time(
+    stage: LogStage,
+) -> None:
+    stage.play.start()
+    log = stage.container(state=ContainerState.CREATED)
+    keeper = stage.play.port(LOG_KEEPER)
+    pod, other = (make_pod(name, uid=name) for name in ("web", "other"))
+    for _ in range(1000):
+        keeper.tell(RuntimeIsAway(message="connect: no such file or directory"))
+        keeper.tell(stage.runtime.everything())
+        for uid in (POD.uid, PodUid("other")):
+            keeper.tell(PodContainersAre(uid=uid, sandboxes=()))
+        keeper.tell(PodsAre(source=FILE, pods=()))
+        for op in (Op.ADD, Op.UPDATE, Op.REMOVE):
+            changes = tuple(PodChange(op=op, pod=each) for each in (pod, other))
+            keeper.tell(PodsChanged(source=FILE, changes=changes))
+    stage.runtime.logs["containerd://c0ffee"] = (log, ContainerState.RUNNING)
+    keeper.tell(PodContainersAre(uid=POD.uid, sandboxes=stage.runtime.of(POD)))
+    assert stage.play.waiting(LOG_KEEPER) == 5
+    stage.play.settle()
+    assert stage.linked() == {"web_shop_main-c0ffee.log": str(log.path)}
 
 
 # Links.

@@ -29,6 +29,7 @@ from kernel import (
     SystemClock,
     Threads,
 )
+from kernel.cell import Cell
 from messages.units import Seconds
 from tests.support.kernel.clock import ManualClock
 from tests.support.kernel.probe import PATIENCE, Probe
@@ -119,6 +120,12 @@ class Stage:
     def describe(self) -> dict[str, ActorDescription]:
         """Return the tree by name."""
         return {node.name: node for node in self.system.describe()}
+
+    def waiting(self, key: Key[Any]) -> int:
+        """Return how many messages wait for an actor. With steps nothing is handled by that."""
+        cell = self.system.address(key)
+        assert isinstance(cell, Cell)
+        return cell.depth
 
     def state(self, key: Key[Any]) -> str:
         """Return the state of one actor."""
