@@ -128,6 +128,8 @@ class CreateContainer:
     """What its variables tell of Services."""
     volumes: Mapping[str, PodVolume] = field(default_factory=dict)
     """By name: the volumes that the pod has on the node."""
+    volume_images: Mapping[str, str] = field(default_factory=dict)
+    """By name: the volumes that are images, with the ids of these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +250,9 @@ class ContainersAre:
     assumes_images: bool = False
     """Images need not be asked for nor pulled before a container is created, as long as its creation does
     not fail with IMAGE_MISSING. After that they are found and pulled. An image that is pulled always is."""
+    mounts_images: bool = False
+    """Volumes that are images can be mounted, once these are there. Else their images are not pulled, and
+    containers with such a volume are refused."""
     network_trouble: str = ""
     """Why no sandbox with a network of its own can be made at present; empty if that is possible. Whenever it
     changes, everything is told once more."""

@@ -235,6 +235,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self._driver.limits = Limits(
             longest_backoff=self._options.longest_backoff,
             assumes_images=listing.assumes_images,
+            mounts_images=listing.mounts_images,
             network_trouble=listing.network_trouble,
         )
         for record in self._memory.records.values():

@@ -116,8 +116,9 @@ def _pull_secrets(pod: Pod, objects: Mapping[ObjectId, ObjectValue]) -> dict[Obj
 def _forget_pulls(record: RuntimeRecord) -> None:
     """Let images be pulled again that may be had with the credentials of now."""
     for notes in (record.notes or {}).values():
-        if notes.image is not None and notes.image.failures:
-            notes.image.failures, notes.image.retry_at = 0, Seconds(0.0)
+        for image in notes.images.values():
+            if image.failures:
+                image.failures, image.retry_at = 0, Seconds(0.0)
 
 
 def _forget_errors(record: RuntimeRecord) -> None:

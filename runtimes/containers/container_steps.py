@@ -16,7 +16,7 @@ from messages.units import Seconds
 from runtimes.container_runtime import CreateContainer, RemoveContainer, StartContainer
 from runtimes.containers.crash_backoff import may_restart_at
 from runtimes.containers.hooking import Killing, holds_up, is_post_start_pending
-from runtimes.containers.image_steps import image_of
+from runtimes.containers.image_steps import FoundImages, images_of
 from runtimes.containers.running_steps import has_started, tend
 from runtimes.containers.shape import ContainerPart, ContainerShape
 from runtimes.containers.situation import Draft, PodSituation, Step, is_alive
@@ -62,7 +62,7 @@ class ContainerSteps:
                 and name not in now.busy
                 and not self._is_held_up(container)
             ):
-                image_of(now, container, now.notes.get(name), self._draft)
+                images_of(now, container, now.notes.get(name), self._draft)
 
     def go_on(self) -> None:
         """Bring each container one step further."""
@@ -144,10 +144,10 @@ class ContainerSteps:
         elif instance is not None and instance.state is ContainerState.CREATED:
             self._start_created(container, instance)
         elif not self._is_held_up(container):
-            image_id = image_of(now, container, notes, self._draft)
-            if image_id is not None and not self._lacks_a_value(container):
+            images = images_of(now, container, notes, self._draft)
+            if images is not None and not self._lacks_a_value(container):
                 self._wait(container)
-                self._draft.steps.append(Step(name, self._creation(container, image_id)))
+                self._draft.steps.append(Step(name, self._creation(container, images)))
 
     def _lacks_a_value(self, container: ContainerShape) -> bool:
         """Return whether its environment cannot be made, and let it wait for the next command then."""
@@ -190,7 +190,7 @@ class ContainerSteps:
         draft.wait_until(until)
         return True
 
-    def _creation(self, container: ContainerShape, image_id: str) -> CreateContainer:
+    def _creation(self, container: ContainerShape, images: FoundImages) -> CreateContainer:
         now = self._now
         notes, instance = now.notes.get(container.name), self._newest.get(container.name)
         highest = max(notes.highest if notes else -1, instance.attempt if instance else -1)
@@ -200,10 +200,11 @@ class ContainerSteps:
             sandbox=now.contents[0].sandbox,
             attempt=highest + 1,
             spec_hash=container.spec_hash,
-            image_id=image_id,
+            image_id=images.image_id,
             objects=now.objects,
             services=now.services,
             volumes=now.volumes,
+            volume_images=images.of_volumes,
         )
 
     # --- what its instances say ------------------------------------------------------------------------

@@ -85,17 +85,18 @@ def _learn_creation(
     match failure.kind:
         case RuntimeFailureKind.IMAGE_MISSING if image_id:
             # It was removed after it had been found: it is looked for again.
-            notes.image = None
+            notes.images.clear()
             _note_error(notes, "CreateContainerError", failure, now, longest)
         case RuntimeFailureKind.IMAGE_MISSING:
             container = record.shape.get(step.target) if record.shape is not None else None
             if container is not None:
-                notes.image = ImageNotes(container.image, is_missing=True)
+                notes.images[container.image] = ImageNotes(container.image, is_missing=True)
         case RuntimeFailureKind.CONFIG:
             _note_error(notes, "CreateContainerConfigError", failure, now, longest)
         case _:
-            # The sandbox may be gone, or the name taken.
+            # The sandbox may be gone, or the name taken, or an image that is mounted removed since.
             record.is_in_doubt = True
+            notes.images.clear()
             _note_error(notes, "CreateContainerError", failure, now, longest)
 
 
@@ -112,10 +113,10 @@ def _learn_image(
 ) -> None:
     notes = record.notes_of(step.target)
     is_pull = isinstance(step.request, PullImage)
-    before = notes.image.failures if notes.image is not None and notes.image.image == image else 0
+    before = notes.images[image].failures if image in notes.images else 0
     reason = failure.reason or ("ErrImagePull" if is_pull else "ImageInspectError")
     wait = doubled(CONTAINER_PAUSE, LONGEST_PULL_PAUSE, before + 1)
-    notes.image = ImageNotes(
+    notes.images[image] = ImageNotes(
         image,
         is_missing=is_pull,
         is_stale=is_pull,
@@ -124,7 +125,7 @@ def _learn_image(
         retry_at=Seconds(now + wait),
         error=ContainerWait(reason=reason, message=failure.message),
     )
-    notes.error = notes.image.error
+    notes.error = notes.images[image].error
 
 
 def _learn_resize(record: RuntimeRecord, step: Step, failure: RuntimeFailure, now: Seconds) -> None:

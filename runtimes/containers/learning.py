@@ -109,7 +109,7 @@ def _learn_container(
     if notes is None:
         return
     if isinstance(request, CreateContainer):
-        notes.image = None
+        notes.images.clear()
         notes.end_resize()
     if isinstance(request, CreateContainer | StartContainer):
         notes.error, notes.retry_at = None, Seconds(0.0)
@@ -124,8 +124,8 @@ def is_still_missing(record: RuntimeRecord, step: Step, outcome: RuntimeOutcome)
     if not isinstance(step.request, FindImage) or not isinstance(outcome, ImageFound):
         return False
     notes = record.notes.get(step.target) if record.notes is not None else None
-    known = notes.image if notes is not None else None
-    if known is None or known.image != step.request.image or outcome.image_id:
+    known = notes.images.get(step.request.image) if notes is not None else None
+    if known is None or outcome.image_id:
         return False
     return known.is_missing and known.error is not None
 
@@ -134,12 +134,14 @@ def _learn_image(record: RuntimeRecord, step: Step, outcome: ImageFound, now: Se
     if not isinstance(step.request, FindImage | PullImage):
         return
     notes = record.notes_of(step.target)
-    found = ImageNotes(step.request.image, not outcome.image_id, outcome.image_id)
-    if found.is_missing and notes.image is not None and notes.image.image == found.image:
-        found.failures = notes.image.failures
+    image = step.request.image
+    found = ImageNotes(image, not outcome.image_id, outcome.image_id)
+    if found.is_missing and image in notes.images:
+        found.failures = notes.images[image].failures
     container = record.shape.get(step.target) if record.shape is not None else None
-    notes.image = found
-    if found.is_missing and container is not None and container.pull_policy == NEVER:
+    notes.images[image] = found
+    is_never_pulled = container is not None and container.pull_policy_of(image) == NEVER
+    if found.is_missing and is_never_pulled:
         found.retry_at = Seconds(now + NEVER_RETRY)
         message = never_pulled(found.image, is_withheld=outcome.is_withheld)
         found.error = ContainerWait(reason="ErrImageNeverPull", message=message)

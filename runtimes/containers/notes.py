@@ -6,7 +6,7 @@ All times are of the monotonic clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from messages.pod_runtime import ContainerWait
 from messages.pods import JsonObject
@@ -56,7 +56,8 @@ class ContainerNotes:
     has_ended: bool = False
     """It ended for good, and somebody else removed the instance that did."""
     crashes: CrashNotes | None = None
-    image: ImageNotes | None = None
+    images: dict[str, ImageNotes] = field(default_factory=dict)
+    """How the search for each image stands, for the instance that is created next. By name."""
     error: ContainerWait | None = None
     """Why it could not be created or started, until it is."""
     failures: int = 0

@@ -126,7 +126,7 @@ def when_waiting(wait: ContainerWait, name: str, pod: Pod) -> Sayings:
 def _when_found(image: str, found: ImageFound, container: ContainerShape | None) -> Sayings:
     if found.image_id:
         return (_present(image),)
-    if container is not None and container.pull_policy == NEVER:
+    if container is not None and container.pull_policy_of(image) == NEVER:
         message = never_pulled(image, is_withheld=found.is_withheld)
         return (Saying(WARNING, "ErrImageNeverPull", message),)
     return ()

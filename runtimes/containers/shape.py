@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from manifests.container_hashes import container_hash, is_unchanged
 from manifests.image_names import default_pull_policy
@@ -33,6 +33,15 @@ class ContainerPart(Enum):
     EPHEMERAL = auto()
 
 
+class WantedImage(NamedTuple):
+    """An image that a container needs."""
+
+    image: str
+    pull_policy: str
+    volume: str = ""
+    """The volume that it is; empty for what the container itself is created from."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerShape:
     """What a specification says of one container."""
@@ -43,6 +52,8 @@ class ContainerShape:
     pull_policy: str
     spec_hash: str
     behaviour: RestartBehaviour
+    volume_images: tuple[WantedImage, ...] = ()
+    """Those that it mounts."""
     needs: tuple[NeededValue, ...] = ()
     """What its environment needs of Secrets and ConfigMaps."""
     has_secret_words: bool = False
@@ -57,6 +68,11 @@ class ContainerShape:
     def resources(self) -> JsonObject:
         """Its requests and limits."""
         return self.document.get("resources") or {}
+
+    def pull_policy_of(self, image: str) -> str:
+        """Return the policy of one of its images. Where it is several ones, that of the container counts."""
+        volumes = (each for each in self.volume_images if each.image == image != self.image)
+        return next((each.pull_policy for each in volumes), self.pull_policy)
 
     def is_unchanged_since(self, instance: ContainerObserved) -> bool:
         """Return whether nothing has changed that demands another instance than this one."""
@@ -100,16 +116,23 @@ def shape_of(pod: Pod) -> PodShape:
     """Return what ``pod``'s specification says of its containers."""
     spec: JsonObject = pod.document.get("spec") or {}
     policy = spec.get("restartPolicy") or ALWAYS
-    inits = tuple(_init(container, policy) for container in spec.get("initContainers") or ())
+    images = {
+        volume.get("name"): _image_of_volume(volume)
+        for volume in spec.get("volumes") or ()
+        if volume.get("image") is not None
+    }
+    inits = tuple(
+        _init(container, policy, images) for container in spec.get("initContainers") or ()
+    )
     regular = tuple(
-        _shape(container, ContainerPart.REGULAR, behaviour_of(container, policy))
+        _shape(container, ContainerPart.REGULAR, behaviour_of(container, policy), images)
         for container in spec.get("containers") or ()
     )
     return PodShape(
         inits=inits,
         regular=regular,
         ephemeral=tuple(
-            _shape(container, ContainerPart.EPHEMERAL, _ONCE)
+            _shape(container, ContainerPart.EPHEMERAL, _ONCE, images)
             for container in spec.get("ephemeralContainers") or ()
         ),
         grace=bounded_grace(spec.get("terminationGracePeriodSeconds")),
@@ -130,13 +153,22 @@ _WITH_HOOKS = frozenset({ContainerPart.SIDECAR, ContainerPart.REGULAR})
 """The API allows no other container a hook."""
 
 
-def _init(container: JsonObject, policy: str) -> ContainerShape:
+def _init(container: JsonObject, policy: str, images: Mapping[str, WantedImage]) -> ContainerShape:
     part = ContainerPart.SIDECAR if is_sidecar(container) else ContainerPart.INIT
-    return _shape(container, part, behaviour_of(container, policy))
+    return _shape(container, part, behaviour_of(container, policy), images)
+
+
+def _image_of_volume(volume: JsonObject) -> WantedImage:
+    image = str(volume["image"].get("reference") or "")
+    policy = volume["image"].get("pullPolicy") or default_pull_policy(image)
+    return WantedImage(image, policy, volume.get("name") or "")
 
 
 def _shape(
-    container: JsonObject, part: ContainerPart, behaviour: RestartBehaviour
+    container: JsonObject,
+    part: ContainerPart,
+    behaviour: RestartBehaviour,
+    images: Mapping[str, WantedImage],
 ) -> ContainerShape:
     name, image = str(container.get("name") or ""), str(container.get("image") or "")
     lifecycle = container.get("lifecycle") if part in _WITH_HOOKS else None
@@ -147,6 +179,7 @@ def _shape(
         pull_policy=container.get("imagePullPolicy") or default_pull_policy(image),
         spec_hash=container_hash(name, image),
         behaviour=behaviour,
+        volume_images=_mounted_images(container, images) if images else (),
         needs=(needs := named_values(container)),
         has_secret_words=_has_variables(container)
         and any(each.kind is ObjectKind.SECRET for each in needs),
@@ -154,6 +187,13 @@ def _shape(
         pre_stop=(lifecycle.get("preStop") or None) if lifecycle else None,
         document=container,
     )
+
+
+def _mounted_images(
+    container: JsonObject, images: Mapping[str, WantedImage]
+) -> tuple[WantedImage, ...]:
+    names = dict.fromkeys(mount.get("name") for mount in container.get("volumeMounts") or ())
+    return tuple(images[name] for name in names if name in images)
 
 
 def _has_variables(container: JsonObject) -> bool:

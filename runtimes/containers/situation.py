@@ -49,6 +49,8 @@ class Limits:
     """``crashLoopBackOff.maxContainerRestartPeriod``."""
     assumes_images: bool = False
     """See ``ContainersAre.assumes_images``."""
+    mounts_images: bool = False
+    """See ``ContainersAre.mounts_images``."""
     network_trouble: str = ""
     """See ``ContainersAre.network_trouble``."""
 

@@ -385,6 +385,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             sandboxes=self._memory.inventory.everything(),
             name=greeting.name if greeting is not None else "",
             version=greeting.version if greeting is not None else "",
+            mounts_images=greeting is not None and greeting.features.image_volumes,
             network_trouble=self._network_trouble,
         )
 

@@ -66,7 +66,11 @@ def container_config(situation: ContainerCreation) -> cri.ContainerConfig:
             mounts=_mapped(situation),
             labels=container_labels(situation.pod, container),
             annotations=container_annotations(
-                situation.pod, container, situation.attempt, situation.spec_hash
+                situation.pod,
+                container,
+                situation.attempt,
+                situation.spec_hash,
+                [mount.image.image for mount in situation.mounts if mount.HasField("image")],
             ),
             log_path=log_path(name, situation.attempt),
             stdin=bool(container.get("stdin")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from manifests.restart_rules import is_sidecar
@@ -36,7 +36,11 @@ def container_labels(pod: Pod, container: JsonObject) -> dict[str, str]:
 
 
 def container_annotations(
-    pod: Pod, container: JsonObject, attempt: int, spec_hash: str
+    pod: Pod,
+    container: JsonObject,
+    attempt: int,
+    spec_hash: str,
+    volume_images: Sequence[str] = (),
 ) -> dict[str, str]:
     """Return the annotations of a container: what is to be known of it when its pod is gone."""
     annotations = {
@@ -59,6 +63,8 @@ def container_annotations(
         annotations[names.PRE_STOP_HANDLER] = _json(_handler(pre_stop))
     if ports := container.get("ports"):
         annotations[names.PORTS] = _json([_picked(port, _PORT) for port in ports])
+    if volume_images:
+        annotations[names.VOLUME_IMAGES] = " ".join(volume_images)
     return annotations
 
 

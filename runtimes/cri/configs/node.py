@@ -51,6 +51,10 @@ class RuntimeFeatures:
 
     supplemental_groups_policy: bool = False
     user_namespaces_host_network: bool = False
+    image_volumes: bool = False
+    """It mounts images as volumes."""
+    image_sub_paths: bool = False
+    """It mounts parts of images. One that does not know them mounts the whole image instead."""
     handlers: Mapping[str, HandlerFeatures] = field(default_factory=dict)
     """By name; the default handler is the empty name."""
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from messages.pods import JsonObject, Pod
 from messages.volumes import PodVolume
+from runtimes.cri.configs.image_volumes import image_mount
 from runtimes.cri.configs.layout import path_part, sub_path_place
 from runtimes.cri.configs.node import NO_FEATURES, CriNode, HandlerFeatures
 from runtimes.cri.configs.refusals import ConfigRefusedError
@@ -33,6 +34,8 @@ class MountSituation:
     handler: HandlerFeatures = NO_FEATURES
     volumes: Mapping[str, PodVolume] = field(default_factory=dict)
     """By name: those that are there."""
+    images: Mapping[str, str] = field(default_factory=dict)
+    """By name: the volumes that are images, with the ids of these."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The container's own, by which a part of a volume may be named."""
 
@@ -61,8 +64,9 @@ class VolumeMounts:
             found = specified.get(wanted.get("name") or "")
             if found is None:
                 raise _refused(wanted, "is not one of the pod's volumes")
-            volume = self._volume(found)
-            if volume is not None:
+            if found.get("image") is not None:
+                mounts.append(self._image(wanted))
+            elif (volume := self._volume(found)) is not None:
                 mounts.append(self._mount(index, wanted, volume))
         return mounts, [*self._making.values(), *self._tasks]
 
@@ -77,13 +81,17 @@ class VolumeMounts:
         self._making[name] = found.task
         return found.volume
 
+    def _image(self, wanted: JsonObject) -> cri.Mount:
+        image_id = self.given.images.get(wanted.get("name") or "", "")
+        part = sub_path_of(wanted, self.given.variables)
+        runtime = self.node.runtime
+        return image_mount(wanted, _path_inside(wanted), part, image_id, runtime)
+
     def _mount(self, index: int, wanted: JsonObject, volume: PodVolume) -> cri.Mount:
-        path = wanted.get("mountPath") or ""
-        if not path or "\0" in path:
-            raise _refused(wanted, "has a mountPath that there cannot be")
+        inside = _path_inside(wanted)
         host_path = self._host_path(index, wanted, volume)
         return cri.Mount(
-            container_path=path if path.startswith("/") else f"/{path}",
+            container_path=inside,
             host_path=host_path,
             readonly=bool(wanted.get("readOnly")) or volume.read_only,
             selinux_relabel=self.node.has_selinux and volume.is_own,
@@ -120,6 +128,13 @@ class VolumeMounts:
             name = wanted.get("name") or ""
             self._tasks.append(CheckPropagation(volume=name, path=host_path, propagation=asked))
         return propagation
+
+
+def _path_inside(wanted: JsonObject) -> str:
+    path = wanted.get("mountPath") or ""
+    if not path or "\0" in path:
+        raise _refused(wanted, "has a mountPath that there cannot be")
+    return path if path.startswith("/") else f"/{path}"
 
 
 def _is_recursive(wanted: JsonObject, handler: HandlerFeatures) -> bool:

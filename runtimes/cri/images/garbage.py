@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from manifests.image_names import parse_image_name
 from messages.units import Seconds
+from runtimes.cri.configs import names
 from runtimes.cri.images.options import GarbageOptions
 from runtimes.cri.wire import cri_pb2 as cri
 
@@ -131,11 +132,16 @@ def removable(
 
 
 def images_in_use(containers: Iterable[cri.Container]) -> frozenset[str]:
-    """Return names and ids of the images that containers have, running or not."""
+    """Return names and ids of the images that containers have or mount, running or not."""
     given = {
         name
         for container in containers
-        for name in (container.image_ref, container.image_id, container.image.image)
+        for name in (
+            container.image_ref,
+            container.image_id,
+            container.image.image,
+            *container.annotations.get(names.VOLUME_IMAGES, "").split(),
+        )
         if name
     }
     return frozenset(given | {in_full(name) for name in given})

@@ -7,6 +7,7 @@ from typing import Final
 
 from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
 from runtimes.cri import rpcs
+from runtimes.cri.configs.image_volumes import image_volume_features
 from runtimes.cri.configs.node import HandlerFeatures, RuntimeFeatures
 from runtimes.cri.operations.flow import Operation, RpcError, call
 from runtimes.cri.operations.outcomes import one_line
@@ -56,7 +57,7 @@ def greet() -> Operation[Greeting | RuntimeFailure]:
         version=_name(reply.runtime_version),
         trouble=_trouble(status, "RuntimeReady", "runtime"),
         network_trouble=_trouble(status, "NetworkReady", "runtime network"),
-        features=_features(status),
+        features=_features(reply, status),
     )
 
 
@@ -65,8 +66,11 @@ def _name(said: str) -> str:
     return one_line(said)[:LONGEST_NAME] or "unknown"
 
 
-def _features(status: cri.StatusResponse) -> RuntimeFeatures:
+def _features(reply: cri.VersionResponse, status: cri.StatusResponse) -> RuntimeFeatures:
+    of_images = image_volume_features(reply.runtime_name, reply.runtime_version)
     return RuntimeFeatures(
+        image_volumes=of_images.mounts_images,
+        image_sub_paths=of_images.mounts_parts,
         supplemental_groups_policy=status.features.supplemental_groups_policy,
         handlers={
             each.name: HandlerFeatures(

@@ -49,6 +49,7 @@ def prepared(
         ips=request.sandbox.ips or _host_ips(pod, node),
         handler=node.runtime.of_handler(handler),
         volumes=request.volumes,
+        images=request.volume_images,
         variables=environment.variables,
     )
     mounts = container_mounts(pod, request.container, request.attempt, node, given)

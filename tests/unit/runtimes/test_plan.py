@@ -9,9 +9,9 @@ import pytest
 from messages.pod_runtime import ContainerWait, ProbeVerdict
 from messages.units import Seconds, Timestamp
 from runtimes.container_runtime import CreateContainer, RunSandbox, StopContainer
-from runtimes.containers.notes import ContainerNotes, CrashNotes
+from runtimes.containers.notes import ContainerNotes, CrashNotes, ImageNotes
 from runtimes.containers.plan import plan
-from runtimes.containers.situation import SANDBOX, Flight
+from runtimes.containers.situation import SANDBOX, Flight, Limits
 from tests.support.runtimes.situations import (
     IMAGE,
     NOW,
@@ -194,6 +194,57 @@ def test_images_are_looked_for_while_the_sandbox_is_made() -> None:
     assert found == ["run sandbox 0", "find other:1", f"find {IMAGE}"]
     making = {SANDBOX: Flight(RunSandbox(pod=situation(spec).pod, attempt=0), NOW)}
     assert next_steps(spec, contents=(), assumes_images=False, busy=making) == found[1:]
+
+
+MODEL = "registry.example/model:1"
+TOOLS = "registry.example/tools:1"
+
+
+def with_images(**policies: str) -> Spec:
+    """Return a pod with a container that mounts images, with these policies."""
+    references = {"model": MODEL, "tools": TOOLS}
+    volumes = [
+        {"name": name, "image": {"reference": references[name], "pullPolicy": policy}}
+        for name, policy in policies.items()
+    ]
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in policies]
+    return {**spec_of(), "containers": [container("a", volumeMounts=mounts)], "volumes": volumes}
+
+
+def test_images_that_are_volumes_are_had_one_after_the_other_before_the_container() -> None:
+    spec = with_images(model="IfNotPresent", tools="Always")
+    able = Limits(mounts_images=True)
+    notes = ContainerNotes()
+    assert next_steps(spec, limits=able, notes={"a": notes}) == [f"find {IMAGE}"]
+    notes.images[IMAGE] = ImageNotes(IMAGE, image_id="sha256:a")
+    assert next_steps(spec, limits=able, notes={"a": notes}) == [f"find {MODEL}"]
+    notes.images[MODEL] = ImageNotes(MODEL, is_missing=True)
+    assert next_steps(spec, limits=able, notes={"a": notes}) == [f"pull {MODEL}"]
+    notes.images[MODEL] = ImageNotes(MODEL, image_id="sha256:m")
+    assert next_steps(spec, limits=able, notes={"a": notes}) == [f"pull {TOOLS}"]
+    notes.images[TOOLS] = ImageNotes(TOOLS, image_id="sha256:t")
+    (step,) = plan(situation(spec, limits=able, notes={"a": notes})).steps
+    assert isinstance(step.request, CreateContainer)
+    assert step.request.image_id == "sha256:a"
+    assert step.request.volume_images == {"model": "sha256:m", "tools": "sha256:t"}
+
+
+def test_nothing_is_pulled_for_a_runtime_that_mounts_no_images() -> None:
+    assert next_steps(with_images(model="Always")) == ["create a-0"]
+
+
+def test_a_volume_whose_image_cannot_be_named_keeps_its_container_waiting() -> None:
+    spec = with_images(model="Always")
+    spec["volumes"][0]["image"]["reference"] = "No Image"
+    notes = ContainerNotes(images={IMAGE: ImageNotes(IMAGE, image_id="sha256:a")})
+    decided = plan(situation(spec, limits=Limits(mounts_images=True), notes={"a": notes}))
+    assert waits(decided) == {"a": "InvalidImageName"}
+
+
+def test_an_image_that_is_never_pulled_says_so_by_the_policy_of_its_volume() -> None:
+    shape = situation(with_images(model="Never")).shape
+    assert shape.regular[0].pull_policy_of(MODEL) == "Never"
+    assert shape.regular[0].pull_policy_of(IMAGE) == "IfNotPresent"
 
 
 def test_a_sandbox_that_could_not_be_made_is_tried_again_later() -> None:
