@@ -10,6 +10,7 @@ from runtimes.cgroups.options import CgroupDriver, CgroupOptions, refusals
 from runtimes.container_logs.layout import LogOptions
 from runtimes.cri.configs.node import CriNode, NodeDns, ResolvConf
 from runtimes.cri.configs.resolv_conf import parse_resolv_conf
+from runtimes.cri.configs.sysctls import sysctl_trouble
 from runtimes.cri.disk.node_files import kernel_security, read_resolv_conf
 from settings.agent import Settings
 from settings.containers import ContainerSettings
@@ -51,7 +52,13 @@ def check_cgroups(options: CgroupOptions, *, is_unified: bool) -> None:
 
 
 def cri_node(settings: Settings, told: ContainerSettings, cgroups: CgroupOptions) -> CriNode:
-    """Return the node as configurations depend on it, but its addresses. Reads its name servers."""
+    """Return the node as configurations depend on it, but its addresses. Reads its name servers.
+
+    Raises ``UsageError``.
+    """
+    for pattern in told.allowed_unsafe_sysctls:
+        if trouble := sysctl_trouble(pattern):
+            raise UsageError(f"allowedUnsafeSysctls has {pattern[:64]!r}, which {trouble}")
     kernel = kernel_security()
     return CriNode(
         name=settings.node_name,
@@ -89,5 +96,6 @@ def log_options(told: ContainerSettings) -> LogOptions:
         links_directory=CONTAINER_LOGS if told.pod_logs_dir == POD_LOGS else None,
         max_size=told.container_log_max_size,
         max_files=told.container_log_max_files,
+        workers=told.container_log_max_workers,
         monitor_interval=told.container_log_monitor_interval,
     )

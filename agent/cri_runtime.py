@@ -47,6 +47,7 @@ from runtimes.cri.actor import CriRuntime
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice
+from runtimes.cri.configs.user_namespaces import UserIdRanges
 from runtimes.cri.counted_wire import CountedWire
 from runtimes.cri.disk_threads import DiskThreads
 from runtimes.cri.health import node_of
@@ -134,6 +135,7 @@ class CriComposition:
             cgroup_options=options,
             cgroup_facts=cgroups.facts,
             allocatable=written(allocatable(resources, machine)),
+            user_ids=UserIdRanges(told.ids_per_pod),
             notice=self._notice,
         )
 

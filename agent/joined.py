@@ -259,7 +259,12 @@ class Joined:
 def _real_edges(settings: Settings, cluster: ClusterSettings) -> ClusterEdges:
     credentials = _credentials(cluster)
     user_agent = f"actorlet/{version()}"
-    rules = CallRules(qps=cluster.qps, burst=cluster.burst)
+    rules = CallRules(
+        qps=cluster.qps,
+        burst=cluster.burst,
+        event_qps=cluster.event_qps,
+        event_burst=cluster.event_burst,
+    )
     sender = HttpSender(credentials, user_agent)  # one for all lives: it keeps the connections
 
     def make_executor() -> Executor:

@@ -37,6 +37,10 @@ class ClusterSettings:
     """Requests a second to the API server, on average; negative for no limit."""
     burst: int
     """Requests that may be sent at once after a pause."""
+    event_qps: int
+    """``eventRecordQPS``: events a second that are posted, on average; 0 for no limit."""
+    event_burst: int
+    """``eventBurst``: events that may be posted at once after a pause."""
     status_update_frequency: Seconds
     """Time between two looks at the machine."""
     status_report_frequency: Seconds

@@ -37,7 +37,12 @@ class ContainerSettings:
     pod_logs_dir: Path
     container_log_max_size: int
     container_log_max_files: int
+    container_log_max_workers: int
+    """Logs that are rotated, and so compressed, at the same time."""
     container_log_monitor_interval: Seconds
+
+    ids_per_pod: int
+    """``userNamespaces.idsPerPod``: user ids of a pod that has users of its own."""
 
     serialize_image_pulls: bool
     max_parallel_image_pulls: int | None

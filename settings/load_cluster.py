@@ -6,6 +6,7 @@ from messages.pods import JsonObject
 from messages.units import Seconds
 from settings.cluster import ChangeDetection, ClusterSettings
 from settings.configuration.schema import KubeletConfiguration
+from settings.errors import UsageError
 from settings.flags.command_line import CommandLine
 
 SERVED_IN_A_CLUSTER = frozenset({
@@ -14,6 +15,8 @@ SERVED_IN_A_CLUSTER = frozenset({
     "configMapAndSecretChangeDetectionStrategy",
     "kubeAPIQPS",
     "kubeAPIBurst",
+    "eventRecordQPS",
+    "eventBurst",
     "nodeStatusUpdateFrequency",
     "nodeStatusReportFrequency",
     "nodeLeaseDurationSeconds",
@@ -31,6 +34,9 @@ def fields_of_a_cluster(configuration: KubeletConfiguration) -> JsonObject:
         for name in SERVED_IN_A_CLUSTER
         if not isinstance(getattr(configuration, name), bool)  # false is no request for the default
     }
+    obeyed["eventRecordQPS"] = (
+        configuration.eventRecordQPS
+    )  # 0 is no request for the default either
     obeyed["nodeStatusReportFrequency"] = _report_frequency(configuration)
     shown = configuration.model_copy(update=obeyed).model_dump(
         mode="json", by_alias=True, include=set(SERVED_IN_A_CLUSTER)
@@ -50,7 +56,10 @@ def _report_frequency(configuration: KubeletConfiguration) -> float:
 def cluster_settings_of(
     line: CommandLine, configuration: KubeletConfiguration
 ) -> ClusterSettings | None:
-    """Return how to be a node of a cluster; None for a standalone agent."""
+    """Return how to be a node of a cluster; None for a standalone agent. Raises ``UsageError``."""
+    for name in ("eventRecordQPS", "eventBurst"):
+        if getattr(configuration, name) < 0:
+            raise UsageError(f"{name} {getattr(configuration, name)} should be at least 0")
     if not line.kubeconfig and not line.in_cluster:
         return None
     value = configuration.value_of
@@ -61,6 +70,8 @@ def cluster_settings_of(
         controller_attach_detach=configuration.enableControllerAttachDetach,
         qps=value("kubeAPIQPS"),
         burst=value("kubeAPIBurst"),
+        event_qps=configuration.eventRecordQPS,  # 0 is a limit that was taken away
+        event_burst=value("eventBurst"),
         status_update_frequency=Seconds(value("nodeStatusUpdateFrequency")),
         status_report_frequency=Seconds(_report_frequency(configuration)),
         lease_duration=Seconds(float(value("nodeLeaseDurationSeconds"))),

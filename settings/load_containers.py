@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -12,6 +10,7 @@ from urllib.parse import urlsplit
 from manifests.quantities import amount, is_quantity
 from messages.pods import JsonObject
 from settings.configuration.schema import KubeletConfiguration
+from settings.container_checks import check_containers
 from settings.containers import ContainerSettings
 from settings.errors import UsageError
 
@@ -34,6 +33,7 @@ SERVED_OF_CONTAINERS: Final = frozenset({
     "podLogsDir",
     "containerLogMaxSize",
     "containerLogMaxFiles",
+    "containerLogMaxWorkers",
     "containerLogMonitorInterval",
     "serializeImagePulls",
     "maxParallelImagePulls",
@@ -45,6 +45,7 @@ SERVED_OF_CONTAINERS: Final = frozenset({
     "imageMaximumGCAge",
     "imagePullCredentialsVerificationPolicy",
     "preloadedImagesVerificationAllowlist",
+    "userNamespaces.idsPerPod",
 })  # fmt: skip
 """Fields that have an effect where real containers run."""
 
@@ -60,11 +61,6 @@ SOCKETS: Final = (
 
 MOST_SERIAL: Final = 2
 """Pulls at the same time from which on they are not serial."""
-FEWEST_LOGS: Final = 2
-SHORTEST_LOG_INTERVAL: Final = 3.0
-"""Seconds. A kubelet takes no fewer either."""
-_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-LONGEST_DOMAIN: Final = 253
 LONGEST_SOCKET: Final = 107
 """Bytes of the path of a Unix socket, by the kernel's limit."""
 
@@ -93,7 +89,7 @@ def containers_of(
     else:
         runtime = socket_of("containerRuntimeEndpoint", value("containerRuntimeEndpoint"))
     images = configuration.imageServiceEndpoint
-    _check(configuration)
+    check_containers(configuration)
     return ContainerSettings(
         container_runtime_endpoint=runtime,
         image_service_endpoint=socket_of("imageServiceEndpoint", images) if images else runtime,
@@ -113,7 +109,9 @@ def containers_of(
         pod_logs_dir=Path(configuration.podLogsDir),
         container_log_max_size=_size(configuration.containerLogMaxSize),
         container_log_max_files=configuration.containerLogMaxFiles,
+        container_log_max_workers=value("containerLogMaxWorkers"),
         container_log_monitor_interval=value("containerLogMonitorInterval"),
+        ids_per_pod=configuration.userNamespaces.value_of("idsPerPod"),
         serialize_image_pulls=_serializes_pulls(configuration),
         max_parallel_image_pulls=_said(configuration, "maxParallelImagePulls"),
         registry_pull_qps=configuration.registryPullQPS,
@@ -147,12 +145,15 @@ def fields_of_containers(
     configuration: KubeletConfiguration, containers: ContainerSettings
 ) -> JsonObject:
     """Return the fields of ``SERVED_OF_CONTAINERS`` as they are in effect."""
-    shown = configuration.model_dump(mode="json", include=set(SERVED_OF_CONTAINERS))
+    names = {name.partition(".")[0] for name in SERVED_OF_CONTAINERS}
+    shown = configuration.model_dump(mode="json", include=names)
     return {
         **{name: shown[name] for name in sorted(shown)},
         "containerRuntimeEndpoint": f"unix://{containers.container_runtime_endpoint}",
         "imageServiceEndpoint": f"unix://{containers.image_service_endpoint}",
         "cgroupRoot": containers.cgroup_root,
+        "containerLogMaxWorkers": containers.container_log_max_workers,
+        "userNamespaces": {"idsPerPod": containers.ids_per_pod},
         "serializeImagePulls": containers.serialize_image_pulls,
     }
 
@@ -162,29 +163,6 @@ def _is_socket(path: Path) -> bool:
         return path.is_socket()
     except OSError:
         return False
-
-
-def _check(configuration: KubeletConfiguration) -> None:
-    """Raise ``UsageError`` for a value that is none, in one sentence."""
-    for address in configuration.clusterDNS:
-        try:
-            ip_address(address)
-        except ValueError:
-            raise UsageError(f"clusterDNS {address[:64]!r} should be an IP address") from None
-    domain = configuration.clusterDomain
-    labels = domain.removesuffix(".").split(".")
-    if domain and not (len(domain) <= LONGEST_DOMAIN and all(map(_LABEL.fullmatch, labels))):
-        raise UsageError(f"clusterDomain {domain[:64]!r} should be a domain in lower case")
-    logs = configuration.podLogsDir
-    if not logs.startswith("/") or ".." in logs.split("/") or not logs.strip("/"):
-        raise UsageError(f"podLogsDir {logs[:128]!r} should be an absolute path below /")
-    if configuration.containerLogMaxFiles < FEWEST_LOGS:
-        raise UsageError(
-            f"containerLogMaxFiles {configuration.containerLogMaxFiles} should be at least "
-            f"{FEWEST_LOGS}: the log and one that was rotated"
-        )
-    if configuration.value_of("containerLogMonitorInterval") < SHORTEST_LOG_INTERVAL:
-        raise UsageError("containerLogMonitorInterval should be at least 3s")
 
 
 def _size(text: str) -> int:

@@ -80,8 +80,9 @@ class CallRules:
     burst: int = 100
     """``kubeAPIBurst``."""
     event_qps: float = 50.0
-    """The same for events. They have a limit of their own, as a kubelet's: many of them hold up nobody."""
+    """``eventRecordQPS``: the same for events, whose limit is their own: many of them hold up nobody."""
     event_burst: int = 100
+    """``eventBurst``."""
     in_flight: int = 8
     """Threads."""
     kept_free: int = 2

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, wait
 from contextlib import suppress
 from datetime import datetime
+from itertools import chain
 from typing import NamedTuple
 
 from messages.container_logs import LogOwner
@@ -63,18 +65,29 @@ class LogHousekeeping:
 
     def rotate(self, container: LoggedContainer, now: datetime, *, tidy: bool) -> MovedLog | None:
         """Rotate a running container's log if it is too long. Return it if it is to be opened anew."""
-        name = log_name(container.attempt)
-        try:
-            with opened(self._root, pod_log_name(container.pod), container.name) as directory:
-                new = self._rotate(directory, name, now, tidy=tidy)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            self._note("rotate", error)
-            return None
-        if new is None:
-            return None
-        return MovedLog(container.id, container.pod, container.name, name, new)
+        return self.rotate_all([container], now, {container.id} if tidy else frozenset())[0]
+
+    def rotate_all(
+        self,
+        containers: Sequence[LoggedContainer],
+        now: datetime,
+        untidy: Collection[str],
+        pool: Executor | None = None,
+    ) -> list[MovedLog | None]:
+        """Do so with the logs of some containers, at the same time if there is a ``pool`` of threads.
+
+        ``untidy`` are the ids of those whose directory was not tidied yet. Nothing goes on when it returns.
+        """
+        works = [_Rotation(self._options, each, now, tidy=each.id in untidy) for each in containers]
+        if pool is None:
+            moved = [work.run() for work in works]
+        else:
+            futures = [pool.submit(work.run) for work in works]
+            wait(futures)
+            moved = [future.result() for future in futures]
+        for kind, error in chain.from_iterable(work.notes for work in works):
+            self._note(kind, error)
+        return moved
 
     def undo(self, moved: MovedLog) -> None:
         """Give a log its name back, unless its runtime has opened a new one after all."""
@@ -87,38 +100,6 @@ class LogHousekeeping:
             return
         except OSError as error:
             self._note("rotate", error)
-
-    def _rotate(
-        self, directory: LogDirectory, name: str, now: datetime, *, tidy: bool
-    ) -> str | None:
-        """Return what the log was renamed to; empty if it is missing, None if nothing is to be opened."""
-        live = directory.file(name)
-        if live is None:
-            return None if directory.has(name) else ""
-        if live.size > self._options.max_size >= 0:
-            steps = rotation_steps(name, log_files(directory), self._options.max_files, now)
-            return self._carry_out(directory, steps)
-        if tidy:
-            self._carry_out(directory, tidying_steps(name, log_files(directory)))
-        return None
-
-    def _carry_out(self, directory: LogDirectory, steps: Iterable[RotationStep]) -> str | None:
-        """Return what the log was renamed to, if it was.
-
-        A step that fails keeps no other from being carried out: without room to compress, a file stays as it
-        is, and renaming takes no room.
-        """
-        moved = None
-        for step in steps:
-            work = "compress" if isinstance(step, CompressLogFile) else "rotate"
-            try:
-                carry_out(directory, step)
-            except OSError as error:
-                self._note(work, error)
-            else:
-                self._note(work, None)
-                moved = step.new if isinstance(step, MoveLog) else moved
-        return moved
 
     # --- links -----------------------------------------------------------------------------------------
 
@@ -256,3 +237,63 @@ class LogHousekeeping:
             ):
                 used[owner] = sum(status.size for status in log_files(directory).values())
         return used
+
+
+class _Rotation:
+    """One look at the log of one container. It belongs to one thread, and knows nothing of the others."""
+
+    def __init__(
+        self, options: LogOptions, container: LoggedContainer, now: datetime, *, tidy: bool
+    ) -> None:
+        self._options = options
+        self._container = container
+        self._now = now
+        self._tidy = tidy
+        self.notes: list[tuple[str, OSError | None]] = []
+        """How each kind of work went."""
+
+    def run(self) -> MovedLog | None:
+        """Rotate the log if it is too long. Return it if it is to be opened anew."""
+        container, name = self._container, log_name(self._container.attempt)
+        place = (self._options.pods_directory, pod_log_name(container.pod), container.name)
+        try:
+            with opened(*place) as directory:
+                new = self._rotate(directory, name)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self.notes.append(("rotate", error))
+            return None
+        if new is None:
+            return None
+        return MovedLog(container.id, container.pod, container.name, name, new)
+
+    def _rotate(self, directory: LogDirectory, name: str) -> str | None:
+        """Return what the log was renamed to; empty if it is missing, None if nothing is to be opened."""
+        live = directory.file(name)
+        if live is None:
+            return None if directory.has(name) else ""
+        if live.size > self._options.max_size >= 0:
+            steps = rotation_steps(name, log_files(directory), self._options.max_files, self._now)
+            return self._carry_out(directory, steps)
+        if self._tidy:
+            self._carry_out(directory, tidying_steps(name, log_files(directory)))
+        return None
+
+    def _carry_out(self, directory: LogDirectory, steps: Iterable[RotationStep]) -> str | None:
+        """Return what the log was renamed to, if it was.
+
+        A step that fails keeps no other from being carried out: without room to compress, a file stays as it
+        is, and renaming takes no room.
+        """
+        moved = None
+        for step in steps:
+            work = "compress" if isinstance(step, CompressLogFile) else "rotate"
+            try:
+                carry_out(directory, step)
+            except OSError as error:
+                self.notes.append((work, error))
+            else:
+                self.notes.append((work, None))
+                moved = step.new if isinstance(step, MoveLog) else moved
+        return moved

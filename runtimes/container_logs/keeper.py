@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
@@ -154,9 +155,10 @@ class LogKeeper(Actor[LogKeeperMessage]):
     that was killed amid a rotation leaves files that can be read, and the next round puts them in order.
 
     Order: a log is renamed, and then its runtime opens it anew. If that fails it gets its name back, unless
-    there is a new one already. One log is being compressed at a time. Nothing is removed while the runtime is
-    away, before it has listed, or of a pod that a source wants or the node has a life of. Its other
-    directories go when two looks in a row find it to be gone: one that has just come may be unknown a moment.
+    there is a new one already. So many logs are rotated at a time as there are workers, and nothing else
+    happens meanwhile. Nothing is removed while the runtime is away, before it has listed, or of a pod that a
+    source wants or the node has a life of. Its other directories go when two looks in a row find it to be
+    gone: one that has just come may be unknown a moment.
     """
 
     def __init__(self, ports: LogKeeperPorts, memory: LogKeeperMemory, options: LogOptions) -> None:
@@ -175,6 +177,8 @@ class LogKeeper(Actor[LogKeeperMessage]):
         self._reopening: dict[str, Seconds] = {}
         """When the runtime was told to open a container's log anew."""
         self._sweeps_soon = False
+        self._pool: Executor | None = None
+        """Threads for rotations; None for this one alone."""
         self._strangers: frozenset[PodUid] = frozenset()
         """Pods with a directory that seemed to be gone at the last look."""
 
@@ -184,6 +188,9 @@ class LogKeeper(Actor[LogKeeperMessage]):
         self._ports.pod_manager.tell(Subscribe(subscriber=self._ports.me))
         self.after(self._options.monitor_interval, LogSizesDue())
         self.after(SWEEP_EVERY, LogSweepDue())
+        if self._options.workers > 1:
+            self._pool = ThreadPoolExecutor(self._options.workers, "log-rotation")
+            self.resources.callback(self._pool.shutdown, wait=False)
 
     @override
     def receive(self, message: LogKeeperMessage, /) -> None:
@@ -248,38 +255,38 @@ class LogKeeper(Actor[LogKeeperMessage]):
     # --- rotations -------------------------------------------------------------------------------------
 
     def _look_at_sizes(self) -> None:
-        """Look at some logs, rotate at most one, and go on in a later turn."""
-        for _ in range(min(LOOKS_PER_TURN, len(self._round))):
-            if not self._is_away and self._look_at(self._round.popleft()):
+        """Look at some logs, rotate at most as many as there are workers, and go on in a later turn."""
+        if self._is_away:
+            self._round.clear()
+        looks = min(LOOKS_PER_TURN, len(self._round))
+        while looks > 0:
+            number = min(self._options.workers, looks)
+            if self._look_at([self._round.popleft() for _ in range(number)]):
                 break
-        else:
-            if self._is_away:
-                self._round.clear()
+            looks -= number
         if self._round:
             self.me.tell(RestOfLogs())
         else:
             self.after(self._options.monitor_interval, LogSizesDue())
 
-    def _look_at(self, container: LoggedContainer) -> bool:
-        """Rotate the log of one container if that is due. Return whether anything was done."""
-        if self._is_reopening(container.id):
-            return False
-        is_first = container.id not in self._tidied
-        self._tidied.add(container.id)
+    def _look_at(self, containers: list[LoggedContainer]) -> bool:
+        """Rotate the logs of some containers where that is due. Return whether anything was done."""
+        due = [each for each in containers if not self._is_reopening(each.id)]
+        untidy = {each.id for each in due} - self._tidied
+        self._tidied |= untidy
         now = datetime.fromtimestamp(self.clock.wall(), UTC).astimezone()
-        moved = self._disk.rotate(container, now, tidy=is_first)
-        if moved is None:
-            return False
-        self._reopening[container.id] = self.clock.monotonic()
-        self._ports.containers.tell(
-            CallRuntime(
-                request=ReopenLog(id=container.id),
-                reply_to=self._ports.me,
-                ref=moved,
-                deadline=REOPEN_WITHIN,
+        moved = list(filter(None, self._disk.rotate_all(due, now, untidy, self._pool)))
+        for log in moved:
+            self._reopening[log.id] = self.clock.monotonic()
+            self._ports.containers.tell(
+                CallRuntime(
+                    request=ReopenLog(id=log.id),
+                    reply_to=self._ports.me,
+                    ref=log,
+                    deadline=REOPEN_WITHIN,
+                )
             )
-        )
-        return True
+        return bool(moved)
 
     def _is_reopening(self, container_id: str) -> bool:
         since = self._reopening.get(container_id)

@@ -38,6 +38,8 @@ class LogOptions:
     """``containerLogMaxSize``, in bytes. Below zero nothing is rotated."""
     max_files: int = 5
     """``containerLogMaxFiles``: of one container, with the one that is being written. At least 2."""
+    workers: int = 1
+    """``containerLogMaxWorkers``: logs that are rotated at the same time."""
     monitor_interval: Seconds = Seconds(10.0)
     """``containerLogMonitorInterval``: between two looks at the sizes."""
 

@@ -180,8 +180,8 @@ class KubeletConfiguration(Part):
     registryBurst: Int32 = 10
     imagePullCredentialsVerificationPolicy: str = "NeverVerifyPreloadedImages"
     preloadedImagesVerificationAllowlist: list[str] = []
-    eventRecordQPS: Int32 = 50
-    eventBurst: Int32 = 100
+    eventRecordQPS: Int32 = defaults.EVENT_RECORD_QPS
+    eventBurst: Int32 = defaults.EVENT_BURST
     enableDebuggingHandlers: bool = True
     enableContentionProfiling: bool = False
     healthzPort: Port = defaults.HEALTHZ_PORT

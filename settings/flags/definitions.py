@@ -109,6 +109,20 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
             default_is=defaults.KUBE_API_BURST,
         ),
         Flag(
+            "--event-qps",
+            NUMBER,
+            "Events a second to the API server; 0 for any.",
+            "eventRecordQPS",
+            default_is=defaults.EVENT_RECORD_QPS,
+        ),
+        Flag(
+            "--event-burst",
+            NUMBER,
+            "Events at once after a pause.",
+            "eventBurst",
+            default_is=defaults.EVENT_BURST,
+        ),
+        Flag(
             "--node-status-update-frequency",
             FREQUENCY,
             "Time between two looks at the machine.",

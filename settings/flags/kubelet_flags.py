@@ -133,9 +133,6 @@ TABLE: Final[Sequence[WithoutEffect]] = (
     ),
     WithoutEffect(instead="requests are JSON", valued="kube-api-content-type"),
     WithoutEffect(
-        instead="posted events have a limit of the agent's own", valued="event-burst event-qps"
-    ),
-    WithoutEffect(
         instead="what starts the agent can set it, such as a systemd unit",
         valued="max-open-files oom-score-adj windows-priorityclass",
     ),

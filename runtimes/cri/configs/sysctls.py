@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -28,6 +29,8 @@ SAFE: Final = frozenset(
     }
 )
 """What has a namespace, and cannot harm others on the node."""
+LONGEST: Final = 253
+_PATTERN: Final = re.compile(r"[a-z0-9][-_./a-zA-Z0-9]*\*?")
 _OF_NETWORK: Final = ("net.",)
 _OF_IPC: Final = ("kernel.shm", "kernel.msg", "fs.mqueue.")
 _SEMAPHORES: Final = "kernel.sem"
@@ -41,6 +44,16 @@ def pod_sysctls(pod: Pod, node: CriNode) -> dict[str, str]:
         _demand_allowed(name, pod, node.allowed_unsafe_sysctls)
         found[name] = each.get("value") or ""
     return found
+
+
+def sysctl_trouble(pattern: str) -> str:
+    """Return why no sysctl can be allowed by ``pattern``, for people; empty if some can."""
+    name = dotted(pattern.removesuffix("*"))
+    if len(pattern) > LONGEST or not _PATTERN.fullmatch(pattern):
+        return "should be the name of a sysctl, or the beginning of one and *"
+    if not name.startswith((*_OF_NETWORK, *_OF_IPC)) and name != _SEMAPHORES:
+        return "has no namespace of its own in a pod"
+    return ""
 
 
 def dotted(name: str) -> str:
@@ -70,7 +83,9 @@ def _demand_allowed(name: str, pod: Pod, allowed: Iterable[str]) -> None:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == dotted(pattern)
+    if pattern.endswith("*"):
+        return name.startswith(dotted(pattern[:-1]))
+    return name == dotted(pattern)
 
 
 def _forbidden(why: str) -> ConfigRefusedError:

@@ -399,7 +399,7 @@ def test_records_of_a_kubelet_that_cannot_be_read_keep_nothing_from_starting(
     assert len(warnings) == 2 * (len(BROKEN) + 1)
 
 
-@pytest.mark.parametrize("target", ["/proc/self/mem", "/proc/self/fdinfo/none"])
+@pytest.mark.parametrize("target", ["/proc/self/mem", "/proc/self/fdinfo/none", "pulled"])
 def test_a_directory_of_a_kubelet_that_cannot_be_listed_is_done_without(
     tmp_path: Path, target: str
 ) -> None:

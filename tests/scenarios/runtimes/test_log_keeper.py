@@ -124,6 +124,42 @@ def test_links_stay_as_they_are_until_the_runtime_has_said_what_it_has(stage: Lo
 # Rotations.
 
 
+def test_many_logs_are_rotated_by_several_workers_and_no_line_is_lost(tmp_path: Path) -> None:
+    with log_stage(tmp_path, workers=4) as stage:
+        logs = [
+            stage.container(f"containerd://{number}", name=f"main-{number}") for number in range(18)
+        ]
+        stage.play.start()
+        for _ in range(3):
+            for log in logs:
+                fill(log)
+            stage.next_round()
+        for log in logs:
+            assert len(log.rotated()) == 3
+            assert shown(log, with_rotated=True) == as_lines(log.texts())
+        assert (stage.described().rotated, stage.described().failed) == (54, 0)
+
+
+def test_with_several_workers_a_trouble_of_one_log_is_said_and_keeps_no_other(
+    tmp_path: Path,
+) -> None:
+    with log_stage(tmp_path, workers=4) as stage, capture_logs() as said:
+        logs = [
+            stage.container(f"containerd://{number}", name=f"main-{number}") for number in range(3)
+        ]
+        stage.play.start()
+        folder = logs[1].path.parent
+        folder.rename(folder.with_name("aside"))
+        folder.symlink_to("aside")  # no link is followed
+        for log in logs:
+            fill(log)
+        stage.next_round()
+        assert [len(log.rotated()) for log in (logs[0], logs[2])] == [1, 1]
+        assert not list((folder.parent / "aside").glob("*.log.*"))
+        warnings = [each for each in said if each["log_level"] == "warning"]
+        assert "rotate" in [each["work"] for each in warnings]
+
+
 def test_a_log_that_is_too_long_is_rotated_and_no_line_is_lost(stage: LogStage) -> None:
     log = stage.container()
     stage.play.start()

@@ -129,13 +129,16 @@ class PodsOfNode(Port[Subscribe | DescribePodLives]):
 class LogStage:
     """LogKeeper, and what is around it."""
 
-    def __init__(self, base: Path, play: ExitStack, max_size: int = 1000) -> None:
+    def __init__(self, base: Path, play: ExitStack, max_size: int = 1000, workers: int = 1) -> None:
         self.root, self.links = base / "pods", base / "links"
         self.runtime, self.pods = LoggingRuntime(), PodsOfNode()
         self.pods.wanted.add(POD.uid)
         self.memory = LogKeeperMemory()
         self.options = LogOptions(
-            pods_directory=self.root, links_directory=self.links, max_size=max_size
+            pods_directory=self.root,
+            links_directory=self.links,
+            max_size=max_size,
+            workers=workers,
         )
         self._cleanup = play
         self.play = stage_for((LOG_KEEPER, self._keeper), root=PATIENT_ROOT)
@@ -185,9 +188,9 @@ class LogStage:
 
 
 @contextmanager
-def log_stage(base: Path, *, max_size: int = 1000) -> Iterator[LogStage]:
+def log_stage(base: Path, *, max_size: int = 1000, workers: int = 1) -> Iterator[LogStage]:
     with ExitStack() as cleanup:
-        stage = LogStage(base, cleanup, max_size)
+        stage = LogStage(base, cleanup, max_size, workers)
         cleanup.callback(lambda: stage.play.system.wait(Seconds(0.0)))
         cleanup.callback(stage.play.system.stop)
         yield stage

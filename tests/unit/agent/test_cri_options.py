@@ -92,6 +92,33 @@ def test_name_servers_of_the_node_that_cannot_be_read_are_refused(tmp_path: Path
     assert said.startswith(f"resolvConf {missing} cannot be read: ")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("", "should be the name of a sysctl, or the beginning of one and *"),
+        ("*", "should be the name of a sysctl, or the beginning of one and *"),
+        ("net.*.x", "should be the name of a sysctl, or the beginning of one and *"),
+        ("net." + 250 * "a", "should be the name of a sysctl, or the beginning of one and *"),
+        ("vm.swappiness", "has no namespace of its own in a pod"),
+        ("kernel.*", "has no namespace of its own in a pod"),
+        ("net*", "has no namespace of its own in a pod"),
+    ],
+)
+def test_sysctls_that_no_pod_can_have_are_refused(pattern: str, said: str) -> None:
+    settings = settings_with(resolvConf="")
+    allowed = told(resolvConf="", allowedUnsafeSysctls=["net.core.somaxconn", pattern])
+    assert refusal(lambda: cri_node(settings, allowed, cgroups())) == (
+        f"allowedUnsafeSysctls has {pattern[:64]!r}, which {said}"
+    )
+
+
+def test_sysctls_of_namespaces_may_be_allowed_in_either_form() -> None:
+    patterns = ("kernel.msg*", "kernel.sem", "net.core.somaxconn", "net/ipv4/*", "fs.mqueue.*")
+    settings = settings_with(resolvConf="")
+    allowed = told(resolvConf="", allowedUnsafeSysctls=list(patterns))
+    assert cri_node(settings, allowed, cgroups()).allowed_unsafe_sysctls == patterns
+
+
 def test_links_for_collectors_are_made_only_for_logs_in_the_usual_place(tmp_path: Path) -> None:
     assert log_options(told()).links_directory == Path("/var/log/containers")
     elsewhere = log_options(told(podLogsDir=str(tmp_path), containerLogMaxSize="1Ki"))

@@ -54,6 +54,8 @@ def test_configz_shows_what_is_in_effect_and_otherwise_what_was_given() -> None:
             "configMapAndSecretChangeDetectionStrategy": "Watch",
             "kubeAPIQPS": 50,
             "kubeAPIBurst": 100,
+            "eventRecordQPS": 50,
+            "eventBurst": 100,
             "nodeStatusUpdateFrequency": "10s",
             "nodeStatusReportFrequency": "5m0s",
             "nodeLeaseDurationSeconds": 40,

@@ -161,6 +161,30 @@ def test_a_value_of_another_type_is_wrong_usage(flag: str) -> None:
             1,
             "containerLogMaxFiles 1 should be at least 2: the log and one that was rotated",
         ),
+        ("containerLogMaxWorkers", -1, "containerLogMaxWorkers -1 should be at least 1"),
+        ("podPidsLimit", -7, "podPidsLimit -7 should be a number of processes, or -1 for any"),
+        (
+            "userNamespaces",
+            {"idsPerPod": 65537},
+            "userNamespaces.idsPerPod 65537 should be a multiple of 65536, up to 1048576",
+        ),
+        (
+            "userNamespaces",
+            {"idsPerPod": 2**21},
+            "userNamespaces.idsPerPod 2097152 should be a multiple of 65536, up to 1048576",
+        ),
+        (
+            "userNamespaces",
+            {"idsPerPod": -65536},
+            "userNamespaces.idsPerPod -65536 should be a multiple of 65536, up to 1048576",
+        ),
+        (
+            "enforceNodeAllocatable",
+            ["none", "pods"],
+            "enforceNodeAllocatable has none, and something else beside it",
+        ),
+        ("resolvConf", "/a\0b", "resolvConf '/a\\x00b' has characters that no path here may have"),
+        ("podLogsDir", "/a\nb", "podLogsDir '/a\\nb' has characters that no path here may have"),
         ("containerLogMaxSize", "big", "containerLogMaxSize 'big' should be a quantity, such as 10Mi"),
         (
             "containerLogMaxSize",
@@ -180,6 +204,38 @@ def test_a_wrong_value_is_refused_in_one_sentence(name: str, value: object, said
     assert settled("--runtime=hollow", **{name: value}).runtime is not None
 
 
+@pytest.mark.parametrize(
+    "pattern", ["", "*", "/*", "busybox", "quay.io/team/app:1", "quay.io/*/app", "quay.io/team/a*"]
+)
+def test_what_cannot_be_a_repository_is_refused(pattern: str) -> None:
+    fields = {"preloadedImagesVerificationAllowlist": [pattern]}
+    assert refusal(lambda: settled("--runtime=cri", **fields)) == (
+        f"preloadedImagesVerificationAllowlist has {pattern!r}, which should be the full name "
+        "of a repository, such as docker.io/library/busybox, or end in /* for all below it"
+    )
+
+
+@pytest.mark.parametrize("pattern", ["docker.io/library/busybox", "quay.io/*", "host:5000/team/*"])
+def test_what_can_be_a_repository_is_taken(pattern: str) -> None:
+    found = containers(settled("--runtime=cri", preloadedImagesVerificationAllowlist=[pattern]))
+    assert found.preloaded_images_verification_allowlist == (pattern,)
+
+
+def test_workers_and_users_of_pods_are_those_that_are_said_and_zero_is_the_default() -> None:
+    for workers, ids, found in [(4, 131072, (4, 131072)), (0, 0, (1, 65536))]:
+        settings = settled(
+            "--runtime=cri",
+            staticPodPath="/pods",
+            containerLogMaxWorkers=workers,
+            userNamespaces={"idsPerPod": ids},
+        )
+        told = containers(settings)
+        assert (told.container_log_max_workers, told.ids_per_pod) == found
+        assert settings.warnings == ()
+        shown = effective_configuration(settings)["kubeletconfig"]
+        assert (shown["containerLogMaxWorkers"], shown["userNamespaces"]["idsPerPod"]) == found
+
+
 # What is shown.
 
 
@@ -187,7 +243,7 @@ def test_configz_shows_what_is_in_effect() -> None:
     shown = effective_configuration(found("--runtime=cri", maxParallelImagePulls=4))[
         "kubeletconfig"
     ]
-    assert shown.keys() >= SERVED_OF_CONTAINERS
+    assert shown.keys() >= {path.partition(".")[0] for path in SERVED_OF_CONTAINERS}
     assert shown["containerRuntimeEndpoint"] == shown["imageServiceEndpoint"] == f"unix://{CRIO}"
     assert (shown["cgroupRoot"], shown["cpuCFSQuotaPeriod"]) == ("/", "100ms")
     assert (shown["serializeImagePulls"], shown["maxParallelImagePulls"]) == (False, 4)

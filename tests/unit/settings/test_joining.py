@@ -38,6 +38,8 @@ def test_the_defaults_are_a_kubelet_s() -> None:
         controller_attach_detach=True,
         qps=50,
         burst=100,
+        event_qps=50,
+        event_burst=100,
         status_update_frequency=Seconds(10.0),
         status_report_frequency=Seconds(300.0),
         lease_duration=Seconds(40.0),
@@ -118,6 +120,31 @@ def test_reports_follow_looks_when_only_those_are_set() -> None:
     cluster = settled("--kubeconfig=k", "--runtime=m:C", nodeStatusUpdateFrequency="1m").cluster
     assert cluster is not None
     assert (cluster.status_update_frequency, cluster.status_report_frequency) == (60.0, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "limits"),
+    [
+        ({}, (50, 100)),
+        ({"eventRecordQPS": 5, "eventBurst": 10}, (5, 10)),
+        ({"eventRecordQPS": 0, "eventBurst": 0}, (0, 100)),
+    ],
+)
+def test_events_have_their_own_limit_and_zero_is_none(
+    fields: dict[str, int], limits: tuple[int, int]
+) -> None:
+    settings = settled("--kubeconfig=k", "--runtime=m:C", **fields)
+    assert settings.cluster is not None
+    assert (settings.cluster.event_qps, settings.cluster.event_burst) == limits
+    shown = effective_configuration(settings)["kubeletconfig"]
+    assert (shown["eventRecordQPS"], shown["eventBurst"]) == limits
+    assert settings.warnings == ()
+
+
+@pytest.mark.parametrize("name", ["eventRecordQPS", "eventBurst"])
+@pytest.mark.parametrize("joins", [(), ("--kubeconfig=k", "--runtime=m:C")])
+def test_fewer_events_than_none_are_refused(name: str, joins: tuple[str, ...]) -> None:
+    assert refusal(lambda: settled(*joins, **{name: -1})) == f"{name} -1 should be at least 0"
 
 
 def test_what_is_in_effect_is_shown() -> None:
