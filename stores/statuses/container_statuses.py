@@ -25,6 +25,7 @@ from stores.statuses.shown import (
     is_done,
     is_ready,
     is_started,
+    never_begun,
     shown,
     verdict_on,
 )
@@ -51,6 +52,7 @@ class StatusesRenderer:
         self._status = status
         self._time_text = time_text
         self._seen = histories(status.observed)
+        self._never_begun = never_begun(pod, self._seen) if status.is_ended else frozenset[str]()
         count = len(containers(pod)) + len(init_containers(pod)) + len(ephemeral_containers(pod))
         self._message_limit = MESSAGES_LIMIT // max(count, 1)
         self._first_wait = "PodInitializing" if init_containers(pod) else "ContainerCreating"
@@ -70,8 +72,8 @@ class StatusesRenderer:
         newest = None if history is None else history.current or history.last
         rendered: dict[str, Any] = {
             "name": name,
-            "state": self._state(history),
-            "lastState": self._last_state(history),
+            "state": self._state(name, history),
+            "lastState": self._last_state(name, history),
             "ready": self._is_ready(container, kind, history),
             "restartCount": 0 if newest is None else min(newest.attempt, MOST_RESTARTS),
             "image": (newest.image if newest else "") or container.get("image") or "",
@@ -84,9 +86,9 @@ class StatusesRenderer:
         rendered.update(self._resources(container, history))
         return rendered
 
-    def _state(self, history: ContainerHistory | None) -> Mapping[str, Any]:
+    def _state(self, name: str, history: ContainerHistory | None) -> Mapping[str, Any]:
         current = None if history is None else history.current
-        match self._shown(history):
+        match self._shown(name, history):
             case Shown.RUNNING:
                 # A container that runs has begun at some moment, even if the runtime does not know when.
                 began = self._started_at(current) or self._time(self._status.start_time)
@@ -98,11 +100,11 @@ class StatusesRenderer:
             case Shown.WAITING:
                 return {"waiting": self._waiting(history)}
 
-    def _last_state(self, history: ContainerHistory | None) -> Mapping[str, Any]:
+    def _last_state(self, name: str, history: ContainerHistory | None) -> Mapping[str, Any]:
         if history is None:
             return {}
         last = history.last
-        if self._shown(history) is Shown.WAITING and has_exited(history.current):
+        if self._shown(name, history) is Shown.WAITING and has_exited(history.current):
             last = history.current
         return {} if last is None else {"terminated": self._terminated(last)}
 
@@ -165,7 +167,7 @@ class StatusesRenderer:
 
         If the runtime does not tell, that is what is specified, unless it is being changed.
         """
-        if self._shown(history) is not Shown.RUNNING:
+        if self._shown(container["name"], history) is not Shown.RUNNING:
             return {}
         current = None if history is None else history.current
         resources = None if current is None else current.resources
@@ -176,8 +178,9 @@ class StatusesRenderer:
         requests = resources.get("requests")
         return {**({"allocatedResources": requests} if requests else {}), "resources": resources}
 
-    def _shown(self, history: ContainerHistory | None) -> Shown:
-        return shown(history, is_ended=self._status.is_ended)
+    def _shown(self, name: str, history: ContainerHistory | None) -> Shown:
+        is_ended = self._status.is_ended and name not in self._never_begun
+        return shown(history, is_ended=is_ended)
 
     def _verdict(self, container: Container) -> ProbeVerdict:
         return verdict_on(container["name"], self._status.verdicts)

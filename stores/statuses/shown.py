@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, Final, TypeAlias
 
+from manifests.restart_rules import is_sidecar
 from messages.pod_runtime import (
     ContainerHistory,
     ContainerObserved,
@@ -104,6 +105,29 @@ def is_ready(history: ContainerHistory | None, verdict: ProbeVerdict) -> bool:
 def is_done(history: ContainerHistory | None) -> bool:
     """Return whether an init container has succeeded."""
     return shown(history) is Shown.ENDED and exit_code(history) == 0
+
+
+def never_begun(pod: Pod, seen: Mapping[str, ContainerHistory]) -> frozenset[str]:
+    """Return the containers of an ended pod that are shown as waiting (rule V12).
+
+    They were never started, and an init container before them says why the pod ended. Without one that
+    would be nobody: then each container without an end of its own counts as lost.
+    """
+    inits, regular = init_containers(pod), [each["name"] for each in containers(pod)]
+    if not inits:
+        return frozenset()
+    names = [each["name"] for each in inits]
+    begun = [number for number, name in enumerate(names) if has_started(seen.get(name))]
+    waiting = names[max(begun, default=0) + 1 :]
+    is_initialized = not is_sidecar(inits[-1]) and _has_succeeded_before(seen.get(names[-1]))
+    if not is_initialized and not any(has_started(seen.get(name)) for name in regular):
+        waiting += regular
+    return frozenset(waiting)
+
+
+def _has_succeeded_before(history: ContainerHistory | None) -> bool:
+    instances = () if history is None else (history.current, history.last)
+    return any(has_exited(each) and each is not None and each.exit_code == 0 for each in instances)
 
 
 def histories(observed: PodObserved | None) -> Mapping[str, ContainerHistory]:

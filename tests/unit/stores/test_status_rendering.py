@@ -173,6 +173,40 @@ def test_containers_of_an_ended_pod_have_ended() -> None:
     assert shown["state"]["terminated"]["exitCode"] == 3
 
 
+INITS = [{"name": name, "image": IMAGE} for name in ("first", "second")]
+SIDECAR = [*INITS, {"name": "side", "image": IMAGE, "restartPolicy": "Always"}]
+
+
+@pytest.mark.parametrize(
+    ("inits", "histories", "waiting"),
+    [
+        # The first one fails: nothing behind it has ever begun.
+        (INITS, [exited("first", code=3)], ["second", "main"]),
+        (INITS, [exited("first"), exited("second", code=3)], ["main"]),
+        (INITS, [exited("first"), lost("second")], ["main"]),
+        (INITS, [waiting("first", reason="ErrImagePull")], ["second", "main"]),
+        (INITS, [], ["second", "main"]),
+        # The last one has succeeded, or a regular container has run: what is missing is lost.
+        (INITS, [exited("first"), exited("second")], []),
+        (INITS, [exited("first"), exited("second"), waiting("main", reason="ErrImagePull")], []),
+        (INITS, [exited("main", code=3)], ["second"]),
+        # A sidecar that has ended says nothing about those behind it.
+        (SIDECAR, [exited("first"), exited("second"), exited("side")], ["main"]),
+        (SIDECAR, [exited("first"), exited("second"), exited("side"), exited("main")], []),
+    ],
+)
+def test_of_a_pod_that_ended_before_it_was_initialized_what_never_began_waits(
+    inits: list[dict[str, str]], histories: list[Any], waiting: list[str]
+) -> None:
+    # Rule V12.
+    status = rendered(pod_of(initContainers=inits), observation(*histories), is_ended=True)
+    found = [*status["initContainerStatuses"], *status["containerStatuses"]]
+    assert [each["name"] for each in found if "waiting" in each["state"]] == waiting
+    reasons = {each["state"]["waiting"]["reason"] for each in found if "waiting" in each["state"]}
+    assert reasons <= {"PodInitializing"}
+    assert not any(each["started"] for each in found)
+
+
 def test_init_containers_are_in_their_order_and_others_by_name() -> None:
     inits = [{"name": name, "image": IMAGE} for name in ("z", "a")]
     helpers = [{"name": name, "image": IMAGE} for name in ("y", "x")]
