@@ -60,5 +60,23 @@ class ReleaseTokens:
     uid: PodUid
 
 
-TokensMessage: TypeAlias = WantTokens | ReleaseTokens
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokensDescribed:
+    """How it is with the tokens of all pods, in numbers."""
+
+    states: Mapping[str, int]
+    """How many are ``there``, in ``trouble`` or ``pending``."""
+    requests: Mapping[str, int]
+    """Requests to the API server since the process began, by what came of them: ``issued``, ``unusable``
+    (an answer without a token), or the kind of the failure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeTokens:
+    """Asks for the state of the tokens. Answered by one ``TokensDescribed``."""
+
+    reply_to: Port[TokensDescribed]
+
+
+TokensMessage: TypeAlias = WantTokens | ReleaseTokens | DescribeTokens
 """What the keeper of tokens hears from others."""

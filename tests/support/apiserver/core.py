@@ -21,6 +21,7 @@ from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
 from tests.support.apiserver import node_rules, rules
 from tests.support.apiserver.history import Change, History, Pages
+from tests.support.apiserver.issuing import TokenWish, issued
 from tests.support.apiserver.patches import Document, patched
 from tests.support.apiserver.paths import (
     LEASE,
@@ -77,6 +78,7 @@ class ApiCore:
         self._now = now
         self._strict_nodes = strict_nodes
         self._objects: dict[tuple[Kind, str, str], Document] = {}
+        self._tokens = 0
         self._pages = Pages()
         self._refusals: list[Refusal] = []
         self._lock = threading.RLock()
@@ -104,7 +106,7 @@ class ApiCore:
                     return self._found(place)
                 case Verb.GET, False:
                     return self._listed(place, request)
-                case Verb.CREATE, False:
+                case Verb.CREATE, _:
                     return self._created(place, request, as_node)
                 case Verb.UPDATE | Verb.PATCH, True:
                     return self._updated(place, request, as_node)
@@ -202,6 +204,10 @@ class ApiCore:
         }
 
     def _created(self, place: Place, request: ApiRequest, node: str) -> JsonObject:
+        if place.subresource == "token":
+            return self._token(place, request, node)
+        if place.name:
+            raise method_not_allowed()
         wanted = rules.checked_for_create(place, deepcopy(request.body or {}))
         metadata = wanted["metadata"]
         if place.namespace:
@@ -215,6 +221,22 @@ class ApiCore:
         metadata["uid"] = str(uuid.uuid4())
         metadata["creationTimestamp"] = self._time(0)
         return self._put(place, None, wanted)
+
+    def _token(self, place: Place, request: ApiRequest, node: str) -> JsonObject:
+        body = request.body or {}
+        name = ((body.get("spec") or {}).get("boundObjectRef") or {}).get("name", "")
+        self._tokens += 1
+        return issued(
+            TokenWish(
+                place=place,
+                body=body,
+                account=self._objects.get((place.kind, place.namespace, place.name)),
+                pod=self._objects.get((POD, place.namespace, name)),
+                node=node,
+                now=self._now(),
+                number=self._tokens,
+            )
+        )
 
     def _updated(self, place: Place, request: ApiRequest, node: str) -> JsonObject:
         body = deepcopy(request.body or {})

@@ -21,6 +21,7 @@ from tests.support.apiserver.paths import (
     NODE,
     POD,
     SECRET,
+    SERVICE_ACCOUNT,
     Kind,
     Place,
     requirements,
@@ -85,7 +86,7 @@ def check_access(asked: Asked) -> None:
         raise forbidden(
             place.kind,
             place.name,
-            f'User "system:node:{node}" cannot {word} resource "{place.kind.plural}" '
+            f'User "system:node:{node}" cannot {word} resource "{_resource(place)}" '
             f'in API group "{place.kind.group}" {where}{_why(asked)}',
         )
 
@@ -228,11 +229,18 @@ def _taints(node: JsonObject) -> list[Any]:
 
 def _why(asked: Asked) -> str:
     """Return what the authorizer adds; what it has nothing to say about is refused without a reason."""
-    if asked.place.kind in {POD, SECRET, CONFIG_MAP} and asked.reads and asked.place.name:
+    place = asked.place
+    if place.subresource == "token" or (
+        place.kind in {POD, SECRET, CONFIG_MAP} and asked.reads and place.name
+    ):
         return f": no relationship found between node '{asked.node}' and this object"
     if asked.place.kind is POD and asked.reads:
         return ": can only list/watch pods with spec.nodeName field selector"
     return ""
+
+
+def _resource(place: Place) -> str:
+    return "/".join(filter(None, (place.kind.plural, place.subresource)))
 
 
 def _never(_asked: Asked) -> bool:
@@ -280,6 +288,17 @@ def _objects(asked: Asked) -> bool:
     )
 
 
+def _tokens(asked: Asked) -> bool:
+    """Tokens of the service accounts that pods of the node run as. Mirrors do not count."""
+    place = asked.place
+    return (asked.verb, place.subresource) == (Verb.CREATE, "token") and any(
+        pod["spec"].get("serviceAccountName") == place.name
+        for pod in _bound(asked)
+        if pod["metadata"]["namespace"] == place.namespace
+        and CONFIG_MIRROR not in (pod["metadata"].get("annotations") or {})
+    )
+
+
 def _bound(asked: Asked) -> Iterator[JsonObject]:
     return (pod for pod in asked.pods if pod["spec"].get("nodeName") == asked.node)
 
@@ -292,4 +311,5 @@ _MAY: Mapping[Kind, Callable[[Asked], bool]] = {
     EVENT: _events,
     SECRET: _objects,
     CONFIG_MAP: _objects,
+    SERVICE_ACCOUNT: _tokens,
 }

@@ -65,7 +65,8 @@ LEASE = Kind(
     needs_version=True,
     created_by_update=True,
 )
-KINDS = (POD, NODE, NAMESPACE, SECRET, CONFIG_MAP, EVENT, LEASE)
+SERVICE_ACCOUNT = Kind(name="ServiceAccount", plural="serviceaccounts")
+KINDS = (POD, NODE, NAMESPACE, SECRET, CONFIG_MAP, EVENT, LEASE, SERVICE_ACCOUNT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ PATIENCE = 10.0
 PODS = "/api/v1/namespaces/default/pods"
 NODES = "/api/v1/nodes"
 EVENTS = "/api/v1/namespaces/default/events"
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 
@@ -93,7 +94,7 @@ def _over_http(
 
 
 def _wipe(admin: AdminApi) -> None:
-    for plural in ("pods", "events", "secrets", "configmaps", "leases"):
+    for plural in ("pods", "events", "secrets", "configmaps", "leases", "serviceaccounts"):
         for item in admin.all(plural):
             admin.remove(plural, item["metadata"]["namespace"], item["metadata"]["name"])
     for node in admin.all("nodes"):

@@ -22,6 +22,7 @@ class ManualClock(Clock):
     def __init__(self) -> None:
         self._now = Seconds(0.0)
         self._wakes: list[Callable[[], None]] = []
+        self._set_by = 0.0
 
     @override
     def monotonic(self) -> Seconds:
@@ -29,7 +30,7 @@ class ManualClock(Clock):
 
     @override
     def wall(self) -> Timestamp:
-        return Timestamp(EPOCH + self._now)
+        return Timestamp(EPOCH + self._now + self._set_by)
 
     @override
     def real_delay(self, due: Seconds) -> float | None:
@@ -44,3 +45,7 @@ class ManualClock(Clock):
         self._now = max(self._now, to)
         for wake in self._wakes:
             wake()
+
+    def set_wall(self, by: float) -> None:
+        """Set the wall clock forward, or back, ``by`` seconds: as if the machine had slept meanwhile."""
+        self._set_by += by

@@ -15,7 +15,7 @@ M = TypeVar("M")
 PATIENCE = 10.0
 """Seconds to wait for a message that should come. Only a failing test waits this long."""
 
-_WITH_VALUES = frozenset(f"messages.{name}" for name in ("objects", "watches", "api"))
+_WITH_VALUES = frozenset(f"messages.{name}" for name in ("objects", "watches", "api", "tokens"))
 """Modules with messages that carry values of Secrets. Their ``repr`` must not show them."""
 
 

@@ -1,0 +1,1 @@
+"""The volumes of pods, and what they show."""

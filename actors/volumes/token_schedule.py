@@ -1,0 +1,115 @@
+"""When a token is asked for, renewed and given up. Pure.
+
+Everything counts from the moment at which a token came. Two clocks count, and the one that counts more is
+believed: the monotonic one stands still while the machine sleeps, and the wall clock may be set back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Final, TypeAlias
+
+from kernel import Backoff
+from messages.units import Seconds
+from stores.objects.last_known import Moment
+
+RENEWED_AT: Final = 0.8
+"""The part of its life after which a token is renewed."""
+OLDEST: Final = Seconds(24 * 3600.0)
+"""A token is renewed at this age, however long it is good."""
+LONGEST_JITTER: Final = Seconds(10.0)
+"""A token is renewed up to that much sooner, so that those of a thousand pods are not renewed at once."""
+SHORTEST_WAIT: Final = Seconds(10.0)
+"""Between two renewals, however short a life the API server gives."""
+SOON: Final = Seconds(0.001)
+"""Less than this is no time: sums of seconds are not exact."""
+RETRY_BACKOFF: Final = Backoff(initial=Seconds(0.5), cap=Seconds(120.0), jitter=Seconds(0.5))
+"""While the API server refuses a token: it may not know the pod yet, and then somebody has to change
+something, or the pod is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedToken:
+    """A token that the API server has issued."""
+
+    value: bytes = field(repr=False)
+    since: Moment
+    """When it came."""
+    life: Seconds
+    """How long it is good from then on."""
+    share: float
+    """How much of the longest jitter is its own: from 0 to 1."""
+
+    @property
+    def renewed_after(self) -> Seconds:
+        """The age at which it is to be another one."""
+        age = min(self.life * RENEWED_AT, OLDEST) - LONGEST_JITTER * self.share
+        return Seconds(max(SHORTEST_WAIT, age))
+
+    def age(self, now: Moment) -> Seconds:
+        """Return for how long it has been there."""
+        return Seconds(max(now.at - self.since.at, now.wall - self.since.wall))
+
+
+class TokenAsking(Enum):
+    """What is done about a token, if it is no wait."""
+
+    ASK = auto()
+    """Ask the API server for it."""
+    UNDER_WAY = auto()
+    """The API server has been asked. Its answer will wake whoever decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitFor:
+    """Nothing is to be done for that long."""
+
+    delay: Seconds
+
+
+TokenStep: TypeAlias = TokenAsking | WaitFor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenSituation:
+    """All that the next step about one token depends on."""
+
+    issued: IssuedToken | None
+    """The last one."""
+    is_asking: bool
+    retry_at: Seconds | None
+    """When to ask again after a failure, on the monotonic clock; None if none was the last thing."""
+    now: Moment
+
+
+def next_token_step(situation: TokenSituation) -> TokenStep:
+    """Return what to do about a token."""
+    if situation.is_asking:
+        return TokenAsking.UNDER_WAY
+    issued, now = situation.issued, situation.now
+    wait = 0.0 if issued is None else issued.renewed_after - issued.age(now)
+    if situation.retry_at is not None:
+        wait = max(wait, situation.retry_at - now.at)
+    return WaitFor(Seconds(wait)) if wait > SOON else TokenAsking.ASK
+
+
+def expires_in(issued: IssuedToken | None, now: Moment) -> Seconds | None:
+    """Return how long a token is still good: 0 if no longer; None if there is none."""
+    if issued is None:
+        return None
+    left = issued.life - issued.age(now)
+    return Seconds(left if left > SOON else 0.0)
+
+
+def shown_token(issued: IssuedToken | None, trouble: str, now: Moment) -> bytes | str | None:
+    """Return a token, or why there is none; None while it is on its way.
+
+    One that has expired is shown until the API server was asked for another one in vain. So a machine that
+    slept shows none as lost that is renewed in the next moment.
+    """
+    if issued is None:
+        return trouble or None
+    if trouble and not expires_in(issued, now):
+        return f"{trouble}; the last one has expired"
+    return issued.value
