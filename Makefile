@@ -23,7 +23,7 @@ PURE := \
     runtimes/containers/leftovers.py runtimes/containers/learning.py runtimes/containers/clocks.py \
     runtimes/containers/notes.py runtimes/containers/observing.py runtimes/containers/plan.py runtimes/containers/restoring.py \
     runtimes/containers/running_steps.py runtimes/containers/sayings.py \
-    runtimes/containers/shape.py runtimes/containers/situation.py runtimes/containers/start_counts.py runtimes/containers/stopping.py \
+    runtimes/containers/shape.py runtimes/containers/situation.py runtimes/containers/start_counts.py runtimes/containers/stop_line.py runtimes/containers/stopping.py \
     runtimes/cgroups/amounts.py runtimes/cgroups/container_limits.py runtimes/cgroups/conversions.py \
     runtimes/cgroups/mounts.py runtimes/cgroups/names.py runtimes/cgroups/oom_scores.py runtimes/cgroups/options.py \
     runtimes/cgroups/pod_limits.py runtimes/cgroups/slices.py runtimes/cgroups/writes.py \

@@ -71,6 +71,9 @@ _log = structlog.get_logger("runtime")
 STARTS_PER_CORE = 2
 """Sandboxes and containers that are started at the same time. With 4 on two cores 40 pods were there soonest,
 and so was the median pod; with no bound the median pod waited twice as long (measured)."""
+STOPS_PER_CORE = 2
+"""Containers that are stopped at the same time. With no bound a container beside 100 that were being stopped
+was not started again for 11 s (measured)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +124,7 @@ class CriComposition:
         self._options = ContainersOptions(
             longest_backoff=settings.longest_restart_pause,
             parallel_starts=STARTS_PER_CORE * (os.cpu_count() or 1),
+            parallel_stops=STOPS_PER_CORE * (os.cpu_count() or 1),
         )
         resources = node_resources(settings)
         options = cgroup_options(told, capacity(resources, machine), resources.reserved)

@@ -7,8 +7,6 @@ and what is known at all.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
-from itertools import islice
 from typing import Final, assert_never
 
 import structlog
@@ -24,7 +22,6 @@ from messages.pod_runtime import (
     RuntimeDescribed,
     StopPod,
 )
-from messages.pods import PodUid
 from messages.units import Seconds
 from runtimes.container_runtime import (
     ContainersAre,
@@ -34,7 +31,6 @@ from runtimes.container_runtime import (
     RuntimeAnswered,
     RuntimeFact,
     RuntimeIsAway,
-    SandboxContents,
     StartContainer,
 )
 from runtimes.containers.agenda import PodAgenda
@@ -55,16 +51,16 @@ from runtimes.containers.messages import (
     ContainersRuntimeMessage,
     PodsDue,
     RestOfPods,
+    StopsDue,
 )
 from runtimes.containers.observing import container_states, runtime_pods
 from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
+from runtimes.containers.rounds import MOST_AT_ONCE, PodRounds
 from runtimes.containers.sayings import is_trouble, when_answered, when_hook_ended
 from runtimes.containers.situation import Limits
 from runtimes.containers.telling import PodTeller
 from runtimes.hooks.messages import HookEnded
 
-MOST_AT_ONCE: Final = 64
-"""Pods that are examined in one turn, so that others need not wait for long."""
 OVERDUE_CHECK: Final = Seconds(30.0)
 
 __all__ = ["POD_RUNTIME", "ContainersOptions", "ContainersPorts", "ContainersRuntime"]
@@ -84,8 +80,9 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
     it. So it does whenever that runtime tells anew what there is.
 
     Order: one request in flight for each container and each sandbox; of pods that wait for room to start
-    the oldest is first. Repetition: commands may repeat. What is known of a pod is told again after a
-    crash. It never waits and does no I/O. One timer serves all pods, and a pod at rest needs none.
+    the oldest is first, and of stops that wait the one that is to be over first. Repetition: commands may
+    repeat. What is known of a pod is told again after a crash. It never waits and does no I/O. One timer
+    serves all pods, and a pod at rest needs none.
     """
 
     def __init__(
@@ -97,7 +94,9 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self._ports = ports
         self._memory = memory
         self._options = options
-        self._calls = ContainerCalls(ports.containers, ports.me, memory, options.parallel_starts)
+        self._calls = ContainerCalls(
+            ports.containers, ports.me, memory, options.parallel_starts, options.parallel_stops
+        )
         self._agenda = PodAgenda(memory.records, lambda delay: self.after(delay, PodsDue()))
         self._driver = PodDriver(
             memory,
@@ -108,11 +107,11 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
             Limits(longest_backoff=options.longest_backoff),
         )
         self._is_listed = False
-        self._rest: dict[PodUid, Contents | None] = {}
-        """Pods to examine; with what a listing said of them, if that is not taken yet."""
-        self._goes_on = False
-        """Whether it told itself to examine the rest of the pods."""
+        self._rounds = PodRounds(memory, self._take_contents, lambda: self.me.tell(RestOfPods()))
         self._overdue_timer: Timer | None = None
+        self._stop_timer: Timer | None = None
+        self._stop_due = Seconds(0.0)
+        """When that goes off."""
         self._name, self._version = "", ""
 
     @override
@@ -140,10 +139,11 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                 self._answer_questions()
             case DescribeRuntime(reply_to=reply_to):
                 reply_to.tell(self._described())
-            case PodsDue() | AnswersDue() | RestOfPods():
+            case PodsDue() | AnswersDue() | StopsDue() | RestOfPods():
                 self._take_deadline(message)
             case _:
                 assert_never(message)
+        self._let_waiting_stop()
         self._driver.let_waiting_start(self._moment)
         self._watch_for_overdue()
 
@@ -169,11 +169,11 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         record = self._memory.records.get(call.uid) if call is not None else None
         if call is None or record is None:
             return
-        self._take_listed(record)
+        self._rounds.take_listed(record)
         moment = self._moment()
         self._learn(record, call, answer, moment)
         if record.shape is not None and record.shape.is_large:
-            self._examine_soon(record)
+            self._rounds.add_soon(record.uid)
         else:
             self._examine(record, moment)
 
@@ -217,7 +217,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                 self._take_listing(fact)
             case PodContainersAre(uid=uid, sandboxes=sandboxes):
                 if self._is_listed and (sandboxes or uid in self._memory.records):
-                    self._rest.pop(uid, None)
+                    self._rounds.drop_listed(uid)
                     record = self._memory.record_of(uid)
                     self._take_contents(record, in_order(sandboxes))
                     self._examine(record, self._moment())
@@ -225,7 +225,9 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                 if not self._driver.away:
                     _log.debug("the runtime of containers is away", trouble=message)
                 self._driver.away = message or "it cannot be asked"
-                self._examine_later(self._memory.records)
+                self._calls.drop_stops()
+                self._rounds.add(self._memory.records)
+                self._examine_rest()
 
     def _take_listing(self, listing: ContainersAre) -> None:
         if self._driver.away:
@@ -241,14 +243,13 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         for record in self._memory.records.values():
             # Either side may have crashed: an answer, or the call itself, may be lost.
             record.is_in_doubt |= bool(record.calls)
-        found: dict[PodUid, list[SandboxContents]] = {uid: [] for uid in self._memory.records}
-        for each in listing.sandboxes:
-            found.setdefault(each.pod.uid, []).append(each)
-        self._rest |= {uid: in_order(sandboxes) for uid, sandboxes in found.items()}
-        self._examine_later(())
+        self._rounds.add_listed(listing.sandboxes)
+        self._examine_rest()
 
-    def _take_deadline(self, deadline: PodsDue | AnswersDue | RestOfPods) -> None:
+    def _take_deadline(self, deadline: PodsDue | AnswersDue | StopsDue | RestOfPods) -> None:
         match deadline:
+            case StopsDue():
+                self._stop_timer = None
             case PodsDue():
                 moment = self._moment()
                 for record in self._agenda.take_due(moment.now, MOST_AT_ONCE):
@@ -259,48 +260,23 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                 for answer in self._calls.overdue(self.clock.monotonic()):
                     self._take_answer(answer)
             case RestOfPods():
-                self._goes_on = False
+                self._rounds.begin_turn()
                 self._examine_rest()
 
     # --- pod by pod ------------------------------------------------------------------------------------
 
     def _examine(self, record: RuntimeRecord, moment: Clocks) -> None:
-        self._take_listed(record)
+        self._rounds.take_listed(record)
         if self._is_listed or self._driver.away:
             self._driver.examine(record, moment)
 
-    def _examine_later(self, uids: Iterable[PodUid]) -> None:
-        """Examine these pods, and those that a listing told of: some at once, the others in later turns."""
-        for uid in uids:
-            self._rest.setdefault(uid, None)
-        self._examine_rest()
-
     def _examine_rest(self) -> None:
+        """Examine some of the pods that are to be, the others in later turns."""
         moment = self._moment()
-        for uid in tuple(islice(self._rest, MOST_AT_ONCE)):
-            record = self._memory.record_of(uid)
-            self._take_listed(record)
-            self._rest.pop(uid, None)
+        for record in self._rounds.turn():
             self._examine(record, moment)
-        if self._rest:
-            self._go_on_later()
-        else:
+        if not self._rounds:
             self._answer_questions()
-
-    def _examine_soon(self, record: RuntimeRecord) -> None:
-        """Examine a pod after the messages that wait already: more of them may be about it."""
-        self._rest.setdefault(record.uid, None)
-        self._go_on_later()
-
-    def _go_on_later(self) -> None:
-        if not self._goes_on:
-            self._goes_on = True
-            self.me.tell(RestOfPods())
-
-    def _take_listed(self, record: RuntimeRecord) -> None:
-        contents = self._rest.pop(record.uid, None)
-        if contents is not None:
-            self._take_contents(record, contents)
 
     def _take_contents(self, record: RuntimeRecord, contents: Contents) -> None:
         before = record.contents
@@ -310,7 +286,7 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
     # --- what is asked ---------------------------------------------------------------------------------
 
     def _answer_questions(self) -> None:
-        if not self._is_listed or self._driver.away or self._rest or not self._memory.questions:
+        if not self._is_listed or self._driver.away or self._rounds or not self._memory.questions:
             return
         pods = runtime_pods(self._memory.records.values())
         answer = PodsObserved(pods=pods, life=self.incarnation)
@@ -341,6 +317,18 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
 
     def _moment(self) -> Clocks:
         return Clocks(self.clock.monotonic(), self.clock.wall())
+
+    def _let_waiting_stop(self) -> None:
+        """Tell the stops whose turn it is, and be woken for the next one."""
+        if self._calls.next_stop is not None:
+            self._calls.tell_stops(self.clock.monotonic())
+        due = self._calls.next_stop
+        if due is None or (self._stop_timer is not None and self._stop_due <= due):
+            return
+        if self._stop_timer is not None:
+            self._stop_timer.cancel()
+        delay = Seconds(max(0.0, due - self.clock.monotonic()))
+        self._stop_timer, self._stop_due = self.after(delay, StopsDue()), due
 
     def _watch_for_overdue(self) -> None:
         if self._overdue_timer is None and len(self._calls):

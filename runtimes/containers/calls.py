@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from kernel import Port
@@ -22,6 +23,7 @@ from runtimes.container_runtime import (
 )
 from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
 from runtimes.containers.situation import Step
+from runtimes.containers.stop_line import WaitingStop
 
 DEADLINE: Final = Seconds(240.0)
 PULL_DEADLINE: Final = Seconds(3600.0)
@@ -52,11 +54,13 @@ class ContainerCalls:
         me: Port[RuntimeAnswered],
         memory: RuntimeMemory,
         parallel_starts: int | None,
+        parallel_stops: int | None,
     ) -> None:
         self._port = port
         self._me = me
         self._memory = memory
         self._parallel_starts = parallel_starts
+        self._parallel_stops = parallel_stops
         self._starts = {call.ref for call in memory.calls.values() if is_start(call.step)}
         """Those in flight, but for those that are slow."""
 
@@ -70,18 +74,39 @@ class ContainerCalls:
         return self._parallel_starts is None or len(self._starts) < self._parallel_starts
 
     def send(self, record: RuntimeRecord, step: Step, now: Seconds) -> None:
-        """Send a step of a pod."""
+        """Send a step of a pod. The stop of a container may have to wait for its turn first."""
         memory, request = self._memory, step.request
+        if isinstance(request, StopContainer):
+            self._end_waiting(record, request.id)
         memory.last_ref += 1
-        deadline = _deadline(request)
-        call = Call(memory.last_ref, record.uid, step, now, deadline)
+        call = Call(memory.last_ref, record.uid, step, now, _deadline(request))
         memory.calls[call.ref] = call
         record.calls = (*record.calls, call)
         if is_start(step):
             self._starts.add(call.ref)
-        self._port.tell(
-            CallRuntime(request=request, reply_to=self._me, ref=call.ref, deadline=deadline)
-        )
+        if isinstance(request, StopContainer):
+            memory.stops.add(WaitingStop(call.ref, now, request.grace))
+            self.tell_stops(now)
+        else:
+            self._tell(call, request)
+
+    def tell_stops(self, now: Seconds) -> None:
+        """Tell the stops whose turn it is, each with what is left of its grace."""
+        for stop in self._memory.stops.turns(now, self._parallel_stops):
+            call = self._memory.calls[stop.ref]
+            request = call.step.request
+            if isinstance(request, StopContainer):
+                self._tell(call, replace(request, grace=stop.left(now)))
+
+    @property
+    def next_stop(self) -> Seconds | None:
+        """When the next stop that waits has its turn at the latest; None if none waits."""
+        return self._memory.stops.next_turn()
+
+    def drop_stops(self) -> None:
+        """Drop the stops that wait: nothing of them was told, so they are decided anew."""
+        for ref in self._memory.stops.waiting():
+            self._end(self._memory.calls[ref])
 
     def look(self, record: RuntimeRecord, now: Seconds) -> None:
         """Ask what there is of the pod, unless that was asked already."""
@@ -96,10 +121,13 @@ class ContainerCalls:
         return call
 
     def end_before(self, look: Call) -> None:
-        """End the calls about a pod that were made before this look at it: their effects are seen."""
+        """End the calls about a pod that were made before this look at it: their effects are seen.
+
+        A stop that waits for its turn has none yet, and goes on waiting.
+        """
         record = self._memory.records.get(look.uid)
         for call in record.calls if record is not None else ():
-            if call.ref < look.ref:
+            if call.ref < look.ref and call.ref not in self._memory.stops:
                 self._end(call)
 
     def drop(self, record: RuntimeRecord) -> None:
@@ -128,6 +156,20 @@ class ContainerCalls:
         if record is not None:
             record.calls = tuple(each for each in record.calls if each.ref != call.ref)
         self._starts.discard(call.ref)
+        self._memory.stops.end(call.ref)
+
+    def _end_waiting(self, record: RuntimeRecord, container_id: str) -> None:
+        """End the stop of a container that still waits: one with a shorter grace takes its place."""
+        for call in record.calls:
+            request = call.step.request
+            is_same = isinstance(request, StopContainer) and request.id == container_id
+            if is_same and call.ref in self._memory.stops:
+                self._end(call)
+
+    def _tell(self, call: Call, request: RuntimeRequest) -> None:
+        self._port.tell(
+            CallRuntime(request=request, reply_to=self._me, ref=call.ref, deadline=call.deadline)
+        )
 
 
 def _deadline(request: RuntimeRequest) -> Seconds:

@@ -28,6 +28,11 @@ class RestOfPods:
     """Told to itself: examine the pods that did not fit into the last turn."""
 
 
+@dataclass(frozen=True, slots=True)
+class StopsDue:
+    """Timer: a stop that waits may have its turn."""
+
+
 ContainersRuntimeMessage: TypeAlias = (
     PodRuntimeMessage
     | RuntimeAnswered
@@ -35,6 +40,7 @@ ContainersRuntimeMessage: TypeAlias = (
     | HookEnded
     | PodsDue
     | AnswersDue
+    | StopsDue
     | RestOfPods
 )
 
@@ -61,6 +67,8 @@ class ContainersOptions:
     """``crashLoopBackOff.maxContainerRestartPeriod``."""
     parallel_starts: int | None = None
     """Sandboxes and containers that are started at the same time; None for any number."""
+    parallel_stops: int | None = None
+    """Containers that are stopped at the same time, but for those that take long; None for any number."""
     pods_told_of: int = 100
     """While there are no more pods than these, each step has a line of the log at level info. With more of
     them its level is debug: such a line takes 23 us, and nobody reads thousands."""

@@ -29,6 +29,7 @@ from runtimes.containers.notes import ContainerNotes
 from runtimes.containers.shape import PodShape
 from runtimes.containers.situation import Flight, Step
 from runtimes.containers.start_counts import StartCounts
+from runtimes.containers.stop_line import StopLine
 
 ALL_READ: Final[Mapping[ObjectId, str]] = MappingProxyType({})
 """One for all pods of which every object is read: there may be 10,000."""
@@ -164,6 +165,8 @@ class RuntimeMemory:
     followers: dict[Port[PodsObserved], None] = field(default_factory=dict)
     """Who ever asked that: each life tells them."""
     counts: StartCounts = field(default_factory=StartCounts)
+    stops: StopLine = field(default_factory=StopLine)
+    """Stops of containers that wait for their turn: calls that were not told yet."""
     last_ref: int = 0
     last_order: int = 0
 

@@ -66,14 +66,20 @@ class HostileRuntime(RuleBasedStateMachine):
     @initialize(
         assumes_images=st.booleans(),
         parallel_starts=st.sampled_from([None, 1]),
+        parallel_stops=st.sampled_from([None, 1]),
         holds=st.sets(st.sampled_from(HookKind)),
     )
     def begin(
-        self, *, assumes_images: bool, parallel_starts: int | None, holds: set[HookKind]
+        self,
+        *,
+        assumes_images: bool,
+        parallel_starts: int | None,
+        parallel_stops: int | None,
+        holds: set[HookKind],
     ) -> None:
         self.containers = ScriptedContainers(assumes_images=assumes_images)
         self.containers.hooks.holds = holds
-        options = ContainersOptions(parallel_starts=parallel_starts)
+        options = ContainersOptions(parallel_starts=parallel_starts, parallel_stops=parallel_stops)
         self.stage = ScriptedStage(self.containers, options)
         self.stage.play.start()
         self.wanted: dict[str, str] = {}

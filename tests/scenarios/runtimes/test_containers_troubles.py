@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from messages.objects import ObjectId, ObjectKind, ObjectValue, Origin
 from messages.pod_runtime import NO_MARK, ContainerState, Mark, RunPod, SandboxState
-from messages.pods import PodPhase
+from messages.pods import Pod, PodPhase
 from messages.services import ClusterPort, ClusterService
 from runtimes.container_runtime import (
     CreateContainer,
@@ -837,6 +837,76 @@ def test_pods_that_the_node_must_run_are_started_before_others_that_wait() -> No
         stage.play.settle()
         created = [each.container["name"] for each in stage.containers.created_with]
         assert created == ["a", "c", "d", "b"]
+
+
+def many_being_stopped(stage: ScriptedStage) -> tuple[Pod, Pod]:
+    """Have a pod of 100 containers, whose ends are held, be stopped beside another one."""
+    names = [f"c{number}" for number in range(100)]
+    many, neighbour = make_pod("many", spec=spec_of(*names)), make_pod("one", spec=spec_of("a"))
+    stage.run(many)
+    stage.run(neighbour)
+    stage.containers.taken()
+    stage.containers.ignores_stop.update(names)
+    stage.stop(many, grace=30.0)
+    return many, neighbour
+
+
+def graces_told(stage: ScriptedStage) -> list[float]:
+    """Return the graces of the stops of containers that were told since the last look."""
+    told = [each.partition(" within ")[2] for each in stage.containers.taken()]
+    return [float(grace) for grace in told if grace]
+
+
+def test_stops_are_bounded_and_one_with_a_short_grace_is_not_behind_those_with_long_ones() -> None:
+    with scripted_stage(parallel_stops=4) as stage:
+        many, neighbour = many_being_stopped(stage)
+        assert graces_told(stage) == [30.0] * 4
+        stage.stop(neighbour, grace=1.0)
+        assert graces_told(stage) == []
+        stage.play.advance(0.5)
+        assert graces_told(stage) == [0.5, 29.5, 29.5, 29.5, 29.5]
+        assert stage.containers.alive() == sorted(f"c{number}-0" for number in range(100))
+        stage.play.advance(30.0)
+        told = graces_told(stage)
+        assert len(told) == 100 - 4 - 4
+        assert 15.0 <= min(told) <= max(told) <= 29.0
+        stage.containers.heal()
+        stage.play.settle()
+        assert stage.containers.alive() == []
+        assert stage.last().uid == many.uid
+
+
+def test_a_stop_that_waits_is_shortened_where_it_waits() -> None:
+    with scripted_stage(parallel_stops=1) as stage:
+        many, _ = many_being_stopped(stage)
+        stage.containers.taken()
+        stage.stop(many, grace=2.0)
+        assert graces_told(stage) == []
+        stage.play.advance(0.5)
+        assert graces_told(stage) == [1.5]
+        stage.play.advance(0.5)
+        stage.containers.heal()
+        stage.play.settle()
+        assert stage.containers.alive() == ["a-0"]
+
+
+@pytest.mark.parametrize("what", ["a crash", "an outage"])
+def test_no_stop_is_lost_that_waits_during(what: str) -> None:
+    with scripted_stage(parallel_stops=4) as stage:
+        many_being_stopped(stage)
+        if what == "a crash":
+            stage.crash()
+        else:
+            stage.containers.goes_away()
+            stage.play.advance(5.0)
+            stage.containers.comes_back()
+        stage.containers.taken()
+        stage.containers.heal()
+        stage.play.advance(1.0)
+        graces = graces_told(stage)
+        assert len(graces) >= 90
+        assert max(graces) <= (30.0 if what == "a crash" else 25.0)
+        assert stage.containers.alive() == ["a-0"]
 
 
 def test_many_pods_are_looked_at_after_a_crash_in_several_turns(stage: ScriptedStage) -> None:

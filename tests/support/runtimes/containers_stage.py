@@ -208,11 +208,15 @@ class ScriptedStage(PodsStage):
 
 @contextmanager
 def scripted_stage(
-    *, assumes_images: bool = True, parallel_starts: int | None = None
+    *,
+    assumes_images: bool = True,
+    parallel_starts: int | None = None,
+    parallel_stops: int | None = None,
 ) -> Iterator[ScriptedStage]:
     """Start a stage with scripted containers for the ``with`` block."""
     containers = ScriptedContainers(assumes_images=assumes_images)
-    stage = ScriptedStage(containers, ContainersOptions(parallel_starts=parallel_starts))
+    options = ContainersOptions(parallel_starts=parallel_starts, parallel_stops=parallel_stops)
+    stage = ScriptedStage(containers, options)
     stage.play.start()
     try:
         yield stage

@@ -135,7 +135,9 @@ class CriStage:
             me=play.port(POD_RUNTIME),
             events=self.events,
         )
-        return ContainersRuntime(ports, self._pods, ContainersOptions(parallel_starts=8))
+        return ContainersRuntime(
+            ports, self._pods, ContainersOptions(parallel_starts=8, parallel_stops=8)
+        )
 
 
 @contextmanager
