@@ -43,6 +43,7 @@ from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.pods import JsonObject, SourceName
 from messages.sources import DescribeSource, SourceDescribed
 from messages.statuses import DescribeStatuses, StatusesDescribed
+from messages.tokens import DescribeTokens, TokensDescribed
 from messages.units import Seconds
 from messages.watches import WatchesDescribed
 from server.answers import Unanswered, ask, or_unanswered
@@ -99,6 +100,8 @@ class EndpointBackend:
     """Who keeps their images; None where nobody does."""
     logs: Port[DescribeContainerLogs] | None = None
     """The keeper of the logs of containers; None where they are not on disk."""
+    tokens: Port[DescribeTokens] | None = None
+    """Who keeps tokens of service accounts; None where nobody shows them."""
     cluster: ClusterPorts | None = None
     """The actors that deal with the API server; None for a standalone agent."""
     answer_within: Seconds = ANSWER_WITHIN
@@ -183,6 +186,14 @@ class EndpointBackend:
             return None
         return await self._ask(
             "runtime/logs", self.logs, lambda reply_to: DescribeContainerLogs(reply_to=reply_to)
+        )
+
+    async def token_state(self) -> TokensDescribed | Unanswered | None:
+        """Return how it is with tokens of service accounts; None where nobody shows them."""
+        if self.tokens is None:
+            return None
+        return await self._ask(
+            "tokens", self.tokens, lambda reply_to: DescribeTokens(reply_to=reply_to)
         )
 
     async def all_sources(self) -> tuple[SourceDescribed | Unanswered, ...]:

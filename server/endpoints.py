@@ -18,6 +18,7 @@ from messages.pod_lives import PodLivesDescribed
 from messages.pod_runtime import RuntimeDescribed
 from messages.pods import PodUid
 from messages.statuses import PodStatus, StatusesDescribed
+from messages.tokens import TokensDescribed
 from server import documents, health, metrics
 from server.answers import Unanswered
 from server.backend import EndpointBackend
@@ -214,13 +215,14 @@ class Endpoints:
 
     async def _running(self) -> RunningState:
         backend = self._backend
-        statuses, lives, runtime, containers, images, logs = await asyncio.gather(
+        statuses, lives, runtime, containers, images, logs, tokens = await asyncio.gather(
             backend.pod_statuses(),
             backend.pod_lives(),
             backend.runtime_state(),
             backend.container_runtime(),
             backend.image_state(),
             backend.container_logs(),
+            backend.token_state(),
         )
         return RunningState(
             statuses=statuses if isinstance(statuses, StatusesDescribed) else None,
@@ -229,6 +231,7 @@ class Endpoints:
             containers=containers if isinstance(containers, ContainerRuntimeDescribed) else None,
             images=images if isinstance(images, ImagesDescribed) else None,
             logs=logs if isinstance(logs, ContainerLogsDescribed) else None,
+            tokens=tokens if isinstance(tokens, TokensDescribed) else None,
         )
 
     async def crash(self, request: web.Request) -> web.Response:

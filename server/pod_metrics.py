@@ -25,9 +25,11 @@ from messages.statuses import (
     StatusesDescribed,
     TimesCounted,
 )
+from messages.tokens import TokensDescribed
 from server.container_runtime_metrics import container_runtime_metrics
 from server.families import counter, gauge
 from server.image_metrics import image_metrics
+from server.token_metrics import token_metrics
 
 _LIFECYCLES = ("sync", "terminating", "terminated")
 WORKING_PODS: Final[tuple[tuple[str, ...], ...]] = (
@@ -49,6 +51,8 @@ class RunningState:
     images: ImagesDescribed | None = None
     """None as well where pods have no images of their own."""
     logs: ContainerLogsDescribed | None = None
+    tokens: TokensDescribed | None = None
+    """None as well where nobody shows tokens of service accounts."""
 
 
 def is_active(pod: Pod, statuses: StatusesDescribed | None) -> bool:
@@ -73,13 +77,15 @@ def pod_metrics(state: RunningState, pods: PodsDescribed | None) -> Iterable[Met
 
 
 def _outside(state: RunningState) -> Iterable[Metric]:
-    """Yield the metrics of a runtime outside of the agent, and of images and logs."""
+    """Yield the metrics of a runtime outside of the agent, and of images, logs and tokens."""
     if state.containers is not None:
         yield from container_runtime_metrics(state.containers)
     if state.images is not None:
         yield from image_metrics(state.images)
     if state.logs is not None:
         yield from _logs(state.logs)
+    if state.tokens is not None:
+        yield from token_metrics(state.tokens)
 
 
 def _logs(logs: ContainerLogsDescribed) -> Iterable[Metric]:

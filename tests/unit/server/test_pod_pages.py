@@ -38,6 +38,7 @@ from messages.statuses import (
     StatusesDescribed,
     TimesCounted,
 )
+from messages.tokens import TokensDescribed
 from messages.units import Seconds, Timestamp
 from server.pod_metrics import RunningState, is_active, pod_metrics
 from server.pod_pages import PIECE, pod_list, running_pods
@@ -225,6 +226,15 @@ def test_images_are_counted_by_a_kubelets_names() -> None:
     assert found["kubelet_image_garbage_collected_total space"] == 7.0
     assert found["kubelet_image_garbage_collected_total age"] == 0.0
     assert found["kubelet_credential_provider_plugin_errors_total ecr"] == 2.0
+
+
+def test_tokens_are_counted_by_how_it_is_with_them() -> None:
+    tokens = TokensDescribed(states={"there": 3, "pending": 1}, requests={"issued": 5})
+    found = samples(RunningState(tokens=tokens))
+    assert found["actorlet_service_account_tokens there"] == 3.0
+    assert found["actorlet_service_account_tokens trouble"] == 0.0
+    assert found["actorlet_service_account_tokens pending"] == 1.0
+    assert found["actorlet_service_account_token_requests_total issued"] == 5.0
 
 
 def test_logs_are_shown_with_the_room_that_they_take_and_their_rotations() -> None:
