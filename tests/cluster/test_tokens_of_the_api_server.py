@@ -1,0 +1,137 @@
+"""Tokens that a real API server issues for pods of its node: what they are good for, and their renewal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from actors.volumes.token_keeper import TOKEN_KEEPER, TokenKeeper, TokenMemory, TokenPorts
+from actors.volumes.token_requests import ask_of, token_request
+from kernel import SupervisorSpec, Threads, isolated
+from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
+from kube.calls.sender import HttpSender
+from messages.pods import JsonObject, Pod
+from messages.tokens import TokenNeeded, TokensAre, WantTokens
+from tests.support.agent.joined_agent import NODE_NAME, Onlooker
+from tests.support.agent.process import eventually
+from tests.support.apiserver.client import ApiClient
+from tests.support.apiserver.subjects import eventually as once_allowed
+from tests.support.apiserver.subjects import pod
+from tests.support.apiserver.users import NODE
+from tests.support.cluster.cluster import Cluster
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import Stage
+from tests.support.kube.calls_wire import senders
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+ISSUER = "https://kubernetes.default"
+TOKEN = TokenNeeded(audience="", expiration_seconds=600, path="token")
+VAULT = TokenNeeded(audience="vault", expiration_seconds=7200, path="vault")
+REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
+ACCOUNT = {"kind": "ServiceAccount", "metadata": {"name": "shop"}}
+
+
+class Keeper:
+    """A keeper of tokens that asks a real API server as its node, on the test's clock."""
+
+    def __init__(self, sender: HttpSender) -> None:
+        self.told: Probe[TokensAre] = Probe()
+        calls, tokens = CallMemory(), TokenMemory()
+
+        def make_calls() -> ApiCalls:
+            return ApiCalls(sender, lambda: ThreadPoolExecutor(4), calls, CallRules())
+
+        def make_tokens() -> TokenKeeper:
+            port = self.play.port(API_CALLS)
+            return TokenKeeper(TokenPorts(calls=port), tokens)
+
+        children = (isolated(API_CALLS, make_calls), isolated(TOKEN_KEEPER, make_tokens))
+        self.play = Stage(SupervisorSpec(name="root", children=children), Threads())
+
+    def wants(self, pod: Pod, *needed: TokenNeeded) -> None:
+        message = WantTokens(pod=pod, wanted=frozenset(needed), reply_to=self.told)
+        self.play.tell(TOKEN_KEEPER, message)
+
+    def tokens(self, *needed: TokenNeeded) -> list[str]:
+        """Return these tokens, once they are all there."""
+        while not (fact := self.told.next()).tokens.keys() >= set(needed):
+            pass
+        return [fact.tokens[each].decode() for each in needed]
+
+    def trouble(self) -> str:
+        """Return the next trouble."""
+        while not (fact := self.told.next()).troubles:
+            pass
+        return next(iter(fact.troubles.values()))
+
+
+@pytest.fixture
+def keeper(cluster: Cluster) -> Iterator[Keeper]:
+    with senders() as make:
+        keeper = Keeper(make(cluster.access(NODE)))
+        keeper.play.start()
+        yield keeper
+        keeper.play.stop()
+
+
+@pytest.fixture
+def web(cluster: Cluster, onlooker: Onlooker) -> Iterator[Pod]:
+    """Return a pod of the node, once the node may ask for its tokens."""
+    onlooker.admin.add(ACCOUNT)
+    web = Pod.of(onlooker.admin.add(pod("web", NODE_NAME, serviceAccountName="shop")))
+    with ApiClient(cluster.access(NODE)) as node:
+        once_allowed(node, token_request(web, ask_of(TOKEN)))
+    yield web
+    onlooker.wipe()
+    onlooker.admin.remove("serviceaccounts", "default", "shop")
+
+
+def reviewed(onlooker: Onlooker, token: str, audience: str = ISSUER) -> JsonObject:
+    """Return what the API server says of a token."""
+    spec = {"token": token, "audiences": [audience]}
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec}
+    status: JsonObject = onlooker.create(REVIEWS, review)["status"]
+    return status
+
+
+def test_a_token_is_the_pods_and_good_for_its_audience_alone(
+    keeper: Keeper, web: Pod, onlooker: Onlooker
+) -> None:
+    keeper.wants(web, TOKEN, VAULT)
+    own, vault = keeper.tokens(TOKEN, VAULT)
+    status = reviewed(onlooker, own)
+    assert status["authenticated"] is True
+    assert status["user"]["username"] == "system:serviceaccount:default:shop"
+    extra = status["user"]["extra"]
+    assert extra["authentication.kubernetes.io/pod-name"] == ["web"]
+    assert extra["authentication.kubernetes.io/pod-uid"] == [web.uid]
+    assert reviewed(onlooker, vault, "vault")["authenticated"] is True
+    assert not reviewed(onlooker, vault).get("authenticated")
+    assert not reviewed(onlooker, own, "vault").get("authenticated")
+
+
+def test_a_token_is_renewed_before_it_ends(
+    keeper: Keeper, web: Pod, onlooker: Onlooker, cluster: Cluster
+) -> None:
+    keeper.wants(web, TOKEN)
+    (first,) = keeper.tokens(TOKEN)
+    with ApiClient(cluster.access(NODE)) as node:
+        # Within one second it issues the same token again.
+        request = token_request(web, ask_of(TOKEN))
+        eventually(lambda: node.handle(request)["status"]["token"] != first)
+    keeper.told.drain()
+    keeper.play.advance(480.0)
+    (second,) = keeper.tokens(TOKEN)
+    assert second != first
+    assert reviewed(onlooker, first)["authenticated"] is True
+    assert reviewed(onlooker, second)["authenticated"] is True
+
+
+def test_a_pod_that_is_gone_gets_no_token(keeper: Keeper, web: Pod, onlooker: Onlooker) -> None:
+    onlooker.admin.remove("pods", "default", "web")
+    keeper.wants(web, TOKEN)
+    said = "cannot create token of serviceaccount default/shop at https://"
+    assert keeper.trouble().startswith(said)
