@@ -51,6 +51,7 @@ PRODUCT = (
     "kube",
     "manifests",
     "messages",
+    "probes",
     "runtimes",
     "server",
     "settings",

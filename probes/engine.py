@@ -1,0 +1,390 @@
+"""The probes of a node, turn by turn: what is due, what came back, what counts, and who is told.
+
+It has no thread of its own, so that a test can take its turns. ``loop`` gives it one.
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, NamedTuple, TypeAlias, assert_never
+
+import structlog
+
+from kernel import Clock
+from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
+from messages.units import Seconds
+from probes.agenda import TICK, TickAgenda
+from probes.attempts import Attempts
+from probes.names import LookUp
+from probes.news import ExecIsDue, ProbeFact, ProbeNews
+from probes.preparing import PreparedProbe, UnpreparedProbe, prepare
+from probes.specs import ExecProbe, ProbeSpec
+from probes.thresholds import begin, counted
+from probes.wake_up import Bell
+from probes.watched import (
+    DURATION_BOUNDS,
+    LATE_AFTER,
+    ProbeMemory,
+    ProbeTarget,
+    WatchedProbe,
+)
+
+MOST_BEGUN: Final = 64
+"""Attempts that are begun in one turn. Then the sockets are looked at again."""
+MOST_TRIES: Final = 3
+"""Attempts in a row that fail through no fault of the target, until the probe waits for its next time."""
+QUIET: Final = Seconds(60.0)
+"""How often people are told of a probe whose answers are no success, and change nothing."""
+LOST_AFTER: Final = Seconds(60.0)
+"""How long beyond its timeout a command may take until nobody waits for it any more."""
+STALL: Final = Seconds(0.05)
+"""A turn that begins later than this after it was due comes after a stall of the thread."""
+RUNS_OUT_AT: Final = 50.0
+"""Attempts a second to one destination, from which on connections are broken off when they end. A closed
+connection keeps its port for a minute, and there are some 28,000 of them for each destination."""
+
+
+_log = structlog.get_logger("probes")
+
+
+class WatchProbe(NamedTuple):
+    """Carry a probe out, from now on."""
+
+    key: ProbeKey
+    spec: ProbeSpec
+    target: ProbeTarget
+    initial: ProbeResult | None
+
+
+class ForgetProbe(NamedTuple):
+    """Carry a probe out no more."""
+
+    key: ProbeKey
+
+
+class NoteRun(NamedTuple):
+    """How a command ended."""
+
+    key: ProbeKey
+    run: int
+    outcome: ProbeOutcome
+
+
+ProbeCommand: TypeAlias = WatchProbe | ForgetProbe | NoteRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeEdges:
+    """What the engine needs of the world. Tests replace it."""
+
+    clock: Clock
+    tell: Callable[[Sequence[ProbeFact]], None]
+    """Called with all that is new, at most once a turn. It must only enqueue."""
+    user_agent: str
+    """As a kubelet has it: ``kube-probe/1.34``. Servers of pods look at it."""
+    chance: random.Random = field(default_factory=random.Random)
+    """Spreads load."""
+    look_up: LookUp | None = None
+    """Finds the addresses of a host name; None for the machine's way."""
+
+
+class ProbeEngine:
+    """All probes of a node. Belongs to one thread; ``call`` alone may be used by others."""
+
+    def __init__(self, memory: ProbeMemory, edges: ProbeEdges) -> None:
+        self._memory = memory
+        self._edges = edges
+        self._clock = edges.clock
+        self._bell = Bell()
+        self._commands: deque[ProbeCommand] = deque()
+        self._dues: TickAgenda[WatchedProbe] = TickAgenda()
+        self._attempts = Attempts(self._ended, self._bell, edges.look_up)
+        self._facts: list[ProbeFact] = []
+        self._now = self._clock.monotonic()
+        memory.owner = self
+        if memory.began is None:
+            memory.began = self._now
+        for watched in memory.watched.values():
+            self._resume(watched)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether no other engine has taken over."""
+        return self._memory.owner is self
+
+    def call(self, command: ProbeCommand) -> None:
+        """Carry ``command`` out in the next turn."""
+        self._commands.append(command)
+        self._bell.ring()
+
+    def wake(self) -> None:
+        """End the wait of the turn in progress."""
+        self._bell.ring()
+
+    def close(self) -> None:
+        """Drop what is in progress. What is known of the probes stays in the memory."""
+        self._attempts.close()
+
+    def turn(self, longest: float | None = None) -> None:
+        """Wait until there is something to do, for at most ``longest`` seconds, and do it."""
+        due = self._next_due()
+        wait = None if due is None else self._clock.real_delay(due)
+        if longest is not None:
+            wait = longest if wait is None else min(wait, longest)
+        if due is not None and due <= self._clock.monotonic():
+            wait = 0.0
+        events = self._attempts.poll(wait)
+        before, self._now = self._now, self._clock.monotonic()
+        self._look_for_stall(due, before)
+        # Sockets first: an answer that is there in time counts, however late it is looked at.
+        self._attempts.proceed(events, self._now)
+        while self._commands:
+            self._guarded(partial(self._obey, self._commands.popleft()))
+        self._attempts.judge(self._now)
+        for watched in self._dues.take_due(self._now, MOST_BEGUN):
+            self._guarded(partial(self._begin, watched))
+        if self._facts:
+            facts, self._facts = self._facts, []
+            self._edges.tell(facts)
+
+    @staticmethod
+    def _guarded(step: Callable[[], None]) -> None:
+        """Take a step that is about one probe. A bug in it is no other probe's."""
+        try:
+            step()
+        except Exception:  # noqa: BLE001  # it is logged, and the others go on
+            _log.exception("the agent failed over a probe")
+
+    def _next_due(self) -> Seconds | None:
+        attempt, deadline = self._dues.next_due(), self._attempts.next_deadline()
+        if attempt is None or deadline is None:
+            return attempt if deadline is None else deadline
+        return min(attempt, deadline)
+
+    def _look_for_stall(self, due: Seconds | None, before: Seconds) -> None:
+        lost = 0.0 if due is None else self._now - max(due, before)
+        if lost > STALL:
+            self._memory.lateness.stalls += 1
+            self._attempts.note_stall(Seconds(lost))
+
+    # --- commands --------------------------------------------------------------------------------------
+
+    def _obey(self, command: ProbeCommand) -> None:
+        match command:
+            case WatchProbe():
+                self._watch(command)
+            case ForgetProbe(key=key):
+                self._forget(key)
+            case NoteRun():
+                self._note(command)
+            case _:
+                assert_never(command)
+
+    def _watch(self, wanted: WatchProbe) -> None:
+        key, spec, target, initial = wanted
+        watched = self._memory.watched.get(key)
+        if watched is None or watched.spec != spec:
+            self._forget(key)
+            watched = WatchedProbe(key, spec, target, begin(spec.kind, initial))
+            self._memory.watched[key] = watched
+            self._prepare(watched)
+            self._schedule(watched, self._first_due(watched))
+        elif watched.target.container_id != target.container_id:
+            self._stop(watched)
+            watched.target, watched.count = target, begin(spec.kind, initial)
+            watched.told_at, watched.times, watched.tries = None, 0, 0
+            self._prepare(watched)
+            self._schedule(watched, self._first_due(watched))
+        elif watched.target.ip != target.ip:
+            # The address is another one: what is in progress is about nobody.
+            is_asked = watched.is_asked and not watched.run
+            watched.target = target
+            self._prepare(watched)
+            if is_asked:
+                self._stop(watched)
+                self._schedule(watched, self._now)
+        elif watched.run:
+            self._tell_due(watched)
+
+    def _forget(self, key: ProbeKey) -> None:
+        watched = self._memory.watched.pop(key, None)
+        if watched is not None:
+            self._stop(watched)
+            self._count_destination(watched, -1)
+
+    def _stop(self, watched: WatchedProbe) -> None:
+        """End what is in progress or due."""
+        self._dues.discard(watched.tick, watched)
+        self._attempts.give_up(watched)
+        watched.is_asked, watched.run = False, 0
+
+    def _resume(self, watched: WatchedProbe) -> None:
+        """Go on with a probe of an engine that has ended."""
+        if watched.run:
+            self._tell_due(watched)
+            self._schedule_lost(watched)
+        elif not watched.count.is_held:
+            watched.is_asked = False
+            self._schedule(watched, watched.due)
+
+    def _prepare(self, watched: WatchedProbe) -> None:
+        """Find out what its attempts need, once for all of them."""
+        self._count_destination(watched, -1)
+        watched.prepared = None
+        if not isinstance(watched.spec.handler, ExecProbe):
+            watched.prepared = prepare(
+                watched.spec.handler, watched.target.ip, self._edges.user_agent
+            )
+        self._count_destination(watched, 1)
+
+    def _count_destination(self, watched: WatchedProbe, sign: int) -> None:
+        if isinstance(watched.prepared, PreparedProbe):
+            place = (watched.prepared.host, watched.prepared.port)
+            rates = self._memory.per_second
+            rates[place] = rates.get(place, 0.0) + sign / watched.spec.period
+            if rates[place] < 1e-6:
+                del rates[place]
+
+    # --- when ------------------------------------------------------------------------------------------
+
+    def _first_due(self, watched: WatchedProbe) -> Seconds:
+        """Return when a container is asked first: after its delay, and spread while everything begins."""
+        spec, target = watched.spec, watched.target
+        age = self._clock.wall() - target.started_at
+        due = self._now + min(max(0.0, spec.initial_delay - age), spec.initial_delay)
+        began = self._memory.began
+        if began is not None and self._now - began < spec.period:
+            due += self._edges.chance.random() * spec.period
+        return Seconds(due)
+
+    def _schedule(self, watched: WatchedProbe, due: Seconds) -> None:
+        watched.due = due
+        if not watched.count.is_held:
+            watched.tick = self._dues.add(max(due, self._now), watched)
+
+    def _schedule_next(self, watched: WatchedProbe) -> None:
+        """Schedule the next attempt a period after the last. What was missed meanwhile is left out."""
+        period = watched.spec.period
+        due = Seconds(watched.due + period)
+        if due < self._now:
+            missed = int((self._now - due) / period) + 1
+            self._memory.lateness.skipped += missed
+            due = Seconds(due + missed * period)
+        self._schedule(watched, due)
+
+    def _schedule_lost(self, watched: WatchedProbe) -> None:
+        until = Seconds(watched.began + watched.spec.timeout + LOST_AFTER)
+        watched.tick = self._dues.add(max(until, self._now), watched)
+
+    # --- attempts --------------------------------------------------------------------------------------
+
+    def _begin(self, watched: WatchedProbe) -> None:
+        if watched.run:
+            self._lose_run(watched)
+        if not watched.tries:
+            self._note_lateness(watched)
+        watched.began, watched.is_asked = self._now, True
+        if isinstance(watched.spec.handler, ExecProbe):
+            self._memory.runs += 1
+            watched.run = self._memory.runs
+            self._tell_due(watched)
+            self._schedule_lost(watched)
+        elif isinstance(watched.prepared, PreparedProbe):
+            prepared = watched.prepared
+            rate = self._memory.per_second.get((prepared.host, prepared.port), 0.0)
+            self._attempts.begin(watched, prepared, self._now, is_reset=rate > RUNS_OUT_AT)
+        else:
+            why = watched.prepared.why if isinstance(watched.prepared, UnpreparedProbe) else ""
+            watched.tries = MOST_TRIES
+            self._ended(watched, ProbeOutcome(ProbeResult.UNKNOWN, why))
+
+    def _note_lateness(self, watched: WatchedProbe) -> None:
+        late, lateness = max(0.0, self._now - watched.due), self._memory.lateness
+        lateness.begun += 1
+        lateness.seconds += late
+        lateness.longest = max(lateness.longest, late)
+        if late > LATE_AFTER:
+            lateness.late += 1
+
+    def _lose_run(self, watched: WatchedProbe) -> None:
+        """Take that nobody will ever answer for a command."""
+        self._memory.lateness.lost_runs += 1
+        watched.run = 0
+
+    def _note(self, noted: NoteRun) -> None:
+        watched = self._memory.watched.get(noted.key)
+        if watched is None or watched.run != noted.run:
+            self._memory.lateness.late_notes += 1
+            return
+        self._dues.discard(watched.tick, watched)
+        watched.run = 0
+        self._ended(watched, noted.outcome)
+
+    def _ended(self, watched: WatchedProbe, outcome: ProbeOutcome) -> None:
+        """Take the outcome of the attempt in progress."""
+        watched.is_asked = False
+        if outcome.result is ProbeResult.UNKNOWN:
+            watched.tries += 1
+            if watched.tries < MOST_TRIES:
+                watched.tick = self._dues.add(Seconds(self._now + TICK), watched)
+                return
+        watched.tries = 0
+        self._count(watched, outcome)
+        if watched.count.is_held:
+            return
+        self._schedule_next(watched)
+
+    # --- what counts -----------------------------------------------------------------------------------
+
+    def _count(self, watched: WatchedProbe, outcome: ProbeOutcome) -> None:
+        before = watched.count.result
+        watched.count = counted(watched.count, outcome.result, watched.spec.answers_needed)
+        took = Seconds(max(0.0, self._clock.monotonic() - watched.began))
+        watched.buckets[bisect_left(DURATION_BOUNDS, took)] += 1
+        watched.seconds += took
+        watched.note(outcome, took, self._clock.wall())
+        is_change = watched.count.result is not before
+        if outcome.result is not ProbeResult.SUCCESS:
+            watched.times += 1
+        if is_change or self._is_worth_saying(watched, outcome):
+            self._tell(watched, outcome, is_change=is_change)
+
+    def _is_worth_saying(self, watched: WatchedProbe, outcome: ProbeOutcome) -> bool:
+        if outcome.result is ProbeResult.SUCCESS:
+            return False
+        return watched.told_at is None or self._now - watched.told_at >= QUIET
+
+    def _tell(self, watched: WatchedProbe, outcome: ProbeOutcome, *, is_change: bool) -> None:
+        self._facts.append(
+            ProbeNews(
+                key=watched.key,
+                container_id=watched.target.container_id,
+                result=watched.count.result,
+                is_change=is_change,
+                outcome=outcome,
+                in_a_row=watched.count.in_a_row,
+                times=watched.times,
+                at=self._clock.wall(),
+            )
+        )
+        watched.times = 0
+        if outcome.result is not ProbeResult.SUCCESS:
+            watched.told_at = self._now
+
+    def _tell_due(self, watched: WatchedProbe) -> None:
+        handler = watched.spec.handler
+        if isinstance(handler, ExecProbe):
+            self._facts.append(
+                ExecIsDue(
+                    watched.key,
+                    watched.target.container_id,
+                    handler.command,
+                    watched.spec.timeout,
+                    watched.run,
+                )
+            )

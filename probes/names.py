@@ -1,0 +1,99 @@
+"""Addresses of host names. They are looked up on threads, since that may block for half a minute."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+from messages.units import Seconds
+
+MOST_LOOKUPS: Final = 8
+"""Threads at a time. Further names wait for one of them."""
+MOST_NAMES: Final = 4_096
+"""That are remembered. Beyond it all are forgotten, and looked up anew."""
+KEPT_FOR: Final = Seconds(5.0)
+"""How long addresses are used again."""
+TROUBLE_KEPT_FOR: Final = Seconds(1.0)
+"""How long a name that has none is not looked up again."""
+
+LookUp: TypeAlias = Callable[[str], tuple[str, ...]]
+"""Returns the addresses of a name. May block. Raises ``OSError``."""
+
+
+class HostAddresses(NamedTuple):
+    """What a name stands for."""
+
+    addresses: tuple[str, ...]
+    why: str = ""
+    """Why there are none, for people."""
+
+
+@dataclass(slots=True)
+class _Known:
+    found: HostAddresses | None
+    """None while it is being looked up."""
+    until: Seconds
+
+
+class HostNames:
+    """Looks names up, a few at a time, and remembers them for some seconds. Belongs to one thread."""
+
+    def __init__(self, landed: Callable[[], None], look_up: LookUp | None = None) -> None:
+        """``landed`` is called, on a thread of its own, when ``take`` has something."""
+        self._landed = landed
+        self._look_up = look_up or system_look_up
+        self._known: dict[str, _Known] = {}
+        self._answers: deque[tuple[str, HostAddresses]] = deque()
+        self._waiting: deque[str] = deque()
+        self._in_progress = 0
+
+    def find(self, host: str, now: Seconds) -> HostAddresses | None:
+        """Return the addresses of ``host``; None if they are to come, and ``take`` will name it."""
+        known = self._known.get(host)
+        if known is not None and (known.found is None or now < known.until):
+            return known.found
+        if len(self._known) >= MOST_NAMES:
+            self._known = {name: each for name, each in self._known.items() if each.found is None}
+        self._known[host] = _Known(None, now)
+        self._waiting.append(host)
+        self._begin()
+        return None
+
+    def take(self, now: Seconds) -> Iterator[tuple[str, HostAddresses]]:
+        """Yield the names that have been looked up since the last call, with what was found."""
+        while self._answers:
+            host, found = self._answers.popleft()
+            self._in_progress -= 1
+            kept_for = KEPT_FOR if found.addresses else TROUBLE_KEPT_FOR
+            self._known[host] = _Known(found, Seconds(now + kept_for))
+            yield host, found
+        self._begin()
+
+    def _begin(self) -> None:
+        while self._waiting and self._in_progress < MOST_LOOKUPS:
+            self._in_progress += 1
+            threading.Thread(
+                target=self._carry_out,
+                args=(self._waiting.popleft(),),
+                name="probe-name",
+                daemon=True,
+            ).start()
+
+    def _carry_out(self, host: str) -> None:
+        try:
+            addresses = self._look_up(host)
+            found = HostAddresses(addresses, "" if addresses else "no such host")
+        except (OSError, UnicodeError):
+            found = HostAddresses((), "no such host")
+        self._answers.append((host, found))
+        self._landed()
+
+
+def system_look_up(host: str) -> tuple[str, ...]:
+    """Return the addresses that this machine knows for ``host``. Blocks. Raises ``OSError``."""
+    answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))

@@ -1,0 +1,28 @@
+"""Wakes a thread that waits in epoll."""
+
+from __future__ import annotations
+
+import os
+
+
+class Bell:
+    """A descriptor that becomes readable when somebody rings. Its number stays taken while anybody has it.
+
+    So a thread that rings late, when the loop is gone, never writes to what got the same number since.
+    """
+
+    __slots__ = ("fd",)
+
+    def __init__(self) -> None:
+        self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+
+    def ring(self) -> None:
+        """Make it readable. May be called from any thread."""
+        os.eventfd_write(self.fd, 1)
+
+    def heard(self) -> None:
+        """Make it wait for the next ring. Only called when it is readable."""
+        os.eventfd_read(self.fd)
+
+    def __del__(self) -> None:
+        os.close(self.fd)

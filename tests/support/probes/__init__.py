@@ -1,0 +1,1 @@
+"""Probes that are carried out turn by turn, and hostile targets for them."""
