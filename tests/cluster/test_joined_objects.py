@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from messages.api import ApiRequest, Patch, Verb
-from messages.pods import JsonObject
 from tests.support.agent.event_stream import EventLog
 from tests.support.agent.joined_agent import OWN_STREAMS, JoinedAgent, Onlooker
 from tests.support.agent.joined_objects import (
@@ -30,7 +28,7 @@ from tests.support.agent.joined_objects import (
     value,
     watchers,
 )
-from tests.support.agent.joined_pods import runs, status
+from tests.support.agent.joined_pods import add_ephemeral_container, runs, status
 from tests.support.agent.process import eventually
 from tests.support.apiserver.subjects import pod
 from tests.support.apiserver.users import NODE
@@ -116,14 +114,6 @@ def may_read_secrets(onlooker: Onlooker) -> Iterator[None]:
     yield
     onlooker.delete(f"{RIGHTS}/rolebindings/debugging")
     onlooker.delete(f"{RIGHTS}/roles/debugging")
-
-
-def add_ephemeral_container(onlooker: Onlooker, name: str, container: JsonObject) -> None:
-    """Have a pod debugged, as API servers take it now and as they took it up to 1.21."""
-    path = f"/api/v1/namespaces/default/pods/{name}/ephemeralcontainers"
-    containers = {"ephemeralContainers": [container]}
-    body = {"spec": containers, **containers}
-    onlooker.admin.handle(ApiRequest(verb=Verb.PATCH, path=path, body=body, patch=Patch.STRATEGIC))
 
 
 def test_a_secret_is_followed_through_all_that_happens_to_it(

@@ -11,6 +11,7 @@ from tests.support.agent.joined_pods import (
     RUN_FOR,
     STOPS_IN,
     PodHistory,
+    add_ephemeral_container,
     annotated,
     is_gone,
     runs,
@@ -71,6 +72,23 @@ def test_a_pod_is_pending_and_then_running_by_a_single_write(
     eventually(lambda: runs(onlooker, "web"), PLENTY)
     assert [each["type"] for each in history.of("web")] == ["ADDED", "MODIFIED"]
     assert shared.metric("actorlet_pod_status_writes_total")[""] == written + 1
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_running_pod_is_debugged_by_a_container_that_comes_to_it(
+    onlooker: Onlooker, history: PodHistory
+) -> None:
+    onlooker.admin.add(pod("web"))
+    eventually(lambda: runs(onlooker, "web"), PLENTY)
+    debugger = {"name": "debugger", "image": "registry.example/busybox:1"}
+    add_ephemeral_container(onlooker, "web", debugger)
+
+    def states() -> dict[str, list[str]]:
+        found = status(onlooker, "web").get("ephemeralContainerStatuses") or ()
+        return {each["name"]: list(each["state"]) for each in found}
+
+    eventually(lambda: states() == {"debugger": ["running"]}, PLENTY)
+    assert history.restarts("web") == [0]
 
 
 def test_a_pod_that_is_deleted_stops_gracefully_and_goes_by_itself(

@@ -11,7 +11,13 @@ import pytest
 from messages.api import ApiRequest, Verb
 from messages.pods import JsonObject
 from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
-from tests.support.agent.joined_pods import PodHistory, is_gone, runs, status
+from tests.support.agent.joined_pods import (
+    PodHistory,
+    add_ephemeral_container,
+    is_gone,
+    runs,
+    status,
+)
 from tests.support.agent.process import eventually
 from tests.support.agent.real_node import RealNode
 from tests.support.apiserver.subjects import PODS, pod
@@ -98,6 +104,28 @@ def test_pods_go_from_pending_to_their_end_and_restarts_are_counted(
     job = pods.main("job")
     assert (job["restartCount"], job["state"]["terminated"]["reason"]) == (1, "Completed")
     assert job["lastState"]["terminated"]["exitCode"] == 4
+
+
+def test_a_running_pod_is_debugged_by_a_container_that_comes_to_it(
+    node: RealNode, pods: Pods, onlooker: Onlooker
+) -> None:
+    node.starts()
+    pods.add("web")
+    eventually(lambda: runs(onlooker, "web"), PLENTY)
+    looks = {
+        "name": "debugger",
+        "image": BUSYBOX,
+        "command": ["sh", "-c", "sleep 3600"],
+        "targetContainerName": "main",
+    }
+    add_ephemeral_container(onlooker, "web", looks)
+
+    def debugger() -> JsonObject:
+        return pods.main("web", "ephemeralContainerStatuses")
+
+    eventually(lambda: "running" in (debugger().get("state") or {}), PLENTY)
+    assert pods.main("web")["restartCount"] == 0
+    assert ("Started", "Started container debugger") in pods.events("web")
 
 
 def test_a_deletion_runs_the_hook_and_lets_the_container_end(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any, Final
 
-from messages.api import ApiRequest, Verb
+from messages.api import ApiRequest, Patch, Verb
 from messages.pods import JsonObject
 from tests.support.agent.joined_agent import Onlooker, condition
 from tests.support.apiserver.client import ApiClient
@@ -55,6 +55,14 @@ class PodHistory:
         (container,) = last["object"]["status"]["containerStatuses"]
         state: JsonObject = container["state"]
         return state
+
+
+def add_ephemeral_container(onlooker: Onlooker, name: str, container: JsonObject) -> None:
+    """Have a pod debugged, as API servers take it now and as they took it up to 1.21."""
+    path = f"/api/v1/namespaces/default/pods/{name}/ephemeralcontainers"
+    containers = {"ephemeralContainers": [container]}
+    body = {"spec": containers, **containers}
+    onlooker.admin.handle(ApiRequest(verb=Verb.PATCH, path=path, body=body, patch=Patch.STRATEGIC))
 
 
 def is_gone(onlooker: Onlooker, name: str) -> bool:
