@@ -207,6 +207,19 @@ def test_without_the_flag_each_is_stopped_in_its_grace_and_started_one_after_the
     assert announced < log.index("stopping a pod")
 
 
+def test_a_pod_that_is_replaced_has_its_hook_called_before_it_is_stopped(
+    node: NodeOfAKubelet,
+) -> None:
+    hook = {"exec": {"command": ["sh", "-c", "echo hook >>/dev/termination-log"]}}
+    script = "trap 'echo bye >>/dev/termination-log; exit 0' TERM; while true; do sleep 0.1; done"
+    web = manifest("web", command=["sh", "-c", script], lifecycle={"preStop": hook})
+    old = node.kubelet.runs(as_static(web), source="file")["main"]
+    node.serve(web)
+    node.starts()
+    eventually(lambda: [each.id for each in node.live("web")] not in ([old], []), PATIENCE)
+    assert [file.read_text() for file in node.kubelet.messages()] == ["hook\nbye\n"]
+
+
 def test_pods_of_other_images_and_other_containers_are_not_adopted(node: NodeOfAKubelet) -> None:
     node.kubelet.runs(as_static(manifest("image", image=SERVER)), source="file")
     node.kubelet.runs(as_static(manifest("names", name="other")), source="file")

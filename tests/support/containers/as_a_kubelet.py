@@ -148,6 +148,9 @@ class AsAKubelet:
             },
             log_path=f"{name}/{attempt}.log",
         )
+        if "lifecycle" in container:
+            hook = json.dumps(container["lifecycle"]["preStop"], separators=(",", ":"))
+            config.annotations["io.kubernetes.container.preStopHandler"] = hook
         folder = self._root / "pods" / pod["metadata"]["uid"] / "containers" / name
         folder.mkdir(parents=True, exist_ok=True)
         message = folder / f"{attempt:08x}"
