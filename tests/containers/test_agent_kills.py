@@ -68,7 +68,7 @@ def test_killed_at_each_step_of_a_stop_it_stops_everything_once(
     for name in names:
         agent.serve(name)
     agent.begins()
-    agent.await_running(*names)
+    agent.await_serving(*names)
     for name, step in zip(names, STOPPING, strict=True):
         proxy.hold(f"{name}-node1", step)
         agent.withdraw(name)

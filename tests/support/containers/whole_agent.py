@@ -134,6 +134,15 @@ class WholeAgent(AgentProcess):
         for name in names:
             eventually(lambda name=name: self.runs(name, restarts), PATIENT)  # type: ignore[misc]
 
+    def await_serving(self, *names: str, times: int = 1) -> None:
+        """Return once these pods run, and have said so many times that their scripts begin.
+
+        A container that runs may not have come to its ``trap`` yet: then SIGTERM is nothing to it.
+        """
+        self.await_running(*names)
+        for name in names:
+            eventually(lambda name=name: self.said(name).count("begins") >= times, PATIENT)  # type: ignore[misc]
+
     def instances(self, name: str) -> list[tuple[int, str]]:
         """Return each container of a pod that the runtime has: its attempt, and its state."""
         with self.containerd.client() as client:
