@@ -5,41 +5,31 @@ It has no thread of its own, so that a test can take its turns. ``loop`` gives i
 
 from __future__ import annotations
 
-import random
-from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias, assert_never
+from typing import Final, assert_never
 
 import structlog
 
-from kernel import Clock
 from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from probes.agenda import TICK, TickAgenda
 from probes.attempts import Attempts
-from probes.names import LookUp
-from probes.news import ExecIsDue, ProbeFact, ProbeNews
+from probes.commands import ForgetProbe, NoteRun, ProbeCommand, ProbeEdges, WatchProbe
+from probes.counting import AnsweredAt, count
+from probes.news import ExecIsDue, ProbeFact
 from probes.preparing import PreparedProbe, UnpreparedProbe, prepare
-from probes.specs import ExecProbe, ProbeSpec
-from probes.thresholds import begin, counted
+from probes.specs import ExecProbe
+from probes.thresholds import begin
+from probes.timing import first_due, next_due
 from probes.wake_up import Bell
-from probes.watched import (
-    DURATION_BOUNDS,
-    LATE_AFTER,
-    ProbeMemory,
-    ProbeTarget,
-    WatchedProbe,
-)
+from probes.watched import LATE_AFTER, ProbeMemory, WatchedProbe
 
 MOST_BEGUN: Final = 64
 """Attempts that are begun in one turn. Then the sockets are looked at again."""
 MOST_TRIES: Final = 3
 """Attempts in a row that fail through no fault of the target, until the probe waits for its next time."""
-QUIET: Final = Seconds(60.0)
-"""How often people are told of a probe whose answers are no success, and change nothing."""
 LOST_AFTER: Final = Seconds(60.0)
 """How long beyond its timeout a command may take until nobody waits for it any more."""
 STALL: Final = Seconds(0.05)
@@ -50,47 +40,6 @@ connection keeps its port for a minute, and there are some 28,000 of them for ea
 
 
 _log = structlog.get_logger("probes")
-
-
-class WatchProbe(NamedTuple):
-    """Carry a probe out, from now on."""
-
-    key: ProbeKey
-    spec: ProbeSpec
-    target: ProbeTarget
-    initial: ProbeResult | None
-
-
-class ForgetProbe(NamedTuple):
-    """Carry a probe out no more."""
-
-    key: ProbeKey
-
-
-class NoteRun(NamedTuple):
-    """How a command ended."""
-
-    key: ProbeKey
-    run: int
-    outcome: ProbeOutcome
-
-
-ProbeCommand: TypeAlias = WatchProbe | ForgetProbe | NoteRun
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeEdges:
-    """What the engine needs of the world. Tests replace it."""
-
-    clock: Clock
-    tell: Callable[[Sequence[ProbeFact]], None]
-    """Called with all that is new, at most once a turn. It must only enqueue."""
-    user_agent: str
-    """As a kubelet has it: ``kube-probe/1.34``. Servers of pods look at it."""
-    chance: random.Random = field(default_factory=random.Random)
-    """Spreads load."""
-    look_up: LookUp | None = None
-    """Finds the addresses of a host name; None for the machine's way."""
 
 
 class ProbeEngine:
@@ -253,14 +202,11 @@ class ProbeEngine:
     # --- when ------------------------------------------------------------------------------------------
 
     def _first_due(self, watched: WatchedProbe) -> Seconds:
-        """Return when a container is asked first: after its delay, and spread while everything begins."""
-        spec, target = watched.spec, watched.target
-        age = self._clock.wall() - target.started_at
-        due = self._now + min(max(0.0, spec.initial_delay - age), spec.initial_delay)
-        began = self._memory.began
-        if began is not None and self._now - began < spec.period:
-            due += self._edges.chance.random() * spec.period
-        return Seconds(due)
+        began, period = self._memory.began, watched.spec.period
+        is_young = began is not None and self._now - began < period
+        spread = self._edges.chance.random() if is_young else 0.0
+        age = self._clock.wall() - watched.target.started_at
+        return first_due(watched.spec, age, spread, self._now)
 
     def _schedule(self, watched: WatchedProbe, due: Seconds) -> None:
         watched.due = due
@@ -268,13 +214,8 @@ class ProbeEngine:
             watched.tick = self._dues.add(max(due, self._now), watched)
 
     def _schedule_next(self, watched: WatchedProbe) -> None:
-        """Schedule the next attempt a period after the last. What was missed meanwhile is left out."""
-        period = watched.spec.period
-        due = Seconds(watched.due + period)
-        if due < self._now:
-            missed = int((self._now - due) / period) + 1
-            self._memory.lateness.skipped += missed
-            due = Seconds(due + missed * period)
+        due, skipped = next_due(watched.spec, watched.due, self._now)
+        self._memory.lateness.skipped += skipped
         self._schedule(watched, due)
 
     def _schedule_lost(self, watched: WatchedProbe) -> None:
@@ -334,47 +275,11 @@ class ProbeEngine:
                 watched.tick = self._dues.add(Seconds(self._now + TICK), watched)
                 return
         watched.tries = 0
-        self._count(watched, outcome)
-        if watched.count.is_held:
-            return
-        self._schedule_next(watched)
-
-    # --- what counts -----------------------------------------------------------------------------------
-
-    def _count(self, watched: WatchedProbe, outcome: ProbeOutcome) -> None:
-        before = watched.count.result
-        watched.count = counted(watched.count, outcome.result, watched.spec.answers_needed)
-        took = Seconds(max(0.0, self._clock.monotonic() - watched.began))
-        watched.buckets[bisect_left(DURATION_BOUNDS, took)] += 1
-        watched.seconds += took
-        watched.note(outcome, took, self._clock.wall())
-        is_change = watched.count.result is not before
-        if outcome.result is not ProbeResult.SUCCESS:
-            watched.times += 1
-        if is_change or self._is_worth_saying(watched, outcome):
-            self._tell(watched, outcome, is_change=is_change)
-
-    def _is_worth_saying(self, watched: WatchedProbe, outcome: ProbeOutcome) -> bool:
-        if outcome.result is ProbeResult.SUCCESS:
-            return False
-        return watched.told_at is None or self._now - watched.told_at >= QUIET
-
-    def _tell(self, watched: WatchedProbe, outcome: ProbeOutcome, *, is_change: bool) -> None:
-        self._facts.append(
-            ProbeNews(
-                key=watched.key,
-                container_id=watched.target.container_id,
-                result=watched.count.result,
-                is_change=is_change,
-                outcome=outcome,
-                in_a_row=watched.count.in_a_row,
-                times=watched.times,
-                at=self._clock.wall(),
-            )
-        )
-        watched.times = 0
-        if outcome.result is not ProbeResult.SUCCESS:
-            watched.told_at = self._now
+        moment = AnsweredAt(self._clock.monotonic(), self._clock.wall())
+        if news := count(watched, outcome, moment):
+            self._facts.append(news)
+        if not watched.count.is_held:
+            self._schedule_next(watched)
 
     def _tell_due(self, watched: WatchedProbe) -> None:
         handler = watched.spec.handler

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final, Protocol
 
 from typing_extensions import override
 
 from messages.probes import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
-from probes.engine import ForgetProbe, NoteRun, ProbeEdges, ProbeEngine, WatchProbe
+from probes.commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
+from probes.engine import ProbeEngine
 from probes.specs import ProbeSpec
-from probes.watched import ProbeMemory, ProbeTarget
+from probes.watched import Lateness, ProbeFigures, ProbeMemory, ProbeTarget
 
 CLOSE_TIMEOUT: Final = Seconds(3.0)
 """How long to wait for the thread. It never blocks, so it ends at once."""
@@ -45,6 +47,14 @@ class ProbeRunner(Protocol):
 
     def answers(self, keys: Iterable[ProbeKey]) -> list[ProbeAnswer]:
         """Return how the probes of ``keys`` stand, as far as they have answered."""
+        ...
+
+    def figures(self, keys: Iterable[ProbeKey]) -> list[ProbeFigures]:
+        """Return what was counted of the probes of ``keys``."""
+        ...
+
+    def lateness(self) -> Lateness:
+        """Return how late attempts began, and what was lost for it."""
         ...
 
 
@@ -95,6 +105,15 @@ class ProbeLoop(ProbeRunner):
     def answers(self, keys: Iterable[ProbeKey]) -> list[ProbeAnswer]:
         watched = (self._memory.watched.get(key) for key in keys)
         return [each.answer for each in watched if each is not None and each.answer is not None]
+
+    @override
+    def figures(self, keys: Iterable[ProbeKey]) -> list[ProbeFigures]:
+        watched = (self._memory.watched.get(key) for key in keys)
+        return [each.figures for each in watched if each is not None]
+
+    @override
+    def lateness(self) -> Lateness:
+        return replace(self._memory.lateness)
 
     def close(self) -> None:
         """End the thread, and wait for it. What is in progress is dropped."""

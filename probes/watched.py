@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from messages.probes import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
+from messages.probes import ProbeAnswer, ProbeKey
 from messages.units import Seconds, Timestamp
 from probes.preparing import PreparedProbe, UnpreparedProbe
 from probes.specs import ProbeSpec
@@ -25,6 +25,19 @@ class ProbeTarget(NamedTuple):
     """The pod's; empty as long as it has none."""
     started_at: Timestamp
     """When the container started."""
+
+
+class ProbeFigures(NamedTuple):
+    """What was counted of one probe, in any instance of its container."""
+
+    key: ProbeKey
+    successes: int
+    failures: int
+    unknowns: int
+    buckets: tuple[int, ...]
+    """How many answers took how long, by ``DURATION_BOUNDS``; the last has what is longer than all."""
+    seconds: float
+    """That all answers took."""
 
 
 @dataclass(slots=True, eq=False)
@@ -61,36 +74,17 @@ class WatchedProbe:
     """That all answers took."""
     buckets: list[int] = field(default_factory=lambda: [0] * (len(DURATION_BOUNDS) + 1))
 
-    def note(self, outcome: ProbeOutcome, took: Seconds, at: Timestamp) -> None:
-        """Count an answer, and make it the one that others read."""
-        match outcome.result:
-            case ProbeResult.FAILURE:
-                self.failures += 1
-            case ProbeResult.UNKNOWN:
-                self.unknowns += 1
-            case _:
-                self.successes += 1
-        self.answer = ProbeAnswer(
+    @property
+    def figures(self) -> ProbeFigures:
+        """What was counted of it."""
+        return ProbeFigures(
             key=self.key,
-            container_id=self.target.container_id,
-            result=self.count.result,
-            in_a_row=self.count.in_a_row,
-            is_held=self.count.is_held,
-            last=outcome,
-            at=at,
-            took=took,
             successes=self.successes,
             failures=self.failures,
             unknowns=self.unknowns,
+            buckets=tuple(self.buckets),
+            seconds=self.seconds,
         )
-
-
-class DurationsCounted(NamedTuple):
-    """How long the answers of a probe took, for its histogram."""
-
-    buckets: tuple[int, ...]
-    """By ``DURATION_BOUNDS``; the last one has what is longer than all of them."""
-    seconds: float
 
 
 @dataclass(slots=True)

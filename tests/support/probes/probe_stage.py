@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from messages.pods import PodUid
 from messages.probes import ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Seconds
-from probes.engine import ForgetProbe, NoteRun, ProbeEdges, ProbeEngine, WatchProbe
+from probes.commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
+from probes.engine import ProbeEngine
 from probes.names import LookUp
 from probes.news import ExecIsDue, ProbeFact, ProbeNews
 from probes.specs import ProbeHandler, ProbeSpec

@@ -1,0 +1,56 @@
+"""What the loop of the probes is told, and what it needs of the world."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from kernel import Clock
+from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
+from probes.names import LookUp
+from probes.news import ProbeFact
+from probes.specs import ProbeSpec
+from probes.watched import ProbeTarget
+
+
+class WatchProbe(NamedTuple):
+    """Carry a probe out, from now on."""
+
+    key: ProbeKey
+    spec: ProbeSpec
+    target: ProbeTarget
+    initial: ProbeResult | None
+
+
+class ForgetProbe(NamedTuple):
+    """Carry a probe out no more."""
+
+    key: ProbeKey
+
+
+class NoteRun(NamedTuple):
+    """How a command ended."""
+
+    key: ProbeKey
+    run: int
+    outcome: ProbeOutcome
+
+
+ProbeCommand: TypeAlias = WatchProbe | ForgetProbe | NoteRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeEdges:
+    """What the engine needs of the world. Tests replace it."""
+
+    clock: Clock
+    tell: Callable[[Sequence[ProbeFact]], None]
+    """Called with all that is new, at most once a turn. It must only enqueue."""
+    user_agent: str
+    """As a kubelet has it: ``kube-probe/1.34``. Servers of pods look at it."""
+    chance: random.Random = field(default_factory=random.Random)
+    """Spreads load."""
+    look_up: LookUp | None = None
+    """Finds the addresses of a host name; None for the machine's way."""
