@@ -144,13 +144,17 @@ def _integer_of(bits: int) -> Conform:
     limit = 2 ** (bits - 1)
 
     def conform(value: Any, path: Path, findings: Findings) -> Any:
+        if isinstance(value, float) and value.is_integer():
+            # Parsers have a whole number that is too large for them as one with a fraction.
+            findings.problem(path, f"must be a whole number from {-limit} to {limit - 1}")
+            return value
         if isinstance(value, float):
             findings.problem(path, "must be a whole number, not one with a fraction")
             return value
         if isinstance(value, bool) or not isinstance(value, int):
             return _mismatch("a whole number", value, path, findings)
         if not -limit <= value < limit:
-            findings.problem(path, f"must be a number of {bits} bits")
+            findings.problem(path, f"must be a whole number from {-limit} to {limit - 1}")
         return value
 
     return conform

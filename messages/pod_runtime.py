@@ -100,6 +100,8 @@ class ContainerObserved:
     """None from a runtime that writes nothing down."""
     is_ready: bool = True
     """False while the runtime itself knows that it cannot serve yet. Probes decide in addition."""
+    is_reason_open: bool = False
+    """It was killed, and the runtime has not said yet whether that was for memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -234,6 +234,8 @@ class RuntimeFailure:
     """For people, one line. Never contains values of Secrets."""
     reason: str = ""
     """A word of the kubelet's, if the runtime has one: ``InvalidImageName``, ``RegistryUnavailable``, ..."""
+    is_away: bool = False
+    """Nobody could be asked. That is said of the runtime, and not of each pod."""
 
 
 # What is told.

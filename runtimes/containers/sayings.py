@@ -74,9 +74,9 @@ def when_hook_ended(ended: HookEnded) -> Sayings:
 def when_answered(
     step: Step, outcome: RuntimeOutcome, took: Seconds, container: ContainerShape | None
 ) -> Sayings:
-    """Return what is said when a step was carried out, or failed."""
+    """Return what is said when a step was carried out, or failed. An outage is said once, not by each pod."""
     if isinstance(outcome, RuntimeFailure):
-        return _when_failed(step, outcome, container)
+        return () if outcome.is_away else _when_failed(step, outcome, container)
     match step.request, outcome:
         case StartContainer(), ContainerObserved() if never_ran(outcome):
             return (Saying(WARNING, "Failed", f"Error: {outcome.message or outcome.reason}"),)
@@ -97,7 +97,7 @@ def is_trouble(outcome: RuntimeOutcome) -> bool:
     """Return whether this is said in any case, also where nobody is told of steps that succeed."""
     if isinstance(outcome, ContainerObserved):
         return never_ran(outcome)
-    return isinstance(outcome, RuntimeFailure)
+    return isinstance(outcome, RuntimeFailure) and not outcome.is_away
 
 
 def when_waiting(wait: ContainerWait, name: str, pod: Pod) -> Sayings:
@@ -135,8 +135,7 @@ def _when_found(image: str, found: ImageFound, container: ContainerShape | None)
 def _when_failed(step: Step, failure: RuntimeFailure, container: ContainerShape | None) -> Sayings:
     match step.request:
         case RunSandbox():
-            message = f"Failed to create pod sandbox: {failure.message}"
-            return (Saying(WARNING, "FailedCreatePodSandBox", message),)
+            return (_when_no_sandbox(failure),)
         case PullImage(image=image):
             message = f'Failed to pull image "{image}": {failure.message}'
             error = failure.reason or "ErrImagePull"
@@ -159,6 +158,14 @@ def _when_failed(step: Step, failure: RuntimeFailure, container: ContainerShape 
             return (Saying(WARNING, "FailedKillPod", f"error killing pod: {failure.message}"),)
         case _:
             return ()
+
+
+def _when_no_sandbox(failure: RuntimeFailure) -> Saying:
+    """Return what is said where no sandbox could be made: in its own words, if no other attempt will do."""
+    if failure.kind is RuntimeFailureKind.UNSUPPORTED and failure.reason:
+        return Saying(WARNING, failure.reason, failure.message)
+    message = f"Failed to create pod sandbox: {failure.message}"
+    return Saying(WARNING, "FailedCreatePodSandBox", message)
 
 
 def _present(image: str) -> Saying:

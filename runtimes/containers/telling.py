@@ -128,13 +128,13 @@ class PodTeller:
         self._log.log(self._level(), event, pod=record.display_name, container=container, hook=hook)
 
     def say_exits(self, record: RuntimeRecord, before: Contents) -> None:
-        """Log the containers that have exited since ``before``."""
+        """Log the containers of which it is known since ``before`` that and why they have exited."""
         if not before or record.contents is before:
             return
-        exited = [one for one in _all(record.contents) if one.state is ContainerState.EXITED]
+        exited = [one for one in _all(record.contents) if _has_exited(one)]
         if not exited:
             return
-        known = {one.id for one in _all(before) if one.state is ContainerState.EXITED}
+        known = {one.id for one in _all(before) if _has_exited(one)}
         for one in exited:
             if one.id not in known and not never_ran(one):
                 self._log.log(
@@ -200,6 +200,10 @@ def _field_path(record: RuntimeRecord, container: str) -> str:
 
 def _all(contents: Contents) -> Iterable[ContainerObserved]:
     return (one for each in contents for one in each.containers)
+
+
+def _has_exited(one: ContainerObserved) -> bool:
+    return one.state is ContainerState.EXITED and not one.is_reason_open
 
 
 def _is_about_to_end(record: RuntimeRecord) -> bool:

@@ -7,6 +7,7 @@ What each request takes is in ``operations``, what is known is in ``inventory``,
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final, assert_never
 
 import structlog
@@ -46,10 +47,10 @@ from runtimes.cri.messages import (
     CriPorts,
     CriRuntimeMessage,
     CriTimer,
+    ForgetPodsBut,
     HealthDue,
     OverdueDue,
     PodRelistDue,
-    ReleaseUserIds,
     RelistDue,
     StreamDue,
     StreamEnded,
@@ -80,7 +81,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
     Owns: what is known of sandboxes and containers; the requests in progress; the stream of events.
     Hears: ``CallRuntime``, ``AskContainer``, ``FollowContainers``, ``DescribeRuntime``; outcomes of calls and
     of work on the disk; events (coalesced per container, but exits); ``RuntimeClassesAre`` and
-    ``ReleaseUserIds`` (both coalesced); its own timers.
+    ``ForgetPodsBut`` (both coalesced); its own timers.
     Tells: whoever made a call ``RuntimeAnswered`` or ``ContainerAnswered``, once; who finds and pulls images
     the calls about them; followers ``ContainersAre`` when they begin to follow, after a crash, whenever the
     runtime is there again, and when the network is ready or not any more, ``PodContainersAre`` for each pod
@@ -138,19 +139,18 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._follow(subscriber)
             case RuntimeClassesAre(handlers=handlers):
                 self._memory.runtime_classes = handlers
-            case ReleaseUserIds(known=known):
-                self._release_user_ids(known)
+            case ForgetPodsBut(known=known):
+                self._forget_but(known)
             case DescribeRuntime() | DescribeContainerRuntime():
                 self._health.answer(message, self.clock.monotonic())
             case _:
                 self._take_timer(message)
 
-    def _release_user_ids(self, known: frozenset[PodUid]) -> None:
-        memory, ids = self._memory, self._around.user_ids
-        for uid in ids.pods() - known:
+    def _forget_but(self, known: frozenset[PodUid]) -> None:
+        memory = self._memory
+        for uid in self._around.pods() - known:
             if not (memory.away or uid in memory.inventory or self._driver.is_changing(uid)):
-                ids.release(uid)
-                _log.info("the user ids of a pod that is gone are free again", uid=uid)
+                self._around.forget(uid)
 
     def _answer_lost(self) -> None:
         """Answer what the life before failed over, if nobody goes on with it."""
@@ -174,7 +174,8 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             memory.looks.append(WaitingLook(message, self.clock.monotonic()))
             self._look_for_callers()
         elif memory.away:
-            self._answer(message, _uncertain(f"the runtime is away: {memory.away}"))
+            away = _uncertain(f"the runtime is away: {memory.away}")
+            self._answer(message, replace(away, is_away=True))
         elif isinstance(message, CallRuntime):
             uid = pod_of(message.request, memory.inventory)
             self._begin(message, operation_of(message.request, self._around), uid)

@@ -24,7 +24,7 @@ from runtimes.container_runtime import (
     RuntimeIsAway,
 )
 from runtimes.cri.cgroup_pods import CgroupPods
-from runtimes.cri.messages import ReleaseUserIds
+from runtimes.cri.messages import ForgetPodsBut
 from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, Lane
 
 SYNC_AFTER: Final = Seconds(0.2)
@@ -90,7 +90,7 @@ class CgroupKeeperPorts:
 
     me: Port[CgroupKeeperMessage]
     """Its own address, which outlives a crash: where outcomes go."""
-    containers: Port[FollowContainers | ReleaseUserIds]
+    containers: Port[FollowContainers | ForgetPodsBut]
     pod_manager: Port[Subscribe]
     pod_keeper: Port[DescribePodLives]
     sources: frozenset[SourceName]
@@ -103,7 +103,7 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
     Owns: which cgroups seemed to belong to nobody at the last look.
     Hears: ``PodFact``, ``RuntimeFact``, ``PodLivesDescribed``; outcomes of work on cgroups; its own timers.
     Tells: PodManager ``Subscribe`` and the runtime ``FollowContainers`` when it starts; the keeper of pods
-    ``DescribePodLives`` before it looks for what belongs to nobody, and the runtime ``ReleaseUserIds`` then.
+    ``DescribePodLives`` before it looks for what belongs to nobody, and the runtime ``ForgetPodsBut`` then.
     Fails when: it has a bug. The next life asks for everything, and begins anew.
 
     Order: work on the cgroup of one pod is done in the order in which it was asked for, by whomever, and a
@@ -191,7 +191,7 @@ class CgroupKeeper(PooledActor[CgroupKeeperMessage]):
             case PodLivesDescribed(lives=lives):
                 if self._pods.are_known:
                     known = frozenset(self._pods.uids() | lives.keys())
-                    self._ports.containers.tell(ReleaseUserIds(known))
+                    self._ports.containers.tell(ForgetPodsBut(known))
                     self._do(lambda: self._cgroups.orphans(known), CgroupsSwept)
             case CgroupsSwept(outcome=outcome):
                 self._take_orphans(outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -39,8 +40,9 @@ _log = structlog.get_logger("runtime")
 class RuntimeConnection:
     """Greets the runtime, and says when it is there and when and why it is away.
 
-    Each reason of an outage is told once. After a loss the stream of events is opened anew, and all that is
-    there is looked at before anybody is told that the runtime is back.
+    An outage is one line of the log; each of its reasons is told once to followers. After a loss the stream
+    of events is opened anew, and all that is there is looked at before anybody is told that the runtime is
+    back.
     """
 
     def __init__(
@@ -91,7 +93,8 @@ class RuntimeConnection:
             self._pleg.start()
             return
         if isinstance(result, RuntimeFailure):
-            self._say_away(result.message)
+            is_sure = result.kind is RuntimeFailureKind.UNSUPPORTED
+            self._say_away(result.message, is_sure=is_sure)
         self._try_again()
 
     def checked(self, result: object) -> bool:
@@ -105,12 +108,15 @@ class RuntimeConnection:
             self._unanswered += 1
             is_sure = result.kind is RuntimeFailureKind.UNSUPPORTED
             if is_sure or self._unanswered >= UNANSWERED:
-                self.lose(result.message)
+                self.lose(result.message, is_sure=is_sure)
         return False
 
-    def lose(self, message: str) -> None:
-        """Begin anew: the runtime cannot be asked, or does not answer."""
-        self._say_away(message)
+    def lose(self, message: str, *, is_sure: bool = False) -> None:
+        """Begin anew: the runtime cannot be asked, or does not answer.
+
+        ``is_sure`` says that it answers, and that it will not be of use before somebody changes it.
+        """
+        self._say_away(message, is_sure=is_sure)
         self._stream.close()
         self._driver.drop_own()
         self._try_again()
@@ -142,12 +148,15 @@ class RuntimeConnection:
         for follower in self._memory.followers:
             follower.tell(fact)
 
-    def _say_away(self, message: str) -> None:
+    def _say_away(self, message: str, *, is_sure: bool = False) -> None:
         memory = self._memory
         reason = one_line(message)[:LONGEST_REASON] or "it does not say why"
         if reason not in memory.reasons and len(memory.reasons) < MOST_REASONS:
+            # What one that starts again says on its way belongs to the same outage.
+            is_news = is_sure or not memory.reasons
             memory.reasons.add(reason)
-            _log.warning("the container runtime cannot be used", trouble=reason)
+            level = logging.WARNING if is_news else logging.DEBUG
+            _log.log(level, "the container runtime cannot be used", trouble=reason)
             self._tell(RuntimeIsAway(message=reason))
             memory.away = reason
         elif memory.away in {"", NOT_ASKED}:

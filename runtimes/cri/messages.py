@@ -45,10 +45,10 @@ class StreamEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseUserIds:
-    """Give back the user ids of pods that are none of these, and of which the runtime has nothing.
+class ForgetPodsBut:
+    """Forget what is kept of pods that are none of these, and of which the runtime has nothing.
 
-    So those come back of pods that never got a sandbox.
+    So the user ids come back of pods that never got a sandbox.
     """
 
     known: frozenset[PodUid]
@@ -98,7 +98,7 @@ CriRuntimeMessage: TypeAlias = (
     | StepEnded
     | StreamTold
     | StreamEnded
-    | ReleaseUserIds
+    | ForgetPodsBut
     | CriTimer
 )
 
@@ -112,8 +112,8 @@ def _name_of(message: CriRuntimeMessage) -> Hashable | None:
             return StreamTold, stream, happened and (happened.id, happened.exited)
         case RuntimeClassesAre():
             return RuntimeClassesAre
-        case ReleaseUserIds():
-            return ReleaseUserIds
+        case ForgetPodsBut():
+            return ForgetPodsBut
         case _:
             return None
 

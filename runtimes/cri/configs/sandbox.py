@@ -26,7 +26,7 @@ from runtimes.cri.configs.user_namespaces import (
     has_own_users,
     user_namespace,
 )
-from runtimes.cri.configs.users import pod_groups, set_group_policy
+from runtimes.cri.configs.users import plain_id, pod_groups, set_group_policy
 from runtimes.cri.configs.volumes import volume_notices
 from runtimes.cri.wire import cri_pb2 as cri
 
@@ -114,8 +114,8 @@ def _security(pod: Pod, node: CriNode) -> cri.LinuxSandboxSecurityContext:
     )
     set_group_policy(context, pod, node)
     if (user := given.get("runAsUser")) is not None:
-        context.run_as_user.value = user
+        context.run_as_user.value = plain_id(user, "runAsUser")
         # Runtimes refuse a group without a user.
         if (group := given.get("runAsGroup")) is not None:
-            context.run_as_group.value = group
+            context.run_as_group.value = plain_id(group, "runAsGroup")
     return context

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from manifests.places import MAX_ID
 from messages.pods import JsonObject, Pod
 from runtimes.cri.configs.documents import effective, security_of, spec_of
 from runtimes.cri.configs.node import CriNode
@@ -42,21 +43,29 @@ def set_user(
     if effective(pod, container, "runAsNonRoot"):
         _refuse_root(uid, user, f'(pod: "{_told(pod)}", container: {container.get("name")})')
     if uid is not None:
-        context.run_as_user.value = uid
+        context.run_as_user.value = plain_id(uid, "runAsUser")
     elif user.uid is not None:
         context.run_as_user.value = user.uid
     else:
         context.run_as_username = user.name
     if group is not None:
-        context.run_as_group.value = group
+        context.run_as_group.value = plain_id(group, "runAsGroup")
+
+
+def plain_id(given: object, field: str) -> int:
+    """Return the id of a user or a group that ``field`` of a security context has, or refuse it."""
+    if isinstance(given, int) and 0 <= given <= MAX_ID:
+        return given
+    raise ConfigRefusedError(f"securityContext.{field} should be a number from 0 to {MAX_ID}")
 
 
 def pod_groups(pod: Pod) -> tuple[int, ...]:
     """Return the groups that all of a pod's processes have besides their own."""
     given = security_of(spec_of(pod))
-    groups = tuple(given.get("supplementalGroups") or ())
+    told = given.get("supplementalGroups") or ()
+    groups = tuple(plain_id(each, "supplementalGroups") for each in told)
     of_files = given.get("fsGroup")
-    return groups if of_files is None else (of_files, *groups)
+    return groups if of_files is None else (plain_id(of_files, "fsGroup"), *groups)
 
 
 def set_group_policy(context: _AnyContext, pod: Pod, node: CriNode) -> None:

@@ -21,6 +21,7 @@ from runtimes.cri.images.garbage import (
 from runtimes.cri.images.options import GarbageOptions
 from runtimes.cri.images.pull_failures import message_of
 from runtimes.cri.operations.flow import DiskError, Operation, RpcError, call, on_disk
+from runtimes.cri.operations.outcomes import is_away
 
 
 @dataclass(slots=True)
@@ -36,6 +37,8 @@ class Collected:
     """Why it did not end well, for people."""
     reason: str = ""
     """The word for it, if it has one of its own."""
+    is_away: bool = False
+    """The runtime could not be asked: that is said of the runtime itself."""
     present: tuple[str, ...] | None = None
     """Ids of the images that there are; None if nobody knows."""
 
@@ -73,6 +76,7 @@ def collected(rules: CollectionRules) -> Operation[Collected]:
             yield from _make_room(unused, rules, result)
     except RpcError as error:
         result.trouble = result.trouble or message_of(error.failure)
+        result.is_away = is_away(error.failure)
     except DiskError as error:
         result.trouble = str(error)
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Final
 
@@ -62,7 +63,9 @@ class GarbageDesk:
             memory.collection_failures = 0
             return
         memory.collection_failures += 1
-        _log.warning("images cannot be removed as they should be", reason=result.trouble)
+        # An outage is a line of the log already.
+        level = logging.DEBUG if result.is_away else logging.WARNING
+        _log.log(level, "images cannot be removed as they should be", reason=result.trouble)
         if result.reason:
             self._say(result.reason, result.trouble)
         if memory.collection_failures >= TOLD_AFTER:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind
+from runtimes.cri.operations.outcomes import is_away
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 
 LONGEST: Final = 2048
@@ -46,7 +47,7 @@ def message_of(failure: RpcFailure) -> str:
 def find_failure(failure: RpcFailure) -> RuntimeFailure:
     """Return why nobody knows whether an image is there."""
     kind = RuntimeFailureKind.UNCERTAIN if is_uncertain(failure) else RuntimeFailureKind.REFUSED
-    return RuntimeFailure(kind=kind, message=message_of(failure))
+    return RuntimeFailure(kind=kind, message=message_of(failure), is_away=is_away(failure))
 
 
 def pull_failure(image: str, failures: Sequence[RpcFailure]) -> RuntimeFailure:
@@ -61,4 +62,4 @@ def pull_failure(image: str, failures: Sequence[RpcFailure]) -> RuntimeFailure:
             return RuntimeFailure(kind=kind, message=message, reason=word)
     messages = dict.fromkeys(map(message_of, failures))
     text = next(iter(messages)) if len(messages) == 1 else f"[{', '.join(messages)}]"
-    return RuntimeFailure(kind=kind, message=text[:LONGEST])
+    return RuntimeFailure(kind=kind, message=text[:LONGEST], is_away=is_away(last))

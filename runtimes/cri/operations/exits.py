@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Final
+
 from messages.pod_runtime import ContainerState
 from messages.pods import PodUid
 from runtimes.cri import rpcs
@@ -11,6 +14,9 @@ from runtimes.cri.operations.flow import Operation, call
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.operations.termination import with_message
 from runtimes.cri.wire import cri_pb2 as cri
+
+KILLED: Final = 137
+"""The exit code of who was killed, by whomever."""
 
 
 def take_exit(
@@ -37,6 +43,7 @@ def take_exit(
     status.reason = "Completed" if ended.exit_code == 0 else "Error"
     observed = container_observed(status, around.runtime())
     observed = yield from with_message(status, observed, around)
+    observed = replace(observed, is_reason_open=ended.exit_code == KILLED)
     now = around.inventory.container(container_id)
     if now is None or now.observed.state is ContainerState.EXITED:
         return None  # it was seen meanwhile, or removed

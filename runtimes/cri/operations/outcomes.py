@@ -27,9 +27,10 @@ NO_INTERFACE: Final = "unknown service runtime.v1.RuntimeService"
 def failure_of(failure: RpcFailure) -> RuntimeFailure:
     """Return what a call without a reply means for the request that it belongs to."""
     kind = _KINDS.get(failure.code, RuntimeFailureKind.REFUSED)
-    if is_away(failure):
+    is_outage = is_away(failure)
+    if is_outage:
         kind = RuntimeFailureKind.UNCERTAIN
-    return RuntimeFailure(kind=kind, message=one_line(failure.message))
+    return RuntimeFailure(kind=kind, message=one_line(failure.message), is_away=is_outage)
 
 
 def failure_of_disk(message: str) -> RuntimeFailure:

@@ -138,4 +138,4 @@ def _say_notices(request: CreateContainer, environment: Environment, around: Sur
         for each in environment.skipped
     )
     for notice in skipped:
-        around.notice(request.pod, notice)
+        around.say(request.pod, notice)

@@ -32,12 +32,12 @@ def run_sandbox(request: RunSandbox, around: Surroundings) -> Operation[SandboxO
     pod, node = request.pod, around.node()
     place = yield from on_cgroups(partial(around.cgroups.ensure, pod), pod.uid)
     if place.trouble:
-        around.notice(pod, ConfigNotice("CgroupTrouble", place.trouble))
+        around.say(pod, ConfigNotice("CgroupTrouble", place.trouble))
     node = yield from _with_servers_of_now(node)
     ids = around.user_ids.of(pod.uid) if has_own_users(pod) else None
     config = sandbox_config(pod, request.attempt, node, cgroup_parent=place.parent, user_ids=ids)
     for notice in sandbox_notices(pod, node):
-        around.notice(pod, notice)
+        around.say(pod, notice)
     made = yield from call(rpcs.run_sandbox(config, runtime_handler(pod, node)))
     reply = yield from call(rpcs.sandbox_status(made.pod_sandbox_id))
     if reply.status.id != made.pod_sandbox_id:
@@ -76,7 +76,7 @@ def remove_sandbox(sandbox_id: str, around: Surroundings) -> Operation[None]:
             raise
     around.inventory.note_removed(sandbox_id)
     if uid is not None and uid not in around.inventory:
-        around.user_ids.release(uid)
+        around.forget(uid)
         yield from _remove_files(uid, around)
         yield from without_cgroup(uid, around.cgroups)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from messages.pods import Pod
+from messages.pods import Pod, PodUid
 from runtimes.cgroups.container_limits import CgroupFacts
 from runtimes.cgroups.options import CgroupOptions
 from runtimes.cgroups.pod_cgroups import PodCgroups
@@ -36,3 +36,21 @@ class Surroundings:
     user_ids: UserIdRanges = field(default_factory=UserIdRanges)
     notice: Callable[[Pod, ConfigNotice], None]
     """Tells people something about a pod."""
+    said: dict[PodUid, set[ConfigNotice]] = field(default_factory=dict)
+    """What they were told."""
+
+    def say(self, pod: Pod, notice: ConfigNotice) -> None:
+        """Tell people something about a pod, however often it is found out, once."""
+        said = self.said.setdefault(pod.uid, set())
+        if notice not in said:
+            said.add(notice)
+            self.notice(pod, notice)
+
+    def pods(self) -> frozenset[PodUid]:
+        """Return the pods of which something is kept here."""
+        return self.user_ids.pods() | self.said.keys()
+
+    def forget(self, uid: PodUid) -> None:
+        """Forget a pod of which nothing is left. Its user ids are free again."""
+        self.user_ids.release(uid)
+        self.said.pop(uid, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from structlog.testing import capture_logs
 
 from kernel import Port
 from messages.images import DescribeImages, ImagesDescribed
@@ -192,14 +193,15 @@ def test_an_image_that_cannot_be_removed_does_not_keep_others() -> None:
         assert described(stage).removed == {"space": 1}
 
 
-def test_a_runtime_that_is_away_is_asked_again_later() -> None:
-    with image_stage(options=options()) as stage:
+def test_a_runtime_that_is_away_is_asked_again_later_and_is_no_line_of_its_own() -> None:
+    with capture_logs() as lines, image_stage(options=options()) as stage:
         stage.service.away = True
         stage.play.advance(601.0)
         assert [reason for reason, _ in stage.said()] == ["ImageGCFailed"]
         stage.service.away = False
         stage.play.advance(300.0)
         assert stage.memory.collection_failures == 0
+    assert [line for line in lines if line["log_level"] == "warning"] == []
 
 
 def test_a_crash_begins_no_second_collection_and_forgets_no_use() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -221,6 +222,33 @@ def test_what_runs_goes_on_without_a_network_and_a_container_that_ended_starts_a
 
 
 # What fails.
+
+
+def test_a_pod_that_can_never_run_here_is_told_of_in_the_words_for_that(
+    stage: ScriptedStage,
+) -> None:
+    text = 'forbidden sysctl: "kernel.msgmax" not allowlisted'
+    forbidden = RuntimeFailure(
+        kind=RuntimeFailureKind.UNSUPPORTED, message=text, reason="SysctlForbidden"
+    )
+    stage.containers.next(RunSandbox, forbidden)
+    stage.run(ONE)
+    assert stage.said() == [("SysctlForbidden", text)]
+
+
+def test_an_outage_is_said_by_no_pod(stage: ScriptedStage) -> None:
+    away = RuntimeFailure(
+        kind=RuntimeFailureKind.UNCERTAIN,
+        message="the runtime is away: connect: no such file or directory",
+        is_away=True,
+    )
+    stage.run(ONE)
+    stage.said()
+    stage.containers.next(StopContainer, away)
+    with capture_logs() as lines:
+        stage.stop(ONE)
+    assert stage.said() == [("Killing", "Stopping container a")]
+    assert [line for line in lines if line["log_level"] == "warning"] == []
 
 
 def test_a_sandbox_that_cannot_be_made_is_tried_again_and_told_of(stage: ScriptedStage) -> None:
@@ -613,6 +641,27 @@ def test_each_exit_is_a_line_of_the_log_however_quick_it_was(
         ("a", reason, code),
         ("a", reason, code),
     ]
+
+
+def test_an_exit_is_a_line_when_its_reason_is_known_and_the_restart_does_not_wait_for_that(
+    stage: ScriptedStage,
+) -> None:
+    stage.run(ONE)
+    (each,) = stage.containers.sandboxes.values()
+    (runs,) = each.containers.values()
+    killed = replace(runs, state=ContainerState.EXITED, exit_code=137, reason="Error")
+    with capture_logs() as lines:
+        each.containers[runs.id] = replace(killed, is_reason_open=True)
+        stage.containers.tell_pod(ONE.uid)
+        stage.play.settle()
+        assert stage.containers.alive() == ["a-1"]
+        assert not [line for line in lines if line["event"] == "container exited"]
+        each.containers[runs.id] = replace(killed, reason="OOMKilled")
+        for _ in range(2):
+            stage.containers.tell_pod(ONE.uid)
+            stage.play.settle()
+    exits = [line for line in lines if line["event"] == "container exited"]
+    assert [(line["reason"], line["exit_code"]) for line in exits] == [("OOMKilled", 137)]
 
 
 # Stopping.

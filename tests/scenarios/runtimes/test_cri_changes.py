@@ -51,10 +51,12 @@ def test_an_exit_is_known_by_its_event_and_its_reason_a_moment_later() -> None:
         stage.follow()
         stage.play.advance(5.001)
         assert states_told(stage) == [(EXITED, 137, "Error")]
+        assert [each.is_reason_open for each in stage.known(POD)] == [True]
         stage.play.advance(0.2)
         assert states_told(stage) == []
         stage.play.advance(1.0)
         assert states_told(stage) == [(EXITED, 137, "OOMKilled")]
+        assert [each.is_reason_open for each in stage.known(POD)] == [False]
 
 
 def test_events_that_wait_are_one_for_each_container_and_one_for_its_exit() -> None:

@@ -28,9 +28,10 @@ from runtimes.container_runtime import (
     StopContainer,
     StopSandbox,
 )
-from runtimes.cri.messages import CRI_CONTAINERS, ReleaseUserIds
+from runtimes.cri.messages import CRI_CONTAINERS, ForgetPodsBut
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
+from tests.support.builders import make_pod
 from tests.support.cri.cri_stage import CriStage, creation_in, cri_pod, cri_stage
 from tests.support.cri.fake_cri import NEVER, Fault
 from tests.support.cri.fake_machine import Behaviour, sandbox_name
@@ -369,7 +370,23 @@ def test_two_requests_to_many_pods_at_once_are_each_answered() -> None:
         assert isinstance(stage.call(LookAtPod(uid=pods[0].uid)), PodContainersAre)
 
 
-# --- user ids ------------------------------------------------------------------------------------------
+# --- what is kept of pods ------------------------------------------------------------------------------
+
+
+def test_what_people_should_know_of_a_pod_is_said_once_however_often_its_sandbox_is_tried() -> None:
+    pod, other = (
+        make_pod(name, spec={"dnsPolicy": "ClusterFirst", "containers": []}) for name in "ab"
+    )
+    with cri_stage() as stage:
+        stage.cri.faults = [Fault(method="RunPodSandbox", failure=REFUSED, times=3)]
+        for attempt in range(3):
+            stage.refused(RunSandbox(pod=pod, attempt=attempt))
+        assert [each.reason for each in stage.parts.notices] == ["MissingClusterDNS"]
+        stage.sandbox(other)
+        assert [each.reason for each in stage.parts.notices] == ["MissingClusterDNS"] * 2
+        stage.play.tell(CRI_CONTAINERS, ForgetPodsBut(frozenset()))
+        stage.sandbox(pod, attempt=3)
+        assert len(stage.parts.notices) == 3
 
 
 def test_user_ids_come_back_of_pods_that_are_gone_and_never_got_a_sandbox() -> None:
@@ -380,7 +397,7 @@ def test_user_ids_come_back_of_pods_that_are_gone_and_never_got_a_sandbox() -> N
         stage.sandbox(running)
         stage.cri.faults = [Fault(method="RunPodSandbox", delay=NEVER)]
         stage.send(RunSandbox(pod=starting, attempt=0))
-        stage.play.tell(CRI_CONTAINERS, ReleaseUserIds(frozenset({wanted.uid})))
+        stage.play.tell(CRI_CONTAINERS, ForgetPodsBut(frozenset({wanted.uid})))
         assert ids.pods() == {starting.uid, running.uid, wanted.uid}
         assert ids.of(OTHER.uid) == first[gone.uid]
 
@@ -392,5 +409,5 @@ def test_user_ids_stay_while_the_runtime_is_away() -> None:
         stage.wire.go_away()
         stage.play.advance(10.0)
         assert stage.away()
-        stage.play.tell(CRI_CONTAINERS, ReleaseUserIds(frozenset()))
+        stage.play.tell(CRI_CONTAINERS, ForgetPodsBut(frozenset()))
         assert stage.parts.around.user_ids.pods() == {POD.uid}

@@ -18,7 +18,7 @@ from runtimes.cgroups.pod_cgroups import PodCgroups
 from runtimes.cgroups.v1_tree import V1Tree
 from runtimes.container_runtime import FollowContainers, PodContainersAre, RuntimeIsAway
 from runtimes.cri.cgroup_keeper import CGROUP_KEEPER, CgroupKeeper, CgroupKeeperPorts
-from runtimes.cri.messages import ReleaseUserIds
+from runtimes.cri.messages import ForgetPodsBut
 from runtimes.cri.operations.flow import DiskJob, Lane
 from tests.support.kernel.stage import Stage, stage_of
 from tests.support.runtimes.cgroup_model import CgroupModel
@@ -53,7 +53,7 @@ class WorkAtHand:
         done(job.work())
 
 
-class RuntimeOfPods(Port[FollowContainers | ReleaseUserIds]):
+class RuntimeOfPods(Port[FollowContainers | ForgetPodsBut]):
     """A runtime of containers that has nothing, and knows which pods may keep their user ids."""
 
     def __init__(self) -> None:
@@ -61,8 +61,8 @@ class RuntimeOfPods(Port[FollowContainers | ReleaseUserIds]):
         self.keep_ids: list[frozenset[PodUid]] = []
 
     @override
-    def tell(self, message: FollowContainers | ReleaseUserIds, /) -> None:
-        if isinstance(message, ReleaseUserIds):
+    def tell(self, message: FollowContainers | ForgetPodsBut, /) -> None:
+        if isinstance(message, ForgetPodsBut):
             self.keep_ids.append(message.known)
         else:
             self.runtime.tell(message)

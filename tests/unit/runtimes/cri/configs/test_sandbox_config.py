@@ -153,9 +153,22 @@ def test_options_of_windows_are_refused_for_good() -> None:
         assert refused.failure.kind is RuntimeFailureKind.UNSUPPORTED
 
 
-@pytest.mark.parametrize("user", [2**63, -(2**70), "root", [1]])
-def test_a_value_that_no_message_carries_is_one_clear_refusal_without_the_value(user: Any) -> None:
-    refused = refusal(securityContext={"runAsUser": user})
+@pytest.mark.parametrize("value", [2**31, 2**70, -1, "root", [1]])
+@pytest.mark.parametrize("field", ["runAsUser", "runAsGroup", "fsGroup", "supplementalGroups"])
+def test_the_id_of_a_user_that_cannot_be_is_one_sentence_with_the_field_and_its_range(
+    field: str, value: Any
+) -> None:
+    given = {"runAsUser": 1, field: [value] if field == "supplementalGroups" else value}
+    refused = refusal(securityContext=given)
+    assert refused.message == f"securityContext.{field} should be a number from 0 to 2147483647"
+    assert refused.__cause__ is None
+
+
+@pytest.mark.parametrize("options", [5, [1], "edns0"])
+def test_a_value_that_no_message_carries_is_one_clear_refusal_without_the_value(
+    options: Any,
+) -> None:
+    refused = refusal(dnsConfig={"options": options})
     assert refused.message.startswith("pod default/web has a value that no container runtime")
     assert refused.__cause__ is None
 
