@@ -23,6 +23,7 @@ from agent.current_addresses import CurrentAddresses
 from agent.hollow_runtime import HollowRuntime
 from agent.node_view import configured_node
 from agent.provider_runtime import ProviderRuntime
+from agent.volume_tree import VolumeEdges, VolumeTree
 from kernel import Address, AnySpec, DynamicSpec, Port, SupervisorSpec, isolated
 from messages.api import CallApi
 from messages.container_logs import DescribeContainerLogs
@@ -35,6 +36,7 @@ from messages.pod_lives import PodLivesMessage
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import SourceName
 from messages.statuses import StatusKeeperMessage
+from messages.tokens import TokensMessage
 from messages.watches import Unwatch, Watch
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
@@ -68,6 +70,8 @@ class PodPorts:
     """Who keeps images; None where pods have none of their own."""
     logs: Port[DescribeContainerLogs] | None = None
     """None where logs are nobody's."""
+    tokens: Port[TokensMessage] | None = None
+    """Who gets tokens of service accounts; None where pods have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +148,7 @@ class PodTree:
         self._service_memory = ServiceMemory()
         self._runtime_class_memory = RuntimeClassMemory()
         self._follows_services = settings.cluster is not None and self._runtime.uses_services()
+        self._volumes = self._volume_tree(settings, runtime)
         self._record_memory = RecordMemory()
         self._records_directory = settings.root_dir / RECORDS
         # A record of each would take longer than all else that is done for a hollow pod.
@@ -157,6 +162,7 @@ class PodTree:
             SupervisorSpec(name="runtimes", children=self._runtime.specs()),
             *(self._keepers_of_cluster() if self._follows_services else ()),
             isolated(STATUS_KEEPER, self._make_status_keeper),
+            *(self._volumes.specs() if self._volumes is not None else ()),
             *((isolated(RECORD_KEEPER, self._make_records),) if self._keeps_records else ()),
             DynamicSpec(key=PODS),
             isolated(POD_KEEPER, self._make_keeper),
@@ -172,6 +178,7 @@ class PodTree:
             containers=self._runtime.containers(),
             images=self._runtime.images(),
             logs=self._runtime.logs(),
+            tokens=self._volumes.tokens() if self._volumes is not None else None,
         )
 
     def _composed(
@@ -198,9 +205,21 @@ class PodTree:
         make_core = self._edges.hollow
         return HollowRuntime(settings, runtime.hollow, self._address, self._events, make_core)
 
+    def _volume_tree(self, settings: Settings, runtime: RuntimeSettings) -> VolumeTree | None:
+        """Return who makes volumes; None where that is the runtime's own business, or nobody's."""
+        is_hollow = runtime.kind is RuntimeKind.HOLLOW
+        if runtime.kind is RuntimeKind.PROVIDER or (is_hollow and not runtime.hollow.has_volumes):
+            return None
+        edges = VolumeEdges(objects=self._edges.objects, events=self._events, calls=self._calls)
+        return VolumeTree(settings, self.machine.read(), self._address, edges)
+
     def _events(self) -> Port[PostEvent] | None:
         api = self._edges.api()
         return api.events if api is not None else None
+
+    def _calls(self) -> Port[CallApi] | None:
+        api = self._edges.api()
+        return api.calls if api is not None else None
 
     def _reporter(self) -> Port[RuntimeHasNews] | None:
         api = self._edges.api()
@@ -256,6 +275,7 @@ class PodTree:
             statuses=statuses,
             objects=self._edges.objects(),
             services=services,
+            volumes=self._volumes.port() if self._volumes is not None else None,
             events=self._events(),
             records=records,
             host_ips=self._host_ips,

@@ -224,6 +224,7 @@ class AgentTree:
             containers=pods.containers if pods else None,
             images=pods.images if pods else None,
             logs=pods.logs if pods else None,
+            tokens=pods.tokens if pods else None,
             hosts=self._settings.hosts,
         )
         return HttpServer(backend, self._listeners)

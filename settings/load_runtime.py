@@ -67,7 +67,10 @@ def runtime_of(
         kind=RuntimeKind.HOLLOW,
         is_forced=line.force_hollow,
         hollow=HollowSettings(
-            times=line.hollow_times, seed=line.hollow_seed, keeps_records=line.hollow_records
+            times=line.hollow_times,
+            seed=line.hollow_seed,
+            keeps_records=line.hollow_records,
+            has_volumes=line.hollow_volumes,
         ),
     )
 
@@ -164,6 +167,7 @@ def _hollow_flags(line: CommandLine) -> list[str]:
         "--hollow-times": line.hollow_times,
         "--hollow-seed": line.hollow_seed,
         "--hollow-records": line.hollow_records,
+        "--hollow-volumes": line.hollow_volumes,
         "--force-hollow": line.force_hollow,
     }
     return [flag for flag, value in flags.items() if value]

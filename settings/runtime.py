@@ -39,6 +39,8 @@ class HollowSettings:
     """``--hollow-seed``: durations that are drawn from ranges are the same for the same seed."""
     keeps_records: bool = False
     """``--hollow-records``: hollow containers outlive the agent's process, as real ones do."""
+    has_volumes: bool = False
+    """``--hollow-volumes``: the volumes of hollow pods are really made, below ``--root-dir``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

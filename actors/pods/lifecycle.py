@@ -7,7 +7,7 @@ pod takes nothing of it back (rule X2).
 |---|---|---|
 | sync | ``RunPod`` | the pod is being deleted, was removed, is killed, or has ended by itself |
 | terminating | ``StopPod`` with the grace | the runtime has stopped it |
-| terminated | nothing; ``ForgetPod`` once the pod is deleted or removed | the runtime has nothing left |
+| terminated | nothing; ``ForgetPod``, once volumes are gone, if it leaves | the runtime has nothing left |
 | finished | nothing, ever (rule X4) | never: the next pod of this UID has a life of its own (rule X3) |
 
 A pod whose phase is terminal when it is seen first begins in terminating (rule X5). The runtime answers at
@@ -127,15 +127,15 @@ class Life:
         if pod.is_terminal:
             self.end()
 
-    def next_step(self, pod: Pod) -> LifeStep:
-        """Return what is to be done with ``pod`` in this stage."""
+    def next_step(self, pod: Pod, *, has_volumes: bool = False) -> LifeStep:
+        """Return what is to be done with ``pod`` in this stage. ``has_volumes``: some may be left."""
         match self.stage:
             case PodLife.SYNC:
                 return RUN
             case PodLife.TERMINATING:
                 return StopStep(effective_grace(self.grace, pod.document))
             case PodLife.TERMINATED:
-                return FORGET if self.is_leaving else KEEP
+                return FORGET if self.is_leaving and not has_volumes else KEEP
             case _:
                 return FINISHED
 

@@ -179,8 +179,11 @@ class NeededObjects:
         ]
 
 
-def needed_objects(pod: Pod) -> NeededObjects | None:
-    """Return what ``pod`` needs before it can start, or acts on; None if that is nothing."""
+def needed_objects(pod: Pod, *, with_files: bool = True) -> NeededObjects | None:
+    """Return what ``pod`` needs before it can start, or acts on; None if that is nothing.
+
+    Without ``with_files``, somebody else sees to the files of its volumes.
+    """
     objects: dict[ObjectId, NeededObject] = {}
     hook: ChangeHook | None = None
     is_hook_read = False
@@ -188,7 +191,7 @@ def needed_objects(pod: Pod) -> NeededObjects | None:
         if not is_hook_read:  # most pods have no references, and no annotation is looked for then
             hook, is_hook_read = _hook_of(pod), True
         is_told, is_file = reference.use in _TOLD, reference.use in _FILES
-        is_needed_file = is_file and not reference.is_optional
+        is_needed_file = with_files and is_file and not reference.is_optional
         is_acted_on = hook is not None and hook.concerns({reference.use})
         if is_told or is_needed_file or is_acted_on:
             wanted = object_of(pod, reference.kind, reference.name)
@@ -197,8 +200,8 @@ def needed_objects(pod: Pod) -> NeededObjects | None:
             known.for_variables |= reference.use is Use.START
             known.for_files |= is_needed_file
             # Without a pull secret an image is pulled all the same: it may be anybody's, or there already.
-            is_required = reference.use is not Use.PULL and (is_told or is_file)
-            known.is_required |= is_required and not reference.is_optional
+            is_required = reference.use is not Use.PULL and is_told and not reference.is_optional
+            known.is_required |= is_required or is_needed_file
             known.is_acted_on |= is_acted_on
     return NeededObjects(objects) if objects else None
 

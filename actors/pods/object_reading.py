@@ -47,7 +47,11 @@ class ObjectReading:
         managers: ObjectManagers,
         me: Port[ObjectRead | ObjectFact],
         after: Callable[[Seconds, ObjectsDue], Timer],
+        *,
+        with_files: bool = True,
     ) -> None:
+        """With ``with_files`` the pod waits for what files of its volumes are made of."""
+        self._with_files = with_files
         self._managers = managers
         self._me = me
         self._after = after
@@ -91,7 +95,7 @@ class ObjectReading:
         """Hold, follow and read what ``pod`` needs. May repeat, with another version of the pod."""
         if self._pod is pod:
             return
-        before, self._needed, self._pod = self._needed, needed_objects(pod), pod
+        before, self._needed, self._pod = self._needed, self._needed_by(pod), pod
         followed = set(before.ids()) if before is not None else set[ObjectId]()
         needed = self._needed.ids() if self._needed is not None else ()
         if before is not None and self._needed is not None:
@@ -110,7 +114,7 @@ class ObjectReading:
 
     def end(self, pod: Pod) -> None:
         """Let go of everything: ``pod`` does not run any more. May repeat."""
-        needed, self._needed, self._pod = self._needed or needed_objects(pod), None, None
+        needed, self._needed, self._pod = self._needed or self._needed_by(pod), None, None
         self._cancel()
         if needed is None:
             return
@@ -136,6 +140,9 @@ class ObjectReading:
         if self._needed is not None:
             self._read_all({*self._needed.unanswered(), *self._needed.missing()})
         self._wait()
+
+    def _needed_by(self, pod: Pod) -> NeededObjects | None:
+        return needed_objects(pod, with_files=self._with_files)
 
     def _read_all(self, objects: Iterable[ObjectId]) -> None:
         for wanted in objects:

@@ -12,6 +12,7 @@ from messages.pods import Pod, PodUid
 from messages.services import ServicesAre
 from messages.statuses import PodFailure
 from messages.units import Seconds
+from messages.volumes import VolumesAre, VolumesGone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,11 @@ class ServicesDue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VolumesOverdue:
+    """Timer: a question about volumes was not answered, and may have been lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeadlineDue:
     """Timer: the pod may have been active for as long as it may be."""
 
@@ -76,6 +82,9 @@ PodWorkerMessage = (
     | ObjectsDue
     | ServicesAre
     | ServicesDue
+    | VolumesAre
+    | VolumesGone
+    | VolumesOverdue
     | DeadlineDue
 )
 
@@ -103,6 +112,8 @@ def _newest(message: PodWorkerMessage) -> str | None:
         return "observed"
     if isinstance(message, ServicesAre):
         return "services"
+    if isinstance(message, VolumesAre):
+        return "volumes"
     return "wish" if isinstance(message, PodWish) else None
 
 

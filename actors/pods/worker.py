@@ -24,12 +24,14 @@ from actors.pods.orders import (
     PodWorkerMessage,
     RepeatStatus,
     ServicesDue,
+    VolumesOverdue,
     WorkerGone,
 )
 from actors.pods.worker_keeping import WorkerKeeping
 from actors.pods.worker_needs import NO_SUPPLIES, NeedFact, Supplies, WorkerNeeds, needs_anything
 from actors.pods.worker_news import WorkerNews
 from actors.pods.worker_parts import WorkerMemory, WorkerPorts
+from actors.pods.worker_volumes import WorkerVolumes
 from kernel import PooledActor, Port, Timer
 from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
 from messages.pod_lives import PodLife
@@ -38,6 +40,7 @@ from messages.pods import TERMINAL_PHASES, Pod
 from messages.services import ServicesAre
 from messages.statuses import PodFailure
 from messages.units import Seconds
+from messages.volumes import VolumesAre, VolumesGone
 from stores.statuses.phase import phase_of
 
 OVERDUE: Final = PodFailure(
@@ -57,21 +60,23 @@ class PodWorker(PooledActor[PodWorkerMessage]):
 
     | stage | it tells the runtime | what it hears | and then |
     |---|---|---|---|
-    | sync | ``RunPod``, once its volumes' files are there | a terminal phase | stops it |
+    | sync | ``RunPod``, once its volumes are there | a terminal phase | stops it |
     | sync | ``RunPod`` | a trouble that is for good | fails and stops it |
     | sync | ``RunPod`` again | an object or a Service of its variables changed | new containers see it |
     | terminating | ``StopPod`` | the mark of that command | its end is told |
     | terminated | ``ForgetPod``, if it is to go | the mark of that command | it is finished |
+    | terminated | nothing until its volumes are gone | ``VolumesGone`` | goes on |
     | any | the last command, with a greater mark | nothing: this life has just begun | goes on |
     | any | the last command, with a greater mark | ``CommandAgain``: the runtime's has | goes on |
 
     Owns: the life of one pod, and its last status.
     Hears: ``PodWish`` and ``CommandAgain`` of its keeper; ``PodObserved``; ``ObjectRead``,
-    ``ObjectFact``, ``ServicesAre``; its own timers.
+    ``ObjectFact``, ``ServicesAre``; ``VolumesAre``, ``VolumesGone``; its own timers.
     Tells: the runtime as above; the keeper of statuses ``PodStatusIs`` when the status is another one;
     its keeper ``LifeIs``, and ``WorkerGone`` when it is finished and stops; the managers of objects
     ``RegisterPod``, ``FollowObjects``, ``GetObject`` and ``ChangeMissed`` for a pod that references any;
-    the keeper of Services ``FollowServices``, if the runtime uses them; the keeper of records ``KeepPod``.
+    the keeper of Services ``FollowServices``, if the runtime uses them; the keeper of volumes ``WantVolumes``
+    and ``ReleaseVolumes``, if there is one; the keeper of records ``KeepPod``.
     Fails when: it has a bug. The next life tells everything again.
 
     Order: of the wishes and of the observations only the newest counts. An observation with a smaller mark
@@ -96,6 +101,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         self._supplied: Supplies = NO_SUPPLIES
         """What the runtime was told with that."""
         self._needs: WorkerNeeds | None = None
+        self._volumes = WorkerVolumes(ports.volumes, memory, me, self.after)
         self._waits_for: list[str] = []
         self._deadline: Timer | None = None
 
@@ -121,8 +127,15 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 self._observe(message)
             case ObjectRead() | ObjectChanged() | ObjectsDue() | ServicesAre() | ServicesDue():
                 self._take_need(message)
+            case VolumesAre() | VolumesGone() | VolumesOverdue():
+                self._take_volumes(message)
             case ChangeDecided():
                 pass  # who hears of all changes carries it out
+            case _:
+                self._do_again(message)
+
+    def _do_again(self, message: DeadlineDue | CommandAgain | RepeatStatus) -> None:
+        match message:
             case DeadlineDue():
                 self._go_on()
                 self._news.tell_life()
@@ -145,6 +158,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             return
         memory.wish = wish
         memory.has_begun |= wish.was_there
+        self._volumes.note_wish(wish)
         if wish.is_killed or wish.grace is not None:
             life.end(wish.failure, wish.grace)
         if wish.is_removed:
@@ -158,7 +172,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         """Tell the runtime what is to be done in this stage, unless it was told."""
         if self._memory.life.stage is PodLife.SYNC:
             self._watch_deadline()
-        step = self._memory.life.next_step(self._pod)
+        has_volumes = self._memory.has_volumes
+        step = self._memory.life.next_step(self._pod, has_volumes=has_volumes)
         match step:
             case RunStep():
                 self._run()
@@ -183,17 +198,19 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             self._memory.has_needs = True
         if self._needs is not None:
             self._needs.begin(self._pod)
+        self._volumes.begin(self._pod)
         self._run_if_ready()
 
     def _run_if_ready(self) -> None:
-        needs = self._needs
-        if needs is not None:
-            missing = [] if self._memory.has_begun else needs.missing_files()
-            if not needs.is_settled:
-                return
-            if missing:
+        needs, volumes = self._needs, self._volumes
+        if not volumes.is_settled or (needs is not None and not needs.is_settled):
+            return
+        if not self._memory.has_begun:
+            missing = needs.missing_files() if needs is not None else []
+            if missing or (missing := volumes.missing()):
                 self._wait_for(missing)
                 return
+        if needs is not None:
             self._compare(needs)
         self._waits_for = []
         self._told = RUN
@@ -224,8 +241,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         pod, me, runtime = self._pod, self._address, self._ports.runtime
         if isinstance(step, RunStep):
             self._memory.has_begun = True
-            supplies = self._needs.supplies() if self._needs is not None else NO_SUPPLIES
-            self._supplied = supplies
+            supplies = self._supplied = self._supplies()
             runtime.tell(RunPod(pod=pod, mark=mark, reply_to=me, **supplies._asdict()))
         elif isinstance(step, StopStep):
             self._news.say("stopping a pod", grace=round(step.grace, 3), reason=self._news.reason())
@@ -234,8 +250,14 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         else:
             runtime.tell(ForgetPod(uid=pod.uid, mark=mark, reply_to=me))
 
+    def _supplies(self) -> Supplies:
+        """Return what the runtime is to be told with the pod."""
+        supplies = self._needs.supplies() if self._needs is not None else NO_SUPPLIES
+        return supplies._replace(volumes=self._volumes.volumes)
+
     def _let_go(self) -> None:
         """Let go of what it needed to run."""
+        self._volumes.end(self._pod.uid)
         if not self._memory.has_needs:
             return
         needs = self._needs or WorkerNeeds(self._ports, self._address, self.after)
@@ -284,16 +306,35 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             return
         needs.take(fact)
         if self._memory.life.stage is PodLife.SYNC and (
-            self._told is not RUN or needs.supplies() != self._supplied
+            self._told is not RUN or self._supplies() != self._supplied
         ):
             self._run_if_ready()
         self._keep()
+
+    def _take_volumes(self, fact: VolumesAre | VolumesGone | VolumesOverdue) -> None:
+        """Run the pod once its volumes are there, and let it go once nothing of them is left."""
+        match fact:
+            case VolumesAre():
+                self._volumes.note(fact)
+                self._news.note_volumes(self._volumes.troubles(), self.clock.wall())
+                if self._memory.life.stage is PodLife.SYNC and (
+                    self._told is not RUN or self._supplies() != self._supplied
+                ):
+                    self._run_if_ready()
+            case VolumesGone():
+                if self._memory.life.is_stopped:
+                    self._volumes.note_gone()
+                    self._go_on()
+            case VolumesOverdue():
+                self._volumes.ask_again(self._pod.uid)
+            case _:
+                assert_never(fact)
 
     def _wait_for(self, missing: list[str]) -> None:
         """Say that the pod waits, once for each list of what is ``missing``."""
         if missing != self._waits_for:
             self._waits_for = missing
-            self._news.say("a pod waits for objects", missing=missing)
+            self._news.say("a pod waits for what its volumes need", missing=missing)
             self._news.note_status(None, self.clock.wall())
 
     # --- how long it may be active ---------------------------------------------------------------------

@@ -16,6 +16,7 @@ from messages.objects import ObjectChanged, ObjectFact, ObjectId, ObjectRead, Ob
 from messages.pods import Pod
 from messages.services import ClusterServices, ServicesAre
 from messages.units import Seconds
+from messages.volumes import PodVolume
 
 NeedFact: TypeAlias = ObjectRead | ObjectChanged | ObjectsDue | ServicesAre | ServicesDue
 """What a worker hears of what its pod needs."""
@@ -27,14 +28,16 @@ class Supplies(NamedTuple):
     objects: Mapping[ObjectId, ObjectValue]
     unread: Mapping[ObjectId, str]
     services: ClusterServices
+    volumes: Mapping[str, PodVolume]
 
 
-NO_SUPPLIES: Final = Supplies({}, {}, ())
+NO_SUPPLIES: Final = Supplies({}, {}, (), {})
 
 
 def needs_anything(pod: Pod, ports: WorkerPorts) -> bool:
     """Return whether ``pod`` needs anything of others. Most pods of a mass start do not."""
-    return ports.services is not None or needed_objects(pod) is not None
+    with_files = ports.volumes is None
+    return ports.services is not None or needed_objects(pod, with_files=with_files) is not None
 
 
 class WorkerNeeds:
@@ -46,7 +49,9 @@ class WorkerNeeds:
         me: Port[ObjectRead | ObjectFact | ServicesAre],
         after: Callable[[Seconds, ObjectsDue | ServicesDue], Timer],
     ) -> None:
-        self._objects = ObjectReading(ports.objects, me, after)
+        # Whoever makes volumes reads what their files are.
+        with_files = ports.volumes is None
+        self._objects = ObjectReading(ports.objects, me, after, with_files=with_files)
         self._services = (
             ServiceFollowing(ports.services, me, after) if ports.services is not None else None
         )
@@ -90,7 +95,7 @@ class WorkerNeeds:
     def supplies(self) -> Supplies:
         """Return what the runtime is to be told with the pod."""
         services = self._services.services if self._services is not None else ()
-        return Supplies(self._objects.values(), self._objects.unread(), services)
+        return Supplies(self._objects.values(), self._objects.unread(), services, {})
 
     def missing_files(self) -> list[str]:
         """Return, in words, what volumes require that is not there."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
+from actors.pods.admission import DEFERRED, INFEASIBLE
 from actors.pods.orders import LifeIs
 from actors.pods.pod_events import pod_event
 from actors.pods.unprobed import unprobed
 from actors.pods.worker_parts import WorkerMemory, WorkerPorts
+from actors.pods.worker_volumes import FAILED_MOUNT, UNSUPPORTED_VOLUME
 from messages.events import EventType
 from messages.pod_lives import PodLife
-from messages.pod_runtime import PodObserved
+from messages.pod_runtime import NO_MARK, PodObserved, PodTrouble
 from messages.pods import TERMINAL_PHASES, PodPhase
 from messages.statuses import PodFailure, PodStatus, PodStatusIs
 from messages.units import Timestamp
@@ -19,6 +22,9 @@ from stores.statuses.reading import status_of
 from stores.statuses.shown import restart_policy
 from stores.statuses.status import StatusSituation, shows_same, status_after
 
+_OWN: Final = frozenset({FAILED_MOUNT, UNSUPPORTED_VOLUME, DEFERRED, INFEASIBLE})
+"""Reasons of troubles that the runtime does not tell, so that they are not kept when they are over."""
+
 
 class WorkerNews:
     """Tells what becomes of one pod, for one life of its worker."""
@@ -26,6 +32,7 @@ class WorkerNews:
     def __init__(self, ports: WorkerPorts, memory: WorkerMemory) -> None:
         self._ports = ports
         self._memory = memory
+        self._volumes: tuple[PodTrouble, ...] = ()
 
     def begin(self, now: Timestamp) -> None:
         """Go on from what was shown of the pod before: by an earlier life of the agent, or nothing."""
@@ -68,9 +75,7 @@ class WorkerNews:
         memory = self._memory
         if memory.wish.is_removed:
             return
-        resize = memory.wish.resize
-        if observed is not None and resize is not None:
-            observed = replace(observed, troubles=(*observed.troubles, resize))
+        observed = self._with_troubles(observed)
         status = status_after(
             StatusSituation(
                 pod=memory.wish.pod,
@@ -85,6 +90,24 @@ class WorkerNews:
         before, memory.status = memory.status, status
         if before is None or not shows_same(before, status):
             self.tell_status()
+
+    def note_volumes(self, troubles: tuple[PodTrouble, ...], now: Timestamp) -> None:
+        """Note the troubles of volumes, and tell the status if people see another one."""
+        if troubles != self._volumes:
+            self._volumes = troubles
+            before = self._memory.status
+            self.note_status(before.observed if before is not None else None, now)
+
+    def _with_troubles(self, observed: PodObserved | None) -> PodObserved | None:
+        """Return what is observed, with the troubles that the runtime knows nothing of."""
+        resize, volumes = self._memory.wish.resize, self._volumes
+        own = (*((resize,) if resize is not None else ()), *volumes)
+        if observed is None:
+            uid = self._memory.wish.pod.uid
+            return PodObserved(uid=uid, mark=NO_MARK, troubles=volumes) if volumes else None
+        kept = tuple(each for each in observed.troubles if each.reason not in _OWN)
+        troubles = (*kept, *own)
+        return observed if troubles == observed.troubles else replace(observed, troubles=troubles)
 
     def tell_status(self) -> None:
         """Tell the status, whether or not it was told before."""

@@ -18,6 +18,7 @@ from messages.events import PostEvent
 from messages.pod_runtime import ForgetPod, RunPod, StopPod
 from messages.services import ServicesMessage
 from messages.statuses import PodStatus, PodStatusIs
+from messages.volumes import VolumeMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,8 @@ class WorkerPorts:
     objects: ObjectManagers
     services: Port[ServicesMessage] | None = None
     """Who follows Services; None where nobody knows any, and where the runtime has no use for them."""
+    volumes: Port[VolumeMessage] | None = None
+    """Who makes volumes; None where the runtime does that itself, or pods have none."""
     events: Port[PostEvent] | None
     """Who posts events; None if the agent belongs to no cluster."""
     records: Port[KeepPod] | None = None
@@ -52,6 +55,8 @@ class WorkerMemory:
     """What is on disk of it, if an earlier process kept it or this one did."""
     has_needs: bool = False
     """It follows objects or Services, or has been following them in a life that crashed."""
+    has_volumes: bool = False
+    """There may be volumes of it that have to be taken away."""
     was_compared: bool = False
     """Objects that changed while no agent was there were decided on, or there was nothing to compare."""
     life: Life = field(default_factory=Life)

@@ -49,6 +49,7 @@ class CommandLine:
     hollow_times: Mapping[str, Span] = field(default_factory=dict)
     hollow_seed: str = ""
     hollow_records: bool = False
+    hollow_volumes: bool = False
     allow_non_loopback: bool = False
     allow_host: tuple[str, ...] = ()
     enable_chaos: bool = False

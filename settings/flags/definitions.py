@@ -160,6 +160,7 @@ SECTIONS: Mapping[str, Sequence[Flag]] = {
         ),
         Flag("--hollow-seed", TEXT, "Times drawn from such ranges are the same for one seed."),
         Flag("--hollow-records", SWITCH, "Let hollow containers outlive the agent's process."),
+        Flag("--hollow-volumes", SWITCH, "Make the volumes of hollow pods, below --root-dir."),
         Flag("--force-hollow", SWITCH, "Take over a Node even if it is no hollow one."),
         Flag("--pod-cidr", TEXT, "Addresses of hollow pods.", "podCIDR"),
     ],

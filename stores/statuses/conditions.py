@@ -40,6 +40,8 @@ RESIZE_IN_PROGRESS: Final = "PodResizeInProgress"
 DISRUPTION: Final = "DisruptionTarget"
 SUPPORTED: Final = "actorlet/Supported"
 """False while the runtime cannot do something that the pod asks for. Only pods have it that ever did."""
+VOLUMES_READY: Final = "actorlet/VolumesReady"
+"""False while a volume is not there, or does not show what it should. Only pods have it that ever had one."""
 
 OWNED: Final = frozenset(
     {
@@ -52,13 +54,14 @@ OWNED: Final = frozenset(
         RESIZE_IN_PROGRESS,
         DISRUPTION,
         SUPPORTED,
+        VOLUMES_READY,
     }
 )
 """The types that the node writes. All others are somebody else's, and are left alone (rule V8)."""
 
 _DISRUPTIONS: Final = frozenset({"Evicted", "Preempting", "Terminated"})
 """Failures by which the node disrupts a pod that could have gone on."""
-_RARE: Final = frozenset({DISRUPTION, SUPPORTED})
+_RARE: Final = frozenset({DISRUPTION, SUPPORTED, VOLUMES_READY})
 """Conditions that stay once a pod has them."""
 _BY_THE_NODE: Final = "TerminationByKubelet"
 """The reason of a disruption by the node. Controllers disrupt pods too, and write the same condition."""
@@ -69,6 +72,8 @@ _RESIZES: Final[Mapping[str, tuple[str, str]]] = {
     "ResizeFailed": (RESIZE_IN_PROGRESS, "Error"),
 }
 """Troubles of a resize, and the type and reason of the condition that shows them."""
+FAILED_MOUNT: Final = "FailedMount"
+"""The reason of the trouble of a volume."""
 UNSUPPORTED: Final = ("NotSupported", "Unsupported")
 """How the reasons of troubles begin that say what the runtime cannot do."""
 
@@ -251,6 +256,12 @@ def _special(given: ConditionInput) -> Iterable[_Now]:
         yield _Now(SUPPORTED, is_true=False, reason=unsupported[0].reason, message=message)
     elif any(known.type == SUPPORTED for known in given.previous):
         yield _Now(SUPPORTED, is_true=True)
+    failed = [each for each in _troubles(given) if each.reason == FAILED_MOUNT]
+    if failed:
+        message = "; ".join(each.message for each in failed)
+        yield _Now(VOLUMES_READY, is_true=False, reason=FAILED_MOUNT, message=message)
+    elif any(known.type == VOLUMES_READY for known in given.previous):
+        yield _Now(VOLUMES_READY, is_true=True)
 
 
 def _disruption(given: ConditionInput) -> Iterable[_Now]:

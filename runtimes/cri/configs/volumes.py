@@ -13,7 +13,8 @@ from runtimes.cri.configs.documents import security_of, spec_of
 from runtimes.cri.configs.layout import empty_dir, empty_dir_marker
 from runtimes.cri.configs.node import CriNode
 from runtimes.cri.configs.refusals import ConfigNotice, ConfigRefusedError
-from runtimes.cri.disk.tasks import CheckHostPath, DiskTask, HostPathType, MakeEmptyDir
+from runtimes.cri.disk.tasks import CheckHostPath, DiskTask, MakeEmptyDir
+from volumes.mounts.host_paths import HostPathType
 
 _INJECTED: Final = "kube-api-access-"
 """How the names of the volumes begin that API servers put into every pod."""

@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, assert_never
 
-from runtimes.cri.disk.host_paths import prepare_host_path
 from runtimes.cri.disk.mounting import bind_part, check_propagation
 from runtimes.cri.disk.tasks import (
     BindSubPath,
@@ -21,6 +20,7 @@ from runtimes.cri.disk.tasks import (
     WriteHostsFile,
 )
 from volumes.mounts.empty_dirs import make_on_disk
+from volumes.mounts.host_paths import prepare_host_path
 from volumes.mounts.places import PARENT_MODE
 
 LOG_DIR_MODE: Final = 0o755

@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TypeAlias
 
+from volumes.mounts.host_paths import HostPathType
 from volumes.mounts.sub_paths import SubPath
-
-
-class HostPathType(StrEnum):
-    """What a path of the node has to be, in the API's words."""
-
-    ANYTHING = ""
-    DIRECTORY_OR_CREATE = "DirectoryOrCreate"
-    DIRECTORY = "Directory"
-    FILE_OR_CREATE = "FileOrCreate"
-    FILE = "File"
-    SOCKET = "Socket"
-    CHAR_DEVICE = "CharDevice"
-    BLOCK_DEVICE = "BlockDevice"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

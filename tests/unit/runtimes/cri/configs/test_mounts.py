@@ -16,7 +16,6 @@ from runtimes.cri.configs.volume_mounts import MountSituation
 from runtimes.cri.configs.volumes import volume_notices
 from runtimes.cri.disk.tasks import (
     CheckHostPath,
-    HostPathType,
     MakeEmptyDir,
     MakeLogDirectory,
     MakeTerminationFile,
@@ -24,6 +23,7 @@ from runtimes.cri.disk.tasks import (
 )
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.builders import make_pod
+from volumes.mounts.host_paths import HostPathType
 
 NODE = CriNode(name="node", root_dir="/r")
 LOGS = MakeLogDirectory(path="/var/log/pods", names=("default_web_u1", "main"))

@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from runtimes.cri.disk.host_paths import prepare_host_path
 from runtimes.cri.disk.pod_files import carry_out
 from runtimes.cri.disk.tasks import (
     CheckHostPath,
-    HostPathType,
     MakeEmptyDir,
     MakeLogDirectory,
     MakeTerminationFile,
     WriteHostsFile,
 )
+from volumes.mounts.host_paths import HostPathType, prepare_host_path
 
 
 @pytest.fixture

@@ -9,12 +9,25 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import Final
-
-from runtimes.cri.disk.tasks import HostPathType
 
 DIRECTORY_MODE: Final = 0o755
 FILE_MODE: Final = 0o644
+
+
+class HostPathType(StrEnum):
+    """What a path of the node has to be, in the API's words."""
+
+    ANYTHING = ""
+    DIRECTORY_OR_CREATE = "DirectoryOrCreate"
+    DIRECTORY = "Directory"
+    FILE_OR_CREATE = "FileOrCreate"
+    FILE = "File"
+    SOCKET = "Socket"
+    CHAR_DEVICE = "CharDevice"
+    BLOCK_DEVICE = "BlockDevice"
+
 
 _WANTED: Final[Mapping[HostPathType, tuple[str, Callable[[int], bool]]]] = {
     HostPathType.DIRECTORY: ("directory", stat.S_ISDIR),

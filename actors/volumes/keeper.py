@@ -1,0 +1,301 @@
+"""VolumeKeeper: makes the volumes of pods, keeps their files current, and takes them away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, assert_never
+
+import structlog
+from typing_extensions import override
+
+from actors.volumes.due_times import DueTimes
+from actors.volumes.keeper_parts import (
+    VOLUME_KEEPER,
+    HangingDue,
+    JobOf,
+    VolumeJobsEnded,
+    VolumeKeeperMemory,
+    VolumeKeeperMessage,
+    VolumeKeeperPorts,
+    VolumeReadsDue,
+    VolumesDue,
+)
+from actors.volumes.kept_volumes import (
+    KeptVolume,
+    VolumesOfPod,
+    answer_of,
+    kept_volume,
+    sources_of,
+)
+from actors.volumes.plan import VolumeNow, VolumeStep, VolumeWaits, next_step
+from actors.volumes.reading import ObjectsOfVolumes
+from actors.volumes.releases import VolumeReleases
+from actors.volumes.sayings import VolumeSayings
+from actors.volumes.work import VolumeWork
+from kernel import PooledActor, Timer
+from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
+from messages.pods import Pod, PodUid
+from messages.tokens import TokensAre, WantTokens
+from messages.units import Seconds
+from messages.volumes import ReleaseVolumes, VolumeTrouble, WantVolumes
+from volumes.making.forms import is_injected_token
+from volumes.making.jobs import VolumeJob
+
+__all__ = ["VOLUME_KEEPER", "VolumeKeeper", "VolumeKeeperMemory", "VolumeKeeperPorts"]
+
+LOOKS_FOR_HANGING: Final = Seconds(5.0)
+"""Between two looks, while any job is under way."""
+NO_TOKENS: Final = "there is nobody who issues tokens for this pod"
+
+_log = structlog.get_logger("volumes")
+
+
+class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
+    """Makes the volumes of each pod that wants any, and keeps their files current until they are released.
+
+    Owns: which volumes there are, what each shows, and the jobs about them; what is below ``volumes``,
+    ``volume-subpaths`` and ``plugins`` in the directories of pods.
+    Hears: ``WantVolumes``, ``ReleaseVolumes``; ``ObjectRead`` and ``ObjectChanged`` of the managers of
+    objects; ``TokensAre``; ``VolumeJobsEnded`` of threads; its own timers.
+    Tells: whoever wants volumes ``VolumesAre``, at once and when that changes, and ``VolumesGone``; the
+    managers of objects ``RegisterPod``, ``FollowObjects`` and ``GetObject``, once for all pods that show an
+    object, and the opposites; the keeper of tokens ``WantTokens`` and ``ReleaseTokens``; who posts events
+    ``PostEvent``.
+    Fails when: it has a bug. The next life knows the same volumes, takes in the jobs that ended meanwhile,
+    and reads everything again: what was told to the life before may be lost.
+
+    Order: one job about a volume at a time; what changes meanwhile is shown by the next one, and the newest
+    wins. Volumes are taken away once no job writes them, and whatever is wanted for the same UID meanwhile
+    is made after that. Repetition: every message may repeat. Volumes that need nothing have no timer.
+    """
+
+    def __init__(self, ports: VolumeKeeperPorts, memory: VolumeKeeperMemory) -> None:
+        self._ports = ports
+        self._memory = memory
+        self._sayings = VolumeSayings(ports, memory.notices)
+        self._work = VolumeWork(ports, memory, self._sayings)
+        self._reading = ObjectsOfVolumes(ports, memory.objects, lambda: self.clock, self.after)
+        self._times = DueTimes(lambda: self.clock, self.after)
+        self._releases = VolumeReleases(ports, memory, self._reading, self._work, self._times)
+        self._hanging: Timer | None = None
+
+    @override
+    def started(self) -> None:
+        memory = self._memory
+        for kept in memory.pods.values():
+            if kept.pod is not None and kept.releasing is None:
+                self._want_tokens(kept.pod, kept)
+        self._reading.begin(
+            each.pod
+            for each in memory.pods.values()
+            if each.pod is not None and each.releasing is None and each.objects
+        )
+        for job in [each for each in memory.jobs if each.outcome is not None]:
+            self._take_outcome(job)
+        for uid in list(memory.pods):
+            self._go_on(uid)
+
+    @override
+    def receive(self, message: VolumeKeeperMessage, /) -> None:
+        match message:
+            case WantVolumes():
+                self._want(message)
+            case ReleaseVolumes(uid=uid):
+                self._releases.take(message)
+                self._go_on(uid)
+            case ObjectRead() | ObjectChanged() | TokensAre():
+                self._note(message)
+            case ChangeDecided():
+                pass  # the workers of pods carry it out
+            case VolumeJobsEnded():
+                self._take_ended()
+            case VolumesDue() | VolumeReadsDue() | HangingDue():
+                self._take_turn(message)
+            case _:
+                assert_never(message)
+
+    def _note(self, fact: ObjectRead | ObjectChanged | TokensAre) -> None:
+        match fact:
+            case ObjectRead():
+                self._note_read(fact)
+            case ObjectChanged():
+                self._note_change(fact)
+            case TokensAre():
+                self._note_tokens(fact)
+            case _:
+                assert_never(fact)
+
+    def _take_turn(self, timer: VolumesDue | VolumeReadsDue | HangingDue) -> None:
+        match timer:
+            case VolumesDue():
+                for uid in self._times.take():
+                    self._go_on(uid)
+            case VolumeReadsDue():
+                self._reading.look_again()
+            case HangingDue():
+                self._look_for_hanging()
+            case _:
+                assert_never(timer)
+
+    # --- what is wanted --------------------------------------------------------------------------------
+
+    def _want(self, wanted: WantVolumes) -> None:
+        pod, memory = wanted.pod, self._memory
+        kept = memory.pods.get(pod.uid)
+        if kept is not None and kept.releasing is not None:
+            kept.releasing.next = wanted
+            return
+        if kept is None:
+            kept = memory.pods[pod.uid] = VolumesOfPod(pod=None)
+        kept.reply_to, kept.told = wanted.reply_to, None
+        if kept.pod is not pod:
+            self._take_version(kept, pod)
+        self._go_on(pod.uid)
+
+    def _take_version(self, kept: VolumesOfPod, pod: Pod) -> None:
+        before, shown = kept.volumes, kept.objects
+        kept.volumes = {
+            name: kept_volume(pod, source, before.get(name))
+            for name, source in sources_of(pod)
+            if self._can_have_tokens(pod) or not is_injected_token(source)
+        }
+        self._want_tokens(pod, kept)
+        self._reading.take(pod, shown, kept.objects)
+        for name, volume in kept.volumes.items():
+            self._sayings.say(pod, name, volume)
+        kept.pod = pod
+
+    def _can_have_tokens(self, pod: Pod) -> bool:
+        return self._ports.tokens is not None and not pod.is_static
+
+    def _want_tokens(self, pod: Pod, kept: VolumesOfPod) -> None:
+        wanted = kept.wanted_tokens
+        if self._ports.tokens is not None and self._can_have_tokens(pod):
+            if wanted or kept.tokens is not None:
+                want = WantTokens(pod=pod, wanted=wanted, reply_to=self._ports.me)
+                self._ports.tokens.tell(want)
+        elif wanted:
+            kept.tokens = TokensAre(uid=pod.uid, troubles=dict.fromkeys(wanted, NO_TOKENS))
+
+    # --- what volumes show -----------------------------------------------------------------------------
+
+    def _note_change(self, changed: ObjectChanged) -> None:
+        now = self.clock.monotonic()
+        known = self._memory.objects.get(changed.object)
+        for uid in known.pods if known is not None else ():
+            for volume in self._volumes_of(uid):
+                if changed.object in volume.objects and volume.changed_at is None:
+                    volume.changed_at = now
+        self._reading.note_change(changed.object)
+
+    def _note_read(self, read: ObjectRead) -> None:
+        noted = self._reading.note_read(read)
+        if noted is None:
+            return
+        wanted, is_news, waited = noted
+        known = self._memory.objects.get(wanted)
+        pods = list(known.pods) if known is not None and is_news else list(waited)
+        for uid in pods:
+            for volume in self._volumes_of(uid):
+                volume.is_stale |= is_news and wanted in volume.objects
+            self._go_on(uid)
+
+    def _note_tokens(self, told: TokensAre) -> None:
+        kept = self._memory.pods.get(told.uid)
+        if kept is None or kept.releasing is not None or kept.tokens == told:
+            return
+        kept.tokens = told
+        for volume in kept.volumes.values():
+            volume.is_stale |= bool(volume.tokens)
+        self._go_on(told.uid)
+
+    def _volumes_of(self, uid: PodUid) -> Iterable[KeptVolume]:
+        kept = self._memory.pods.get(uid)
+        return kept.volumes.values() if kept is not None else ()
+
+    # --- what is done ----------------------------------------------------------------------------------
+
+    def _go_on(self, uid: PodUid) -> None:
+        """Do what is to be done now about the volumes of a pod, and tell how they are."""
+        kept = self._memory.pods.get(uid)
+        if kept is None:
+            return
+        if kept.releasing is not None:
+            self._releases.go_on(uid, kept, self.clock.monotonic())
+        elif kept.pod is not None:
+            for name in kept.volumes:
+                self._step(kept, kept.pod, name)
+            answer = answer_of(uid, kept)
+            if answer != kept.told and kept.reply_to is not None:
+                kept.told = answer
+                kept.reply_to.tell(answer)
+        self._watch_jobs()
+
+    def _step(self, kept: VolumesOfPod, pod: Pod, name: str) -> None:
+        volume, now = kept.volumes[name], self.clock.monotonic()
+        step = next_step(self._as_it_is(kept, pod.uid, volume), now)
+        match step:
+            case VolumeStep.MAKE:
+                self._work.make(kept, pod, name)
+            case VolumeStep.TIDY:
+                self._work.tidy(pod.uid, name, volume)
+            case VolumeStep.NOTHING:
+                pass
+            case VolumeWaits(at=at):
+                self._times.add(at, pod.uid)
+            case _:
+                assert_never(step)
+
+    def _as_it_is(self, kept: VolumesOfPod, uid: PodUid, volume: KeptVolume) -> VolumeNow:
+        objects = map(self._memory.objects.get, volume.objects)
+        return VolumeNow(
+            is_busy=volume.job is not None,
+            is_stale=volume.is_stale,
+            is_unread=kept.lacks_tokens(volume)
+            or any(known is None or known.awaits_read(uid) for known in objects),
+            tried_at=volume.tried_at,
+            failures=volume.failures,
+            left_at=volume.left_at,
+        )
+
+    # --- jobs ------------------------------------------------------------------------------------------
+
+    def _take_ended(self) -> None:
+        ended = self._memory.ended
+        while ended:
+            self._take_outcome(ended.popleft())
+
+    def _take_outcome(self, job: VolumeJob) -> None:
+        whose, outcome = self._memory.jobs.pop(job, None), job.outcome
+        kept = self._memory.pods.get(whose.uid) if whose is not None else None
+        if whose is None or kept is None or outcome is None:
+            return
+        volume = kept.volumes.get(whose.volume)
+        if kept.releasing is not None and kept.releasing.job is job:
+            wanted = self._releases.note_torn_down(whose.uid, kept.releasing, outcome)
+            if wanted is not None:
+                self._want(wanted)
+        elif volume is not None and volume.job is job and kept.pod is not None:
+            now = self.clock.monotonic()
+            self._work.note_made(kept.pod, whose.volume, volume, outcome, now)
+        self._go_on(whose.uid)
+
+    def _watch_jobs(self) -> None:
+        if self._hanging is None and self._memory.jobs:
+            self._hanging = self.after(LOOKS_FOR_HANGING, HangingDue())
+
+    def _look_for_hanging(self) -> None:
+        self._hanging = None
+        for whose in self._work.give_up_hanging(self.clock.monotonic()):
+            self._note_hanging(whose)
+        self._watch_jobs()
+
+    def _note_hanging(self, whose: JobOf) -> None:
+        kept = self._memory.pods.get(whose.uid)
+        volume = kept.volumes.get(whose.volume) if kept is not None else None
+        if kept is None or kept.pod is None or volume is None:
+            _log.warning("a job about volumes hangs", uid=whose.uid, volume=whose.volume)
+            return
+        volume.trouble = VolumeTrouble(message="the file system does not answer")
+        self._sayings.say(kept.pod, whose.volume, volume)
+        self._go_on(whose.uid)

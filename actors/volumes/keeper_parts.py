@@ -1,0 +1,124 @@
+"""Whom the keeper of volumes talks to, what outlives it, and what it tells itself."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
+
+from actors.volumes.kept_volumes import VolumesOfPod
+from actors.volumes.shown_objects import ShownObjects
+from kernel import Key
+from messages.events import PostEvent
+from messages.objects import (
+    FollowObjects,
+    GetObject,
+    ObjectFact,
+    ObjectKind,
+    ObjectRead,
+    RegisterPod,
+    UnfollowObjects,
+    UnregisterPod,
+)
+from messages.pods import PodUid
+from messages.port import Port
+from messages.tokens import TokensAre, TokensMessage
+from messages.volumes import VolumeMessage
+from volumes.making.jobs import VolumeJob, VolumeWriters
+from volumes.making.maker import VolumeMaker
+from volumes.mounts.system_calls import MountCalls
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeJobsEnded:
+    """At least one job has an outcome."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumesDue:
+    """Timer: volumes that wait for a time are looked at again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeReadsDue:
+    """Timer: what was not answered, or was not there, is read again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HangingDue:
+    """Timer: jobs that hang are looked for."""
+
+
+VolumeKeeperMessage: TypeAlias = (
+    VolumeMessage
+    | ObjectRead
+    | ObjectFact
+    | TokensAre
+    | VolumeJobsEnded
+    | VolumesDue
+    | VolumeReadsDue
+    | HangingDue
+)
+
+
+def _newest(message: VolumeKeeperMessage) -> str | None:
+    return "ended" if isinstance(message, VolumeJobsEnded) else None
+
+
+VOLUME_KEEPER: Final = Key[VolumeKeeperMessage]("volume-keeper", coalesce=_newest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeKeeperPorts:
+    """Whom the keeper of volumes talks to, and what it works with."""
+
+    me: Port[VolumeKeeperMessage]
+    """Its own address, which outlives crashes."""
+    objects: Mapping[
+        ObjectKind,
+        Port[RegisterPod | UnregisterPod | GetObject | FollowObjects | UnfollowObjects],
+    ]
+    """The managers of Secrets and of ConfigMaps."""
+    tokens: Port[TokensMessage] | None = None
+    """Who gets tokens of service accounts; None if nobody can."""
+    events: Port[PostEvent] | None = None
+    writers: VolumeWriters
+    maker: VolumeMaker
+    calls: MountCalls
+    root_dir: str
+    allocatable: Mapping[str, str] | None = None
+    """What the node has for pods, as quantities."""
+
+
+class JobOf(NamedTuple):
+    """What a job is about."""
+
+    uid: PodUid
+    volume: str
+    """Its name; empty for all that a pod has."""
+
+
+@dataclass(slots=True)
+class VolumeCounts:
+    """What happened since the process began."""
+
+    writes: int = 0
+    """Writes that readers see."""
+    errors: int = 0
+    written_bytes: int = 0
+
+
+@dataclass(slots=True)
+class VolumeKeeperMemory:
+    """What outlives a life of the keeper of volumes. One life at a time uses it."""
+
+    pods: dict[PodUid, VolumesOfPod] = field(default_factory=dict)
+    objects: ShownObjects = field(default_factory=ShownObjects)
+    counts: VolumeCounts = field(default_factory=VolumeCounts)
+    jobs: dict[VolumeJob, JobOf] = field(default_factory=dict)
+    """Those under way, and those whose outcome nobody has taken in yet."""
+    ended: deque[VolumeJob] = field(default_factory=deque)
+    """Of these, the ones that were told to have ended. Threads add to it."""
+    notices: set[str] = field(default_factory=set)
+    """What people were told of the node, and need not be told again."""

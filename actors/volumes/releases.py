@@ -1,0 +1,100 @@
+"""Taking the volumes of pods away. A part of the keeper of volumes."""
+
+from __future__ import annotations
+
+import structlog
+
+from actors.volumes.due_times import DueTimes
+from actors.volumes.keeper_parts import VolumeKeeperMemory, VolumeKeeperPorts
+from actors.volumes.kept_volumes import Releasing, VolumesOfPod
+from actors.volumes.plan import retry_pause
+from actors.volumes.reading import ObjectsOfVolumes
+from actors.volumes.work import VolumeWork
+from messages.pods import PodUid
+from messages.tokens import ReleaseTokens
+from messages.units import Seconds
+from messages.volumes import ReleaseVolumes, VolumesGone, WantVolumes
+from volumes.making.jobs import VolumeJobFailure, VolumeLane, VolumeOutcome, VolumesTornDown
+
+_log = structlog.get_logger("volumes")
+
+
+class VolumeReleases:
+    """Sees to it that nothing is left, for one life of the keeper."""
+
+    def __init__(
+        self,
+        ports: VolumeKeeperPorts,
+        memory: VolumeKeeperMemory,
+        reading: ObjectsOfVolumes,
+        work: VolumeWork,
+        times: DueTimes,
+    ) -> None:
+        self._ports = ports
+        self._memory = memory
+        self._reading = reading
+        self._work = work
+        self._times = times
+
+    def take(self, wanted: ReleaseVolumes) -> None:
+        """Note that the volumes of a pod are to go, and let go of what they showed."""
+        uid, pods = wanted.uid, self._memory.pods
+        kept = pods.get(uid)
+        if kept is None:
+            kept = pods[uid] = VolumesOfPod(pod=None)
+        if kept.releasing is None:
+            kept.releasing = Releasing(reply_to=wanted.reply_to)
+            self._reading.let_go(uid, kept.objects)
+            if self._ports.tokens is not None and kept.wanted_tokens:
+                self._ports.tokens.tell(ReleaseTokens(uid=uid))
+        kept.releasing.reply_to, kept.releasing.next = wanted.reply_to, None
+
+    def go_on(self, uid: PodUid, kept: VolumesOfPod, now: Seconds) -> None:
+        """Begin to tear down, as soon as nothing is written to the pod's directory any more."""
+        releasing = kept.releasing
+        if releasing is None or releasing.job is not None or self._is_written(kept):
+            return
+        if releasing.attempts and releasing.began is not None:
+            at = Seconds(releasing.began + retry_pause(releasing.attempts))
+            if at > now:
+                self._times.add(at, uid)
+                return
+        self._work.tear_down(uid, kept, now)
+
+    def note_torn_down(
+        self, uid: PodUid, releasing: Releasing, outcome: VolumeOutcome
+    ) -> WantVolumes | None:
+        """Note what came of it. Return what somebody wants for the same UID now."""
+        releasing.job = None
+        match outcome:
+            case VolumesTornDown(trouble=trouble, notes=notes):
+                for note in notes:
+                    _log.warning("volumes of a pod were in use", uid=uid, note=note)
+            case VolumeJobFailure(message=trouble):
+                pass
+            case _:
+                trouble = "nothing was torn down"
+        if trouble:
+            self._fail(uid, releasing, trouble)
+            return None
+        del self._memory.pods[uid]
+        releasing.reply_to.tell(VolumesGone(uid=uid))
+        return releasing.next
+
+    def _is_written(self, kept: VolumesOfPod) -> bool:
+        """Return whether a thread may still make something in the pod's directory."""
+        jobs = (each.job for each in kept.volumes.values())
+        return any(
+            job is not None
+            and job in self._memory.jobs
+            and job.lane is not VolumeLane.NODE
+            and not job.is_hanging
+            for job in jobs
+        )
+
+    @staticmethod
+    def _fail(uid: PodUid, releasing: Releasing, trouble: str) -> None:
+        releasing.attempts += 1
+        if trouble != releasing.said:
+            releasing.said = trouble
+            _log.warning("volumes of a pod cannot be taken away", uid=uid, reason=trouble)

@@ -1,0 +1,60 @@
+"""What people are told of volumes: events of pods in a kubelet's words, and lines of the log."""
+
+from __future__ import annotations
+
+import structlog
+
+from actors.volumes.keeper_parts import VolumeKeeperPorts
+from actors.volumes.kept_volumes import KeptVolume
+from messages.events import EventType, ObjectReference, PostEvent
+from messages.pods import Pod
+
+FAILED_MOUNT = "FailedMount"
+
+_log = structlog.get_logger("volumes")
+
+
+def set_up_failed(name: str, why: str) -> str:
+    """Return the sentence by which a kubelet says that a volume is not there."""
+    return f'MountVolume.SetUp failed for volume "{name}" : {why}'
+
+
+class VolumeSayings:
+    """Tells people, each thing once."""
+
+    def __init__(self, ports: VolumeKeeperPorts, notices: set[str]) -> None:
+        self._ports = ports
+        self._notices = notices
+
+    def say(self, pod: Pod, name: str, volume: KeptVolume, *, quietly: bool = False) -> None:
+        """Say the trouble of a volume, or that it is over. ``quietly``: people are told elsewhere."""
+        trouble = "" if volume.trouble is None else volume.trouble.message
+        if trouble == volume.said:
+            return
+        volume.said = trouble
+        about = {"pod": pod.display_name, "volume": name}
+        if not trouble:
+            _log.info("a volume is as it should be again", **about)
+        elif quietly:
+            _log.debug("a volume is not as it should be", **about, reason=trouble)
+        else:
+            _log.warning("a volume is not as it should be", **about, reason=trouble)
+            self._post(pod, set_up_failed(name, trouble))
+
+    def note(self, pod: Pod, name: str, notes: tuple[str, ...]) -> None:
+        """Log what was found at a volume. What is the same on the whole node is said once."""
+        for each in notes:
+            if each not in self._notices:
+                self._notices.add(each)
+                _log.warning(
+                    "a volume is not as usual", pod=pod.display_name, volume=name, note=each
+                )
+
+    def _post(self, pod: Pod, message: str) -> None:
+        if self._ports.events is not None:
+            about = ObjectReference(kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid)
+            self._ports.events.tell(
+                PostEvent(
+                    regarding=about, type=EventType.WARNING, reason=FAILED_MOUNT, message=message
+                )
+            )

@@ -1,0 +1,100 @@
+"""Composes the keeper of volumes. A part of ``pod_tree``."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from actors.node.machine import MachineFacts
+from actors.node.resources import allocatable, written
+from actors.volumes.keeper import (
+    VOLUME_KEEPER,
+    VolumeKeeper,
+    VolumeKeeperMemory,
+    VolumeKeeperPorts,
+)
+from actors.volumes.token_keeper import TOKEN_KEEPER, TokenKeeper, TokenMemory, TokenPorts
+from agent.node_view import node_resources
+from kernel import Address, AnySpec, Port, isolated
+from manifests.requests import MEMORY
+from messages.api import CallApi
+from messages.events import PostEvent
+from messages.objects import ObjectKind, ObjectManagerMessage
+from messages.tokens import TokensMessage
+from messages.units import Timestamp
+from messages.volumes import VolumeMessage
+from settings.agent import Settings
+from volumes.making.maker import VolumeMaker
+from volumes.making.threads import VolumeThreads
+from volumes.mounts.system_calls import KernelMounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeEdges:
+    """Whom the keeper of volumes talks to."""
+
+    objects: Callable[[], Mapping[ObjectKind, Port[ObjectManagerMessage]]]
+    """Returns the managers of Secrets and ConfigMaps."""
+    events: Callable[[], Port[PostEvent] | None]
+    """Returns who posts events; None for an agent without a cluster."""
+    calls: Callable[[], Port[CallApi] | None]
+    """Returns who sends requests to the API server; None as well."""
+
+
+class VolumeTree:
+    """The keeper of volumes, what it works with, and what outlives its crashes."""
+
+    def __init__(
+        self, settings: Settings, machine: MachineFacts, address: Address, edges: VolumeEdges
+    ) -> None:
+        self._address = address
+        self._edges = edges
+        self._memory = VolumeKeeperMemory()
+        self._token_memory = TokenMemory()
+        self._has_tokens = settings.cluster is not None
+        self._writers = VolumeThreads()
+        self._calls = KernelMounts()
+        self._root_dir = str(settings.root_dir.absolute())
+        room = allocatable(node_resources(settings), machine)
+        self._allocatable = written(room)
+        memory = room.get(MEMORY) or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
+        self._maker = VolumeMaker(self._root_dir, self._calls, memory, _now)
+
+    def specs(self) -> tuple[AnySpec, ...]:
+        """Return the specs. They are isolated: what is mounted stays mounted while they are in trouble."""
+        tokens = (isolated(TOKEN_KEEPER, self._make_tokens),) if self._has_tokens else ()
+        return (*tokens, isolated(VOLUME_KEEPER, self._make_keeper))
+
+    def port(self) -> Port[VolumeMessage]:
+        """Return the address that takes commands about volumes."""
+        return self._address(VOLUME_KEEPER)
+
+    def tokens(self) -> Port[TokensMessage] | None:
+        """Return who gets tokens of service accounts; None for an agent without a cluster."""
+        tokens = self._address(TOKEN_KEEPER)
+        return tokens if self._has_tokens else None
+
+    def _make_tokens(self) -> TokenKeeper:
+        calls = self._edges.calls()
+        assert calls is not None  # noqa: S101  # else there is no such child
+        return TokenKeeper(TokenPorts(calls=calls), self._token_memory)
+
+    def _make_keeper(self) -> VolumeKeeper:
+        ports = VolumeKeeperPorts(
+            me=self._address(VOLUME_KEEPER),
+            objects=self._edges.objects(),
+            tokens=self.tokens(),
+            events=self._edges.events(),
+            writers=self._writers,
+            maker=self._maker,
+            calls=self._calls,
+            root_dir=self._root_dir,
+            allocatable=self._allocatable,
+        )
+        return VolumeKeeper(ports, self._memory)
+
+
+def _now() -> Timestamp:
+    return Timestamp(time.time())

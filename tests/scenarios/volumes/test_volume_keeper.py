@@ -1,0 +1,75 @@
+"""The keeper of volumes: what pods want, what is written, and what is told of it."""
+
+from __future__ import annotations
+
+from messages.objects import ObjectKind
+from messages.volumes import VolumesGone
+from tests.support.volumes.volume_stage import VolumeStage, pod_with
+
+SECRET = {"name": "s", "secret": {"secretName": "pw"}}
+PW = ObjectKind.SECRET
+
+
+def test_a_volume_of_a_secret_is_there_with_its_keys(volumes: VolumeStage) -> None:
+    volumes.puts(PW, "pw", user="me", password="x")
+    pod = pod_with("web", SECRET)
+    told = volumes.wants(pod)
+    assert told.volumes["s"].path == str(volumes.place(pod, "secret", "s"))
+    assert told.volumes["s"].read_only
+    assert (told.pending, told.troubles) == (frozenset(), {})
+    assert volumes.files(pod, "secret", "s") == {"user": b"me", "password": b"x"}
+
+
+def test_a_secret_that_changes_is_written_at_once_into_every_volume_that_shows_it(
+    volumes: VolumeStage,
+) -> None:
+    volumes.puts(PW, "pw", user="me")
+    pods = [pod_with(f"web-{number}", SECRET) for number in range(5)]
+    for pod in pods:
+        volumes.wants(pod)
+    volumes.passes(1.0)
+    reads = volumes.objects.reads
+    value = volumes.puts(PW, "pw", user="you")
+    assert volumes.objects.reads == reads + 1
+    for pod in pods:
+        assert volumes.files(pod, "secret", "s") == {"user": b"you"}
+        assert [*volumes.seen(pod).shown.values()] == [value.resource_version]
+
+
+def test_a_pod_waits_for_a_secret_and_has_its_volume_when_that_is_created(
+    volumes: VolumeStage,
+) -> None:
+    pod = pod_with("web", SECRET)
+    told = volumes.wants(pod)
+    assert not told.volumes
+    assert told.troubles["s"].message == 'secret "pw" not found'
+    assert volumes.said() == [
+        'FailedMount: MountVolume.SetUp failed for volume "s" : secret "pw" not found'
+    ]
+    volumes.puts(PW, "pw", user="me")
+    assert volumes.seen(pod).volumes.keys() == {"s"}
+    assert not volumes.seen(pod).troubles
+
+
+def test_nothing_is_left_of_volumes_that_are_released(volumes: VolumeStage) -> None:
+    volumes.puts(PW, "pw", user="me")
+    pod = pod_with("web", SECRET, {"name": "e", "emptyDir": {}})
+    volumes.wants(pod)
+    assert volumes.place(pod, "empty-dir", "e").is_dir()
+    assert volumes.releases(pod) == [VolumesGone(uid=pod.uid)]
+    assert not volumes.directory(pod).exists()
+    assert not volumes.objects.followers[next(iter(volumes.objects.followers))]
+    assert not volumes.objects.registered
+
+
+def test_a_volume_of_a_kind_that_there_is_not_here_is_refused_for_good(
+    volumes: VolumeStage,
+) -> None:
+    pod = pod_with("web", {"name": "c", "persistentVolumeClaim": {"claimName": "x"}})
+    told = volumes.wants(pod)
+    assert told.troubles["c"].is_for_good
+    why = "volumes of the kind persistentVolumeClaim are not supported"
+    assert volumes.said() == [
+        f'FailedMount: MountVolume.SetUp failed for volume "c" : {why}',
+    ]
+    assert volumes.releases(pod) == [VolumesGone(uid=pod.uid)]

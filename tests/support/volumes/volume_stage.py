@@ -1,0 +1,140 @@
+"""A stage for the keeper of volumes: real directories, plain objects, and a kernel that mounts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from actors.volumes.keeper import (
+    VOLUME_KEEPER,
+    VolumeKeeper,
+    VolumeKeeperMemory,
+    VolumeKeeperPorts,
+)
+from kernel import SupervisorSpec, isolated
+from messages.events import PostEvent
+from messages.objects import ObjectKind, ObjectValue
+from messages.pods import JsonObject, Pod, PodUid
+from messages.tokens import TokensMessage
+from messages.units import Seconds, Timestamp
+from messages.volumes import ReleaseVolumes, VolumesAre, VolumesGone, WantVolumes
+from tests.support.builders import make_pod
+from tests.support.kernel.probe import Probe
+from tests.support.kernel.stage import Stage
+from tests.support.pod_lives.plain_objects import PlainObjects
+from tests.support.volumes.plain_writers import NoMounts, PlainWriters
+from tests.support.volumes.reading import seen_in
+from volumes.making.maker import VolumeMaker
+from volumes.mounts.system_calls import MountCalls
+
+NODE_MEMORY = 1 << 30
+
+
+class VolumeStage:
+    """One life of the agent: the keeper of volumes, and those that it talks to."""
+
+    play: Stage
+
+    def __init__(self, root: Path, calls: MountCalls | None = None) -> None:
+        self.root = root
+        self.calls = calls or NoMounts()
+        self.objects = PlainObjects()
+        self.writers = PlainWriters()
+        self.events: Probe[PostEvent] = Probe()
+        self.tokens: Probe[TokensMessage] = Probe()
+        self.has_tokens = True
+        self.memory = VolumeKeeperMemory()
+        self.told: dict[PodUid, VolumesAre] = {}
+        """What the workers were told last."""
+        self._workers: dict[PodUid, Probe[VolumesAre]] = {}
+        self.gone: Probe[VolumesGone] = Probe()
+
+    def tree(self) -> SupervisorSpec:
+        """Return the actors. ``play`` is set to where they run."""
+        return SupervisorSpec(name="agent", children=(isolated(VOLUME_KEEPER, self._make),))
+
+    def _make(self) -> VolumeKeeper:
+        maker = VolumeMaker(str(self.root), self.calls, NODE_MEMORY, self._wall)
+        ports = VolumeKeeperPorts(
+            me=self.play.port(VOLUME_KEEPER),
+            objects={kind: self.objects.manager(kind) for kind in ObjectKind},
+            tokens=self.tokens if self.has_tokens else None,
+            events=self.events,
+            writers=self.writers,
+            maker=maker,
+            calls=self.calls,
+            root_dir=str(self.root),
+        )
+        return VolumeKeeper(ports, self.memory)
+
+    def _wall(self) -> Timestamp:
+        return self.play.clock.wall()
+
+    def wants(self, pod: Pod) -> VolumesAre:
+        """Have a worker want the volumes of a pod. Return what it is told, once nothing more happens."""
+        worker = self._workers.setdefault(pod.uid, Probe())
+        self.play.tell(VOLUME_KEEPER, WantVolumes(pod=pod, reply_to=worker))
+        return self.seen(pod)
+
+    def seen(self, pod: Pod) -> VolumesAre:
+        """Return what the worker of a pod was told last."""
+        for told in self._workers[pod.uid].drain():
+            self.told[pod.uid] = told
+        return self.told[pod.uid]
+
+    def releases(self, pod: Pod) -> list[VolumesGone]:
+        """Have a worker release the volumes of a pod. Return what it is told."""
+        self.play.tell(VOLUME_KEEPER, ReleaseVolumes(uid=pod.uid, reply_to=self.gone))
+        return self.gone.drain()
+
+    def puts(self, kind: ObjectKind, name: str, **data: str) -> ObjectValue:
+        """Create or change an object, and let everything that follows happen."""
+        self.objects.put(kind, name, **data)
+        self.play.settle()
+        return self.objects.values[kind, name]
+
+    def passes(self, seconds: float) -> None:
+        """Let time pass."""
+        self.play.advance(seconds)
+
+    def crashes(self) -> None:
+        """Crash the keeper, and let time pass until its next life is up."""
+        self.play.system.crash(VOLUME_KEEPER.path)
+        self.play.advance(1.0)
+
+    def directory(self, pod: Pod) -> Path:
+        """Return where all that a pod has on the disk is."""
+        return self.root / "pods" / pod.uid
+
+    def place(self, pod: Pod, kind: str, name: str) -> Path:
+        """Return where a volume is."""
+        return self.directory(pod) / "volumes" / f"kubernetes.io~{kind}" / name
+
+    def files(self, pod: Pod, kind: str, name: str) -> dict[str, bytes]:
+        """Return the files of a volume, as containers see them."""
+        return seen_in(self.place(pod, kind, name))
+
+    def said(self) -> list[str]:
+        """Return the messages of the events that were posted since the last call."""
+        return [f"{each.reason}: {each.message}" for each in self.events.drain()]
+
+
+@contextmanager
+def volume_stage(root: Path, calls: MountCalls | None = None) -> Iterator[VolumeStage]:
+    """Start a life of the agent."""
+    stage = VolumeStage(root, calls)
+    stage.play = Stage(stage.tree())
+    stage.play.start()
+    try:
+        yield stage
+    finally:
+        stage.play.system.stop()
+        stage.play.system.wait(Seconds(0.0))
+
+
+def pod_with(name: str = "web", *volumes: JsonObject, **fields: object) -> Pod:
+    """Return a pod of the API server with these volumes."""
+    pod = make_pod(name, source="api")
+    spec = {**pod.document["spec"], "volumes": list(volumes), **fields}
+    return Pod.of({**pod.document, "spec": spec})
