@@ -7,14 +7,13 @@ more than 100 kB, however little or much its target sends.
 from __future__ import annotations
 
 import asyncio
-import threading
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from typing_extensions import override
 
+from kernel.loop_thread import LoopThread
 from messages.port import Port
 from messages.units import Seconds
 from runtimes.hooks.actions import HttpGetHook, TcpSocketHook
@@ -70,14 +69,12 @@ class LoopSockets(HookSockets):
     """Calls on one event loop. It belongs to the process, and outlives the actor's lives."""
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = LoopThread("hooks")
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
 
     @override
     def start(self, call: SocketCall, reply_to: Port[SocketHookEnded]) -> None:
-        call.task = asyncio.run_coroutine_threadsafe(
-            self._carry_out(call, reply_to), self._running_loop()
-        )
+        call.task = self._loop.run(self._carry_out(call, reply_to))
 
     @override
     def give_up(self, call: SocketCall) -> None:
@@ -86,15 +83,7 @@ class LoopSockets(HookSockets):
 
     def close(self) -> None:
         """End the event loop. What is in progress is dropped."""
-        loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.call_soon_threadsafe(loop.stop)
-
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            threading.Thread(target=_run, args=(self._loop,), name="hooks", daemon=True).start()
-        return self._loop
+        self._loop.close()
 
     async def _carry_out(self, call: SocketCall, reply_to: Port[SocketHookEnded]) -> None:
         try:
@@ -118,12 +107,3 @@ class LoopSockets(HookSockets):
 
 def _where(action: HttpGetHook | TcpSocketHook) -> str:
     return f"{action.host}:{action.port}"
-
-
-def _run(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
-    finally:
-        with suppress(Exception):
-            loop.close()

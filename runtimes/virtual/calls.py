@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 
 from typing_extensions import override
 
+from kernel.loop_thread import LoopThread
 from messages.port import Port
 from runtimes.virtual.pods import Method
 from runtimes.virtual.texts import cut
@@ -79,17 +80,14 @@ class ProviderCalls(Protocol):
 
 
 class ThreadedCalls(ProviderCalls):
-    """Calls on threads, and on one thread with an event loop. It belongs to the process.
-
-    Only the actor begins calls, so the loop is made by one thread at a time.
-    """
+    """Calls on threads, and on one thread with an event loop. It belongs to the process."""
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = LoopThread("provider-loop")
 
     @override
     def start(self, call: ProviderCall, reply_to: Port[ProviderCallEnded]) -> None:
-        loop = self._running_loop()
+        loop = self._loop.loop
         if inspect.iscoroutinefunction(getattr(call.target, "func", call.target)):
             # Making a coroutine runs nothing of it.
             _await(loop, call, _coroutine(call.target), reply_to)
@@ -105,17 +103,7 @@ class ThreadedCalls(ProviderCalls):
 
     def close(self) -> None:
         """End the event loop. What still runs on it is dropped."""
-        loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.call_soon_threadsafe(loop.stop)
-
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            threading.Thread(
-                target=_run_loop, args=(self._loop,), name="provider-loop", daemon=True
-            ).start()
-        return self._loop
+        self._loop.close()
 
 
 def _work(
@@ -172,11 +160,3 @@ def _end(
 def _coroutine(target: Callable[[], Any]) -> Awaitable[object]:
     made: Awaitable[object] = target()
     return made
-
-
-def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
-    finally:
-        loop.close()

@@ -1,0 +1,50 @@
+"""Coroutines run on a loop of their own, which is made when it is needed and ends when nobody wants it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import CancelledError
+
+import pytest
+
+from kernel.loop_thread import LoopThread
+
+
+async def where() -> str:
+    await asyncio.sleep(0)
+    return threading.current_thread().name
+
+
+async def forever() -> None:
+    await asyncio.Event().wait()
+
+
+def test_the_thread_begins_with_the_first_coroutine_and_is_used_again() -> None:
+    loop = LoopThread("beside")
+    assert "beside" not in {each.name for each in threading.enumerate()}
+    assert [loop.run(where()).result(10) for _ in range(3)] == ["beside"] * 3
+    assert [each.name for each in threading.enumerate()].count("beside") == 1
+    loop.close()
+
+
+def test_one_that_is_cancelled_keeps_no_other_waiting() -> None:
+    loop = LoopThread("beside")
+    task = loop.run(forever())
+    task.cancel()
+    with pytest.raises(CancelledError):
+        task.result(10)
+    assert loop.run(where()).result(10) == "beside"
+    loop.close()
+
+
+def test_after_its_end_there_is_another_loop_for_who_begins_something() -> None:
+    loop = LoopThread("beside")
+    loop.run(where()).result(10)
+    (thread,) = [each for each in threading.enumerate() if each.name == "beside"]
+    loop.close()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert loop.run(where()).result(10) == "beside"
+    loop.close()
+    loop.close()
