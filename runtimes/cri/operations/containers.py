@@ -19,7 +19,7 @@ from runtimes.cri import rpcs
 from runtimes.cri.configs.reading import container_observed, pod_uid, sandbox_observed
 from runtimes.cri.inventory import ContainerSeen, bare_id, goes_back
 from runtimes.cri.operations.cgroup_work import on_cgroups
-from runtimes.cri.operations.flow import Operation, RpcError, call, delay
+from runtimes.cri.operations.flow import Operation, RpcError, call, delay, unless_gone
 from runtimes.cri.operations.outcomes import failure_of, is_uncertain
 from runtimes.cri.operations.preparing import prepared, resources_of
 from runtimes.cri.operations.surroundings import Surroundings
@@ -91,24 +91,21 @@ def _started_before(
 def stop(request: StopContainer, around: Surroundings) -> Operation[ContainerObserved | None]:
     """Stop a container, and return how it has ended. One that is gone is stopped."""
     bare = bare_id(request.id)
-    try:
-        yield from call(rpcs.stop_container(bare, request.grace))
-        return (yield from learnt(bare, around))
-    except RpcError as error:
-        if not error.is_not_found:
-            raise
+    stopped = yield from unless_gone(_stopped(bare, request.grace, around))
+    if stopped is None:
         around.inventory.note_removed(bare)
-        return None
+    return stopped
+
+
+def _stopped(bare: str, grace: Seconds, around: Surroundings) -> Operation[ContainerObserved]:
+    yield from call(rpcs.stop_container(bare, grace))
+    return (yield from learnt(bare, around))
 
 
 def remove(container_id: str, around: Surroundings) -> Operation[None]:
     """Remove a container. One that is gone is removed."""
     bare = bare_id(container_id)
-    try:
-        yield from call(rpcs.remove_container(bare))
-    except RpcError as error:
-        if not error.is_not_found:
-            raise
+    yield from unless_gone(call(rpcs.remove_container(bare)))
     around.inventory.note_removed(bare)
 
 

@@ -137,6 +137,16 @@ def call_all(rpcs: Sequence[Rpc[ReplyT]]) -> Operation[list[ReplyT | RpcFailure]
     return outcomes
 
 
+def unless_gone(flow: Operation[T]) -> Operation[T | None]:
+    """Do what ``flow`` does. Where the runtime does not have what that is about, it is done: return None."""
+    try:
+        return (yield from flow)
+    except RpcError as error:
+        if not error.is_not_found:
+            raise
+        return None
+
+
 def on_disk(
     work: Callable[[], T], lane: Lane = Lane.FILES, key: str = "", turn: str = ""
 ) -> Operation[T]:

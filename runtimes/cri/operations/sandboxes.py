@@ -22,7 +22,15 @@ from runtimes.cri.disk.node_files import read_resolv_conf
 from runtimes.cri.disk.removal import forget_pod_files
 from runtimes.cri.inventory import SandboxSeen
 from runtimes.cri.operations.cgroup_work import on_cgroups, without_cgroup
-from runtimes.cri.operations.flow import DiskError, Lane, Operation, RpcError, call, on_disk
+from runtimes.cri.operations.flow import (
+    DiskError,
+    Lane,
+    Operation,
+    RpcError,
+    call,
+    on_disk,
+    unless_gone,
+)
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 
@@ -52,11 +60,7 @@ def run_sandbox(request: RunSandbox, around: Surroundings) -> Operation[SandboxO
 
 def stop_sandbox(sandbox_id: str, around: Surroundings) -> Operation[None]:
     """Stop a sandbox. One that is gone is stopped."""
-    try:
-        yield from call(rpcs.stop_sandbox(sandbox_id))
-    except RpcError as error:
-        if not error.is_not_found:
-            raise
+    yield from unless_gone(call(rpcs.stop_sandbox(sandbox_id)))
     around.inventory.note_stopped_sandbox(sandbox_id)
 
 
@@ -66,19 +70,19 @@ def remove_sandbox(sandbox_id: str, around: Surroundings) -> Operation[None]:
     Its files go before its sandbox does: so whoever is killed in between finds the sandbox, and begins again.
     """
     uid = around.inventory.owner(sandbox_id)
-    try:
-        yield from call(rpcs.stop_sandbox(sandbox_id))
-        if uid is not None and len(around.inventory.contents(uid)) == 1:
-            yield from _remove_files(uid, around)
-        yield from call(rpcs.remove_sandbox(sandbox_id))
-    except RpcError as error:
-        if not error.is_not_found:
-            raise
+    yield from unless_gone(_without_sandbox(sandbox_id, uid, around))
     around.inventory.note_removed(sandbox_id)
     if uid is not None and uid not in around.inventory:
         around.forget(uid)
         yield from _remove_files(uid, around)
         yield from without_cgroup(uid, around.cgroups)
+
+
+def _without_sandbox(sandbox_id: str, uid: PodUid | None, around: Surroundings) -> Operation[None]:
+    yield from call(rpcs.stop_sandbox(sandbox_id))
+    if uid is not None and len(around.inventory.contents(uid)) == 1:
+        yield from _remove_files(uid, around)
+    yield from call(rpcs.remove_sandbox(sandbox_id))
 
 
 def _remove_files(uid: PodUid, around: Surroundings) -> Operation[None]:
