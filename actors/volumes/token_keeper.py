@@ -28,6 +28,7 @@ from messages.port import Port
 from messages.tokens import (
     DescribeTokens,
     ReleaseTokens,
+    TokensAre,
     TokensDescribed,
     TokensMessage,
     WantTokens,
@@ -159,6 +160,10 @@ class TokenKeeper(PooledActor[TokenKeeperMessage]):
 
     def _want(self, message: WantTokens) -> None:
         uid = message.pod.uid
+        if not message.wanted:
+            self._release(uid)
+            message.reply_to.tell(TokensAre(uid=uid))
+            return
         tokens = self._memory.pods.get(uid)
         if tokens is None:
             tokens = PodTokens(pod=message.pod, wanted=message.wanted, reply_to=message.reply_to)

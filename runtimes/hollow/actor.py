@@ -9,19 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 
 from typing_extensions import override
 
 from kernel import Key, PooledActor, Port, Timer
 from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
-from messages.probing import AnswersDescribed, DescribeAnswers
 from messages.units import Seconds
-from probes.watching import (
-    FollowProbes,
-    ProbesBegan,
-    ProbesToRun,
-)
 from runtimes.container_runtime import (
     AskContainer,
     CallRuntime,
@@ -81,7 +75,6 @@ class SavedLate:
 HollowContainersMessage: TypeAlias = (
     ContainerRuntimeMessage
     | HooksMessage
-    | ProbesToRun
     | HollowStepsDue
     | HollowPodsSaved
     | SavingDue
@@ -99,7 +92,6 @@ class HollowMemory:
     in_hand: CallRuntime | HooksMessage | None = None
     """What is being taken. A life that finds something here follows on a crash over it."""
     followers: list[Port[RuntimeFact]] = field(default_factory=list)
-    probe_followers: dict[Port[ProbesBegan], None] = field(default_factory=dict)
     is_restored: bool = False
     """Whether it knows what the process before has saved."""
     waiting: list[HollowContainersMessage] = field(default_factory=list)
@@ -110,10 +102,9 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     """Makes, runs and ends containers as their pods' annotations say, or as the rules say.
 
     Owns: sandboxes, containers, images and addresses of pods; the calls that take time.
-    Hears: ``CallRuntime``, ``AskContainer``, ``HooksMessage``, ``ProbesToRun``, ``FollowContainers``,
-    ``DescribeRuntime``; its own timer.
-    Tells: whoever made a call ``RuntimeAnswered``, once, of a hook ``HookEnded``, and of a probe
-    ``ProbeIs``; followers
+    Hears: ``CallRuntime``, ``AskContainer``, ``HooksMessage``, ``FollowContainers``, ``DescribeRuntime``; its
+    own timer.
+    Tells: whoever made a call ``RuntimeAnswered``, once, and of a hook ``HookEnded``; followers
     ``ContainersAre`` when they begin to follow and when it starts again, and ``PodContainersAre`` for what
     happens by itself: a container that ends, becomes ready, or dies with its sandbox.
     Fails when: it has a bug. Containers run on, calls that take time are answered by the next life, and
@@ -147,8 +138,6 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
         elif isinstance(failed, RunHook):
             failed.reply_to.tell(HookEnded(ref=failed.ref, failure=_UNCERTAIN.message))
         self._answer_hooks()
-        for prober in self._memory.probe_followers:
-            prober.tell(ProbesBegan())
         if self._records is not None and not self._memory.is_restored:
             self._ask_records(self._records)
             return
@@ -193,16 +182,7 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
             case SavingDue() | HollowPodsSaved() | SavedLate():
                 pass  # what was saved before is known by now
             case _:
-                self._take_probe(message)
-
-    def _take_probe(self, message: ProbesToRun) -> None:
-        match message:
-            case FollowProbes(subscriber=follower):
-                self._memory.probe_followers[follower] = None
-            case DescribeAnswers(reply_to=asker):
-                asker.tell(AnswersDescribed(answers=self._core.answers(self._now()), bounds=()))
-            case _:
-                self._core.take_probe(message, self._now())
+                assert_never(message)
 
     def _take(self, message: CallRuntime | HooksMessage) -> None:
         self._memory.in_hand = message
@@ -267,8 +247,6 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     def _answer_hooks(self) -> None:
         for request, ended in self._core.hooks_ended():
             request.reply_to.tell(ended)
-        for watch, told in self._core.probes_told():
-            watch.reply_to.tell(told)
 
     def _tell_changes(self) -> None:
         for uid in self._core.take_changed():

@@ -18,10 +18,6 @@ from tests.support.containers.containerd import Containerd
 pytestmark = pytest.mark.cluster
 
 CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
-TOKEN = {
-    "name": "kube-api-access-x7z2k",
-    "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]},
-}
 
 
 @pytest.fixture
@@ -61,34 +57,21 @@ def test_the_class_of_a_pod_says_by_which_handler_it_runs(
     assert "none-such" in message
 
 
-def test_a_pod_starts_without_the_token_that_it_is_given_and_says_so(
-    node: RealNode, onlooker: Onlooker
-) -> None:
-    mount = {"name": TOKEN["name"], "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}
-    pod: JsonObject = telling("given", volumes=[TOKEN], serviceAccountName="default")
-    pod["spec"]["containers"][0]["volumeMounts"] = [mount]
-    onlooker.admin.add(pod)
-    node.starts()
-    assert eventually(lambda: node.variables("given"), PLENTY)
-    (message,) = eventually(lambda: messages(onlooker, "VolumeLeftOut"), PLENTY)
-    assert "kube-api-access-x7z2k" in message
-
-
 def test_a_volume_that_there_cannot_be_is_named_and_its_neighbour_runs(
     node: RealNode, onlooker: Onlooker
 ) -> None:
-    downward = {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}
-    pod: JsonObject = telling("bad", volumes=[{"name": "data", "downwardAPI": downward}])
+    nfs = {"server": "files.example", "path": "/data"}
+    pod: JsonObject = telling("bad", volumes=[{"name": "data", "nfs": nfs}])
     pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
     onlooker.admin.add(pod)
     onlooker.admin.add(telling("good"))
     node.starts()
     assert eventually(lambda: node.variables("good"), PLENTY)
-    expected = 'volume "data" is of the kind downwardAPI, which cannot be mounted yet'
-    (message, *_) = eventually(lambda: messages(onlooker, "Failed"), PLENTY)
-    assert expected in message
+    (message, *_) = eventually(lambda: messages(onlooker, "FailedMount"), PLENTY)
+    assert 'MountVolume.SetUp failed for volume "data"' in message
+    assert "nfs" in message
     statuses = (onlooker.pod("bad") or {})["status"]["containerStatuses"]
-    assert statuses[0]["state"]["waiting"]["reason"] == "CreateContainerConfigError"
+    assert statuses[0]["state"]["waiting"]["reason"] == "ContainerCreating"
 
 
 def test_the_files_of_a_pod_go_with_it(node: RealNode, onlooker: Onlooker) -> None:

@@ -20,6 +20,7 @@ from tests.support.apiserver.status import StatusError
 from tests.support.apiserver.subjects import pod
 from tests.support.cluster.cluster import Cluster
 from tests.support.containers.containerd import Containerd
+from tests.support.volumes.mounting import sweep
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -83,6 +84,10 @@ def agent(
     for kind in ("ClusterRoleBinding", "ClusterRole"):
         with suppress(StatusError):
             onlooker.delete(f"{COLLECTIONS[kind]}/actorlet-objects")
+        with suppress(StatusError):
+            onlooker.delete(f"{COLLECTIONS[kind]}/actorlet-tokens")
+    with suppress(StatusError):
+        onlooker.admin.remove("serviceaccounts", "default", "shop")
     wipe_objects(onlooker)
 
 
@@ -167,6 +172,31 @@ def test_a_service_account_reads_objects_once_it_may(
         onlooker.create(COLLECTIONS[document["kind"]], document)
     eventually(lambda: [each["state"] for each in agent.objects().values()] == ["synced"], PLENTY)
     eventually(lambda: not agent.trouble(), PLENTY)
+
+
+def test_a_service_account_gets_tokens_of_pods_once_it_may(
+    agent: JoinedAgent, onlooker: Onlooker, containerd: Containerd, tmp_path: Path
+) -> None:
+    apply(onlooker, *COLLECTIONS.keys() - IDENTITY)
+    token = {"projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
+    pod = telling(
+        "bearing",
+        nodeName="edge-1",
+        serviceAccountName="shop",
+        volumes=[{"name": "own", **token}],
+    )
+    pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "own", "mountPath": "/own"}]
+    onlooker.admin.add({"kind": "ServiceAccount", "metadata": {"name": "shop"}})
+    onlooker.admin.add(pod)
+    node = RealNode(agent, containerd, tmp_path)
+    node.starts()
+    agent.complains("cannot create token of serviceaccount default/shop", "forbidden")
+
+    for document in documents("rbac-tokens.yaml"):
+        onlooker.create(COLLECTIONS[document["kind"]], document)
+    eventually(lambda: node.variables("bearing"), PLENTY)
+    eventually(lambda: not agent.trouble(), PLENTY)
+    sweep(tmp_path)
 
 
 def test_a_service_account_with_these_rights_tells_containers_of_services(

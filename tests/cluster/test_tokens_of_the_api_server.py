@@ -12,7 +12,7 @@ from actors.volumes.token_requests import ask_of, token_request
 from kernel import SupervisorSpec, Threads, isolated
 from kube.calls.actor import API_CALLS, ApiCalls, CallMemory, CallRules
 from kube.calls.sender import HttpSender
-from messages.pods import JsonObject, Pod
+from messages.pods import Pod
 from messages.tokens import TokenNeeded, TokensAre, WantTokens
 from tests.support.agent.joined_agent import NODE_NAME, Onlooker
 from tests.support.agent.process import eventually
@@ -21,16 +21,16 @@ from tests.support.apiserver.subjects import eventually as once_allowed
 from tests.support.apiserver.subjects import pod
 from tests.support.apiserver.users import NODE
 from tests.support.cluster.cluster import Cluster
+from tests.support.cluster.token_holders import claims_of, holder_of
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage
 from tests.support.kube.calls_wire import senders
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
-ISSUER = "https://kubernetes.default"
 TOKEN = TokenNeeded(audience="", expiration_seconds=600, path="token")
 VAULT = TokenNeeded(audience="vault", expiration_seconds=7200, path="vault")
-REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
+ACCOUNT_USER = "system:serviceaccount:default:shop"
 ACCOUNT = {"kind": "ServiceAccount", "metadata": {"name": "shop"}}
 
 
@@ -89,33 +89,19 @@ def web(cluster: Cluster, onlooker: Onlooker) -> Iterator[Pod]:
     onlooker.admin.remove("serviceaccounts", "default", "shop")
 
 
-def reviewed(onlooker: Onlooker, token: str, audience: str = ISSUER) -> JsonObject:
-    """Return what the API server says of a token."""
-    spec = {"token": token, "audiences": [audience]}
-    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec}
-    status: JsonObject = onlooker.create(REVIEWS, review)["status"]
-    return status
-
-
 def test_a_token_is_the_pods_and_good_for_its_audience_alone(
-    keeper: Keeper, web: Pod, onlooker: Onlooker
+    keeper: Keeper, web: Pod, cluster: Cluster
 ) -> None:
     keeper.wants(web, TOKEN, VAULT)
     own, vault = keeper.tokens(TOKEN, VAULT)
-    status = reviewed(onlooker, own)
-    assert status["authenticated"] is True
-    assert status["user"]["username"] == "system:serviceaccount:default:shop"
-    extra = status["user"]["extra"]
-    assert extra["authentication.kubernetes.io/pod-name"] == ["web"]
-    assert extra["authentication.kubernetes.io/pod-uid"] == [web.uid]
-    assert reviewed(onlooker, vault, "vault")["authenticated"] is True
-    assert not reviewed(onlooker, vault).get("authenticated")
-    assert not reviewed(onlooker, own, "vault").get("authenticated")
+    assert holder_of(cluster, own) == ACCOUNT_USER
+    assert holder_of(cluster, vault) == ""
+    assert claims_of(vault)["aud"] == ["vault"]
+    for token in (own, vault):
+        assert claims_of(token)["kubernetes.io"]["pod"] == {"name": "web", "uid": web.uid}
 
 
-def test_a_token_is_renewed_before_it_ends(
-    keeper: Keeper, web: Pod, onlooker: Onlooker, cluster: Cluster
-) -> None:
+def test_a_token_is_renewed_before_it_ends(keeper: Keeper, web: Pod, cluster: Cluster) -> None:
     keeper.wants(web, TOKEN)
     (first,) = keeper.tokens(TOKEN)
     with ApiClient(cluster.access(NODE)) as node:
@@ -126,8 +112,7 @@ def test_a_token_is_renewed_before_it_ends(
     keeper.play.advance(480.0)
     (second,) = keeper.tokens(TOKEN)
     assert second != first
-    assert reviewed(onlooker, first)["authenticated"] is True
-    assert reviewed(onlooker, second)["authenticated"] is True
+    assert holder_of(cluster, first) == holder_of(cluster, second) == ACCOUNT_USER
 
 
 def test_a_pod_that_is_gone_gets_no_token(keeper: Keeper, web: Pod, onlooker: Onlooker) -> None:

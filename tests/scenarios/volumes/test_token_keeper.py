@@ -168,6 +168,15 @@ def test_a_pod_that_is_released_has_no_token_renewed(tokens: TokenStage) -> None
     assert not tokens.memory.pods
 
 
+def test_a_pod_that_wants_no_token_any_more_is_answered_and_forgotten(tokens: TokenStage) -> None:
+    pod = tokens.binds()
+    tokens.wants(pod)
+    tokens.facts()
+    tokens.wants_none(pod)
+    assert tokens.facts() == [TokensAre(uid=pod.uid)]
+    assert not tokens.memory.pods
+
+
 def test_an_answer_for_a_pod_that_was_released_is_told_to_nobody(tokens: TokenStage) -> None:
     pod = tokens.binds()
     tokens.api.calls.hold()

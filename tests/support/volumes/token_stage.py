@@ -84,6 +84,10 @@ class TokenStage:
         wanted = frozenset(needed or (TOKEN,))
         self.hears(WantTokens(pod=pod, wanted=wanted, reply_to=self.told))
 
+    def wants_none(self, pod: Pod) -> None:
+        """Have no token of a pod wanted any more."""
+        self.hears(WantTokens(pod=pod, wanted=frozenset(), reply_to=self.told))
+
     def releases(self, pod: Pod) -> None:
         """Have a pod's tokens wanted no more."""
         self.hears(ReleaseTokens(uid=pod.uid))

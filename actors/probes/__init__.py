@@ -1,1 +1,0 @@
-"""Who runs the probes of pods, and what becomes of their results."""
