@@ -18,6 +18,7 @@ from actors.node.resources import allocatable, capacity, written
 from actors.pod_manager import POD_MANAGER
 from actors.pods.keeper import POD_KEEPER
 from actors.runtime_classes.keeper import RUNTIME_CLASS_KEEPER
+from actors.volumes.keeper_parts import VOLUME_KEEPER, VolumeKeeperMessage
 from agent.cri_images import image_options
 from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_options
 from agent.node_view import node_resources
@@ -114,7 +115,8 @@ class CriComposition:
             images = self._wire_to(told.image_service_endpoint)
             self._wire = SplitWire(images, self._wire)
         self._disk = DiskThreads()
-        self._directories = PodDirectoriesOnDisk(str(settings.root_dir.absolute()), self._disk)
+        root_dir = str(settings.root_dir.absolute())
+        self._directories = PodDirectoriesOnDisk(root_dir, self._disk, self._volume_keeper)
         self._is_joined = settings.cluster is not None
         self._pods = RuntimeMemory()
         self._hooks = HookMemory()
@@ -235,6 +237,9 @@ class CriComposition:
             directories=self._directories,
         )
         return LogKeeper(ports, self._logs, self._log_options)
+
+    def _volume_keeper(self) -> Port[VolumeKeeperMessage]:
+        return self._address(VOLUME_KEEPER)
 
     def _make_cgroups(self) -> CgroupKeeper:
         containers, pod_manager = self._address(CRI_CONTAINERS), self._address(POD_MANAGER)

@@ -157,6 +157,8 @@ class ObjectTree:
             local=self._local if self._settings.local_objects_dir else None,
             node=api.node if api and self._detection is ChangeDetection.CACHE else None,
             events=api.events if api else None,
+            volumes_are_made=self._settings.runtime is not None
+            and self._settings.runtime.makes_volumes,
             me=self._manager_port(kind),
         )
         holders = self._holders(api) if api else None

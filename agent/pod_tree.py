@@ -207,8 +207,7 @@ class PodTree:
 
     def _volume_tree(self, settings: Settings, runtime: RuntimeSettings) -> VolumeTree | None:
         """Return who makes volumes; None where that is the runtime's own business, or nobody's."""
-        is_hollow = runtime.kind is RuntimeKind.HOLLOW
-        if runtime.kind is RuntimeKind.PROVIDER or (is_hollow and not runtime.hollow.has_volumes):
+        if not runtime.makes_volumes:
             return None
         edges = VolumeEdges(objects=self._edges.objects, events=self._events, calls=self._calls)
         return VolumeTree(settings, self.machine.read(), self._address, edges)

@@ -52,7 +52,8 @@ class VolumesAre:
     """Those that are neither there nor in trouble yet."""
     shown: Mapping[ObjectId, str] = field(default_factory=dict)
     """The ``resourceVersion`` of each object of which every file of this pod shows that version, or a later
-    one, to readers. Objects that no volume shows are missing."""
+    one, to readers. Empty for one that there is not, where the files show that. Objects that no volume shows
+    are missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,8 @@ class ReleaseVolumes:
 
     uid: PodUid
     reply_to: Port[VolumesGone]
+    unless_wanted: bool = False
+    """It seems to be gone, and nobody is certain: nothing is done, or answered, if there is such a pod."""
 
 
 VolumeMessage: TypeAlias = WantVolumes | ReleaseVolumes

@@ -57,3 +57,9 @@ class RuntimeSettings:
     is_forced: bool = False
     """``--force-hollow``: a Node that exists is taken over even if it was a real one."""
     hollow: HollowSettings = field(default_factory=HollowSettings)
+
+    @property
+    def makes_volumes(self) -> bool:
+        """Whether the agent makes the volumes of pods. Providers have their own, or none."""
+        is_hollow = self.kind is RuntimeKind.HOLLOW
+        return self.kind is RuntimeKind.CRI or (is_hollow and self.hollow.has_volumes)

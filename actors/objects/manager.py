@@ -130,7 +130,13 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         self._references = ReferenceIndex(kind, memory.references)
         self._followers = ObjectFollowers(memory.followers)
         self._unhurried = Unhurried(self._inform, self.after)
-        self._notices = ObjectNotices(self._references, ports.events, self.after, memory.notices)
+        self._notices = ObjectNotices(
+            self._references,
+            ports.events,
+            self.after,
+            memory.notices,
+            volumes_are_made=ports.volumes_are_made,
+        )
         self._changes = ObjectChanges(
             self._references, self._followers, self._notices, memory, chance
         )

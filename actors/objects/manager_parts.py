@@ -51,6 +51,8 @@ class ObjectManagerPorts:
     """Who knows how long fetched objects count as current; None if nobody needs that."""
     events: Port[PostEvent] | None
     """Who posts events; None if the agent belongs to no cluster."""
+    volumes_are_made: bool = False
+    """Whoever makes volumes tells people itself what they lack."""
     me: Port[PodFact | NodeFact]
     """Its own address, which outlives it. It subscribes with it."""
 

@@ -5,7 +5,7 @@ of each pod that the API server bound to this node. Static pods have lines alone
 mirrors of pods that reference anything, so there is no pod in the cluster that an event could be about.
 
 That an object of a container's variables does not exist is said by the runtime, when it cannot create the
-container. So it is no event here.
+container. So it is no event here, and neither is what volumes lack, where somebody makes volumes.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ MAX_NAMES: Final = 20
 RESOLVED: Final = "ReferenceResolved"
 """The reason of the event that a trouble is over; a kubelet has none."""
 
+_OF_VOLUMES: Final = "FailedMount"
 _OF_VARIABLES: Final = "Failed"
 
 _TROUBLES: Final = {
@@ -86,7 +87,11 @@ class ObjectNotices:
         events: Port[PostEvent] | None,
         after: Callable[[Seconds, SayDue], Timer],
         memory: NoticeMemory,
+        *,
+        volumes_are_made: bool = False,
     ) -> None:
+        """With ``volumes_are_made``, what volumes lack is told by whoever makes them."""
+        self._volumes_are_made = volumes_are_made
         self._references = references
         self._events = events
         self._after = after
@@ -153,8 +158,12 @@ class ObjectNotices:
         self._write(what, news.object, [pod.name for pod in pods], len(pods))
         if self._events is not None and news.object.origin is Origin.API:
             for pod in pods:
-                if not _is_said_by_runtime(news.state, pod.references[news.object]):
+                uses = pod.references[news.object]
+                if not (self._is_said_of_volume(uses) or _is_said_by_runtime(news.state, uses)):
                     self._events.tell(event_of(pod, news.object, news.state, reason))
+
+    def _is_said_of_volume(self, uses: Collection[Use]) -> bool:
+        return self._volumes_are_made and trouble_reason(uses) == _OF_VOLUMES
 
     def _write(self, what: _Line, about: ObjectId, names: Sequence[str], pods: int) -> None:
         self._lines += 1
@@ -208,7 +217,7 @@ def trouble_reason(uses: Collection[Use]) -> str:
     counts.
     """
     if not {Use.VOLUME, Use.PART, Use.MOUNT}.isdisjoint(uses):
-        return "FailedMount"
+        return _OF_VOLUMES
     if Use.PULL in uses:
         return "FailedToRetrieveImagePullSecret"
     return _OF_VARIABLES

@@ -30,7 +30,7 @@ from actors.volumes.kept_volumes import (
 from actors.volumes.plan import VolumeNow, VolumeStep, VolumeWaits, next_step
 from actors.volumes.reading import ObjectsOfVolumes
 from actors.volumes.releases import VolumeReleases
-from actors.volumes.sayings import VolumeSayings
+from actors.volumes.sayings import NO_TOKENS, VolumeSayings
 from actors.volumes.work import VolumeWork
 from kernel import PooledActor, Timer
 from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
@@ -45,7 +45,6 @@ __all__ = ["VOLUME_KEEPER", "VolumeKeeper", "VolumeKeeperMemory", "VolumeKeeperP
 
 LOOKS_FOR_HANGING: Final = Seconds(5.0)
 """Between two looks, while any job is under way."""
-NO_TOKENS: Final = "there is nobody who issues tokens for this pod"
 
 _log = structlog.get_logger("volumes")
 
@@ -154,11 +153,12 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
 
     def _take_version(self, kept: VolumesOfPod, pod: Pod) -> None:
         before, shown = kept.volumes, kept.objects
-        kept.volumes = {
-            name: kept_volume(pod, source, before.get(name))
-            for name, source in sources_of(pod)
-            if self._can_have_tokens(pod) or not is_injected_token(source)
-        }
+        kept.volumes = {}
+        for name, source in sources_of(pod):
+            if self._can_have_tokens(pod) or not is_injected_token(source):
+                kept.volumes[name] = kept_volume(pod, source, before.get(name))
+            elif kept.pod is None:
+                self._sayings.say_left_out(pod, name)
         self._want_tokens(pod, kept)
         self._reading.take(pod, shown, kept.objects)
         for name, volume in kept.volumes.items():

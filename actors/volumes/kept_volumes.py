@@ -34,6 +34,7 @@ from volumes.making.jobs import VolumeJob
 from volumes.making.layout import is_path_part
 from volumes.making.maker import ShownDirectory
 
+_CONTAINER_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 NO_OBJECTS: Final[frozenset[ObjectId]] = frozenset()
 
 
@@ -160,9 +161,13 @@ def kept_volume(pod: Pod, source: JsonObject, before: KeptVolume | None) -> Kept
 
 
 def sources_of(pod: Pod) -> Iterator[tuple[str, JsonObject]]:
-    """Yield the volumes of the specification, each with its name."""
-    for source in (pod.document.get("spec") or {}).get("volumes") or ():
-        yield str(source.get("name") or ""), source
+    """Yield the volumes that containers mount, each with its name. Nobody waits for others."""
+    spec = pod.document.get("spec") or {}
+    mounted = _mounted(spec)
+    for source in spec.get("volumes") or ():
+        name = str(source.get("name") or "")
+        if name in mounted:
+            yield name, source
 
 
 def answer_of(uid: PodUid, kept: VolumesOfPod) -> VolumesAre:
@@ -183,6 +188,16 @@ def answer_of(uid: PodUid, kept: VolumesOfPod) -> VolumesAre:
         troubles={name: each.trouble for name, each in volumes.items() if each.trouble is not None},
         pending=frozenset(name for name, each in volumes.items() if each.is_pending),
         shown={wanted: each.name for wanted, each in shown.items() if wanted not in unseen},
+    )
+
+
+def _mounted(spec: JsonObject) -> frozenset[str]:
+    return frozenset(
+        str(mount.get("name") or "")
+        for containers in _CONTAINER_LISTS
+        for container in spec.get(containers) or ()
+        for mounts in ("volumeMounts", "volumeDevices")
+        for mount in container.get(mounts) or ()
     )
 
 

@@ -40,6 +40,8 @@ class VolumeReleases:
         """Note that the volumes of a pod are to go, and let go of what they showed."""
         uid, pods = wanted.uid, self._memory.pods
         kept = pods.get(uid)
+        if wanted.unless_wanted and kept is not None:
+            return  # it is there, or somebody else has them taken away already
         if kept is None:
             kept = pods[uid] = VolumesOfPod(pod=None)
         if kept.releasing is None:

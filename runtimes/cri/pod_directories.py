@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 import structlog
+from typing_extensions import override
 
 from messages.pods import PodUid
+from messages.port import Port
+from messages.volumes import ReleaseVolumes, VolumesGone
 from runtimes.cri.configs.layout import pod_dir
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, Lane
@@ -17,12 +21,30 @@ from volumes.mounts.removal import remove_pod_files
 _log: Final = structlog.get_logger("runtime")
 
 
+class OnceGone(Port[VolumesGone]):
+    """Goes on once the volumes of a pod are gone."""
+
+    def __init__(self, rest: Callable[[], None]) -> None:
+        self._rest = rest
+
+    @override
+    def tell(self, message: VolumesGone, /) -> None:
+        self._rest()
+
+
 class PodDirectoriesOnDisk:
     """Those below ``pods`` in a root directory. It belongs to the process, not to a life of an actor."""
 
-    def __init__(self, root_dir: str, disk: Disk) -> None:
+    def __init__(
+        self,
+        root_dir: str,
+        disk: Disk,
+        volumes: Callable[[], Port[ReleaseVolumes] | None] = lambda: None,
+    ) -> None:
+        """``volumes`` gives who makes volumes. What is mounted goes before the directory it is in."""
         self._root_dir = root_dir
         self._disk = disk
+        self._volumes = volumes
         self._troubles: dict[PodUid, str] = {}
         """What was said of a directory that stays."""
 
@@ -42,6 +64,14 @@ class PodDirectoriesOnDisk:
             directory = pod_dir(self._root_dir, uid)
         except ConfigRefusedError:
             return  # a name that no pod can have: nothing of ours
+        volumes, rest = self._volumes(), partial(self._remove, uid, directory)
+        if volumes is None:
+            rest()
+        else:
+            gone = OnceGone(rest)
+            volumes.tell(ReleaseVolumes(uid=uid, reply_to=gone, unless_wanted=True))
+
+    def _remove(self, uid: PodUid, directory: str) -> None:
         job: DiskJob[object] = DiskJob(partial(remove_pod_files, directory), Lane.REMOVALS)
         self._disk.start(job, partial(self._removed, uid))
 

@@ -70,8 +70,10 @@ def test_a_volume_that_there_cannot_be_is_named_and_its_neighbour_runs(
     (message, *_) = eventually(lambda: messages(onlooker, "FailedMount"), PLENTY)
     assert 'MountVolume.SetUp failed for volume "data"' in message
     assert "nfs" in message
-    statuses = (onlooker.pod("bad") or {})["status"]["containerStatuses"]
-    assert statuses[0]["state"]["waiting"]["reason"] == "ContainerCreating"
+    status = (onlooker.pod("bad") or {})["status"]
+    assert status["containerStatuses"][0]["state"]["waiting"]["reason"] == "ContainerCreating"
+    (condition,) = [each for each in status["conditions"] if each["type"] == "actorlet/Supported"]
+    assert (condition["status"], condition["message"]) == ("False", message)
 
 
 def test_the_files_of_a_pod_go_with_it(node: RealNode, onlooker: Onlooker) -> None:

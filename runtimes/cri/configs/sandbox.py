@@ -27,7 +27,6 @@ from runtimes.cri.configs.user_namespaces import (
     user_namespace,
 )
 from runtimes.cri.configs.users import plain_id, pod_groups, set_group_policy
-from runtimes.cri.configs.volumes import volume_notices
 from runtimes.cri.wire import cri_pb2 as cri
 
 
@@ -68,7 +67,7 @@ def sandbox_config(
 def sandbox_notices(pod: Pod, node: CriNode) -> tuple[ConfigNotice, ...]:
     """Return what people should know when a sandbox of ``pod`` is made. Raises ``ConfigRefusedError``."""
     with refusing_impossible_values(f"pod {pod.display_name}"):
-        return (*pod_dns(pod, node)[1], *volume_notices(pod))
+        return pod_dns(pod, node)[1]
 
 
 def _demand_possible(pod: Pod, node: CriNode) -> None:

@@ -12,7 +12,7 @@ from messages.volumes import PodVolume
 from runtimes.cri.configs.documents import security_of, spec_of
 from runtimes.cri.configs.layout import empty_dir, empty_dir_marker
 from runtimes.cri.configs.node import CriNode
-from runtimes.cri.configs.refusals import ConfigNotice, ConfigRefusedError
+from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.disk.tasks import CheckHostPath, DiskTask, MakeEmptyDir
 from volumes.mounts.host_paths import HostPathType
 
@@ -60,19 +60,6 @@ def is_token_volume(volume: JsonObject) -> bool:
     sources = (volume.get("projected") or {}).get("sources") or ()
     return (volume.get("name") or "").startswith(_INJECTED) and any(
         "serviceAccountToken" in source for source in sources
-    )
-
-
-def volume_notices(pod: Pod) -> tuple[ConfigNotice, ...]:
-    """Return what people should know of the volumes that containers do without."""
-    return tuple(
-        ConfigNotice(
-            "VolumeLeftOut",
-            f'volume "{volume.get("name")}" with the token of a service account cannot be mounted '
-            "yet: the containers start without it",
-        )
-        for volume in spec_of(pod).get("volumes") or ()
-        if is_token_volume(volume)
     )
 
 

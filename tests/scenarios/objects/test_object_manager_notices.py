@@ -383,3 +383,11 @@ def test_no_trouble_is_left_out_those_beyond_a_hundred_are_told_later(
     told = [line["object"] for line in said(logs)]
     assert sorted(told) == sorted(secret(name).display_name for name in names)
     assert len(events(manager)) == 250
+
+
+def test_what_a_volume_lacks_is_said_by_whoever_makes_volumes(manager: ManagerStage) -> None:
+    manager.volumes_are_made = True
+    manager.crashes()
+    manager.says(FORBIDDEN)
+    manager.play.advance(10.0)
+    assert events(manager) == []

@@ -108,6 +108,8 @@ class ManagerStage:
         self.files = FakeFiles()
         self.node = NodeKeeper()
         self.events: Probe[PostEvent] = Probe()
+        self.volumes_are_made = False
+        """From the next life of the manager on."""
         self.records: dict[ObjectId, Record] = {}
         """Of the latest holder of each object."""
         self.history: list[Record] = []
@@ -241,6 +243,7 @@ class ManagerStage:
             local=self.files if self._with_files else None,
             node=self.node,
             events=self.events if self._joined else None,
+            volumes_are_made=self.volumes_are_made,
             me=me,
         )
         holders = HolderFactory(

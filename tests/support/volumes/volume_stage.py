@@ -134,7 +134,9 @@ def volume_stage(root: Path, calls: MountCalls | None = None) -> Iterator[Volume
 
 
 def pod_with(name: str = "web", *volumes: JsonObject, **fields: object) -> Pod:
-    """Return a pod of the API server with these volumes."""
+    """Return a pod of the API server whose container mounts these volumes."""
     pod = make_pod(name, source="api")
-    spec = {**pod.document["spec"], "volumes": list(volumes), **fields}
+    mounts = [{"name": each["name"], "mountPath": f"/{each['name']}"} for each in volumes]
+    main = {"name": "main", "image": "x", "volumeMounts": mounts}
+    spec = {**pod.document["spec"], "volumes": list(volumes), "containers": [main], **fields}
     return Pod.of({**pod.document, "spec": spec})

@@ -13,7 +13,6 @@ from runtimes.cri.configs.mounts import ContainerMounts, container_mounts
 from runtimes.cri.configs.node import CriNode, HandlerFeatures
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.configs.volume_mounts import MountSituation
-from runtimes.cri.configs.volumes import volume_notices
 from runtimes.cri.disk.tasks import (
     CheckHostPath,
     MakeEmptyDir,
@@ -173,14 +172,10 @@ def test_a_block_device_is_refused() -> None:
         mounts_of(pod, volumeDevices=[{"name": "disk", "devicePath": "/dev/x"}])
 
 
-def test_the_token_that_api_servers_put_into_every_pod_is_left_out_and_people_are_told() -> None:
+def test_a_container_does_without_the_token_of_api_servers_where_nobody_made_it() -> None:
     pod = pod_with(TOKEN)
     mount = {"name": TOKEN["name"], "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}
     assert mounts_of(pod, mount).mounts == ()
-    (notice,) = volume_notices(pod)
-    assert notice.reason == "VolumeLeftOut"
-    assert "kube-api-access-x7z2k" in notice.message
-    assert volume_notices(EMPTY) == ()
 
 
 def test_a_token_that_the_pod_itself_asks_for_is_not_left_out() -> None:

@@ -191,10 +191,6 @@ def test_a_sandbox_is_told_what_its_containers_may_use_and_what_itself_takes() -
 
 
 def test_people_are_told_what_is_done_differently_than_the_pod_says() -> None:
-    token = {
-        "name": "kube-api-access-x",
-        "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]},
-    }
-    notices = sandbox_notices(make_pod(spec={"volumes": [token]}), NODE)
-    assert [each.reason for each in notices] == ["MissingClusterDNS", "VolumeLeftOut"]
+    notices = sandbox_notices(make_pod(), NODE)
+    assert [each.reason for each in notices] == ["MissingClusterDNS"]
     assert sandbox_notices(make_pod(spec={"dnsPolicy": "Default"}), NODE) == ()
