@@ -1,11 +1,13 @@
 """Carries out probes: one thread with epoll for all of them, and what is decided without any thread.
 
 - ``specs`` is what a pod's document says of a probe, ``thresholds`` what its answers come to.
-- ``http_requests``, ``http_answers`` and ``grpc_health``, on ``hpack``, are what is sent and what comes
-  back: pure, without sockets. ``exchanges`` is what they have in common.
-- ``connections`` is one attempt over a socket. ``names`` looks host names up on threads of its own.
-- ``agenda`` says what is due in which tick, ``watched`` what is kept of each probe.
-- ``engine`` is one turn of the loop, ``loop`` its thread, and ``news`` what it tells.
+- ``exchanges`` and ``grpc_exchanges`` are what is said over a connection: pure, and without sockets. They
+  are made of ``http_requests`` and ``http_answers``, and of ``http2_frames`` and ``header_compression``.
+- ``connections`` is one attempt over a socket, ``attempts`` all of them; ``names`` looks host names up.
+- ``timing`` and ``agenda`` say what is due when, ``watched`` is what is kept of each probe, and ``counting``
+  what an answer changes in it.
+- ``engine`` is one turn of the loop, ``loop`` its thread, ``commands`` what it is told and ``news`` what it
+  tells.
 
 It does not know who asks for probes, and what becomes of their results.
 """

@@ -197,8 +197,8 @@ class ProbeConnection:
             answer = self._exchange.received(data) if data else self._exchange.ended()
             if answer is not None:
                 return answer
-            if self._exchange.outgoing and (answer := self._send()):
-                return answer
+            if self._exchange.outgoing:
+                self._send()  # who takes no more may still have answered
             if len(data) < AT_ONCE and not events & _HAS_ENDED and self._tls_name is None:
                 return None
 

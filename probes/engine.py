@@ -186,9 +186,7 @@ class ProbeEngine:
         self._count_destination(watched, -1)
         watched.prepared = None
         if not isinstance(watched.spec.handler, ExecProbe):
-            watched.prepared = prepare(
-                watched.spec.handler, watched.target.ip, self._edges.user_agent
-            )
+            watched.prepared = prepare(watched.spec, watched.target.ip, self._edges.user_agent)
         self._count_destination(watched, 1)
 
     def _count_destination(self, watched: WatchedProbe, sign: int) -> None:

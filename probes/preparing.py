@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
+from messages.units import Seconds
 from probes.connections import SocketAddress
 from probes.exchanges import HttpExchange, ProbeExchange, TcpExchange
+from probes.grpc_exchanges import GrpcExchange, call_of
 from probes.http_requests import HttpPage, page_of, request_of
-from probes.specs import ExecProbe, GrpcProbe, HttpProbe, ProbeHandler, TcpProbe, UnusableProbe
+from probes.specs import ExecProbe, GrpcProbe, HttpProbe, ProbeSpec, TcpProbe, UnusableProbe
 
 
 class PreparedProbe(NamedTuple):
@@ -20,6 +22,9 @@ class PreparedProbe(NamedTuple):
     port: int
     page: HttpPage | None = None
     request: bytes = b""
+    """What is sent first; empty if nothing is."""
+    timeout: Seconds = Seconds(0.0)
+    """Of a call of gRPC."""
 
 
 class UnpreparedProbe(NamedTuple):
@@ -28,28 +33,37 @@ class UnpreparedProbe(NamedTuple):
     why: str
 
 
-def prepare(handler: ProbeHandler, ip: str, user_agent: str) -> PreparedProbe | UnpreparedProbe:
+def prepare(spec: ProbeSpec, ip: str, user_agent: str) -> PreparedProbe | UnpreparedProbe:
     """Return what attempts need. ``ip`` is the pod's; empty as long as it has none."""
+    handler = spec.handler
+    if isinstance(handler, UnusableProbe):
+        return UnpreparedProbe(handler.why)
+    if isinstance(handler, ExecProbe):
+        return UnpreparedProbe("a command needs no connection")
+    at = ip if isinstance(handler, GrpcProbe) else handler.host.strip("[]") or ip
+    if not at:
+        return UnpreparedProbe("the pod has no address")
     match handler:
         case HttpProbe():
-            if not (handler.host or ip):
-                return UnpreparedProbe("the pod has no address")
             page = page_of(handler, ip, user_agent)
-            return PreparedProbe(page.host, page.port, page, request_of(page))
-        case TcpProbe(host=host, port=port):
-            at = host.strip("[]") or ip
-            return PreparedProbe(at, port) if at else UnpreparedProbe("the pod has no address")
-        case UnusableProbe(why=why):
-            return UnpreparedProbe(why)
-        case GrpcProbe() | ExecProbe():
-            return UnpreparedProbe("nobody carries it out")
+            return PreparedProbe(at, handler.port, page, request_of(page))
+        case TcpProbe():
+            return PreparedProbe(at, handler.port)
+        case GrpcProbe(port=port, service=service):
+            call = call_of(authority(at, port), service, spec.timeout, user_agent)
+            return PreparedProbe(at, port, None, call, spec.timeout)
+        case _:
+            assert_never(handler)
 
 
 def exchange_of(prepared: PreparedProbe) -> ProbeExchange:
     """Return what is said over a connection."""
     if prepared.page is not None:
         return HttpExchange(prepared.page, prepared.request)
-    return TcpExchange(authority(prepared.host, prepared.port))
+    where = authority(prepared.host, prepared.port)
+    if prepared.request:
+        return GrpcExchange(where, prepared.request, prepared.timeout)
+    return TcpExchange(where)
 
 
 def authority(host: str, port: int) -> str:
