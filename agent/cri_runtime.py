@@ -22,6 +22,7 @@ from actors.volumes.keeper_parts import VOLUME_KEEPER, VolumeKeeperMessage
 from agent.cri_images import image_options
 from agent.cri_options import cgroup_options, check_cgroups, cri_node, log_options
 from agent.node_view import node_resources
+from agent.probe_loops import make_loop, probe_loop_memory
 from kernel import Address, AnySpec, Port, isolated
 from messages.container_logs import DescribeContainerLogs
 from messages.container_runtime_health import DescribeContainerRuntime
@@ -30,6 +31,7 @@ from messages.images import DescribeImages
 from messages.node import RuntimeHasNews
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import Pod, SourceName
+from probes.watching import ProbesToRun
 from runtimes.cgroups.opening import open_cgroups
 from runtimes.container_logs.keeper import (
     LOG_KEEPER,
@@ -64,6 +66,8 @@ from runtimes.cri.wire.grpc_wire import GrpcWire
 from runtimes.cri.wire.transport import Wire
 from runtimes.hooks.actor import HOOK_RUNNER, HookMemory, HookRunner, HookRunnerPorts
 from runtimes.hooks.sockets import LoopSockets
+from runtimes.probing.actor import ProbeLoopOwner
+from runtimes.probing.messages import PROBE_LOOP, ProbeLoopPorts
 from settings.agent import Settings
 from settings.containers import ContainerSettings
 
@@ -115,11 +119,14 @@ class CriComposition:
             images = self._wire_to(told.image_service_endpoint)
             self._wire = SplitWire(images, self._wire)
         self._disk = DiskThreads()
-        root_dir = str(settings.root_dir.absolute())
-        self._directories = PodDirectoriesOnDisk(root_dir, self._disk, self._volume_keeper)
+        self._directories = PodDirectoriesOnDisk(
+            str(settings.root_dir.absolute()), self._disk, self._volume_keeper
+        )
         self._is_joined = settings.cluster is not None
         self._pods = RuntimeMemory()
         self._hooks = HookMemory()
+        self._probes = probe_loop_memory()
+        self._node_name = settings.node_name
         self._hook_sockets = LoopSockets()
         self._image_options = image_options(settings, told)
         self._images = ImageMemory.of(self._image_options)
@@ -152,6 +159,7 @@ class CriComposition:
             isolated(IMAGE_KEEPER, self._make_images),
             isolated(CRI_CONTAINERS, self._make_containers),
             isolated(HOOK_RUNNER, self._make_hooks),
+            isolated(PROBE_LOOP, self._make_probes),
             isolated(POD_RUNTIME, self._make_runtime),
             isolated(LOG_KEEPER, self._make_logs),
             isolated(CGROUP_KEEPER, self._make_cgroups),
@@ -172,6 +180,10 @@ class CriComposition:
     def containers(self) -> Port[DescribeContainerRuntime]:
         """Return the address of who speaks with the container runtime."""
         return self._address(CRI_CONTAINERS)
+
+    def probes(self) -> Port[ProbesToRun]:
+        """Return the address of who carries probes out."""
+        return self._address(PROBE_LOOP)
 
     def node(self) -> RuntimeNode:
         """Return the runtime's version, and what is bad about the Node because of it. On any thread."""
@@ -214,6 +226,13 @@ class CriComposition:
         containers, me = self._address(CRI_CONTAINERS), self._address(HOOK_RUNNER)
         ports = HookRunnerPorts(containers=containers, me=me)
         return HookRunner(ports, self._hook_sockets, self._hooks)
+
+    def _make_probes(self) -> ProbeLoopOwner:
+        containers, me = self._address(CRI_CONTAINERS), self._address(PROBE_LOOP)
+        ports = ProbeLoopPorts(
+            containers=containers, me=me, events=self._events(), node_name=self._node_name
+        )
+        return ProbeLoopOwner(ports, self._probes, make_loop)
 
     def _make_runtime(self) -> ContainersRuntime:
         containers, hooks = self._address(CRI_CONTAINERS), self._address(HOOK_RUNNER)

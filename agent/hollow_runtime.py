@@ -7,6 +7,7 @@ from collections.abc import Callable
 from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
+from probes.watching import ProbesToRun
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,
@@ -80,6 +81,10 @@ class HollowRuntime:
     def logs() -> None:
         """Return nobody: the logs of hollow containers are not on disk."""
         return
+
+    def probes(self) -> Port[ProbesToRun]:
+        """Return the address of the containers: they answer their probes themselves."""
+        return self._address(HOLLOW_CONTAINERS)
 
     def node(self) -> RuntimeNode | None:
         """Return nothing: flags say what a hollow Node is."""

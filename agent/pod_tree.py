@@ -12,6 +12,8 @@ from actors.pods.keeper import POD_KEEPER, PODS, PodKeeper, PodKeeperPorts, keep
 from actors.pods.records import RECORD_KEEPER, RecordKeeper, RecordMemory
 from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
 from actors.pods.worker_parts import WorkerPorts
+from actors.probes.keeper import ProbeKeeper, ProbeKeeperMemory, ProbeKeeperPorts
+from actors.probes.orders import PROBE_KEEPER, PROBERS
 from actors.runtime_classes.keeper import (
     RUNTIME_CLASS_KEEPER,
     RuntimeClassKeeper,
@@ -35,9 +37,11 @@ from messages.objects import ObjectKind, ObjectManagerMessage
 from messages.pod_lives import PodLivesMessage
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import SourceName
+from messages.probing import DescribeAnswers, ProbesMessage
 from messages.statuses import StatusKeeperMessage
 from messages.tokens import TokensMessage
 from messages.watches import Unwatch, Watch
+from probes.watching import ProbesToRun
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
 from settings.agent import Settings
@@ -70,6 +74,10 @@ class PodPorts:
     """Who keeps images; None where pods have none of their own."""
     logs: Port[DescribeContainerLogs] | None = None
     """None where logs are nobody's."""
+    probes: Port[ProbesMessage]
+    """Who knows which probes there are."""
+    answers: Port[DescribeAnswers]
+    """Who knows what they answered."""
     tokens: Port[TokensMessage] | None = None
     """Who gets tokens of service accounts; None where pods have none."""
 
@@ -108,6 +116,10 @@ class ComposedRuntime(Protocol):
 
     def logs(self) -> Port[DescribeContainerLogs] | None:
         """Return the address of the keeper of logs; None if there is none."""
+        ...
+
+    def probes(self) -> Port[ProbesToRun]:
+        """Return the address of who carries probes out."""
         ...
 
     def node(self) -> RuntimeNode | None:
@@ -150,6 +162,7 @@ class PodTree:
         self._follows_services = settings.cluster is not None and self._runtime.uses_services()
         self._volumes = self._volume_tree(settings, runtime)
         self._record_memory = RecordMemory()
+        self._probe_memory = ProbeKeeperMemory()
         self._records_directory = settings.root_dir / RECORDS
         # A record of each would take longer than all else that is done for a hollow pod.
         is_hollow = runtime.kind is RuntimeKind.HOLLOW
@@ -164,6 +177,8 @@ class PodTree:
             isolated(STATUS_KEEPER, self._make_status_keeper),
             *(self._volumes.specs() if self._volumes is not None else ()),
             *((isolated(RECORD_KEEPER, self._make_records),) if self._keeps_records else ()),
+            isolated(PROBE_KEEPER, self._make_probe_keeper),
+            DynamicSpec(key=PROBERS),
             DynamicSpec(key=PODS),
             isolated(POD_KEEPER, self._make_keeper),
         )
@@ -171,6 +186,7 @@ class PodTree:
     def ports(self) -> PodPorts:
         """Return the addresses that the endpoints ask."""
         lives, statuses = self._address(POD_KEEPER), self._address(STATUS_KEEPER)
+        probes = self._address(PROBE_KEEPER)
         return PodPorts(
             lives=lives,
             statuses=statuses,
@@ -179,6 +195,8 @@ class PodTree:
             images=self._runtime.images(),
             logs=self._runtime.logs(),
             tokens=self._volumes.tokens() if self._volumes is not None else None,
+            probes=probes,
+            answers=self._runtime.probes(),
         )
 
     def _composed(
@@ -262,12 +280,25 @@ class PodTree:
     def _make_records(self) -> RecordKeeper:
         return RecordKeeper(self._records_directory, self._record_memory)
 
+    def _make_probe_keeper(self) -> ProbeKeeper:
+        me, probers = self._address(PROBE_KEEPER), self._address(PROBERS)
+        ports = ProbeKeeperPorts(
+            runner=self._runtime.probes(),
+            probers=probers,
+            events=self._events,
+            address=self._address,
+            me=me,
+            logs_changes=self._logs_steps,
+        )
+        return ProbeKeeper(ports, self._probe_memory)
+
     def _make_keeper(self) -> PodKeeper:
         api = self._edges.api()
         records = self._address(RECORD_KEEPER) if self._keeps_records else None
         me, statuses = self._address(POD_KEEPER), self._address(STATUS_KEEPER)
         pod_manager, runtime = self._address(POD_MANAGER), self._runtime.port()
         services = self._address(SERVICE_KEEPER) if self._follows_services else None
+        probes = self._address(PROBE_KEEPER)
         worker = WorkerPorts(
             keeper=me,
             runtime=runtime,
@@ -275,6 +306,7 @@ class PodTree:
             objects=self._edges.objects(),
             services=services,
             volumes=self._volumes.port() if self._volumes is not None else None,
+            probes=probes,
             events=self._events(),
             records=records,
             host_ips=self._host_ips,

@@ -9,10 +9,14 @@ from typing import Final
 
 from typing_extensions import override
 
+from agent.probe_loops import make_loop, probe_loop_memory
 from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.units import Seconds
+from probes.watching import ProbesToRun
+from runtimes.probing.actor import ProbeLoopOwner
+from runtimes.probing.messages import PROBE_LOOP, ProbeLoopPorts
 from runtimes.virtual.actor import VirtualRuntime
 from runtimes.virtual.calls import (
     ProviderCall,
@@ -49,6 +53,7 @@ class ProviderRuntime:
         self._events = events
         self._memory = VirtualMemory()
         self._calls = ThreadedCalls()
+        self._probes = probe_loop_memory()
         try:
             self._loaded = attached(
                 load_provider(provider), RuntimeContext(self._memory, self._runtime)
@@ -58,8 +63,11 @@ class ProviderRuntime:
         self._memory.node = first_node(self._loaded, self._calls)
 
     def specs(self) -> tuple[AnySpec, ...]:
-        """Return the spec of the actor. It is isolated: other actors do not fail with it."""
-        return (isolated(VIRTUAL_RUNTIME, self._make),)
+        """Return the specs of the actors. They are isolated: other actors do not fail with them."""
+        return (
+            isolated(PROBE_LOOP, self._make_probes),
+            isolated(VIRTUAL_RUNTIME, self._make),
+        )
 
     def port(self) -> Port[PodRuntimeMessage]:
         """Return the address of the runtime of pods."""
@@ -80,6 +88,10 @@ class ProviderRuntime:
         """Return nobody: the class keeps its logs itself."""
         return
 
+    def probes(self) -> Port[ProbesToRun]:
+        """Return the address of who carries probes out, as far as that can be done from outside."""
+        return self._address(PROBE_LOOP)
+
     def node(self) -> RuntimeNode | None:
         """Return what the class said last of the Node; None if it said nothing. On any thread."""
         return self._memory.node
@@ -90,6 +102,10 @@ class ProviderRuntime:
 
     def _runtime(self) -> Port[VirtualRuntimeMessage]:
         return self._address(VIRTUAL_RUNTIME)
+
+    def _make_probes(self) -> ProbeLoopOwner:
+        ports = ProbeLoopPorts(containers=None, me=self._address(PROBE_LOOP))
+        return ProbeLoopOwner(ports, self._probes, make_loop)
 
     def _make(self) -> VirtualRuntime:
         ports = VirtualPorts(events=self._events(), me=self._runtime())

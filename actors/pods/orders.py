@@ -9,6 +9,7 @@ from messages.objects import ObjectFact, ObjectRead
 from messages.pod_lives import PodLife
 from messages.pod_runtime import PodObserved, PodTrouble
 from messages.pods import Pod, PodUid
+from messages.probing import ProbesFact, ProbesSay
 from messages.services import ServicesAre
 from messages.statuses import PodFailure
 from messages.units import Seconds
@@ -68,6 +69,11 @@ class VolumesOverdue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProbesDue:
+    """Timer: nobody has answered what is to be probed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeadlineDue:
     """Timer: the pod may have been active for as long as it may be."""
 
@@ -85,6 +91,8 @@ PodWorkerMessage = (
     | VolumesAre
     | VolumesGone
     | VolumesOverdue
+    | ProbesFact
+    | ProbesDue
     | DeadlineDue
 )
 
@@ -114,6 +122,8 @@ def _newest(message: PodWorkerMessage) -> str | None:
         return "services"
     if isinstance(message, VolumesAre):
         return "volumes"
+    if isinstance(message, ProbesSay):
+        return "probes"
     return "wish" if isinstance(message, PodWish) else None
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from manifests.container_resources import resources_of
 from messages.objects import ObjectId, ObjectKind, Origin
+from messages.pod_runtime import ProbeVerdict
 from messages.pods import JsonObject, Pod, PodUid
 from messages.units import Timestamp
 
@@ -43,14 +44,28 @@ class KeptPod:
     """The versions that it was started with or has heard of, of objects whose changes it acts on."""
     resources: Mapping[str, JsonObject] = field(default_factory=dict)
     """What it was admitted with, by name of the container."""
+    probed: Mapping[str, ProbeVerdict] = field(default_factory=dict)
+    """What its probes said, by name of the container, of those that started or became ready."""
 
 
 def kept_pod(
-    pod: Pod, start_time: Timestamp | None, objects: Mapping[ObjectId, ObjectVersion]
+    pod: Pod,
+    start_time: Timestamp | None,
+    objects: Mapping[ObjectId, ObjectVersion],
+    verdicts: Mapping[str, ProbeVerdict] | None = None,
 ) -> KeptPod:
     """Return what is kept of ``pod``."""
     found = resources_of(pod)
-    return KeptPod(uid=pod.uid, start_time=start_time, objects=objects, resources=found)
+    probed = {
+        name: ProbeVerdict(
+            is_started=said.is_started, is_ready=said.is_ready, container_id=said.container_id
+        )
+        for name, said in (verdicts or {}).items()
+        if said.container_id
+    }
+    return KeptPod(
+        uid=pod.uid, start_time=start_time, objects=objects, resources=found, probed=probed
+    )
 
 
 def page_name(uid: PodUid) -> str:
@@ -70,6 +85,10 @@ def encoded_page(kept: KeptPod) -> bytes:
             for wanted, version in kept.objects.items()
         ],
         "resources": dict(kept.resources),
+        "probed": {
+            name: [said.container_id, said.is_started, said.is_ready]
+            for name, said in kept.probed.items()
+        },
     }
     body = json.dumps(document).encode("ascii")
     return b"%s %s\n%s" % (_FORM, _digest(body), body)
@@ -93,6 +112,10 @@ def decoded_page(data: bytes) -> KeptPod | None:
             for kind, origin, namespace, name, uid, version in document["objects"]
         },
         resources=document["resources"],
+        probed={
+            name: ProbeVerdict(is_started=is_started, is_ready=is_ready, container_id=container_id)
+            for name, (container_id, is_started, is_ready) in document.get("probed", {}).items()
+        },
     )
 
 

@@ -22,6 +22,7 @@ from actors.pods.orders import (
     ObjectsDue,
     PodWish,
     PodWorkerMessage,
+    ProbesDue,
     RepeatStatus,
     ServicesDue,
     VolumesOverdue,
@@ -31,12 +32,14 @@ from actors.pods.worker_keeping import WorkerKeeping
 from actors.pods.worker_needs import NO_SUPPLIES, NeedFact, Supplies, WorkerNeeds, needs_anything
 from actors.pods.worker_news import WorkerNews
 from actors.pods.worker_parts import WorkerMemory, WorkerPorts
+from actors.pods.worker_probing import WorkerProbing, worker_probing
 from actors.pods.worker_volumes import WorkerVolumes
 from kernel import PooledActor, Port, Timer
 from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
 from messages.pod_lives import PodLife
 from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import TERMINAL_PHASES, Pod
+from messages.probing import ProbesAgain, ProbesSay
 from messages.services import ServicesAre
 from messages.statuses import PodFailure
 from messages.units import Seconds
@@ -63,6 +66,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     | sync | ``RunPod``, once its volumes are there | a terminal phase | stops it |
     | sync | ``RunPod`` | a trouble that is for good | fails and stops it |
     | sync | ``RunPod`` again | an object or a Service of its variables changed | new containers see it |
+    | sync | ``RunPod`` again | a startup or liveness probe decided | it goes on, or starts again |
     | terminating | ``StopPod`` | the mark of that command | its end is told |
     | terminated | ``ForgetPod``, if it is to go | the mark of that command | it is finished |
     | terminated | nothing until its volumes are gone | ``VolumesGone`` | goes on |
@@ -71,12 +75,14 @@ class PodWorker(PooledActor[PodWorkerMessage]):
 
     Owns: the life of one pod, and its last status.
     Hears: ``PodWish`` and ``CommandAgain`` of its keeper; ``PodObserved``; ``ObjectRead``,
-    ``ObjectFact``, ``ServicesAre``; ``VolumesAre``, ``VolumesGone``; its own timers.
+    ``ObjectFact``, ``ServicesAre``; ``VolumesAre``, ``VolumesGone``; ``ProbesSay``; its
+    own timers.
     Tells: the runtime as above; the keeper of statuses ``PodStatusIs`` when the status is another one;
     its keeper ``LifeIs``, and ``WorkerGone`` when it is finished and stops; the managers of objects
     ``RegisterPod``, ``FollowObjects``, ``GetObject`` and ``ChangeMissed`` for a pod that references any;
     the keeper of Services ``FollowServices``, if the runtime uses them; the keeper of volumes ``WantVolumes``
-    and ``ReleaseVolumes``, if there is one; the keeper of records ``KeepPod``.
+    and ``ReleaseVolumes``, if there is one; the keeper of probes ``WantProbes`` and ``ReleaseProbes`` for a
+    pod that has any; the keeper of records ``KeepPod``.
     Fails when: it has a bug. The next life tells everything again.
 
     Order: of the wishes and of the observations only the newest counts. An observation with a smaller mark
@@ -102,6 +108,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         """What the runtime was told with that."""
         self._needs: WorkerNeeds | None = None
         self._volumes = WorkerVolumes(ports.volumes, memory, me, self.after)
+        self._probing: WorkerProbing | None = None
+        """None for a pod without probes."""
         self._waits_for: list[str] = []
         self._deadline: Timer | None = None
 
@@ -109,6 +117,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     def started(self) -> None:
         memory = self._memory
         self._news.begin(self.clock.wall())
+        self._probing = worker_probing(self._ports, memory, self._address, self.after)
         if memory.life.is_stopped:
             self._let_go()  # the life before may have crashed over it
         self._take(memory.wish)
@@ -129,6 +138,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 self._take_need(message)
             case VolumesAre() | VolumesGone() | VolumesOverdue():
                 self._take_volumes(message)
+            case ProbesSay() | ProbesAgain() | ProbesDue():
+                self._take_probes(message)
             case ChangeDecided():
                 pass  # who hears of all changes carries it out
             case _:
@@ -185,6 +196,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 if step is FORGET and self._told is not FORGET:
                     self._command(step)
                 self._told = step
+        self._want_probes()
 
     def _command_again(self) -> None:
         if self._told is not None:
@@ -242,7 +254,10 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         if isinstance(step, RunStep):
             self._memory.has_begun = True
             supplies = self._supplied = self._supplies()
-            runtime.tell(RunPod(pod=pod, mark=mark, reply_to=me, **supplies._asdict()))
+            verdicts = self._probing.verdicts() if self._probing is not None else {}
+            runtime.tell(
+                RunPod(pod=pod, mark=mark, reply_to=me, verdicts=verdicts, **supplies._asdict())
+            )
         elif isinstance(step, StopStep):
             self._news.say("stopping a pod", grace=round(step.grace, 3), reason=self._news.reason())
             known = None if self._memory.wish.has_no_document else pod
@@ -276,6 +291,9 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             life.note(LifeEvent.FORGOTTEN)  # its status stays that of its end
         if life.stage is not before:
             self._move()
+        if self._probing is not None:
+            self._probing.note_observed()
+            self._want_probes()
 
     def _learn(self, observed: PodObserved) -> None:
         """Learn from an observation that includes the effect of the last command."""
@@ -310,6 +328,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         ):
             self._run_if_ready()
         self._keep()
+        self._want_probes()
 
     def _take_volumes(self, fact: VolumesAre | VolumesGone | VolumesOverdue) -> None:
         """Run the pod once its volumes are there, and let it go once nothing of them is left."""
@@ -336,6 +355,26 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             self._waits_for = missing
             self._news.say("a pod waits for what its volumes need", missing=missing)
             self._news.note_status(None, self.clock.wall())
+
+    # --- what its probes say ---------------------------------------------------------------------------
+
+    def _want_probes(self) -> None:
+        if self._probing is not None:
+            needs = self._needs
+            is_known = needs is not None and needs.is_settled
+            self._probing.want(needs.supplies().objects if needs is not None and is_known else None)
+
+    def _take_probes(self, fact: ProbesSay | ProbesAgain | ProbesDue) -> None:
+        """Show what the probes say, and tell the runtime if that changes what it has to do."""
+        if self._probing is None:
+            return
+        if not isinstance(fact, ProbesSay):
+            self._probing.again()
+        elif self._probing.take(fact):
+            self._news.note_verdicts(self.clock.wall())
+            if self._told is RUN and self._probing.has_commands:
+                self._command(RUN)
+            self._keep()
 
     # --- how long it may be active ---------------------------------------------------------------------
 

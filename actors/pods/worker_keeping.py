@@ -26,7 +26,8 @@ class WorkerKeeping:
         if self._records is None:
             return
         began = memory.status.start_time if memory.status is not None else None
-        kept = kept_pod(memory.wish.pod, began, versions)
+        verdicts = memory.status.verdicts if memory.status is not None else None
+        kept = kept_pod(memory.wish.pod, began, versions, verdicts)
         if kept != memory.kept:
             memory.kept = kept
             self._records.tell(KeepPod(kept=kept))

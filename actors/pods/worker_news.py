@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from actors.pods.admission import DEFERRED, INFEASIBLE
 from actors.pods.orders import LifeIs
 from actors.pods.pod_events import pod_event
-from actors.pods.unprobed import unprobed
 from actors.pods.worker_parts import WorkerMemory, WorkerPorts
 from actors.pods.worker_volumes import FAILED_MOUNT, UNSUPPORTED_VOLUME
 from messages.events import EventType
 from messages.pod_lives import PodLife
-from messages.pod_runtime import NO_MARK, PodObserved, PodTrouble
+from messages.pod_runtime import NO_MARK, PodObserved, PodTrouble, ProbeVerdict
 from messages.pods import TERMINAL_PHASES, PodPhase
 from messages.statuses import PodFailure, PodStatus, PodStatusIs
 from messages.units import Timestamp
@@ -48,8 +48,6 @@ class WorkerNews:
             )
         else:
             memory.status = replace(shown, start_time=shown.start_time or began)
-        if not memory.wish.was_there and (missing := unprobed(memory.wish.pod)):
-            self._warn(missing)
 
     def note_mirror(self) -> None:
         """Count restarts on from those that the mirror shows of an earlier process.
@@ -80,6 +78,7 @@ class WorkerNews:
             StatusSituation(
                 pod=memory.wish.pod,
                 observed=observed,
+                verdicts=self._verdicts(observed),
                 previous=memory.status,
                 failure=memory.life.failure,
                 is_ended=memory.life.is_stopped,
@@ -95,8 +94,12 @@ class WorkerNews:
         """Note the troubles of volumes, and tell the status if people see another one."""
         if troubles != self._volumes:
             self._volumes = troubles
-            before = self._memory.status
-            self.note_status(before.observed if before is not None else None, now)
+            self.note_verdicts(now)
+
+    def note_verdicts(self, now: Timestamp) -> None:
+        """Tell the status that follows of what was observed last, if people see another one."""
+        before = self._memory.status
+        self.note_status(before.observed if before is not None else None, now)
 
     def _with_troubles(self, observed: PodObserved | None) -> PodObserved | None:
         """Return what is observed, with the troubles that the runtime knows nothing of."""
@@ -144,6 +147,9 @@ class WorkerNews:
         if self._ports.events is not None:
             self._ports.events.tell(pod_event(self._memory.wish.pod, kind, what))
 
-    def _warn(self, what: PodFailure) -> None:
-        self.say(what.message, reason=what.reason)
-        self.post(what, EventType.WARNING)
+    def _verdicts(self, observed: PodObserved | None) -> Mapping[str, ProbeVerdict] | None:
+        memory = self._memory
+        if memory.probes is None:
+            return None
+        shown = memory.status.observed if memory.status is not None else None
+        return memory.probes.verdicts(memory.wish.pod, observed or shown)

@@ -13,9 +13,11 @@ from actors.pods.object_reading import ObjectManagers
 from actors.pods.orders import LifeIs, PodWish, WorkerGone
 from actors.pods.record_pages import KeptPod
 from actors.pods.records import KeepPod
+from actors.pods.worker_probes import ProbesMemory
 from kernel import Port
 from messages.events import PostEvent
 from messages.pod_runtime import ForgetPod, RunPod, StopPod
+from messages.probing import ProbesMessage
 from messages.services import ServicesMessage
 from messages.statuses import PodStatus, PodStatusIs
 from messages.volumes import VolumeMessage
@@ -33,6 +35,8 @@ class WorkerPorts:
     """Who follows Services; None where nobody knows any, and where the runtime has no use for them."""
     volumes: Port[VolumeMessage] | None = None
     """Who makes volumes; None where the runtime does that itself, or pods have none."""
+    probes: Port[ProbesMessage] | None = None
+    """Who has probes run; None where nobody does, so that all of them count as passed."""
     events: Port[PostEvent] | None
     """Who posts events; None if the agent belongs to no cluster."""
     records: Port[KeepPod] | None = None
@@ -64,5 +68,7 @@ class WorkerMemory:
     """What its mirror shows of an earlier process is known, or there is nothing to know."""
     status: PodStatus | None = None
     """The last one that was told."""
+    probes: ProbesMemory | None = None
+    """What the probes of its containers say; None if it has none."""
     has_begun: bool = False
     """The runtime was told to run it, or had it before: files of volumes are not waited for any more."""

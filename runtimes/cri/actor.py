@@ -216,7 +216,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         error = ended.error
         if error is not None and is_away(error.failure) and not self._memory.away:
             self._connection.lose(error.failure.message)
-            self._health.tell_node()
+            self._health.tell_node(self.clock.monotonic())
         self._look_for_callers()
 
     def _take_result(self, ended: OperationEnded) -> None:
@@ -226,7 +226,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._answer_with(purpose, result)
             case Connect():
                 self._connection.greeted(result)
-                self._health.tell_node()
+                self._health.tell_node(self.clock.monotonic())
             case LookAgain():
                 self._looked(purpose, result, ended.began)
             case NoteExit(uid=uid):
@@ -279,7 +279,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             self._connection.is_there(self._everything())
         elif not is_away:
             self._tell_pods(changed)
-        self._health.tell_node()
+        self._health.tell_node(self.clock.monotonic())
 
     def _checked(self, result: object) -> None:
         is_another = self._connection.checked(result)
@@ -287,7 +287,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         trouble = greeting.network_trouble if greeting is not None else ""
         if (is_another or trouble != self._network_trouble) and not self._memory.away:
             self._tell(self._everything())
-        self._health.tell_node()
+        self._health.tell_node(self.clock.monotonic())
 
     # --- what changes ----------------------------------------------------------------------------------
 

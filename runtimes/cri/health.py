@@ -9,6 +9,9 @@ from messages.units import Seconds
 from runtimes.cri.figures import LONGEST_SILENCE
 from runtimes.cri.messages import NOT_ASKED, CriMemory
 
+LONGEST_OUTAGE: Final = Seconds(30.0)
+"""A runtime that was there may be away for so long before the Node is not ready, as on a kubelet. One that is
+upgraded is back in seconds, and what runs goes on meanwhile: nobody should taint the Node for that."""
 NOT_READY: Final = "KubeletNotReady"
 """The reason of the Node's condition Ready that a kubelet gives, whatever the trouble is."""
 
@@ -32,7 +35,7 @@ def trouble_of(memory: CriMemory) -> str:
 def _troubles(memory: CriMemory) -> tuple[str, ...]:
     if memory.away == NOT_ASKED:
         down = "container runtime status check may not have completed yet"
-    elif memory.away:
+    elif memory.away and (memory.is_down or memory.greeting is None):
         down = f"container runtime is down: {memory.away}"
     else:
         down = ""
@@ -40,6 +43,17 @@ def _troubles(memory: CriMemory) -> tuple[str, ...]:
     if down or greeting is None:
         return down, memory.pleg_trouble
     return greeting.trouble, memory.pleg_trouble, greeting.network_trouble
+
+
+def note_outage(memory: CriMemory, now: Seconds) -> None:
+    """Note since when the runtime has been away, and whether that is an outage for the Node too."""
+    is_away = memory.away not in {"", NOT_ASKED}
+    if not is_away:
+        memory.away_since = None
+    elif memory.away_since is None:
+        memory.away_since = now
+    since = memory.away_since
+    memory.is_down = since is not None and now - since >= LONGEST_OUTAGE
 
 
 def pleg_trouble(silence: Seconds, *, has_looked: bool) -> str:

@@ -7,7 +7,7 @@ from messages.node import RuntimeHasNews
 from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.units import Seconds, Timestamp
 from runtimes.cri.describing import container_states, runtime_pods
-from runtimes.cri.health import pleg_trouble, trouble_of
+from runtimes.cri.health import note_outage, pleg_trouble, trouble_of
 from runtimes.cri.messages import CriMemory, CriPorts
 
 
@@ -37,15 +37,16 @@ class HealthReporter:
         memory.cgroups.count()
         has_looked = memory.pleg.looked is not None
         memory.pleg_trouble = pleg_trouble(memory.pleg.silence(now), has_looked=has_looked)
-        self.tell_node()
+        self.tell_node(now)
 
     @property
     def is_well(self) -> bool:
-        """Whether nothing is bad about the Node because of the runtime."""
-        return not trouble_of(self._memory)
+        """Whether nothing is bad about the Node because of the runtime, nor is about to be."""
+        return not (trouble_of(self._memory) or self._memory.away)
 
-    def tell_node(self) -> None:
+    def tell_node(self, now: Seconds) -> None:
         """Tell who reports the Node if something else is bad. The rest of a text may change too often."""
+        note_outage(self._memory, now)
         trouble = trouble_of(self._memory).partition(":")[0]
         if trouble != self._memory.told_trouble:
             self._memory.told_trouble = trouble

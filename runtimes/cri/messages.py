@@ -162,6 +162,10 @@ class CriMemory:
     """What the runtime said of itself last."""
     away: str = NOT_ASKED
     """Why the runtime cannot be asked; empty while it can."""
+    away_since: Seconds | None = None
+    """When it was found to be away. By the monotonic clock."""
+    is_down: bool = False
+    """Whether it has been away for so long that the Node is not ready because of that."""
     reasons: set[str] = field(default_factory=set)
     """Why it could not be asked since it was there last, as far as that was told."""
     pleg_trouble: str = ""

@@ -9,13 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias
 
 from typing_extensions import override
 
 from kernel import Key, PooledActor, Port, Timer
 from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
+from messages.probing import AnswersDescribed, DescribeAnswers
 from messages.units import Seconds
+from probes.watching import (
+    FollowProbes,
+    ProbesBegan,
+    ProbesToRun,
+)
 from runtimes.container_runtime import (
     AskContainer,
     CallRuntime,
@@ -75,6 +81,7 @@ class SavedLate:
 HollowContainersMessage: TypeAlias = (
     ContainerRuntimeMessage
     | HooksMessage
+    | ProbesToRun
     | HollowStepsDue
     | HollowPodsSaved
     | SavingDue
@@ -92,6 +99,7 @@ class HollowMemory:
     in_hand: CallRuntime | HooksMessage | None = None
     """What is being taken. A life that finds something here follows on a crash over it."""
     followers: list[Port[RuntimeFact]] = field(default_factory=list)
+    probe_followers: dict[Port[ProbesBegan], None] = field(default_factory=dict)
     is_restored: bool = False
     """Whether it knows what the process before has saved."""
     waiting: list[HollowContainersMessage] = field(default_factory=list)
@@ -102,9 +110,10 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     """Makes, runs and ends containers as their pods' annotations say, or as the rules say.
 
     Owns: sandboxes, containers, images and addresses of pods; the calls that take time.
-    Hears: ``CallRuntime``, ``AskContainer``, ``HooksMessage``, ``FollowContainers``, ``DescribeRuntime``; its
-    own timer.
-    Tells: whoever made a call ``RuntimeAnswered``, once, and of a hook ``HookEnded``; followers
+    Hears: ``CallRuntime``, ``AskContainer``, ``HooksMessage``, ``ProbesToRun``, ``FollowContainers``,
+    ``DescribeRuntime``; its own timer.
+    Tells: whoever made a call ``RuntimeAnswered``, once, of a hook ``HookEnded``, and of a probe
+    ``ProbeIs``; followers
     ``ContainersAre`` when they begin to follow and when it starts again, and ``PodContainersAre`` for what
     happens by itself: a container that ends, becomes ready, or dies with its sandbox.
     Fails when: it has a bug. Containers run on, calls that take time are answered by the next life, and
@@ -138,6 +147,8 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
         elif isinstance(failed, RunHook):
             failed.reply_to.tell(HookEnded(ref=failed.ref, failure=_UNCERTAIN.message))
         self._answer_hooks()
+        for prober in self._memory.probe_followers:
+            prober.tell(ProbesBegan())
         if self._records is not None and not self._memory.is_restored:
             self._ask_records(self._records)
             return
@@ -182,7 +193,16 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
             case SavingDue() | HollowPodsSaved() | SavedLate():
                 pass  # what was saved before is known by now
             case _:
-                assert_never(message)
+                self._take_probe(message)
+
+    def _take_probe(self, message: ProbesToRun) -> None:
+        match message:
+            case FollowProbes(subscriber=follower):
+                self._memory.probe_followers[follower] = None
+            case DescribeAnswers(reply_to=asker):
+                asker.tell(AnswersDescribed(answers=self._core.answers(self._now()), bounds=()))
+            case _:
+                self._core.take_probe(message, self._now())
 
     def _take(self, message: CallRuntime | HooksMessage) -> None:
         self._memory.in_hand = message
@@ -247,6 +267,8 @@ class HollowContainers(PooledActor[HollowContainersMessage]):
     def _answer_hooks(self) -> None:
         for request, ended in self._core.hooks_ended():
             request.reply_to.tell(ended)
+        for watch, told in self._core.probes_told():
+            watch.reply_to.tell(told)
 
     def _tell_changes(self) -> None:
         for uid in self._core.take_changed():

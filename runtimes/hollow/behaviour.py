@@ -49,6 +49,12 @@ class ContainerBehaviour:
     """How each attempt ends, the first one first; the last is that of all later ones. None for an attempt
     that does not end by itself."""
     ready_after: Span = NO_TIME
+    started_after: Span = NO_TIME
+    """When its startup probe begins to succeed."""
+    unready_after: Span | None = None
+    """When its readiness probe begins to fail; None for never."""
+    hangs_after: Span | None = None
+    """When none of its probes gets an answer any more; None for never."""
     message: str = ""
     """The termination message."""
     ignores_sigterm: bool = False

@@ -10,6 +10,8 @@ from collections import Counter
 from typing import Final, NamedTuple, assert_never
 
 from messages.pods import PodUid
+from messages.probes import ProbeKey
+from messages.probing import AnswersCounted
 from messages.units import Seconds
 from runtimes.container_runtime import (
     CallRuntime,
@@ -30,13 +32,14 @@ from runtimes.container_runtime import (
 from runtimes.hollow.annotations import UnreadableAnnotationError
 from runtimes.hollow.hooks import HollowHooks, HookAnswer
 from runtimes.hollow.machine import NO_SECONDS, HollowMachine, Instant, not_found
+from runtimes.hollow.probing import HollowProbes, HollowProbesMessage, ProbeTold
 from runtimes.hollow.records import (
     CarryOut,
     ContainerEnds,
     ContainerIsReady,
     ContainerRecord,
     HollowStep,
-    HookEnds,
+    ProbeTicks,
     SandboxDies,
 )
 from runtimes.hollow.rules import HollowRules, drawn
@@ -67,6 +70,7 @@ class HollowCore:
         self._looks: dict[PodUid, list[CallRuntime]] = {}
         self._hooks = HollowHooks()
         self._hook_answers: list[HookAnswer] = []
+        self._probes = HollowProbes()
 
     @property
     def next_due(self) -> Seconds | None:
@@ -93,6 +97,18 @@ class HollowCore:
     def take_hook(self, message: HooksMessage, now: Instant) -> None:
         """Take what is said about a hook. How it ended is among ``hooks_ended`` when its time has come."""
         self._hooks.take(message, self.machine, now.monotonic)
+
+    def take_probe(self, message: HollowProbesMessage, now: Instant) -> None:
+        """Take what is to be probed. What the probes say is among ``probes_told``."""
+        self._probes.take(message, self.machine, now)
+
+    def probes_told(self) -> list[ProbeTold]:
+        """Return what probes say, once."""
+        return self._probes.told()
+
+    def answers(self, now: Instant) -> dict[ProbeKey, AnswersCounted]:
+        """Return the last answers of all probes."""
+        return self._probes.described(self.machine, now)
 
     def hooks_ended(self) -> list[HookAnswer]:
         """Return the hooks that have ended, once."""
@@ -133,10 +149,10 @@ class HollowCore:
                 for killed in machine.stop_sandbox(sandbox, at):
                     self._answer_stops(killed)
                 machine.changed[sandbox.pod.uid] = None
-            case HookEnds():
-                self._hook_answers.append(self._hooks.end(step))
+            case ProbeTicks():
+                self._probes.tick(step, machine, at)
             case _:
-                assert_never(step)
+                self._hook_answers.append(self._hooks.end(step))
 
     # --- requests --------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
 from messages.pods import PodUid
+from messages.probes import ProbeKey
 from messages.units import Seconds
 from runtimes.container_runtime import CallRuntime, PodIdentity, SandboxContents
 from runtimes.hollow.behaviour import ContainerBehaviour, Ending
@@ -101,4 +102,15 @@ class HookEnds:
     is_cancelled: bool = False
 
 
-HollowStep: TypeAlias = CarryOut | ContainerEnds | ContainerIsReady | SandboxDies | HookEnds
+@dataclass(slots=True, eq=False)
+class ProbeTicks:
+    """An answer of a probe is due."""
+
+    due: Seconds
+    key: ProbeKey
+    is_cancelled: bool = False
+
+
+HollowStep: TypeAlias = (
+    CarryOut | ContainerEnds | ContainerIsReady | SandboxDies | HookEnds | ProbeTicks
+)

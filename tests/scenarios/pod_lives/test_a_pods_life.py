@@ -1,6 +1,5 @@
 """A pod is run, stopped and finished, and what it is told on the way."""
 
-from messages.events import EventType
 from messages.pod_lives import PodLife
 from messages.pods import API, FILE, PodPhase
 from tests.support.builders import make_pod
@@ -51,28 +50,3 @@ def test_a_pod_that_has_ended_is_stopped_and_stays_to_be_looked_at(lives: LivesS
     lives.lists(API, api_pod("job", spec={"restartPolicy": "Never"}, deleting=True))
     assert lives.commanded() == ["forget job"]
     assert lives.statuses.finished == {job.uid}
-
-
-def test_a_pod_with_probes_says_once_that_they_are_not_run(lives: LivesStage) -> None:
-    probe = {"httpGet": {"port": 80}}
-    spec = {"containers": [{"name": "main", "readinessProbe": probe, "livenessProbe": probe}]}
-    web = api_pod(spec=spec)
-    lives.lists(API, web, api_pod("plain"))
-    lives.worker_crashes(web)
-    lives.lists(API, api_pod(spec=spec, labels={"a": "b"}))
-    (event,) = lives.world.events.drain()
-    assert (event.regarding.name, event.type, event.reason) == (
-        "web",
-        EventType.WARNING,
-        "ProbesNotRun",
-    )
-    assert event.message == (
-        "Probes are not run yet and count as passed: readinessProbe of main, livenessProbe of main"
-    )
-
-
-def test_a_pod_that_has_ended_says_nothing_of_its_probes(lives: LivesStage) -> None:
-    container = {"name": "main", "startupProbe": {"exec": {"command": ["true"]}}}
-    spec = {"restartPolicy": "Never", "containers": [container]}
-    lives.lists(API, api_pod(spec=spec, status={"phase": "Failed"}))
-    assert lives.world.events.drain() == []

@@ -12,6 +12,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from kernel import Key, Port, Runtime
+from messages.node import RuntimeHasNews
 from messages.pod_runtime import (
     ContainerObserved,
     DescribeRuntime,
@@ -82,6 +83,8 @@ class CriParts:
         self.memory = CriMemory()
         self.images = ImageMemory.of(IMAGES)
         self.notices: list[ConfigNotice] = []
+        self.news: Probe[RuntimeHasNews] = Probe()
+        """What is told to who reports the Node."""
         self._wire = wire
         self._disk = disk or DiskAtOnce()
         self.node = CriNode(
@@ -116,7 +119,7 @@ class CriParts:
         return ImageKeeper(ports, self.images, IMAGES)
 
     def make_containers(self, address: Callable[[Key[Any]], Port[Any]]) -> CriRuntime:
-        ports = CriPorts(me=address(CRI_CONTAINERS), images=address(IMAGE_KEEPER))
+        ports = CriPorts(me=address(CRI_CONTAINERS), images=address(IMAGE_KEEPER), node=self.news)
         return CriRuntime(ports, self.memory, self.around, self._wire, self._disk)
 
     def _name(self) -> str:

@@ -127,6 +127,7 @@ def test_every_annotation_of_a_container_is_read() -> None:
     )
     assert {field for field, _ in OF_CONTAINERS.values()} == {
         *("to_create", "create_error", "to_start", "run_for", "exits", "message", "ready_after"),
+        *("started_after", "unready_after", "hangs_after"),
         *("to_stop", "stop_ending", "ignores_sigterm", "resize_error", "exec_exit_code"),
         *("for_post_start", "post_start_error", "for_pre_stop", "pre_stop_error"),
     }

@@ -32,8 +32,10 @@ def greeting(trouble: str = "", network_trouble: str = "") -> Greeting:
     )
 
 
-def memory(away: str, known: Greeting | None = None, pleg: str = "") -> CriMemory:
-    return CriMemory(away=away, greeting=known, pleg_trouble=pleg)
+def memory(
+    away: str, known: Greeting | None = None, pleg: str = "", *, is_down: bool = False
+) -> CriMemory:
+    return CriMemory(away=away, greeting=known, pleg_trouble=pleg, is_down=is_down)
 
 
 # What the Node says.
@@ -44,11 +46,16 @@ def memory(away: str, known: Greeting | None = None, pleg: str = "") -> CriMemor
     [
         (CriMemory(), "container runtime status check may not have completed yet"),
         (memory("refused"), "container runtime is down: refused"),
-        (memory("refused", greeting()), "container runtime is down: refused"),
+        (memory("refused", greeting()), ""),
+        (memory("refused", greeting(), is_down=True), "container runtime is down: refused"),
         (memory("", greeting()), ""),
         (memory("", greeting(network_trouble=NETWORK)), NETWORK),
         (memory("", greeting("not ready", NETWORK)), f"[not ready, {NETWORK}]"),
-        (memory("hung", greeting(), "late"), "[container runtime is down: hung, late]"),
+        (memory("hung", greeting(), "late"), "late"),
+        (
+            memory("hung", greeting(), "late", is_down=True),
+            "[container runtime is down: hung, late]",
+        ),
         (memory("", greeting(), "PLEG is not healthy: late"), "PLEG is not healthy: late"),
     ],
 )

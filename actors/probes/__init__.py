@@ -1,0 +1,1 @@
+"""Who runs the probes of pods, and what becomes of their results."""

@@ -1,0 +1,172 @@
+"""Prober: one probe of one container of a pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+import structlog
+from typing_extensions import override
+
+from actors.probes.orders import (
+    InheritanceDue,
+    ProberIsUp,
+    ProberMessage,
+    ProberSays,
+    ProbeWanted,
+)
+from actors.probes.sayings import event_of, standing
+from kernel import PooledActor, Port
+from messages.events import PostEvent
+from messages.probes import ProbeKey, ProbeResult
+from messages.units import Seconds
+from probes.thresholds import initial_result
+from probes.watching import ProbeIs, ProbeRemark, ProbesToRun, RestProbe, RunProbe
+
+_log = structlog.get_logger("probes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProberPorts:
+    """Whom a prober talks to."""
+
+    keeper: Port[ProberIsUp | ProberSays]
+    runner: Port[ProbesToRun]
+    """Who carries probes out."""
+    events: Callable[[], Port[PostEvent] | None]
+    """Returns who posts events; None if the agent belongs to no cluster."""
+    me: Port[ProbeIs]
+    """Its own address, which outlives it."""
+    logs_changes: bool = True
+    """Whether changes are logged at level info, or as warnings. Otherwise at debug."""
+
+
+@dataclass(slots=True)
+class ProberMemory:
+    """What outlives a life of a prober. One life at a time uses it."""
+
+    container_id: str | None = None
+    """The instance that ``result`` is about; None before the first one."""
+    result: ProbeResult | None = None
+    """What counts of it; None as long as that is what counts of any new instance."""
+    inherited_until: Seconds | None = None
+    """Until when ``result`` holds without an answer, by the monotonic clock; None if it is this process's."""
+
+
+class Prober(PooledActor[ProberMessage]):
+    """Has one probe carried out, and says what counts of it.
+
+    Owns: what counts for the instance of now, and whether an earlier process found that out.
+    Hears: ``ProbeWanted`` of its keeper; ``ProbeIs``; a timer.
+    Tells: its keeper ``ProberIsUp`` in each life, and ``ProberSays``; who carries probes out ``RunProbe``
+    and ``RestProbe``; who posts events of answers that are not as they should be.
+    Fails when: it has a bug. What counts outlives it. The next life hears from its keeper what is wanted,
+    and from who carries probes out what counts.
+
+    Order: what is said of another instance than the one of now is dropped. Repetition: every message may
+    repeat, and an answer is said to people once. It is told of changes alone: a probe that goes on as it is
+    costs it nothing.
+    """
+
+    def __init__(self, key: ProbeKey, ports: ProberPorts, memory: ProberMemory) -> None:
+        self._key = key
+        self._ports = ports
+        self._memory = memory
+        self._wanted: ProbeWanted | None = None
+
+    @override
+    def started(self) -> None:
+        self._ports.keeper.tell(ProberIsUp(key=self._key))
+
+    @override
+    def receive(self, message: ProberMessage, /) -> None:
+        match message:
+            case ProbeWanted():
+                self._take(message)
+            case ProbeIs():
+                self._note(message)
+            case InheritanceDue(container_id=container_id):
+                if container_id == self._memory.container_id:
+                    self._watch()  # the answer to that says whether the probe has answered
+            case _:
+                assert_never(message)
+
+    def _take(self, wanted: ProbeWanted) -> None:
+        memory, order = self._memory, wanted.order
+        self._wanted = wanted
+        if order is None:
+            self._ports.runner.tell(RestProbe(key=self._key))
+            return
+        if order.target.container_id != memory.container_id:
+            memory.container_id, memory.result = order.target.container_id, order.initial
+            memory.inherited_until = None
+            if order.is_inherited:
+                now = self.clock.monotonic()
+                memory.inherited_until = Seconds(now + 2 * order.spec.period)
+        if memory.inherited_until is not None:
+            left = max(0.0, memory.inherited_until - self.clock.monotonic())
+            self.after(Seconds(left), InheritanceDue(container_id=memory.container_id))
+        self._watch()
+
+    def _watch(self) -> None:
+        wanted = self._wanted
+        order = wanted.order if wanted is not None else None
+        if wanted is not None and order is not None:
+            self._ports.runner.tell(
+                RunProbe(
+                    key=self._key,
+                    spec=order.spec,
+                    target=order.target,
+                    initial=self._memory.result,
+                    hidden=wanted.hidden,
+                    reply_to=self._ports.me,
+                )
+            )
+
+    def _note(self, told: ProbeIs) -> None:
+        memory, wanted = self._memory, self._wanted
+        if wanted is None or wanted.order is None or told.container_id != memory.container_id:
+            return
+        result = told.result
+        if told.is_confirmed:
+            memory.inherited_until = None
+        elif self._is_over():
+            result, memory.inherited_until = initial_result(self._key.kind), None
+        before = memory.result or initial_result(self._key.kind)
+        memory.result = result
+        if told.remark is not None:
+            self._post(wanted, told.remark)
+        if result is not before:
+            self._log_change(wanted, result, told.remark)
+        self._ports.keeper.tell(
+            ProberSays(key=self._key, container_id=told.container_id, result=result)
+        )
+        if result is not told.result:
+            self._watch()  # from there its answers count on
+
+    def _is_over(self) -> bool:
+        """Return whether what an earlier process found out has held for as long as it may (rule Y13)."""
+        until = self._memory.inherited_until
+        return until is not None and self.clock.monotonic() >= until
+
+    def _post(self, wanted: ProbeWanted, remark: ProbeRemark) -> None:
+        event, events = event_of(wanted.pod, self._key, remark.outcome), self._ports.events()
+        if event is not None and events is not None:
+            events.tell(event)
+
+    def _log_change(
+        self, wanted: ProbeWanted, result: ProbeResult, remark: ProbeRemark | None
+    ) -> None:
+        line, is_bad = standing(self._key.kind, result)
+        emit = _log.debug
+        if self._ports.logs_changes:
+            emit = _log.warning if is_bad else _log.info
+        reason = remark.outcome.text if remark is not None and is_bad else ""
+        emit(
+            line,
+            pod=wanted.pod.display_name,
+            container=self._key.container,
+            probe=self._key.kind.value,
+            **({"reason": reason[:200]} if reason else {}),
+        )

@@ -1,0 +1,37 @@
+"""What carries out the probes of containers that really run. A part of the runtimes of pods."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from kernel import Clock
+from probes.news import ProbeFact
+from probes.watched import ProbeMemory
+from runtimes.probing.commands import CommandTurns
+from runtimes.probing.messages import Loop, ProbeLoopMemory
+
+COMMANDS_PER_CORE: Final = 2
+"""Commands of probes that run at once. More of them end no more of them a second (measured)."""
+USER_AGENT: Final = "kube-probe/1.34"
+"""As a kubelet has it: servers of pods look at it."""
+
+
+def probe_loop_memory() -> ProbeLoopMemory:
+    """Return what outlives a crash of who carries probes out."""
+    return ProbeLoopMemory(turns=CommandTurns(COMMANDS_PER_CORE * (os.cpu_count() or 1)))
+
+
+def make_loop(
+    memory: ProbeMemory,
+    tell: Callable[[Sequence[ProbeFact]], None],
+    ended: Callable[[BaseException], None],
+    clock: Clock,
+) -> Loop:
+    """Return a loop over real sockets, which runs."""
+    from probes.commands import ProbeEdges  # noqa: PLC0415  # with TLS, which few agents need
+    from probes.loop import ProbeLoop  # noqa: PLC0415  # with TLS, which few agents need
+
+    edges = ProbeEdges(clock=clock, tell=tell, user_agent=USER_AGENT)
+    return ProbeLoop(memory, edges, ended)

@@ -1,0 +1,150 @@
+"""The seam between the worker of a pod and whoever runs its probes, and what others ask of these.
+
+Everything here is a level: it is complete, and may repeat. A worker says which instances of its containers
+run, and is told what their probes say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from messages.pod_runtime import ProbeVerdict
+from messages.pods import Pod, PodUid
+from messages.port import Port
+from messages.probes import ProbeAnswer, ProbeKey, ProbeResult
+from messages.units import Seconds, Timestamp
+
+
+class RunningInstance(NamedTuple):
+    """One running instance of a container."""
+
+    id: str
+    started_at: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantProbes:
+    """Have the probes of this pod run as its specification says. Replaces what was said before.
+
+    Answered by one ``ProbesSay``, and by another one whenever that changes. Whoever hears none asks again:
+    the question may have been lost in a crash.
+    """
+
+    pod: Pod
+    running: Mapping[str, RunningInstance]
+    """By name of the container: what can be probed."""
+    ips: tuple[str, ...] = ()
+    """The pod's addresses, the primary one first. Those of the node for a pod on the node's network."""
+    is_ending: bool = False
+    """It is being stopped: only readiness goes on, until its containers have ended (rule B4)."""
+    known: Mapping[str, ProbeVerdict] = field(default_factory=dict)
+    """What an earlier process knew of instances (rule Y13), by name of the container."""
+    hidden: tuple[str, ...] | None = field(default=(), repr=False)
+    """Values of Secrets that the pod's containers know. No text of an answer shows them. None if nobody knows
+    them at present: then no such text is shown at all."""
+    reply_to: Port[ProbesSay | ProbesAgain]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseProbes:
+    """The pod needs no probes any more. May repeat."""
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbesSay:
+    """What the probes of a pod say, by name of the container, for each one that runs and has probes."""
+
+    uid: PodUid
+    verdicts: Mapping[str, ProbeVerdict]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbesAgain:
+    """Asks a worker for its ``WantProbes``: an earlier life may have lost it. Who does not answer is gone."""
+
+
+ProbesFact: TypeAlias = ProbesSay | ProbesAgain
+"""What the worker of a pod with probes hears."""
+
+
+# What people ask.
+
+
+class ProbeStage(NamedTuple):
+    """One probe of a pod, as its keeper sees it."""
+
+    key: ProbeKey
+    container_id: str
+    """The instance that it is about; empty if none runs."""
+    result: ProbeResult | None
+    """What counts of it; None if it says nothing, since no instance runs, say."""
+    waits_for: str
+    """Why it is not carried out at present, for people; empty if it is."""
+
+
+class ProbedPod(NamedTuple):
+    """The probes of one pod."""
+
+    pod: Pod
+    verdicts: Mapping[str, ProbeVerdict]
+    probes: tuple[ProbeStage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeProbes:
+    """Asks which probes there are. Answered by one ``ProbesDescribed``."""
+
+    reply_to: Port[ProbesDescribed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbesDescribed:
+    """All pods that have probes."""
+
+    pods: tuple[ProbedPod, ...]
+
+
+class AnswersCounted(NamedTuple):
+    """The last answer of a probe, and how long all of them took."""
+
+    answer: ProbeAnswer
+    buckets: tuple[int, ...]
+    """Answers by ``bounds`` of ``AnswersDescribed``, not cumulated, and in one more bucket above them."""
+    seconds: float
+    """All of them together."""
+
+
+class CommandsWaiting(NamedTuple):
+    """How the commands of exec probes get on."""
+
+    running: int
+    waiting: int
+    longest: Seconds
+    """How long a command has waited for its turn at the most, within the last minute."""
+    ended: int
+    """Since the process began."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeAnswers:
+    """Asks what probes answered. Answered by one ``AnswersDescribed``."""
+
+    reply_to: Port[AnswersDescribed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersDescribed:
+    """The answers of all probes that were carried out."""
+
+    answers: Mapping[ProbeKey, AnswersCounted]
+    bounds: tuple[float, ...]
+    """Upper bounds in seconds of the buckets."""
+    commands: CommandsWaiting | None = None
+    """None where nobody runs commands."""
+
+
+ProbesMessage: TypeAlias = WantProbes | ReleaseProbes | DescribeProbes

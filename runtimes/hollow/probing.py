@@ -1,0 +1,296 @@
+"""The probes of hollow containers: what they answer, and when what counts changes. Pure: the time is told.
+
+Nothing is connected to. An answer follows from how long the container runs, by its annotations. So a probe
+whose answers stay as they are needs no step: its answers are counted when somebody asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, floor, inf
+from typing import Final, NamedTuple, TypeAlias
+
+from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
+from messages.probing import AnswersCounted
+from messages.units import Seconds, Timestamp
+from probes.specs import ExecProbe, UnusableProbe
+from probes.thresholds import Count, begin, counted
+from probes.watching import (
+    DropProbe,
+    OnlyProbes,
+    ProbeIs,
+    ProbeRemark,
+    RestProbe,
+    RunProbe,
+)
+from runtimes.hollow.commands import run
+from runtimes.hollow.machine import HollowMachine, Instant
+from runtimes.hollow.records import ContainerRecord, ProbeTicks
+
+HollowProbesMessage: TypeAlias = RunProbe | RestProbe | DropProbe | OnlyProbes
+
+_SUCCESS: Final = ProbeOutcome(ProbeResult.SUCCESS)
+_ALMOST: Final = 1e-6
+"""No tick is due twice because of what floats cannot say."""
+
+
+class ProbeTold(NamedTuple):
+    """What is told of one probe."""
+
+    watch: RunProbe
+    told: ProbeIs
+
+
+@dataclass(slots=True, eq=False)
+class HollowProbe:
+    """One probe, and how it stands."""
+
+    watch: RunProbe
+    count: Count
+    next_at: float
+    """When the next answer comes, in seconds since the container started."""
+    successes: int = 0
+    failures: int = 0
+    unknowns: int = 0
+    last: ProbeOutcome | None = None
+    last_at: Timestamp | None = None
+    step: ProbeTicks | None = None
+
+
+class HollowProbes:
+    """All probes of hollow containers. One life of the actor at a time uses it."""
+
+    def __init__(self) -> None:
+        self._probes: dict[ProbeKey, HollowProbe] = {}
+        self._told: list[ProbeTold] = []
+
+    def take(self, message: HollowProbesMessage, machine: HollowMachine, now: Instant) -> None:
+        """Take what is to be probed."""
+        match message:
+            case RunProbe():
+                self._watch(message, machine, now)
+            case RestProbe(key=key):
+                self._rest(key, machine)
+            case DropProbe(key=key):
+                self._rest(key, machine)
+                self._probes.pop(key, None)
+            case OnlyProbes(keys=keys):
+                for key in [each for each in self._probes if each not in keys]:
+                    self._rest(key, machine)
+                    del self._probes[key]
+
+    def tick(self, step: ProbeTicks, machine: HollowMachine, at: Instant) -> None:
+        """Have the answer come that is due."""
+        probe = self._probes.get(step.key)
+        if probe is not None and probe.step is step:
+            probe.step = None
+            record = machine.inventory.container(probe.watch.target.container_id)
+            if record is not None and record.is_running:
+                self._answer(probe, machine, record, at)
+                self._go_on(probe, machine, record, at)
+
+    def told(self) -> list[ProbeTold]:
+        """Return what is to be told, once."""
+        told, self._told = self._told, []
+        return told
+
+    def described(self, machine: HollowMachine, now: Instant) -> dict[ProbeKey, AnswersCounted]:
+        """Return the last answers of all probes, counted until now."""
+        found = {}
+        for key, probe in self._probes.items():
+            if probe.last is not None and probe.last_at is not None:
+                last, at = probe.last, probe.last_at
+                found[key] = self._described(probe, last, at, machine, now)
+        return found
+
+    # --- inside ----------------------------------------------------------------------------------------
+
+    def _watch(self, watch: RunProbe, machine: HollowMachine, now: Instant) -> None:
+        probe = self._probes.get(watch.key)
+        if probe is None or not _is_same(probe, watch):
+            self._begin(watch, machine, now)
+            probe = self._probes[watch.key]
+        probe.watch = watch
+        self._tell(probe, None)
+
+    def _begin(self, watch: RunProbe, machine: HollowMachine, now: Instant) -> None:
+        self._rest(watch.key, machine)
+        before = self._probes.get(watch.key)
+        spec, began = watch.spec, watch.target.started_at
+        first = max(float(spec.initial_delay), now.wall - began)
+        probe = HollowProbe(watch, begin(spec.kind, watch.initial), first)
+        if before is not None:
+            probe.successes, probe.failures = before.successes, before.failures
+            probe.unknowns = before.unknowns
+        self._probes[watch.key] = probe
+        record = machine.inventory.container(watch.target.container_id)
+        if record is not None and record.is_running:
+            self._plan(probe, machine, now)
+
+    def _rest(self, key: ProbeKey, machine: HollowMachine) -> None:
+        probe = self._probes.get(key)
+        if probe is not None:
+            machine.schedule.cancel(probe.step)
+            probe.step = None
+
+    def _answer(
+        self, probe: HollowProbe, machine: HollowMachine, record: ContainerRecord, at: Instant
+    ) -> None:
+        outcome = outcome_at(machine, record, probe.watch, probe.next_at)
+        before, was = probe.count, probe.last
+        probe.count = counted(before, outcome.result, probe.watch.spec.answers_needed)
+        probe.last, probe.last_at = outcome, at.wall
+        _count(probe, outcome.result, 1)
+        is_news = outcome.result is not ProbeResult.SUCCESS and outcome != was
+        if probe.count.result is not before.result or is_news:
+            self._tell(probe, ProbeRemark(outcome, probe.count.in_a_row, 1, at.wall))
+
+    def _go_on(
+        self, probe: HollowProbe, machine: HollowMachine, record: ContainerRecord, at: Instant
+    ) -> None:
+        """Plan the next answer that may change anything, and count those before it."""
+        period, answered = float(probe.watch.spec.period), probe.next_at
+        following = answered + period
+        if probe.last is not None and _is_settled(probe.count, probe.last):
+            change = next((each for each in _changes(machine, record) if each > answered), inf)
+            skipped = (
+                inf if change == inf else max(0, ceil((change - following) / period - _ALMOST))
+            )
+            if skipped == inf:
+                return  # it goes on like this
+            _count(probe, probe.last.result, int(skipped))
+            following += skipped * period
+        if not probe.count.is_held:
+            probe.next_at = following
+            self._plan(probe, machine, at)
+
+    def _plan(self, probe: HollowProbe, machine: HollowMachine, now: Instant) -> None:
+        if probe.count.is_held:
+            return
+        wait = probe.watch.target.started_at + probe.next_at - now.wall
+        probe.step = ProbeTicks(Seconds(now.monotonic + max(0.0, wait)), probe.watch.key)
+        machine.schedule.add(probe.step)
+
+    def _tell(self, probe: HollowProbe, remark: ProbeRemark | None) -> None:
+        watch = probe.watch
+        told = ProbeIs(
+            key=watch.key,
+            container_id=watch.target.container_id,
+            result=probe.count.result,
+            is_confirmed=probe.count.last is not None,
+            remark=remark,
+        )
+        self._told.append(ProbeTold(watch, told))
+
+    def _described(
+        self,
+        probe: HollowProbe,
+        last: ProbeOutcome,
+        at: Timestamp,
+        machine: HollowMachine,
+        now: Instant,
+    ) -> AnswersCounted:
+        more, period = 0, float(probe.watch.spec.period)
+        record = machine.inventory.container(probe.watch.target.container_id)
+        rests = probe.step is None and not probe.count.is_held
+        if rests and record is not None and record.is_running:
+            more = max(0, floor((now.wall - at) / period + _ALMOST))
+        is_failure, is_unknown = (
+            last.result is ProbeResult.FAILURE,
+            last.result is ProbeResult.UNKNOWN,
+        )
+        successes = probe.successes + (0 if is_failure or is_unknown else more)
+        failures = probe.failures + more * is_failure
+        unknowns = probe.unknowns + more * is_unknown
+        answer = ProbeAnswer(
+            key=probe.watch.key,
+            container_id=probe.watch.target.container_id,
+            result=probe.count.result,
+            in_a_row=probe.count.in_a_row + more,
+            is_held=probe.count.is_held,
+            last=last,
+            at=Timestamp(at + more * period),
+            took=Seconds(0.0),
+            successes=successes,
+            failures=failures,
+            unknowns=unknowns,
+        )
+        return AnswersCounted(answer, (successes + failures + unknowns,), 0.0)
+
+
+def outcome_at(
+    machine: HollowMachine, record: ContainerRecord, watch: RunProbe, elapsed: float
+) -> ProbeOutcome:
+    """Return what a probe answers when its container has run for ``elapsed`` seconds."""
+    behaviour, kind = record.behaviour, watch.spec.kind
+    elapsed += _ALMOST
+    if isinstance(watch.spec.handler, UnusableProbe):
+        return ProbeOutcome(ProbeResult.UNKNOWN, watch.spec.handler.why)
+    hangs = behaviour.hangs_after
+    if hangs is not None and elapsed >= machine.drawn_for(record, "hangs_after"):
+        return _failure(f"hollow: no answer within {watch.spec.timeout:g} s, it hangs")
+    if kind is ProbeKind.STARTUP and elapsed < machine.drawn_for(record, "started_after"):
+        return _failure("hollow: not started yet")
+    if kind is ProbeKind.READINESS:
+        if elapsed < machine.drawn_for(record, "ready_after"):
+            return _failure("hollow: not ready yet")
+        unready = behaviour.unready_after
+        if unready is not None and elapsed >= machine.drawn_for(record, "unready_after"):
+            return _failure("hollow: not ready any more")
+    return _outcome_of_command(record, watch)
+
+
+def _outcome_of_command(record: ContainerRecord, watch: RunProbe) -> ProbeOutcome:
+    if not isinstance(watch.spec.handler, ExecProbe):
+        return _SUCCESS
+    command = watch.spec.handler.command
+    outcome = run(command) if command else None
+    code = record.behaviour.exec_exit_code or (outcome.exit_code if outcome else 0)
+    takes = inf if outcome and outcome.seconds is None else (outcome.seconds if outcome else 0.0)
+    if takes is not None and takes > watch.spec.timeout:
+        return _failure(f"the command did not end within {watch.spec.timeout:g} s")
+    return _failure(f"the command exited with code {code}") if code else _SUCCESS
+
+
+def _changes(machine: HollowMachine, record: ContainerRecord) -> Iterator[float]:
+    """Yield when answers may become others, in order."""
+    behaviour = record.behaviour
+    moments = [machine.drawn_for(record, "started_after"), machine.drawn_for(record, "ready_after")]
+    if behaviour.unready_after is not None:
+        moments.append(machine.drawn_for(record, "unready_after"))
+    if behaviour.hangs_after is not None:
+        moments.append(machine.drawn_for(record, "hangs_after"))
+    yield from sorted(moments)
+
+
+def _is_same(probe: HollowProbe, watch: RunProbe) -> bool:
+    """Return whether a probe goes on with what ``watch`` says."""
+    before = probe.watch
+    if (before.spec, before.target) != (watch.spec, watch.target):
+        return False
+    is_confirmed = probe.count.last is not None
+    return is_confirmed or watch.initial in {None, probe.count.result}
+
+
+def _is_settled(count: Count, last: ProbeOutcome) -> bool:
+    """Return whether more answers like the last one change nothing."""
+    if last.result is ProbeResult.UNKNOWN:
+        return True
+    is_failure = last.result is ProbeResult.FAILURE
+    return (count.result is ProbeResult.FAILURE) == is_failure and (
+        count.result is not ProbeResult.UNKNOWN
+    )
+
+
+def _count(probe: HollowProbe, result: ProbeResult, times: int) -> None:
+    if result is ProbeResult.FAILURE:
+        probe.failures += times
+    elif result is ProbeResult.UNKNOWN:
+        probe.unknowns += times
+    else:
+        probe.successes += times
+
+
+def _failure(text: str) -> ProbeOutcome:
+    return ProbeOutcome(ProbeResult.FAILURE, text)
