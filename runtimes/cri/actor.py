@@ -6,14 +6,13 @@ What each request takes is in ``operations``, what is known is in ``inventory``,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final, assert_never
 
 import structlog
 from typing_extensions import override
 
-from kernel import PooledActor, Port
+from kernel import PooledActor
 from messages.container_runtime_health import DescribeContainerRuntime
 from messages.pod_runtime import DescribeRuntime
 from messages.pods import PodUid
@@ -22,26 +21,20 @@ from messages.units import Seconds
 from runtimes.container_runtime import (
     AskContainer,
     CallRuntime,
-    ContainerAnswered,
-    ContainersAre,
     FindImage,
     FollowContainers,
     LookAtPod,
     PodContainersAre,
     PullImage,
-    RuntimeAnswered,
-    RuntimeFact,
     RuntimeFailure,
-    RuntimeFailureKind,
-    RuntimeIsAway,
 )
+from runtimes.cri.audience import RuntimeAudience, uncertain
 from runtimes.cri.connection import RuntimeConnection
 from runtimes.cri.driver import Driver, OperationEnded, StepEnded
 from runtimes.cri.event_stream import EventStream
 from runtimes.cri.health_reporter import HealthReporter
 from runtimes.cri.inventory import Seen
 from runtimes.cri.messages import (
-    NOT_ASKED,
     ConnectDue,
     CriMemory,
     CriPorts,
@@ -103,12 +96,11 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._driver = Driver(memory.operations, wire, disk, ports.me, self.after)
         self._stream = EventStream(wire, ports.me, memory)
         self._pleg = Pleg(around, self._stream, self._driver, self._begin, self.after)
+        self._audience = RuntimeAudience(memory)
         self._connection = RuntimeConnection(
-            memory, self._driver, self._stream, self._pleg, self._begin, self.after
+            self._audience, self._driver, self._stream, self._pleg, self._begin, self.after
         )
         self._health = HealthReporter(memory, ports)
-        self._network_trouble = ""
-        """What followers were told of the network."""
 
     @override
     def started(self) -> None:
@@ -116,7 +108,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._health.begin(self.clock.monotonic())
         self._answer_lost()
         if not memory.away:
-            self._tell(self._everything())
+            self._audience.tell_everything()
         self._connection.start()
         if self._ports.runtime_classes is not None:
             follow = FollowRuntimeClasses(subscriber=self._ports.me)
@@ -136,7 +128,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             case StreamTold() | StreamEnded():
                 self._take_stream(message)
             case FollowContainers(subscriber=subscriber):
-                self._follow(subscriber)
+                self._audience.follow(subscriber)
             case RuntimeClassesAre(handlers=handlers):
                 self._memory.runtime_classes = handlers
             case ForgetPodsBut(known=known):
@@ -162,7 +154,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             if isinstance(each, CallRuntime | AskContainer) and not any(
                 each is one for one in kept
             ):
-                self._answer(each, _uncertain("the runtime failed over the request"))
+                self._audience.answer(each, uncertain("the runtime failed over the request"))
 
     # --- requests --------------------------------------------------------------------------------------
 
@@ -174,8 +166,8 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             memory.looks.append(WaitingLook(message, self.clock.monotonic()))
             self._look_for_callers()
         elif memory.away:
-            away = _uncertain(f"the runtime is away: {memory.away}")
-            self._answer(message, replace(away, is_away=True))
+            away = uncertain(f"the runtime is away: {memory.away}")
+            self._audience.answer(message, replace(away, is_away=True))
         elif isinstance(message, CallRuntime):
             uid = pod_of(message.request, memory.inventory)
             self._begin(message, operation_of(message.request, self._around), uid)
@@ -209,7 +201,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         self._take_result(ended)
         self._memory.in_hand = None
         if ended.uid is not None and isinstance(ended.purpose, CallRuntime):
-            self._tell_others(ended.purpose, ended.uid)
+            self._audience.tell_others(ended.purpose, ended.uid)
             if isinstance(ended.result, RuntimeFailure):
                 # What failed may have left something: a sandbox without a network, a name that is taken.
                 self._pleg.look_at(ended.uid)
@@ -231,7 +223,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
                 self._looked(purpose, result, ended.began)
             case NoteExit(uid=uid):
                 if result == uid:
-                    self._tell_pods((uid,))
+                    self._audience.tell_pods((uid,))
                     self._pleg.exit_taken(uid)
                 elif isinstance(result, RuntimeFailure):
                     self._pleg.look_at(uid)
@@ -244,24 +236,10 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         if isinstance(result, Seen) and result.uid is not None:
             changed = self._memory.inventory.take(result)
             contents = self._memory.inventory.contents(result.uid)
-            self._answer(call, PodContainersAre(uid=result.uid, sandboxes=contents))
-            self._tell_pods(changed)
+            self._audience.answer(call, PodContainersAre(uid=result.uid, sandboxes=contents))
+            self._audience.tell_pods(changed)
         else:
-            self._answer(call, result)
-
-    def _tell_others(self, call: CallRuntime, uid: PodUid) -> None:
-        """Tell what a request has changed to those followers who are not told by its answer."""
-        asker: object = call.reply_to
-        others = [each for each in self._memory.followers if each != asker]
-        contents = self._memory.inventory.contents(uid)
-        for follower in others:
-            follower.tell(PodContainersAre(uid=uid, sandboxes=contents))
-
-    def _answer(self, call: CallRuntime | AskContainer, result: Any) -> None:
-        if isinstance(call, CallRuntime):
-            call.reply_to.tell(RuntimeAnswered(ref=call.ref, outcome=result))
-        else:
-            call.reply_to.tell(ContainerAnswered(ref=call.ref, answer=result))
+            self._audience.answer(call, result)
 
     # --- whether the runtime is there ------------------------------------------------------------------
 
@@ -276,17 +254,15 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         elif seen is None and not is_away:
             self._pleg.look_at(None)  # which tells whether the runtime or this pod is the trouble
         elif purpose.uid is None and is_away:
-            self._connection.is_there(self._everything())
+            self._connection.is_there()
         elif not is_away:
-            self._tell_pods(changed)
+            self._audience.tell_pods(changed)
         self._health.tell_node(self.clock.monotonic())
 
     def _checked(self, result: object) -> None:
         is_another = self._connection.checked(result)
-        greeting = self._memory.greeting
-        trouble = greeting.network_trouble if greeting is not None else ""
-        if (is_another or trouble != self._network_trouble) and not self._memory.away:
-            self._tell(self._everything())
+        if (is_another or not self._audience.knows_network) and not self._memory.away:
+            self._audience.tell_everything()
         self._health.tell_node(self.clock.monotonic())
 
     # --- what changes ----------------------------------------------------------------------------------
@@ -345,9 +321,9 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
             if running.began + within >= now:
                 continue
             self._driver.give_up(call)
-            late = _uncertain("it took too long")
+            late = uncertain("it took too long")
             if isinstance(call, CallRuntime | AskContainer):
-                self._answer(call, late)
+                self._audience.answer(call, late)
             else:
                 self._take_result(
                     OperationEnded(purpose=call, uid=None, result=late, began=running.began)
@@ -355,41 +331,7 @@ class CriRuntime(PooledActor[CriRuntimeMessage]):
         waiting, memory.looks = memory.looks, []
         for each in waiting:
             if each.since + each.call.deadline < now:
-                self._answer(each.call, _uncertain("it could not be looked at in time"))
+                self._audience.answer(each.call, uncertain("it could not be looked at in time"))
             else:
                 memory.looks.append(each)
         self._look_for_callers()
-
-    # --- what it tells ---------------------------------------------------------------------------------
-
-    def _follow(self, subscriber: Port[RuntimeFact]) -> None:
-        memory = self._memory
-        if subscriber not in memory.followers:
-            memory.followers.append(subscriber)
-        if not memory.away:
-            subscriber.tell(self._everything())
-        elif memory.away != NOT_ASKED:
-            subscriber.tell(RuntimeIsAway(message=memory.away))
-
-    def _tell_pods(self, uids: Iterable[PodUid]) -> None:
-        for uid in uids:
-            self._tell(PodContainersAre(uid=uid, sandboxes=self._memory.inventory.contents(uid)))
-
-    def _tell(self, fact: RuntimeFact) -> None:
-        for follower in self._memory.followers:
-            follower.tell(fact)
-
-    def _everything(self) -> ContainersAre:
-        greeting = self._memory.greeting
-        self._network_trouble = greeting.network_trouble if greeting is not None else ""
-        return ContainersAre(
-            sandboxes=self._memory.inventory.everything(),
-            name=greeting.name if greeting is not None else "",
-            version=greeting.version if greeting is not None else "",
-            mounts_images=greeting is not None and greeting.features.image_volumes,
-            network_trouble=self._network_trouble,
-        )
-
-
-def _uncertain(why: str) -> RuntimeFailure:
-    return RuntimeFailure(kind=RuntimeFailureKind.UNCERTAIN, message=why)

@@ -10,15 +10,14 @@ import structlog
 
 from messages.units import Seconds
 from runtimes.container_runtime import (
-    ContainersAre,
-    RuntimeFact,
     RuntimeFailure,
     RuntimeFailureKind,
     RuntimeIsAway,
 )
+from runtimes.cri.audience import RuntimeAudience
 from runtimes.cri.driver import Driver
 from runtimes.cri.event_stream import EventStream
-from runtimes.cri.messages import NOT_ASKED, ConnectDue, CriMemory, CriTimer
+from runtimes.cri.messages import NOT_ASKED, ConnectDue, CriTimer
 from runtimes.cri.operations.connecting import Greeting, greet
 from runtimes.cri.operations.flow import Operation
 from runtimes.cri.operations.outcomes import one_line
@@ -47,14 +46,15 @@ class RuntimeConnection:
 
     def __init__(
         self,
-        memory: CriMemory,
+        audience: RuntimeAudience,
         driver: Driver,
         stream: EventStream,
         pleg: Pleg,
         begin: Callable[[Purpose, Operation[Any]], None],
         later: Callable[[Seconds, CriTimer], object],
     ) -> None:
-        self._memory = memory
+        self._memory = audience.memory
+        self._audience = audience
         self._driver = driver
         self._stream = stream
         self._pleg = pleg
@@ -121,15 +121,13 @@ class RuntimeConnection:
         self._driver.drop_own()
         self._try_again()
 
-    def is_there(self, everything: ContainersAre) -> None:
+    def is_there(self) -> None:
         """Tell that the runtime can be used: everything was seen."""
         memory = self._memory
         memory.away = ""
         memory.reasons.clear()
-        _log.info(
-            "the container runtime is there", runtime=everything.name, version=everything.version
-        )
-        self._tell(everything)
+        there = self._audience.tell_everything()
+        _log.info("the container runtime is there", runtime=there.name, version=there.version)
 
     # --- inside ----------------------------------------------------------------------------------------
 
@@ -144,10 +142,6 @@ class RuntimeConnection:
     def _is_asking(self, kind: type[Purpose]) -> bool:
         return any(isinstance(each, kind) for each in self._driver.own())
 
-    def _tell(self, fact: RuntimeFact) -> None:
-        for follower in self._memory.followers:
-            follower.tell(fact)
-
     def _say_away(self, message: str, *, is_sure: bool = False) -> None:
         memory = self._memory
         reason = one_line(message)[:LONGEST_REASON] or "it does not say why"
@@ -157,7 +151,7 @@ class RuntimeConnection:
             memory.reasons.add(reason)
             level = logging.WARNING if is_news else logging.DEBUG
             _log.log(level, "the container runtime cannot be used", trouble=reason)
-            self._tell(RuntimeIsAway(message=reason))
+            self._audience.tell(RuntimeIsAway(message=reason))
             memory.away = reason
         elif memory.away in {"", NOT_ASKED}:
             memory.away = reason
