@@ -224,6 +224,8 @@ class AgentTree:
             containers=pods.containers if pods else None,
             images=pods.images if pods else None,
             logs=pods.logs if pods else None,
+            probes=pods.probes if pods else None,
+            answers=pods.answers if pods else None,
             tokens=pods.tokens if pods else None,
             hosts=self._settings.hosts,
         )

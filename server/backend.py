@@ -41,6 +41,12 @@ from messages.pod_manager import (
 )
 from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
 from messages.pods import JsonObject, SourceName
+from messages.probing import (
+    AnswersDescribed,
+    DescribeAnswers,
+    DescribeProbes,
+    ProbesDescribed,
+)
 from messages.sources import DescribeSource, SourceDescribed
 from messages.statuses import DescribeStatuses, StatusesDescribed
 from messages.tokens import DescribeTokens, TokensDescribed
@@ -102,6 +108,10 @@ class EndpointBackend:
     """The keeper of the logs of containers; None where they are not on disk."""
     tokens: Port[DescribeTokens] | None = None
     """Who keeps tokens of service accounts; None where nobody shows them."""
+    probes: Port[DescribeProbes] | None = None
+    """Who knows which probes there are. This port and the next one are None where no pods are run."""
+    answers: Port[DescribeAnswers] | None = None
+    """Who knows what probes answered."""
     cluster: ClusterPorts | None = None
     """The actors that deal with the API server; None for a standalone agent."""
     answer_within: Seconds = ANSWER_WITHIN
@@ -194,6 +204,22 @@ class EndpointBackend:
             return None
         return await self._ask(
             "tokens", self.tokens, lambda reply_to: DescribeTokens(reply_to=reply_to)
+        )
+
+    async def probes_wanted(self) -> ProbesDescribed | Unanswered | None:
+        """Return which probes there are; None where no pods are run."""
+        if self.probes is None:
+            return None
+        return await self._ask(
+            "probe-keeper", self.probes, lambda reply_to: DescribeProbes(reply_to=reply_to)
+        )
+
+    async def probe_answers(self) -> AnswersDescribed | Unanswered | None:
+        """Return what probes answered; None where no pods are run."""
+        if self.answers is None:
+            return None
+        return await self._ask(
+            "probe-loop", self.answers, lambda reply_to: DescribeAnswers(reply_to=reply_to)
         )
 
     async def all_sources(self) -> tuple[SourceDescribed | Unanswered, ...]:

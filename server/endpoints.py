@@ -28,6 +28,7 @@ from server.json_answers import joined, json_answer, json_text_answer, streamed_
 from server.object_pages import watchz
 from server.pod_metrics import RunningState
 from server.pod_pages import pod_list, running_pods
+from server.probe_pages import ProbeState, probe_exposition, probez
 from server.serving import EXEMPT
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -57,10 +58,12 @@ class Endpoints:
             "/pods": self.pods,
             "/runningpods": self.running_pods,
             "/metrics": self.metrics,
+            "/metrics/probes": self.probe_metrics,
             "/configz": self.configz,
             "/sourcez": self.sourcez,
             "/actorz": self.actorz,
             "/watchz": self.watchz,
+            "/probez": self.probez,
             "/events": self._streams.stream,
         }
         application = self._application(self._health_routes() | routes)
@@ -212,6 +215,25 @@ class Endpoints:
         return web.Response(
             body=metrics.exposition(measured), headers={"Content-Type": CONTENT_TYPE_LATEST}
         )
+
+    async def probez(self, request: web.Request) -> web.StreamResponse:
+        """Return the probes of all pods, what they answered, and why pods are not ready."""
+        statuses, state = await asyncio.gather(self._backend.pod_statuses(), self._probes())
+        state = state._replace(statuses=_statuses(statuses))
+        return await streamed_answer(request, probez(state), headers=_freshness(statuses))
+
+    async def probe_metrics(self, _request: web.Request) -> web.Response:
+        """Return the metrics of probes. A kubelet has them apart from the others too: they may be many."""
+        body = probe_exposition(await self._probes())
+        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    async def _probes(self) -> ProbeState:
+        probes, answers = await asyncio.gather(
+            self._backend.probes_wanted(), self._backend.probe_answers()
+        )
+        if probes is None or answers is None:
+            raise web.HTTPNotFound(text="this agent runs no pods")
+        return ProbeState(probes=_answered(probes), answers=_answered(answers))
 
     async def _running(self) -> RunningState:
         backend = self._backend

@@ -14,7 +14,10 @@ from tests.support.agent.served import Served, served_agent
 from tests.support.wire.client import PATIENCE
 
 HEALTH_PATHS = ["/healthz", "/livez", "/healthz/ping", "/readyz", "/readyz/file"]
-OTHER_PATHS = ["/", "/pods", "/metrics", "/configz", "/sourcez", "/actorz", "/watchz"]
+OTHER_PATHS = [
+    *("/", "/pods", "/metrics", "/metrics/probes", "/configz", "/sourcez", "/actorz", "/watchz"),
+    "/probez",
+]
 
 
 def has_begun(agent: Served) -> bool:
@@ -86,6 +89,8 @@ def test_verbose_health_names_every_loop(agent: Served, name: str) -> None:
         "[+]runtime/containers ok",
         "[+]runtime ok",
         "[+]status-keeper ok",
+        "[+]probe-keeper ok",
+        "[+]probers ok",
         "[+]pods ok",
         "[+]pod-keeper ok",
         "[+]sources ok",
@@ -188,6 +193,8 @@ def test_actorz_is_the_tree_parents_first(agent: Served) -> None:
         ("runtimes", "runtime/containers", "HollowContainers"),
         ("runtimes", "runtime", "ContainersRuntime"),
         ("actorlet", "status-keeper", "StatusKeeper"),
+        ("actorlet", "probe-keeper", "ProbeKeeper"),
+        ("actorlet", "probers", "supervisor"),
         ("actorlet", "pods", "supervisor"),
         ("actorlet", "pod-keeper", "PodKeeper"),
         ("actorlet", "sources", "supervisor"),
@@ -200,7 +207,13 @@ def test_actorz_is_the_tree_parents_first(agent: Served) -> None:
     }
     assert {actor["state"] for actor in tree} == {"running"}
     alone = {actor["name"] for actor in others if actor["onExhausted"] == "isolate"}
-    managers = {"secret-manager", "configmap-manager", "status-keeper", "pod-keeper"}
+    managers = {
+        "secret-manager",
+        "configmap-manager",
+        "status-keeper",
+        "pod-keeper",
+        "probe-keeper",
+    }
     assert alone == {*managers, "runtime/containers", "runtime", "source/file", "event-feed"}
 
 

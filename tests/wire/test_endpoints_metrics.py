@@ -122,6 +122,8 @@ def test_gauges_are_what_the_actors_say_at_this_moment(agent: Served, tmp_path: 
         ("pod-keeper", "running"): 1.0,
         ("pod-manager", "running"): 1.0,
         ("pods", "running"): 2.0,
+        ("probe-keeper", "running"): 1.0,
+        ("probers", "running"): 1.0,
         ("runtime", "running"): 2.0,
         ("runtimes", "running"): 1.0,
         ("secret-manager", "running"): 1.0,

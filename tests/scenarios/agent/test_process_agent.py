@@ -113,6 +113,7 @@ def test_it_stops_in_the_reverse_order_of_its_start(stepped: Stepped) -> None:
         "runtime/containers",
         "runtime",
         "status-keeper",
+        "probe-keeper",
         worker,
         "pod-keeper",
         "source/file",
