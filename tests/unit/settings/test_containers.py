@@ -89,7 +89,8 @@ def listener(tmp_path: Path) -> Iterator[Path]:
 def test_the_first_socket_that_is_there_is_found(tmp_path: Path, listener: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    assert found_socket([tmp_path / "none", file, file / "below", listener]) == listener
+    too_long = tmp_path / ("a" * 300)
+    assert found_socket([tmp_path / "none", file, file / "below", too_long, listener]) == listener
     assert found_socket([file]) is None
 
 
