@@ -33,12 +33,8 @@ from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from messages.pods import Pod, SourceName
 from probes.watching import ProbesToRun
 from runtimes.cgroups.opening import open_cgroups
-from runtimes.container_logs.keeper import (
-    LOG_KEEPER,
-    LogKeeper,
-    LogKeeperMemory,
-    LogKeeperPorts,
-)
+from runtimes.container_logs.keeper import LogKeeper
+from runtimes.container_logs.messages import LOG_KEEPER, LogKeeperMemory, LogKeeperPorts
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,

@@ -17,8 +17,8 @@ from messages.pod_manager import PodsAre, PodsChanged
 from messages.pod_runtime import ContainerState
 from messages.pods import FILE, PodUid
 from runtimes.container_logs.directories import LogDirectory
-from runtimes.container_logs.keeper import LOG_KEEPER
 from runtimes.container_logs.layout import LoggedPod
+from runtimes.container_logs.messages import LOG_KEEPER
 from runtimes.container_runtime import PodContainersAre, RuntimeIsAway
 from tests.support.builders import make_pod
 from tests.support.runtimes.log_files import POD, WrittenLog, as_lines, shown

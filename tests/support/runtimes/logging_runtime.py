@@ -15,13 +15,9 @@ from messages.pod_manager import PodFact, PodsAre, Subscribe
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
 from messages.pods import FILE, PodUid
 from messages.units import Seconds, Timestamp
-from runtimes.container_logs.keeper import (
-    LOG_KEEPER,
-    LogKeeper,
-    LogKeeperMemory,
-    LogKeeperPorts,
-)
+from runtimes.container_logs.keeper import LogKeeper
 from runtimes.container_logs.layout import LoggedPod, LogOptions
+from runtimes.container_logs.messages import LOG_KEEPER, LogKeeperMemory, LogKeeperPorts
 from runtimes.container_runtime import (
     CallRuntime,
     ContainersAre,
