@@ -24,9 +24,9 @@ SHORTEST_WAIT: Final = Seconds(10.0)
 """Between two renewals, however short a life the API server gives."""
 SOON: Final = Seconds(0.001)
 """Less than this is no time: sums of seconds are not exact."""
-RETRY_BACKOFF: Final = Backoff(initial=Seconds(0.5), cap=Seconds(120.0), jitter=Seconds(0.5))
-"""While the API server refuses a token: it may not know the pod yet, and then somebody has to change
-something, or the pod is gone."""
+RETRY_BACKOFF: Final = Backoff(initial=Seconds(0.1), cap=Seconds(120.0), jitter=Seconds(0.1))
+"""While the API server refuses a token. For a few milliseconds its authorizer may not know a new pod; after
+that somebody has to change something, or the pod is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

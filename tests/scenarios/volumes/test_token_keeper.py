@@ -210,7 +210,7 @@ def test_a_pod_that_was_deleted_meanwhile_is_not_asked_for_again_and_again(
     assert "forbidden" in tokens.trouble(pod)
     tokens.asked()
     tokens.advance(600)
-    assert len(tokens.asked()) < 15
+    assert len(tokens.asked()) < 20
 
 
 def test_a_pod_of_that_name_with_another_uid_is_a_trouble(tokens: TokenStage) -> None:
@@ -241,7 +241,7 @@ def test_a_missing_service_account_is_a_trouble_until_it_is_made(tokens: TokenSt
     tokens.wants(pod)
     assert '"shop" not found' in tokens.trouble(pod)
     tokens.advance(600)
-    assert len(tokens.asked()) < 15
+    assert len(tokens.asked()) < 20
     tokens.makes_account("shop")
     tokens.advance(121)
     assert tokens.token(pod) is not None
