@@ -194,6 +194,9 @@ class PodObserved:
 
 # Commands.
 
+OBJECT_CHANGED: Final = "ObjectChanged"
+"""The reason of an end, and of what people are told, where a Secret or a ConfigMap changed."""
+
 
 class ProbeVerdict(NamedTuple):
     """What the probes of one container say. Probes that there are none of say what pods without them get."""
@@ -233,8 +236,10 @@ class RunPod:
     volumes: Mapping[str, PodVolume] = field(default_factory=dict)
     """By name: what containers mount. Empty where nobody makes volumes."""
     outdated: frozenset[str] = frozenset()
-    """Ids of instances that are to be stopped and started again, whatever the restart policy says: what they
-    were started with has changed. Ids of instances that are gone mean nothing."""
+    """Ids of instances that are to be stopped and started again, whatever the restart policy says and without
+    a back-off: what they use has changed. They end with the reason ``ObjectChanged``, and show it as long as
+    they are named. Only what runs by then or was named while it ran is replaced by another instance: regular
+    containers and sidecars. Ids of instances that are gone mean nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

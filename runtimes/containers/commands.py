@@ -74,7 +74,7 @@ def _begin_stop(record: RuntimeRecord, grace: Seconds, now: Seconds) -> None:
     record.paused_until = Seconds(0.0)
     # No container is created any more: nobody needs what it would be created with.
     record.objects, record.unread, record.services = {}, ALL_READ, ()
-    record.volumes, record.outdated = NO_VOLUMES, frozenset()
+    record.volumes = NO_VOLUMES
     record.notes, record.sandbox_error = None, ""
 
 

@@ -180,6 +180,9 @@ class ContainerSteps:
             return False
         crashes, draft = notes.crashes, self._draft
         until = may_restart_at(crashes, container.spec_hash)
+        newest = self._newest.get(container.name)
+        if newest is not None and newest.id in self._now.outdated:
+            crashes = None  # it is not started again because it crashed
         if crashes is not None and until > draft.now:
             draft.waits[container.name] = _crash_loop(crashes.delay, container, self._now.pod)
         elif notes.retry_at > draft.now:
@@ -216,8 +219,10 @@ class ContainerSteps:
             return notes is not None and notes.has_ended
         if instance.state is not ContainerState.EXITED:
             return False
-        is_replaced = notes is not None and notes.replaced_id == instance.id
-        return not (is_replaced or self._is_outdated(instance)) and (
+        is_replaced = instance.id in self._now.outdated or (
+            notes is not None and notes.replaced_id == instance.id
+        )
+        return not (is_replaced or self._is_too_old(instance)) and (
             container.behaviour.after(instance.exit_code) is AfterExit.ENDED
         )
 
@@ -231,13 +236,13 @@ class ContainerSteps:
             return instance is not None and instance.exit_code == 0
         return self._has_ended(container)
 
-    def _is_outdated(self, instance: ContainerObserved) -> bool:
+    def _is_too_old(self, instance: ContainerObserved) -> bool:
         since = self._now.restart_all_at
         return since is not None and (instance.created_at or since) < since
 
     def _current(self, container: ContainerShape) -> ContainerObserved | None:
         instance = self._newest.get(container.name)
-        if instance is None or self._is_outdated(instance):
+        if instance is None or self._is_too_old(instance):
             return None
         contents = self._now.contents
         if len(contents) > 1 and instance not in contents[0].containers:
@@ -259,9 +264,7 @@ class ContainerSteps:
 
     def _end_unwanted(self) -> bool:
         """Stop what all containers start again without. Return whether anything of it still lives."""
-        outdated = [
-            one for one in self._newest.values() if is_alive(one) and self._is_outdated(one)
-        ]
+        outdated = [one for one in self._newest.values() if is_alive(one) and self._is_too_old(one)]
         self._kill(outdated, "Stopping container {}, since all containers start again")
         if sum(each.name in self._newest for each in self._now.shape) < len(self._newest):
             names = {each.name for each in self._now.shape}

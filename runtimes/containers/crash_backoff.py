@@ -43,6 +43,11 @@ def note_restart(crashes: CrashNotes, instance_id: str, now: Seconds, longest: S
     crashes.restarted_at, crashes.counted_id = now, instance_id
 
 
+def forgive(crashes: CrashNotes, instance_id: str, now: Seconds) -> None:
+    """Note that it is started again for another reason than a crash: crashes begin anew."""
+    crashes.delay, crashes.restarted_at, crashes.counted_id = Seconds(0.0), now, instance_id
+
+
 def delay_from_history(
     previous: ContainerObserved | None, instance: ContainerObserved, longest: Seconds
 ) -> Seconds:

@@ -15,7 +15,7 @@ from runtimes.container_runtime import CreateContainer
 from runtimes.containers.agenda import PodAgenda
 from runtimes.containers.calls import ContainerCalls, is_start
 from runtimes.containers.clocks import Clocks
-from runtimes.containers.crash_backoff import note_restart
+from runtimes.containers.crash_backoff import forgive, note_restart
 from runtimes.containers.exits import note_exits
 from runtimes.containers.hook_calls import HookCalls
 from runtimes.containers.hook_notes import HookStep
@@ -176,7 +176,11 @@ class PodDriver:
         if notes is None or notes.crashes is None:
             return
         newest = newest_instances(record.contents).get(step.target)
-        if newest is not None and newest.state is ContainerState.EXITED:
+        if newest is None or newest.state is not ContainerState.EXITED:
+            return
+        if newest.id in record.outdated:
+            forgive(notes.crashes, newest.id, now)
+        else:
             note_restart(notes.crashes, newest.id, now, self.limits.longest_backoff)
 
     def _troubles(self, record: RuntimeRecord, decided: Plan) -> tuple[PodTrouble, ...]:

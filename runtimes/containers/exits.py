@@ -52,6 +52,7 @@ def _has_ended(record: RuntimeRecord, one: ContainerObserved, notes: ContainerNo
         and one.state is ContainerState.EXITED
         and one.attempt == notes.highest
         and one.id != notes.replaced_id
+        and one.id not in record.outdated
         and container.behaviour.after(one.exit_code) is AfterExit.ENDED
         and record.restart_all_at is None
     )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from messages.pod_runtime import (
+    OBJECT_CHANGED,
     ContainerHistory,
     ContainerObserved,
     ContainerState,
@@ -28,6 +29,9 @@ from runtimes.containers.situation import CREATING, INITIALIZING, newest_instanc
 from runtimes.containers.stopping import is_stopped
 
 _BACK_OFFS: Final = frozenset({"CrashLoopBackOff", "ImagePullBackOff"})
+
+_PLAIN_ENDS: Final = frozenset({"Completed", "Error"})
+"""Reasons that say no more than the exit code."""
 
 
 def observed(
@@ -85,6 +89,25 @@ def with_back_offs(news: PodObserved, told: PodObserved, under_way: Iterable[str
         ):
             kept[name] = replace(new, last=old.last, wait=old.wait)
     return replace(news, containers={**news.containers, **kept}) if kept else news
+
+
+def with_changes(news: PodObserved, outdated: Collection[str]) -> PodObserved:
+    """Return ``news`` in which instances that were ``outdated`` say that they ended for that."""
+    shown = {
+        name: replace(
+            each, current=_changed(each.current, outdated), last=_changed(each.last, outdated)
+        )
+        for name, each in news.containers.items()
+    }
+    return replace(news, containers=shown)
+
+
+def _changed(
+    instance: ContainerObserved | None, outdated: Collection[str]
+) -> ContainerObserved | None:
+    if instance is None or instance.id not in outdated or instance.reason not in _PLAIN_ENDS:
+        return instance
+    return replace(instance, reason=OBJECT_CHANGED)
 
 
 def _lasts(history: ContainerHistory) -> bool:

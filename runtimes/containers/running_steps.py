@@ -35,7 +35,7 @@ def has_started(now: PodSituation, container: ContainerShape, instance: Containe
 def tend(
     now: PodSituation, container: ContainerShape, instance: ContainerObserved, draft: Draft
 ) -> None:
-    """Kill a running container that failed a hook or a probe or whose specification changed, or resize it."""
+    """Kill a running container that failed a hook or a probe, or that something changed for, or resize it."""
     name = container.name
     if name in now.busy:
         return
@@ -48,6 +48,10 @@ def tend(
             kill(now, instance, Killing(now.shape.grace, "FailedPostStartHook"), draft)
     elif not container.is_unchanged_since(instance):
         _replace(now, instance, f"Container {name} definition changed, will be restarted", draft)
+    elif instance.id in now.outdated:
+        _replace(
+            now, instance, f"Container {name} uses an object that changed, will be restarted", draft
+        )
     elif verdict is not None and not verdict.is_alive and _is_about(verdict, instance):
         _kill_failed(now, container, instance, verdict, draft)
     else:

@@ -23,7 +23,7 @@ from runtimes.container_runtime import StopSandbox
 from runtimes.containers.confidential import never_ran
 from runtimes.containers.contents import Contents, with_starting
 from runtimes.containers.hook_calls import ids_starting
-from runtimes.containers.observing import is_beginning, observed, with_back_offs
+from runtimes.containers.observing import is_beginning, observed, with_back_offs, with_changes
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.sayings import WARNING, Saying, when_waiting
 from runtimes.containers.shape import ContainerPart
@@ -74,6 +74,8 @@ class PodTeller:
             return
         before = record.told
         news = observed(record.uid, record.obeyed, contents, waits, troubles, record.shape)
+        if record.outdated:
+            news = with_changes(news, record.outdated)
         if record.pulling:
             news = replace(news, pulling=record.pulling)
         if before is not None and record.notes and not record.is_stopping:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from kernel import Port, Runtime
@@ -76,6 +76,7 @@ class PodsStage:
         objects: Mapping[ObjectId, ObjectValue] | None = None,
         unread: Mapping[ObjectId, str] | None = None,
         services: ClusterServices = (),
+        outdated: Iterable[str] = (),
     ) -> Mark:
         """Tell it to run a pod, and let everything that follows at once happen."""
         command = RunPod(
@@ -86,6 +87,7 @@ class PodsStage:
             objects=objects or {},
             unread=unread or {},
             services=services,
+            outdated=frozenset(outdated),
         )
         self.play.tell(POD_RUNTIME, command)
         return command.mark

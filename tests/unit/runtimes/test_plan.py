@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from manifests.container_hashes import container_hash
 from messages.pod_runtime import ContainerWait, ProbeVerdict
 from messages.units import Seconds, Timestamp
 from runtimes.container_runtime import CreateContainer, RunSandbox, StopContainer
@@ -332,6 +333,34 @@ def test_what_is_replaced_waits_and_has_not_ended_for_good() -> None:
     notes = {"a": ContainerNotes(replaced_id="a-0")}
     assert waits(plan(situation(ONCE, exited("a", 1), notes=notes))) == {"a": "ContainerCreating"}
     assert waits(plan(situation(ONE, exited("a", 1), notes=notes))) == {}
+
+
+@pytest.mark.parametrize("spec", [ONE, ONCE, UNTIL_SUCCESS])
+@pytest.mark.parametrize("exit_code", [0, 143])
+def test_what_uses_an_object_that_changed_is_replaced_whatever_its_policy(
+    spec: Spec, exit_code: int
+) -> None:
+    outdated = frozenset({"a-0"})
+    decided = plan(situation(spec, running("a"), outdated=outdated))
+    assert steps(decided) == ["stop a-0 within 30"]
+    assert decided.steps[0].why == "Container a uses an object that changed, will be restarted"
+    assert next_steps(spec, exited("a", exit_code), outdated=outdated) == ["create a-1"]
+    assert next_steps(spec, running("a", 1), exited("a", exit_code), outdated=outdated) == []
+
+
+def test_a_change_is_no_crash_that_a_container_waits_for() -> None:
+    crashes = CrashNotes(container_hash("a", IMAGE), "a-1", NOW, Seconds(80.0), NOW)
+    notes = {"a": ContainerNotes(highest=1, crashes=crashes)}
+    ended = exited("a", 1, attempt=1)
+    assert next_steps(ONE, ended, notes=notes) == []
+    assert next_steps(ONE, ended, notes=notes, outdated=frozenset({"a-1"})) == ["create a-2"]
+
+
+def test_sidecars_are_replaced_and_init_containers_are_not_run_again() -> None:
+    there = [running("s"), exited("i"), running("t"), running("a")]
+    named = frozenset({"s-0", "i-0"})
+    assert next_steps(SIDECARS, *there, outdated=named) == ["stop s-0 within 30"]
+    assert next_steps(INITS, running("i"), outdated=named) == []
 
 
 def test_one_request_is_in_flight_for_each_container() -> None:
