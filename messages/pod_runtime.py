@@ -6,7 +6,7 @@ either side means, and what the deadlines are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
@@ -274,6 +274,33 @@ class ForgetPod:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SignalContainers:
+    """Send a signal to the main process of instances of a pod's containers.
+
+    Answered by one ``ContainersSignalled``. If the runtime crashes over it there may be none: who asked asks
+    again, so a signal is sent at least once, and may be sent twice.
+    """
+
+    uid: PodUid
+    signal: str
+    """Such as ``SIGHUP``."""
+    instances: Mapping[str, str]
+    """Ids of instances, by name of the container. Another instance of the name gets no signal."""
+    reply_to: Port[ContainersSignalled]
+    ref: Hashable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainersSignalled:
+    """Answers one ``SignalContainers``: each instance has got the signal, but for those that failed."""
+
+    uid: PodUid
+    ref: Hashable
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Why an instance did not get it, for people, by name of the container: it had ended by then, say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimePod:
     """A pod that the runtime has something of."""
 
@@ -364,5 +391,7 @@ class RuntimeDescribed:
     """None while it says nothing of the Node."""
 
 
-PodRuntimeMessage: TypeAlias = RunPod | StopPod | ForgetPod | ListRuntimePods | DescribeRuntime
+PodRuntimeMessage: TypeAlias = (
+    RunPod | StopPod | ForgetPod | SignalContainers | ListRuntimePods | DescribeRuntime
+)
 """What a runtime of pods hears from others."""

@@ -18,6 +18,9 @@ are complete and may repeat; no delta is ever needed.
 - ``PodObserved`` is told whenever anything in it has changed, as soon as the runtime knows. Several changes
   in quick succession may be told as one; the last state is always told.
 
+**Signals.** ``SignalContainers`` asks for something that is done once, and is answered. It changes nothing of
+what should be. A runtime whose containers get no signals says so for each of them in its answer.
+
 **Crashes.** A crash of either side changes nothing about what runs.
 
 - The runtime's commands outlive its own crashes: it gets a memory that each life goes on with (as all actors
@@ -48,6 +51,7 @@ from messages.pod_runtime import (
     NO_MARK,
     ContainerHistory,
     ContainerObserved,
+    ContainersSignalled,
     ContainerState,
     ContainerWait,
     DescribeRuntime,
@@ -65,6 +69,7 @@ from messages.pod_runtime import (
     RuntimePod,
     SandboxObserved,
     SandboxState,
+    SignalContainers,
     StopPod,
 )
 
@@ -74,6 +79,7 @@ __all__ = [
     "ContainerObserved",
     "ContainerState",
     "ContainerWait",
+    "ContainersSignalled",
     "DescribeRuntime",
     "ForgetPod",
     "ListRuntimePods",
@@ -89,5 +95,6 @@ __all__ = [
     "RuntimePod",
     "SandboxObserved",
     "SandboxState",
+    "SignalContainers",
     "StopPod",
 ]

@@ -177,6 +177,18 @@ class ReopenLog:
     id: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalContainer:
+    """Send a signal to the main process of a running container. No other process ever gets it.
+
+    Answered by None once it was sent. NOT_FOUND if the container does not run any more.
+    """
+
+    id: str
+    signal: str
+    """Such as ``SIGHUP``."""
+
+
 RuntimeRequest: TypeAlias = (
     RunSandbox
     | StopSandbox
@@ -190,6 +202,7 @@ RuntimeRequest: TypeAlias = (
     | RemoveContainer
     | ResizeContainer
     | ReopenLog
+    | SignalContainer
 )
 
 

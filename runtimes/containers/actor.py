@@ -20,6 +20,7 @@ from messages.pod_runtime import (
     PodsObserved,
     RunPod,
     RuntimeDescribed,
+    SignalContainers,
     StopPod,
 )
 from messages.units import Seconds
@@ -57,6 +58,7 @@ from runtimes.containers.observing import container_states, runtime_pods
 from runtimes.containers.record import Call, RuntimeMemory, RuntimeRecord
 from runtimes.containers.rounds import MOST_AT_ONCE, PodRounds
 from runtimes.containers.sayings import is_trouble, when_answered, when_hook_ended
+from runtimes.containers.signalling import ContainerSignals, SignalRef
 from runtimes.containers.situation import Limits
 from runtimes.containers.telling import PodTeller
 from runtimes.hooks.messages import HookEnded
@@ -74,7 +76,8 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
     Owns: what is wanted and known of each pod, its back-offs, and the calls in flight.
     Hears: ``PodRuntimeMessage``, ``RuntimeAnswered``, ``RuntimeFact``, ``HookEnded``; its own timers.
     Tells: the runtime of containers ``FollowContainers`` when it starts, and ``CallRuntime``; who carries
-    hooks out ``HooksMessage``; who commanded a pod ``PodObserved``; events ``PostEvent``.
+    hooks out ``HooksMessage``; who commanded a pod ``PodObserved``; who asked for a signal
+    ``ContainersSignalled``; events ``PostEvent``.
     Fails when: it has a bug. The next life keeps commands, back-offs and calls, and decides nothing before
     the runtime of containers has told what there is, nor about a pod with a call in flight before a look at
     it. So it does whenever that runtime tells anew what there is.
@@ -116,6 +119,8 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
 
     @override
     def started(self) -> None:
+        ports = self._ports
+        self._signals = ContainerSignals(ports.containers, ports.me, self.incarnation)
         for record in self._memory.records.values():
             record.tell_again, record.wake_at, record.tell_by = True, None, None
         self._memory.questions = list(self._memory.followers)
@@ -129,16 +134,14 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
                 self._take_command(message)
             case RuntimeAnswered():
                 self._take_answer(message)
+            case SignalContainers(uid=uid):
+                self._signals.send(message, self._memory.records.get(uid))
             case HookEnded():
                 self._take_hook(message)
             case ContainersAre() | PodContainersAre() | RuntimeIsAway():
                 self._take_fact(message)
-            case ListRuntimePods(reply_to=reply_to):
-                self._memory.followers[reply_to] = None
-                self._memory.questions.append(reply_to)
-                self._answer_questions()
-            case DescribeRuntime(reply_to=reply_to):
-                reply_to.tell(self._described())
+            case ListRuntimePods() | DescribeRuntime():
+                self._take_question(message)
             case PodsDue() | AnswersDue() | StopsDue() | RestOfPods():
                 self._take_deadline(message)
             case _:
@@ -165,6 +168,9 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self._examine(record, moment)
 
     def _take_answer(self, answer: RuntimeAnswered) -> None:
+        if isinstance(answer.ref, SignalRef):
+            self._signals.take(answer.ref, answer)
+            return
         call = self._calls.take(answer)
         record = self._memory.records.get(call.uid) if call is not None else None
         if call is None or record is None:
@@ -284,6 +290,15 @@ class ContainersRuntime(PooledActor[ContainersRuntimeMessage]):
         self._driver.teller.say_exits(record, before)
 
     # --- what is asked ---------------------------------------------------------------------------------
+
+    def _take_question(self, question: ListRuntimePods | DescribeRuntime) -> None:
+        match question:
+            case ListRuntimePods(reply_to=reply_to):
+                self._memory.followers[reply_to] = None
+                self._memory.questions.append(reply_to)
+                self._answer_questions()
+            case DescribeRuntime(reply_to=reply_to):
+                reply_to.tell(self._described())
 
     def _answer_questions(self) -> None:
         if not self._is_listed or self._driver.away or self._rounds or not self._memory.questions:

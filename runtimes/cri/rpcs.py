@@ -144,9 +144,14 @@ def remove_container(container_id: str) -> Rpc[cri.RemoveContainerResponse]:
     return _rpc("RemoveContainer", request, cri.RemoveContainerResponse, CHANGE_WITHIN)
 
 
-def container_status(container_id: str) -> Rpc[cri.ContainerStatusResponse]:
-    """Ask for everything about one container."""
-    request = cri.ContainerStatusRequest(container_id=container_id)
+def container_status(
+    container_id: str, *, verbose: bool = False
+) -> Rpc[cri.ContainerStatusResponse]:
+    """Ask for everything about one container; for what the runtime alone knows of it if ``verbose``.
+
+    What that is may have values of Secrets.
+    """
+    request = cri.ContainerStatusRequest(container_id=container_id, verbose=verbose)
     return _rpc("ContainerStatus", request, cri.ContainerStatusResponse)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from signal import Signals
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from manifests.durations import Span, parse_span
@@ -59,6 +60,12 @@ def _switch(text: str) -> bool:
     if text not in {"true", "false"}:
         raise ValueError("should be true or false")
     return text == "true"
+
+
+def _signal(text: str) -> str:
+    if text not in Signals.__members__:
+        raise ValueError("should name a signal, such as SIGHUP")
+    return text
 
 
 def _number(most: int) -> Callable[[str], int]:
@@ -123,6 +130,7 @@ OF_CONTAINERS: Final[AnnotationTable] = {
     "time-to-stop": ("to_stop", parse_span),
     "ignores-sigterm": ("ignores_sigterm", _switch),
     "stop-exit-code": ("stop_ending", lambda text: ending_of(_exit_code(text))),
+    "ends-by-signal": ("ends_by_signal", _signal),
     "resize-error": ("resize_error", _text),
     "exec-exit-code": ("exec_exit_code", _exit_code),
     "time-for-post-start": ("for_post_start", parse_span),

@@ -62,6 +62,8 @@ class ContainerBehaviour:
     """How it ends after SIGTERM."""
     create_error: str = ""
     """Why it cannot be created; empty if it can."""
+    ends_by_signal: str = ""
+    """A signal that it does not handle, such as ``SIGHUP``; empty if none ends it but those of a stop."""
     resize_error: str = ""
     exec_exit_code: int = 0
     for_post_start: Span | None = None

@@ -25,6 +25,7 @@ from runtimes.container_runtime import (
     ResizeContainer,
     RunSandbox,
     RuntimeOutcome,
+    SignalContainer,
     StartContainer,
     StopContainer,
     StopSandbox,
@@ -206,14 +207,18 @@ class HollowCore:
                 return machine.pull(request)
             case CreateContainer() as request:
                 return machine.create(request, at)
-            case StartContainer() | RemoveContainer() | ResizeContainer() as request:
+            case (
+                StartContainer() | RemoveContainer() | ResizeContainer() | SignalContainer()
+            ) as request:
                 return self._outcome_for_container(request, at)
             case _:
                 pass
         return None
 
     def _outcome_for_container(
-        self, request: StartContainer | RemoveContainer | ResizeContainer, at: Instant
+        self,
+        request: StartContainer | RemoveContainer | ResizeContainer | SignalContainer,
+        at: Instant,
     ) -> RuntimeOutcome:
         record = self.machine.inventory.container(request.id)
         if record is None:
@@ -224,12 +229,22 @@ class HollowCore:
                 return self.machine.start(record, at)
             case ResizeContainer():
                 return self.machine.resize(record, request)
+            case SignalContainer(signal=signal):
+                return self._signal(record, signal, at)
             case RemoveContainer():
                 self.machine.remove(record, at)
                 self._answer_stops(record)
                 return None
             case _:
                 assert_never(request)
+
+    def _signal(self, record: ContainerRecord, signal: str, at: Instant) -> RuntimeOutcome:
+        if not record.is_running:
+            return not_found("process of container", record.observed.id)
+        if self.machine.signal(record, signal, at):
+            self._answer_stops(record)
+            self.machine.changed[record.sandbox.pod.uid] = None
+        return None
 
     def _end_sandbox(self, request: StopSandbox | RemoveSandbox, at: Instant) -> None:
         machine = self.machine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
+from signal import Signals
 from typing import Final, NamedTuple, TypeVar
 
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
@@ -20,7 +21,13 @@ from runtimes.container_runtime import (
 )
 from runtimes.hollow.addresses import AddressesExhaustedError, PodAddresses
 from runtimes.hollow.annotations import UnreadableAnnotationError
-from runtimes.hollow.behaviour import KILLED, NOT_STARTED, ContainerBehaviour, Ending
+from runtimes.hollow.behaviour import (
+    KILLED,
+    NOT_STARTED,
+    ContainerBehaviour,
+    Ending,
+    ending_of,
+)
 from runtimes.hollow.behaviours import Behaviours
 from runtimes.hollow.images import Images
 from runtimes.hollow.inventory import Inventory
@@ -36,6 +43,8 @@ from runtimes.hollow.schedule import Schedule
 
 T = TypeVar("T")
 
+MOST_SIGNALS: Final = 100
+"""Signals that are remembered of each container, for its log."""
 _NO_RESOURCES: Final[JsonObject] = {}
 """Of all containers that ask for nothing: one object, which takes no room."""
 
@@ -237,6 +246,14 @@ class HollowMachine:
         record.end = end
         self.schedule.add(end)
         return end
+
+    def signal(self, record: ContainerRecord, signal: str, at: Instant) -> bool:
+        """Give a running container a signal. Return whether it ends by it."""
+        record.signals = (*record.signals, (at.wall, signal))[-MOST_SIGNALS:]
+        is_end = record.behaviour.ends_by_signal == signal
+        if is_end:
+            self.end(record, ending_of(128 + Signals[signal]), at)
+        return is_end
 
     def become_ready(self, record: ContainerRecord) -> None:
         """Note that a running container serves from now on."""

@@ -92,6 +92,8 @@ def _lines(machine: HollowMachine, record: ContainerRecord, now: Timestamp) -> I
     ready = Timestamp(started + machine.drawn_for(record, "ready_after"))
     if started < ready <= until:
         yield LogLine(ready, "hollow: ready")
+    for at, signal in record.signals:
+        yield LogLine(at, f"hollow: gets {signal}")
     if finished is not None:
         yield LogLine(
             finished, f"hollow: ends with exit code {observed.exit_code}, {observed.reason}"

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from messages.pod_runtime import ContainerObserved, ContainerState, SandboxObserved, SandboxState
 from messages.pods import PodUid
 from messages.probes import ProbeKey
-from messages.units import Seconds
+from messages.units import Seconds, Timestamp
 from runtimes.container_runtime import CallRuntime, PodIdentity, SandboxContents
 from runtimes.hollow.behaviour import ContainerBehaviour, Ending
 from runtimes.hooks.messages import RunHook
@@ -47,6 +47,8 @@ class ContainerRecord:
     end: ContainerEnds | None = None
     """How it will end, as far as that is known: by itself, or because it is being stopped."""
     readiness: ContainerIsReady | None = None
+    signals: tuple[tuple[Timestamp, str], ...] = ()
+    """The last signals that it got, and when."""
 
     @property
     def is_running(self) -> bool:

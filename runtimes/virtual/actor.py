@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from kernel import PooledActor, Port
 from messages.pod_runtime import (
+    ContainersSignalled,
     DescribeRuntime,
     ForgetPod,
     ListRuntimePods,
@@ -22,6 +23,7 @@ from messages.pod_runtime import (
     RunPod,
     RuntimeDescribed,
     RuntimeNode,
+    SignalContainers,
     StopPod,
 )
 from messages.pods import PodUid
@@ -57,6 +59,7 @@ from runtimes.virtual.reports import Nonsense, Readings
 
 PORTION: Final = 128
 """Pods that are examined in one turn."""
+NO_SIGNALS: Final = "pods of this runtime get no signals"
 
 
 class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
@@ -66,7 +69,7 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
     Hears: ``PodRuntimeMessage``; ``ProviderChanged`` from the provider, ``ProviderCallEnded`` from
     threads; its own timers.
     Tells: ``PodObserved`` to whoever gave the last command; ``PodsObserved``, ``RuntimeDescribed``;
-    ``PostEvent``.
+    ``ContainersSignalled``, which says that there are no signals; ``PostEvent``.
     Fails when: it has a bug. Whatever the provider raises, returns or never returns is an answer.
 
     Order: calls about one pod come one after another. A new life takes the answers of calls that an
@@ -113,6 +116,8 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             case ListRuntimePods(reply_to=reply_to):
                 self._memory.followers[reply_to] = None
                 self._lists.append(reply_to)
+            case SignalContainers():
+                _refuse(message)
             case DescribeRuntime(reply_to=reply_to):
                 reply_to.tell(self._described())
             case ProviderCallEnded(ref=ref):
@@ -297,3 +302,8 @@ class VirtualRuntime(PooledActor[VirtualRuntimeMessage]):
             containers=counted(self._memory),
             node=self._memory.node,
         )
+
+
+def _refuse(command: SignalContainers) -> None:
+    failures = dict.fromkeys(command.instances, NO_SIGNALS)
+    command.reply_to.tell(ContainersSignalled(uid=command.uid, ref=command.ref, failures=failures))

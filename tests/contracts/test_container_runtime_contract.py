@@ -25,6 +25,7 @@ from runtimes.container_runtime import (
     RuntimeFailure,
     RuntimeFailureKind,
     RuntimeOutcome,
+    SignalContainer,
     StartContainer,
     StopContainer,
     StopSandbox,
@@ -219,6 +220,18 @@ def test_one_that_has_ended_is_stopped_already(runtime: ContainerRuntimeUnderTes
     again = runtime.call(StartContainer(id=container.id))
     assert again == stopped or not_started(again)
     assert runtime.seen_container(POD, "runs") == stopped
+
+
+def test_a_signal_is_sent_to_a_container_that_runs_and_to_no_other(
+    runtime: ContainerRuntimeUnderTest,
+) -> None:
+    pod = pod_of_each()
+    (one,) = runtime.running(pod, "runs")
+    assert runtime.call(SignalContainer(id=one.id, signal="SIGURG")) is None
+    assert runtime.seen_container(pod, "runs").state is ContainerState.RUNNING
+    runtime.call(StopContainer(id=one.id, grace=Seconds(0.0)))
+    failure = runtime.failure(SignalContainer(id=one.id, signal="SIGURG"))
+    assert failure.kind is RuntimeFailureKind.NOT_FOUND
 
 
 def test_a_container_that_is_removed_is_gone_and_its_id_never_comes_back(

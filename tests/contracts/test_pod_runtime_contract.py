@@ -9,10 +9,12 @@ from functools import partial
 import pytest
 
 from messages.pod_runtime import (
+    ContainersSignalled,
     ContainerState,
     Mark,
     PodObserved,
     SandboxState,
+    SignalContainers,
 )
 from messages.pods import Pod
 from tests.support.canary import hidden
@@ -209,6 +211,30 @@ def test_an_end_is_told_without_a_question(
     assert current is not None
     assert (told.mark, current.state, current.exit_code) == (mark, ContainerState.EXITED, code)
     assert runtime.starts(pod) == 1
+
+
+def test_whether_signals_were_sent_is_answered_once_and_changes_nothing(
+    runtime: PodRuntimeUnderTest,
+) -> None:
+    runtime.run(RUNS)
+    before = runtime.last(RUNS)
+    instance, _ = instance_of(before)
+    for _ in range(2):
+        answers: Probe[ContainersSignalled] = Probe()
+        runtime.tell(
+            SignalContainers(
+                uid=RUNS.uid,
+                signal="SIGURG",
+                instances={"main": instance, "other": "of-another-time"},
+                reply_to=answers,
+                ref=7,
+            )
+        )
+        runtime.pass_time(2.0)
+        (told,) = answers.drain()
+        assert (told.uid, told.ref) == (RUNS.uid, 7)
+        assert "other" in told.failures
+    assert instance_of(runtime.last(RUNS)) == instance_of(before)
 
 
 def test_nothing_is_told_while_nothing_changes(runtime: PodRuntimeUnderTest) -> None:

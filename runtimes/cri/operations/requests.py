@@ -23,6 +23,7 @@ from runtimes.container_runtime import (
     ResizeContainer,
     RunSandbox,
     RuntimeRequest,
+    SignalContainer,
     StartContainer,
     StopContainer,
     StopSandbox,
@@ -33,10 +34,17 @@ from runtimes.cri.operations.flow import Operation
 from runtimes.cri.operations.looking import look
 from runtimes.cri.operations.questions import exec_in, read_log, read_stats
 from runtimes.cri.operations.sandboxes import remove_sandbox, run_sandbox, stop_sandbox
+from runtimes.cri.operations.signals import signal_to
 from runtimes.cri.operations.surroundings import Surroundings
 
 ContainerRequest: TypeAlias = (
-    CreateContainer | StartContainer | StopContainer | RemoveContainer | ResizeContainer | ReopenLog
+    CreateContainer
+    | StartContainer
+    | StopContainer
+    | RemoveContainer
+    | ResizeContainer
+    | ReopenLog
+    | SignalContainer
 )
 
 
@@ -71,6 +79,8 @@ def _of_container(request: ContainerRequest, around: Surroundings) -> Operation[
             return resize(request, around)
         case ReopenLog(id=container_id):
             return reopen_log(container_id)
+        case SignalContainer():
+            return signal_to(request, around)
         case _:
             assert_never(request)
 
@@ -93,7 +103,7 @@ def pod_of(request: RuntimeRequest, known: CriInventory) -> PodUid | None:
     match request:
         case RunSandbox(pod=pod) | CreateContainer(pod=pod) | ResizeContainer(pod=pod):
             return pod.uid
-        case LookAtPod() | FindImage() | PullImage() | ReopenLog():
+        case LookAtPod() | FindImage() | PullImage() | ReopenLog() | SignalContainer():
             return None
         case _:
             return known.owner(bare_id(request.id))

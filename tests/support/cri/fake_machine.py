@@ -75,6 +75,8 @@ class FakeContainer:
     exit_code: int = 0
     reason: str = ""
     message: str = ""
+    pid: int = 0
+    """The process id that is told of it; 0 if none is."""
     has_ended: bool = False
     """Its process is gone. Its ``state`` says so a moment later."""
     when_ended: list[Callable[[], None]] = field(default_factory=list)

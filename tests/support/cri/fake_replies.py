@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, Final
@@ -96,7 +97,9 @@ def _container_status(
     machine: FakeMachine, request: cri.ContainerStatusRequest
 ) -> cri.ContainerStatusResponse:
     status = machine.container_status(request.container_id)
-    return cri.ContainerStatusResponse(status=status)
+    pid = machine.containers[request.container_id].pid
+    told = {"info": json.dumps({"sandboxID": "s", "pid": pid})} if request.verbose and pid else {}
+    return cri.ContainerStatusResponse(status=status, info=told)
 
 
 def _list_containers(

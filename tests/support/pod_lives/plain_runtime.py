@@ -18,6 +18,7 @@ from messages.pod_runtime import (
     NO_MARK,
     ContainerHistory,
     ContainerObserved,
+    ContainersSignalled,
     ContainerState,
     ContainerWait,
     DescribeRuntime,
@@ -33,6 +34,7 @@ from messages.pod_runtime import (
     RuntimePod,
     SandboxObserved,
     SandboxState,
+    SignalContainers,
     StopPod,
 )
 from messages.pods import JsonObject, Pod, PodUid
@@ -139,6 +141,10 @@ class Machine:
     """The next command of this type is lost in a crash."""
     followers: list[Port[PodsObserved]] = field(default_factory=list)
     """Who asked what there is: each life tells them."""
+    signal_trouble: str = ""
+    """Why no container gets a signal; empty if they do."""
+    loses_signals: bool = False
+    """It answers nobody who wants a signal sent."""
     serial: int = 0
     untold: dict[PodUid, PodOnMachine] = field(default_factory=dict)
     """Pods that were removed while it told nobody."""
@@ -195,10 +201,32 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
                     self._machine.followers.append(reply_to)
                 if not self._machine.is_away:
                     reply_to.tell(self._listed())
+            case SignalContainers():
+                self._signal(message)
             case DescribeRuntime(reply_to=reply_to):
                 reply_to.tell(RuntimeDescribed(name="plain"))
             case _:
                 self._happen(message)
+
+    def _signal(self, command: SignalContainers) -> None:
+        machine, failures = self._machine, dict[str, str]()
+        if machine.loses_signals:
+            return
+        pod = machine.pods.get(command.uid)
+        for name, instance in command.instances.items():
+            history = pod.containers.get(name) if pod is not None else None
+            if machine.signal_trouble or history is None or pod is None:
+                failures[name] = machine.signal_trouble or "there is none"
+            elif (
+                name not in pod.running or history.current is None or history.current.id != instance
+            ):
+                failures[name] = "it does not run any more"
+            else:
+                machine.diary.append(
+                    f"{command.signal} {pod.name}/{name}#{history.current.attempt}"
+                )
+        answer = ContainersSignalled(uid=command.uid, ref=command.ref, failures=failures)
+        command.reply_to.tell(answer)
 
     def _happen(self, event: ContainerExits | TroubleIs | GraceOver | LooksAgain) -> None:
         match event:
@@ -284,12 +312,14 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
         name, image = wanted["name"], wanted.get("image", "")
         history = pod.containers.get(name)
         before = history.current if history is not None else None
+        outdated = pod.command.outdated if isinstance(pod.command, RunPod) else frozenset[str]()
+        is_outdated = before is not None and before.id in outdated
         if before is not None and before.state is ContainerState.RUNNING:
-            if not before.image or before.image == image:
+            if not is_outdated and (not before.image or before.image == image):
                 return
             self._end(pod, name, 137)
             before = pod.containers[name].current
-        elif before is not None and not self._restarts(pod, before):
+        elif before is not None and not (is_outdated or self._restarts(pod, before)):
             return
         attempt = 0 if before is None else before.attempt + 1
         self._machine.serial += 1

@@ -52,6 +52,7 @@ from runtimes.container_runtime import (
     RuntimeOutcome,
     RuntimeRequest,
     SandboxContents,
+    SignalContainer,
     StartContainer,
     StopContainer,
     StopSandbox,
@@ -321,6 +322,12 @@ class ScriptedContainers(Port[ContainerRuntimeMessage]):
 
     def _RemoveSandbox(self, request: RemoveSandbox) -> RuntimeOutcome:  # noqa: N802
         self.sandboxes.pop(request.id, None)
+        return None
+
+    def _SignalContainer(self, request: SignalContainer) -> RuntimeOutcome:  # noqa: N802
+        found = self._find(request.id)
+        if found is None or found[1].state is not ContainerState.RUNNING:
+            return RuntimeFailure(kind=RuntimeFailureKind.NOT_FOUND, message="it has ended")
         return None
 
     def _LookAtPod(self, request: LookAtPod) -> RuntimeOutcome:  # noqa: N802

@@ -25,6 +25,7 @@ from runtimes.container_runtime import (
     RunSandbox,
     RuntimeRequest,
     SandboxContents,
+    SignalContainer,
     StartContainer,
     StopContainer,
     StopSandbox,
@@ -145,6 +146,8 @@ def named(request: RuntimeRequest) -> str:
             return f"stop {identity} within {grace:g}"
         case FindImage(image=what) | PullImage(image=what) | LookAtPod(uid=what):
             return f"{_VERBS[type(request)]} {what}"
+        case SignalContainer(id=identity, signal=signal):
+            return f"send {signal} to {identity}"
         case _:
             return f"{_VERBS[type(request)]} {request.id}"
 

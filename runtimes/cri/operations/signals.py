@@ -1,0 +1,92 @@
+"""What it takes to send a signal to the main process of a container. Pure.
+
+Runtimes have no call for it. Those that tell the process id, containerd and CRI-O, have it sent from here:
+to a process that is held, and was then seen to be the container's. Elsewhere, and where this agent cannot see
+that process, ``kill`` is run in the container, where its main process is number 1. In a pod that shares its
+processes, or has those of the machine, number 1 is somebody else: there nothing is sent that way.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from functools import partial
+from typing import Final
+
+from messages.units import Seconds
+from runtimes.cgroups.container_signals import SignalOutcome, signal_container
+from runtimes.container_runtime import RuntimeFailure, RuntimeFailureKind, SignalContainer
+from runtimes.cri import rpcs
+from runtimes.cri.inventory import bare_id
+from runtimes.cri.operations.flow import DiskError, Operation, RpcError, call, on_disk
+from runtimes.cri.operations.outcomes import one_line
+from runtimes.cri.operations.surroundings import Surroundings
+from runtimes.cri.wire import cri_pb2 as cri
+
+KILL_WITHIN: Final = Seconds(10.0)
+_LONGEST_REASON: Final = 300
+_ENDED: Final = RuntimeFailure(
+    kind=RuntimeFailureKind.NOT_FOUND, message="its main process has ended (ESRCH)"
+)
+
+
+def signal_to(request: SignalContainer, around: Surroundings) -> Operation[RuntimeFailure | None]:
+    """Send the signal, or say why it was not sent. Raises ``RpcError``."""
+    bare, number = bare_id(request.id), signal.Signals[request.signal]
+    reply = yield from call(rpcs.container_status(bare, verbose=True))
+    if reply.status.state != cri.CONTAINER_RUNNING:
+        return _ENDED
+    pid, trouble, is_gone = _told_pid(reply), "the runtime does not tell its process id", False
+    if pid:
+        try:
+            sent = yield from on_disk(partial(signal_container, pid, bare, number))
+        except DiskError as error:
+            trouble = f"process {pid} cannot be reached: {error}"
+        else:
+            if sent is SignalOutcome.SENT:
+                return None
+            again = yield from call(rpcs.container_status(bare))
+            if again.status.state != cri.CONTAINER_RUNNING:
+                return _ENDED
+            trouble, is_gone = f"process {pid} is not its own", sent is SignalOutcome.GONE
+    why_not = yield from _run_kill(bare, number, around)
+    if is_gone and why_not:
+        return _ENDED  # the runtime says so a moment later
+    return _refused(f"{trouble}, and {why_not}") if why_not else None
+
+
+def _told_pid(reply: cri.ContainerStatusResponse) -> int:
+    """Return the process id that the runtime tells; 0 if it tells none."""
+    try:
+        told = json.loads(reply.info.get("info", ""))
+    except ValueError:
+        return 0
+    pid = told.get("pid") if isinstance(told, dict) else None
+    return pid if isinstance(pid, int) and pid > 1 else 0
+
+
+def _run_kill(container_id: str, number: signal.Signals, around: Surroundings) -> Operation[str]:
+    """Run ``kill`` in a container. Return why the signal was not sent; empty if it was."""
+    known = around.inventory.container(container_id)
+    if known is None:
+        return "nobody knows its pod"
+    seen = yield from call(rpcs.sandbox_status(known.sandbox_id))
+    if seen.status.linux.namespaces.options.pid != cri.CONTAINER:
+        return "its pod shares process ids, so that kill in it would reach somebody else"
+    command = ("kill", "-s", number.name.removeprefix("SIG"), "1")
+    try:
+        ended = yield from call(rpcs.exec_sync(container_id, command, KILL_WITHIN))
+    except RpcError as error:
+        return f"kill cannot be run in it: {_short(error.failure.message)}"
+    if ended.exit_code:
+        said = _short((ended.stderr or ended.stdout).decode(errors="replace"))
+        return f"kill in it ended with {ended.exit_code}: {said}"
+    return ""
+
+
+def _short(text: str) -> str:
+    return one_line(text)[:_LONGEST_REASON]
+
+
+def _refused(message: str) -> RuntimeFailure:
+    return RuntimeFailure(kind=RuntimeFailureKind.REFUSED, message=message)
