@@ -73,8 +73,8 @@ STARTS_PER_CORE = 2
 """Sandboxes and containers that are started at the same time. With 4 on two cores 40 pods were there soonest,
 and so was the median pod; with no bound the median pod waited twice as long (measured)."""
 STOPS_PER_CORE = 2
-"""Containers that are stopped at the same time. With no bound a container beside 100 that were being stopped
-was not started again for 11 s (measured)."""
+"""Containers that are stopped at the same time. While 100 of another pod were being stopped, one that was
+killed ran again after 0.8 s with 8 at a time, and after 2.9 s with no bound (measured, four cores)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
