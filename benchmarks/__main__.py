@@ -40,6 +40,7 @@ from benchmarks.swapping import swap_rows
 from benchmarks.table import table
 from benchmarks.unread import unread_rows
 from benchmarks.url_lists import url_list_rows
+from benchmarks.volumes import volume_rows
 from benchmarks.waiting import waiting_rows
 from benchmarks.watching import watched_rows
 
@@ -98,6 +99,7 @@ SUBJECTS: dict[str, Subject] = {
     "edits": edit_rows,
     "watched": watched_rows,
     "unread": unread_rows,
+    "volumes": volume_rows,
     "cut": cut_rows,
     "refused": refused_rows,
     "soak": soak_rows,

@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from benchmarks import processes
 from benchmarks.pods import manifest
+from tests.support.volumes.sweeping import sweep
 from tests.support.wire.ports import free_ports
 
 ROOT = Path(__file__).parents[1]
@@ -68,6 +69,7 @@ class Agent:
         for name in pods:
             (self.manifests / f"{name}.yaml").write_bytes(manifest(name))
         self._log = Path(self._directory.name) / "log"
+        self.root_dir = Path(self._directory.name) / "state"
         self.port, self._health_port = free_ports(2)
         self._connection = HTTPConnection("127.0.0.1", self.port, timeout=GIVE_UP_AFTER)
         self._process: subprocess.Popen[bytes] | None = None
@@ -86,6 +88,7 @@ class Agent:
             self._process.kill()
             self._process.wait()
         self._connection.close()
+        sweep(Path(self._directory.name))
         self._directory.cleanup()
 
     def _command(self) -> list[str]:
@@ -93,7 +96,7 @@ class Agent:
             sys.executable,
             str(ROOT / "run.py"),
             "--hostname-override=node1",
-            f"--root-dir={self._directory.name}/state",
+            f"--root-dir={self.root_dir}",
             f"--pod-manifest-path={self.manifests}",
             f"--read-only-port={self.port}",
             f"--healthz-port={self._health_port}",

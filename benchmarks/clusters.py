@@ -86,6 +86,11 @@ def create_pods(cluster: Cluster, node: str, secrets: int, *, with_references: b
         )
         for start in starts
     )
+    add_pods(cluster, pods)
+
+
+def add_pods(cluster: Cluster, pods: Iterable[JsonObject]) -> None:
+    """Create pods, some at a time."""
     _send(cluster, (_creating(_PODS, pod) for pod in pods))
 
 
@@ -111,9 +116,9 @@ def update_all(cluster: Cluster, numbers: Iterable[int]) -> list[str]:
     return [_version(answer) for answer in _send(cluster, map(updating, numbers))]
 
 
-def updating(number: int) -> ApiRequest:
-    """Return the request that gives one Secret another value."""
-    body = {"data": {"value": _value()}}
+def updating(number: int, value: str | None = None) -> ApiRequest:
+    """Return the request that gives one Secret another value: a new one, or this one in base64."""
+    body = {"data": {"value": value or _value()}}
     return ApiRequest(verb=Verb.PATCH, path=f"{_SECRETS}/{secret_name(number)}", body=body)
 
 

@@ -15,7 +15,7 @@ from tests.support.agent.real_node import RealNode, telling
 from tests.support.cluster.cluster import Cluster
 from tests.support.cluster.token_holders import claims_of, holder_of
 from tests.support.containers.containerd import Containerd
-from tests.support.volumes.mounting import sweep
+from tests.support.volumes.sweeping import sweep
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

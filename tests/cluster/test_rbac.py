@@ -20,7 +20,7 @@ from tests.support.apiserver.status import StatusError
 from tests.support.apiserver.subjects import pod
 from tests.support.cluster.cluster import Cluster
 from tests.support.containers.containerd import Containerd
-from tests.support.volumes.mounting import sweep
+from tests.support.volumes.sweeping import sweep
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

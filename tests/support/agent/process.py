@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import IO, Any, Self, TypeVar
 
 from tests.support.canary import LOOKOUT
+from tests.support.volumes.sweeping import sweep
 from tests.support.wire.client import PATIENCE, Answer, NotYet, fetch
 from tests.support.wire.ports import free_ports
 
@@ -76,6 +77,7 @@ class AgentProcess:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+        sweep(self.root_dir)  # volumes that were mounted when it was killed
         if self.log_file.exists():
             LOOKOUT.look("the log of an agent", self.log())
 

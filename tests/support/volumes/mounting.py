@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from typing_extensions import override
 
 from tests.support.containers.needs import CAP_SYS_ADMIN, capabilities
-from volumes.mounts.mount_table import MountPoint, mounts_below
+from tests.support.volumes.sweeping import sweep
+from volumes.mounts.mount_table import MountPoint
 from volumes.mounts.system_calls import KernelMounts, MountCalls, MountFlag
 
 
@@ -45,15 +45,6 @@ class RefusingMounts(MountCalls):
     @override
     def kind_of(self, descriptor: int) -> int:
         return KernelMounts().kind_of(descriptor)
-
-
-def sweep(place: Path) -> list[str]:
-    """Unmount all below a place, and return what there was."""
-    found = mounts_below(KernelMounts().table(), str(place.resolve()))
-    for each in reversed(found):
-        with suppress(OSError):
-            KernelMounts().unmount(each.path, lazily=True)
-    return [each.path for each in found]
 
 
 @pytest.fixture
