@@ -1,7 +1,7 @@
 """Whose a token is, and for what it is good, by what a real API server answers to whoever comes with it.
 
 A TokenReview would say it too. But the 1.20 that comes for these tests is built with a newer Go than it was
-written for, and may break off every connection that sends it one.
+written for, and after some kinds of review it breaks off connections that send it an object of a new kind.
 """
 
 from __future__ import annotations
