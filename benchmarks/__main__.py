@@ -27,6 +27,7 @@ from benchmarks.many_files import many_files_rows
 from benchmarks.merging import merge_rows
 from benchmarks.messaging import actors_rows
 from benchmarks.noticing import notify_rows, scan_rows
+from benchmarks.probing import probe_rows
 from benchmarks.real_pods import bound_real_pod_rows, real_pod_rows
 from benchmarks.recovery import crash_rows
 from benchmarks.refusing import refused_rows
@@ -102,6 +103,7 @@ SUBJECTS: dict[str, Subject] = {
     "volumes": volume_rows,
     "cut": cut_rows,
     "refused": refused_rows,
+    "probes": probe_rows,
     "soak": soak_rows,
 }
 ON_REQUEST = {"soak"}

@@ -85,7 +85,7 @@ class ProbeEngine:
         wait = None if due is None else self._clock.real_delay(due)
         if longest is not None:
             wait = longest if wait is None else min(wait, longest)
-        if due is not None and due <= self._clock.monotonic():
+        if self._facts or (due is not None and due <= self._clock.monotonic()):
             wait = 0.0
         events = self._attempts.poll(wait)
         before, self._now = self._now, self._clock.monotonic()
@@ -116,10 +116,10 @@ class ProbeEngine:
         return min(attempt, deadline)
 
     def _look_for_stall(self, due: Seconds | None, before: Seconds) -> None:
-        lost = 0.0 if due is None else self._now - max(due, before)
-        if lost > STALL:
+        """Note a stall. It may have begun at any time since the last turn, so all of that is given back."""
+        if due is not None and self._now - max(due, before) > STALL:
             self._memory.lateness.stalls += 1
-            self._attempts.note_stall(Seconds(lost))
+            self._attempts.note_stall(Seconds(self._now - before))
 
     # --- commands --------------------------------------------------------------------------------------
 

@@ -72,8 +72,9 @@ class HttpAnswerReader:
                 return False
         if self._is_chunked:
             return self._read_chunks(data)
-        self._take(data)
-        return self._read >= (MOST_OF_BODY if self._expected is None else self._expected)
+        expected = MOST_OF_BODY if self._expected is None else self._expected
+        self._take(data[: expected - self._read])
+        return self._read >= expected
 
     def end(self) -> None:
         """Take that nothing follows. Raises ``HttpAnswerError`` if something is missing."""

@@ -1,0 +1,188 @@
+"""Calls of the health service: heads of HTTP/2, frames, and what answers come to."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import pairwise
+
+import pytest
+from hpack import Decoder, Encoder
+from hypothesis import given
+from hypothesis import strategies as st
+
+from messages.probes import ProbeOutcome, ProbeResult
+from messages.units import Seconds
+from probes.exchanges import Answer, LeadsTo
+from probes.grpc_exchanges import GrpcExchange, call_of
+from probes.header_compression import HeaderCompressionError, read, written
+from probes.http2_frames import (
+    END_HEADERS,
+    END_STREAM,
+    PREFACE,
+    FrameReader,
+    FrameType,
+    FramingError,
+    framed,
+)
+
+FIELDS = st.lists(
+    st.tuples(st.binary(max_size=30).map(b"x-".__add__), st.binary(max_size=300)), max_size=5
+)
+"""None of those that are always known: only what matters here keeps its name."""
+
+
+@given(FIELDS)
+def test_heads_that_are_written_are_read_by_others(fields: list[tuple[bytes, bytes]]) -> None:
+    decoder = Decoder()
+    decoder.max_allowed_table_size = 0
+    decoder.header_table_size = 0
+    assert [tuple(each) for each in decoder.decode(written(fields), raw=True)] == fields
+
+
+@given(FIELDS, st.booleans())
+def test_heads_of_others_are_read(fields: list[tuple[bytes, bytes]], huffman: bool) -> None:  # noqa: FBT001
+    encoder = Encoder()
+    encoder.header_table_size = 0
+    given_fields = [*fields, (b":status", b"404"), (b"content-type", b"application/grpc")]
+    assert read(encoder.encode(given_fields, huffman)) == given_fields
+
+
+@given(st.binary(max_size=200))
+def test_what_is_no_head_is_refused(head: bytes) -> None:
+    with suppress(HeaderCompressionError):
+        assert all(isinstance(name, bytes) for name, _ in read(head))
+
+
+@pytest.mark.parametrize(
+    "head", [b"\x80", b"\xbe", b"\x00\x05ab", b"\x00\x81\xff\x00", b"\x7f\xff\xff\xff\xff", b"\x00"]
+)
+def test_heads_that_break_off_or_refer_to_nothing_are_refused(head: bytes) -> None:
+    with pytest.raises(HeaderCompressionError):
+        read(head)
+
+
+def test_a_call_is_one_request_in_frames() -> None:
+    call = call_of("10.0.0.7:9000", "db", Seconds(2.0), "kube-probe/1.34")
+    assert call.startswith(PREFACE)
+    settings, head, data = FrameReader().feed(call[len(PREFACE) :])
+    assert (settings.type, head.type, data.type) == (4, 1, 0)
+    assert dict(read(head.payload)) == {
+        b":method": b"POST",
+        b":scheme": b"http",
+        b":path": b"/grpc.health.v1.Health/Check",
+        b":authority": b"10.0.0.7:9000",
+        b"content-type": b"application/grpc",
+        b"user-agent": b"kube-probe/1.34",
+        b"te": b"trailers",
+        b"grpc-timeout": b"2S",
+    }
+    assert data.payload == b"\0\0\0\0\x04\x0a\x02db"
+
+
+@given(st.lists(st.integers(0, 400), max_size=6))
+def test_how_frames_are_cut_makes_no_difference(cuts: list[int]) -> None:
+    frames = framed(FrameType.SETTINGS, 0, 0) + framed(FrameType.DATA, END_STREAM, 1, b"x" * 300)
+    places = sorted({0, len(frames), *(cut % len(frames) for cut in cuts)})
+    reader = FrameReader()
+    found = [
+        (each.type, each.flags, each.stream, each.content)
+        for begin, end in pairwise(places)
+        for each in reader.feed(frames[begin:end])
+    ]
+    assert found == [(4, 0, 0, b""), (0, END_STREAM, 1, b"x" * 300)]
+
+
+def test_what_only_fills_a_frame_is_left_out() -> None:
+    padded = framed(FrameType.HEADERS, 0x28, 1, b"\x02" + bytes(5) + b"head" + b"\0\0")
+    (frame,) = FrameReader().feed(padded)
+    assert frame.content == b"head"
+    (frame,) = FrameReader().feed(framed(FrameType.DATA, 0x08, 1, b"\x09ab"))
+    with pytest.raises(FramingError):
+        _ = frame.content
+
+
+# --- answers -------------------------------------------------------------------------------------------
+
+SETTINGS = framed(FrameType.SETTINGS, 0, 0)
+
+
+def answered(*frames: bytes) -> Answer:
+    exchange = GrpcExchange("10.0.0.7:9000", b"", Seconds(1.0))
+    exchange.connected()
+    return exchange.received(SETTINGS + b"".join(frames)) or exchange.ended()
+
+
+def trailers(*fields: tuple[bytes, bytes]) -> bytes:
+    return framed(FrameType.HEADERS, END_HEADERS | END_STREAM, 1, written(fields))
+
+
+def text_of(answer: Answer) -> str:
+    assert isinstance(answer, ProbeOutcome)
+    assert not isinstance(answer, LeadsTo)
+    return answer.text
+
+
+HEAD = framed(FrameType.HEADERS, END_HEADERS, 1, b"\x88")
+OK = trailers((b"grpc-status", b"0"))
+
+
+def message(data: bytes, length: int | None = None) -> bytes:
+    head = b"\0" + (len(data) if length is None else length).to_bytes(4, "big")
+    return framed(FrameType.DATA, 0, 1, head + data)
+
+
+def test_serving_is_a_success() -> None:
+    assert answered(HEAD, message(b"\x08\x01"), OK) == ProbeOutcome(
+        ProbeResult.SUCCESS, "service healthy"
+    )
+
+
+def test_a_head_in_pieces_is_read_as_one() -> None:
+    head = written([(b"grpc-status", b"0")])
+    pieces = (
+        framed(FrameType.HEADERS, END_STREAM, 1, head[:5]),
+        framed(FrameType.CONTINUATION, END_HEADERS, 1, head[5:]),
+    )
+    assert text_of(answered(HEAD, message(b"\x08\x01"), *pieces)) == "service healthy"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x08",
+        b"\x08\x80",
+        b"\x10\x01",
+        b"\xff" * 12,
+    ],
+)
+def test_a_message_of_something_else_is_a_failure(data: bytes) -> None:
+    assert "no message of the health service" in text_of(answered(HEAD, message(data), OK))
+
+
+def test_a_message_of_another_length_is_a_failure() -> None:
+    assert "no message" in text_of(answered(HEAD, message(b"\x08\x01", 3), OK))
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (b"4", "timeout: health rpc did not complete within 1s"),
+        (b"12", "error: this server does not implement the grpc health protocol"),
+        (b"14", "rpc error: code = Unavailable desc = so it is"),
+        (b"99", "rpc error: code = Code(99) desc = so it is"),
+        (b"no", "unexpected HTTP status code received from server: "),
+    ],
+)
+def test_the_code_of_a_call_is_a_failure_with_its_name(code: bytes, text: str) -> None:
+    fields = (b"grpc-status", code), (b"grpc-message", b"so%20it is\x00")
+    assert text in text_of(answered(trailers(*fields)))
+
+
+@given(st.lists(st.binary(max_size=100), max_size=10))
+def test_garbage_is_a_failure_or_waited_for(pieces: list[bytes]) -> None:
+    exchange = GrpcExchange("10.0.0.7:9000", b"", Seconds(1.0))
+    exchange.connected()
+    answer = exchange.received(SETTINGS)
+    for piece in pieces:
+        answer = answer or exchange.received(piece)
+    assert answer is None or text_of(answer).isprintable()
