@@ -88,7 +88,7 @@ class AtomicDirectory:
         self._shown: Payload | None = None
         """What is known to be shown."""
         self._generation = ""
-        self._leaving: set[str] = set()
+        self._leaving: frozenset[str] = frozenset()
 
     def write(self, payload: Payload, at: Timestamp) -> ContentWritten:
         """Show ``payload``, and nothing else. Raises ContentNotWrittenError. May repeat."""
@@ -106,9 +106,9 @@ class AtomicDirectory:
                 for each in self._leaving.intersection(leaving):
                     if _target(CURRENT, volume) != each:
                         remove_all(each, volume)
-                    self._leaving.discard(each)
+                    self._leaving -= {each}
         except FileNotFoundError:
-            self._leaving.clear()
+            self._leaving = frozenset()
         except OSError as error:
             return self._sentence(error)
         return ""
@@ -197,7 +197,7 @@ class AtomicDirectory:
             raise
         self._generation = name
         if seen.current:
-            self._leaving.add(seen.current)
+            self._leaving |= {seen.current}
 
     def _sentence(self, error: OSError) -> str:
         why = error.strerror or "it cannot be written"

@@ -36,7 +36,7 @@ class ShownObject:
 
     pods: dict[PodUid, None] = field(default_factory=dict)
     """In the order in which they came."""
-    new_pods: set[PodUid] = field(default_factory=set)
+    new_pods: frozenset[PodUid] = frozenset()
     """Those that no read was asked for since they came. What was known before may be older than they are."""
     read_for: frozenset[PodUid] = frozenset()
     """The new ones that the read under way is for."""
@@ -97,7 +97,7 @@ class ShownObjects:
                 first.append(wanted)
             if uid not in known.pods:
                 known.pods[uid] = None
-                known.new_pods.add(uid)
+                known.new_pods |= {uid}
         return first
 
     def drop(self, uid: PodUid, objects: Iterable[ObjectId]) -> list[ObjectId]:
@@ -108,7 +108,7 @@ class ShownObjects:
             if known is None:
                 continue
             known.pods.pop(uid, None)
-            known.new_pods.discard(uid)
+            known.new_pods -= {uid}
             known.read_for -= {uid}
             if not known.pods:
                 del self._objects[wanted]
@@ -127,7 +127,7 @@ class ShownObjects:
         self._reads += 1
         uid = next(iter(known.new_pods), None) or next(reversed(known.pods))
         known.reading, known.asked_at, known.is_changed = self._reads, now, False
-        known.read_for, known.new_pods = frozenset(known.new_pods), set()
+        known.read_for, known.new_pods = known.new_pods, frozenset()
         return ReadWanted(wanted, uid, self._reads)
 
     def note_change(self, wanted: ObjectId) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Sequence
 from contextlib import suppress
 from enum import Enum, auto
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
 
-from volumes.mounts.mount_table import mounts_below
+from volumes.mounts.mount_table import MountPoint, mounts_below
 from volumes.mounts.places import VolumePlace, handle, opened_parent
 from volumes.mounts.safe_opening import DIRECTORY, open_plain
 from volumes.mounts.system_calls import KernelMounts, MountCalls
@@ -71,18 +72,21 @@ def unmount_all(calls: MountCalls, parent: int, name: str) -> int:
     return _MOST_MOUNTS
 
 
-def remove_pod_files(directory: str, calls: MountCalls | None = None) -> str:
+def remove_pod_files(
+    directory: str, calls: MountCalls | None = None, *, mounts: Sequence[MountPoint] | None = None
+) -> str:
     """Remove the directory of a pod, or of a volume. Return why it stays; empty once it is gone. May repeat.
 
-    One call at a time: it also removes what an earlier one had begun to remove.
+    One call at a time: it also removes what an earlier one had begun to remove. ``mounts`` are those that
+    there are, if that was looked at just now.
     """
     path = Path(directory)
-    table = calls or KernelMounts()
+    table = _Table(calls or KernelMounts(), mounts)
     try:
         _finish_earlier(path.parent, table)
         if not _is_directory(path):
             return ""
-        if (mounted := _mounted_below(path, table)) is not None:
+        if (mounted := table.below(path)) is not None:
             return f"{path} stays: something is mounted at {mounted}"
         leaving = path.with_name(f"{_LEAVING}{path.name}")
         path.rename(leaving)
@@ -145,14 +149,28 @@ def _entries(directory: int) -> list[tuple[str, bool]]:
         os.close(listed)
 
 
-def _finish_earlier(parent: Path, calls: MountCalls) -> None:
+class _Table:
+    """What is mounted: as it was seen just now, or as it is when that is asked."""
+
+    def __init__(self, calls: MountCalls, mounts: Sequence[MountPoint] | None) -> None:
+        self._calls = calls
+        self._mounts = mounts
+
+    def below(self, path: Path) -> str | None:
+        """Return where something is mounted below ``path``; None if nothing is."""
+        mounts = self._calls.table() if self._mounts is None else self._mounts
+        found = mounts_below(mounts, os.path.realpath(path))
+        return found[0].path if found else None
+
+
+def _finish_earlier(parent: Path, table: _Table) -> None:
     """Remove what was being removed when the agent ended."""
     if not _is_directory(parent):
         return
     with os.scandir(parent) as entries:
         left = [each.path for each in entries if each.name.startswith(_LEAVING)]
     for each in left:
-        if _mounted_below(Path(each), calls) is None:
+        if table.below(Path(each)) is None:
             remove_tree(Path(each))
 
 
@@ -161,8 +179,3 @@ def _is_directory(path: Path) -> bool:
         return stat.S_ISDIR(path.lstat().st_mode)
     except FileNotFoundError:
         return False
-
-
-def _mounted_below(path: Path, calls: MountCalls) -> str | None:
-    found = mounts_below(calls.table(), os.path.realpath(path))
-    return found[0].path if found else None
