@@ -116,11 +116,8 @@ class VolumeWork:
         ended, me = self._memory.ended, self._ports.me
 
         def tell() -> None:
-            # Whoever takes jobs takes all that there are: one message is enough for many.
-            is_first = not ended
             ended.append(job)
-            if is_first:
-                me.tell(VolumeJobsEnded())
+            me.tell(VolumeJobsEnded())
 
         self._ports.writers.start(job, tell)
 

@@ -58,6 +58,7 @@ from tests.support.pod_lives.plain_runtime import (
     PlainRuntime,
     TroubleIs,
 )
+from tests.support.pod_lives.plain_volumes import PlainVolumes
 from tests.support.pods.pod_manager_stage import SilentSource
 from tests.support.services.plain_watches import PlainWatches
 
@@ -90,6 +91,8 @@ class LivesWorld:
     statuses: Statuses = field(default_factory=Statuses)
     events: Probe[PostEvent] = field(default_factory=Probe)
     objects: PlainObjects = field(default_factory=PlainObjects)
+    volumes: PlainVolumes | None = None
+    """Who makes volumes; None if nobody does."""
     watches: PlainWatches | None = None
     """Where Services are watched; None if pods are told of none."""
     records: Port[KeepPod | DropPod | ReadKeptPods] | None = None
@@ -148,6 +151,7 @@ class LivesStage:
             statuses=world.statuses,
             objects={kind: world.objects.manager(kind) for kind in ObjectKind},
             services=services,
+            volumes=world.volumes,
             events=world.events,
             records=world.records,
             host_ips=lambda: ("192.0.2.1",),

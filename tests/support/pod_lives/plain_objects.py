@@ -68,6 +68,21 @@ class PlainObjects:
                 for follower in followers:
                     follower.tell(fact)
 
+    def remove(self, kind: ObjectKind, name: str) -> None:
+        """Delete an object, and tell who follows it."""
+        value = self.values.pop((kind, name))
+        for wanted, followers in self.followers.items():
+            if (wanted.kind, wanted.name) == (kind, name):
+                fact = ObjectChanged(
+                    object=wanted,
+                    change=Change.DELETED,
+                    uid=name,
+                    resource_version=value.resource_version,
+                    keys=tuple(value.data),
+                )
+                for follower in followers:
+                    follower.tell(fact)
+
 
 class _Manager(Port[ManagerMessage]):
     def __init__(self, objects: PlainObjects, kind: ObjectKind) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from typing_extensions import override
 
-from volumes.making.jobs import VolumeJob, VolumeLane, VolumeWriters
+from volumes.making.jobs import VolumeJob, VolumeJobFailure, VolumeLane, VolumeWriters
 from volumes.making.threads import do
 from volumes.mounts.mount_table import MountPoint
 from volumes.mounts.system_calls import MountCalls, MountFlag
@@ -20,6 +20,8 @@ class PlainWriters(VolumeWriters):
     def __init__(self) -> None:
         self.is_paused = False
         """Jobs wait until ``work`` is called."""
+        self.trouble = ""
+        """What every job fails for; empty if none fails."""
         self.waiting: list[tuple[VolumeJob, Callable[[], None]]] = []
         self.lanes: list[VolumeLane] = []
         """Of all jobs that were started."""
@@ -31,8 +33,14 @@ class PlainWriters(VolumeWriters):
         if self.is_paused:
             self.waiting.append((job, ended))
             return
-        do(job)
+        self._do(job)
         ended()
+
+    def _do(self, job: VolumeJob) -> None:
+        if self.trouble:
+            job.outcome = VolumeJobFailure(self.trouble)
+        else:
+            do(job)
 
     @override
     def give_up(self, job: VolumeJob) -> None:

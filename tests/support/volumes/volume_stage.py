@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from actors.volumes.keeper import (
@@ -12,6 +13,8 @@ from actors.volumes.keeper import (
     VolumeKeeperMemory,
     VolumeKeeperPorts,
 )
+from actors.volumes.keeper_parts import VolumeKeeperMessage
+from actors.volumes.shown_objects import ShownObjects
 from kernel import SupervisorSpec, isolated
 from messages.events import PostEvent
 from messages.objects import ObjectKind, ObjectValue
@@ -20,6 +23,7 @@ from messages.tokens import TokensMessage
 from messages.units import Seconds, Timestamp
 from messages.volumes import ReleaseVolumes, VolumesAre, VolumesGone, WantVolumes
 from tests.support.builders import make_pod
+from tests.support.crash_matrix import CrashPointError
 from tests.support.kernel.probe import Probe
 from tests.support.kernel.stage import Stage
 from tests.support.pod_lives.plain_objects import PlainObjects
@@ -49,6 +53,12 @@ class VolumeStage:
         """What the workers were told last."""
         self._workers: dict[PodUid, Probe[VolumesAre]] = {}
         self.gone: Probe[VolumesGone] = Probe()
+        self.handled = 0
+        """How many messages the keeper had."""
+        self.crash_at = 0
+        """The number of the message at which it crashes; 0 for none."""
+        self.crashes_after = False
+        """Whether it crashes after that message, and not in its place."""
 
     def tree(self) -> SupervisorSpec:
         """Return the actors. ``play`` is set to where they run."""
@@ -66,16 +76,35 @@ class VolumeStage:
             calls=self.calls,
             root_dir=str(self.root),
         )
-        return VolumeKeeper(ports, self.memory)
+        keeper = VolumeKeeper(ports, self.memory)
+        # In front of the method of its class: every message passes here.
+        vars(keeper)["receive"] = partial(self._handle, keeper.receive)
+        return keeper
+
+    def _handle(
+        self, receive: Callable[[VolumeKeeperMessage], None], message: VolumeKeeperMessage
+    ) -> None:
+        self.handled += 1
+        is_here = self.handled == self.crash_at
+        if is_here and not self.crashes_after:
+            raise CrashPointError
+        receive(message)
+        if is_here:
+            raise CrashPointError
 
     def _wall(self) -> Timestamp:
         return self.play.clock.wall()
 
     def wants(self, pod: Pod) -> VolumesAre:
         """Have a worker want the volumes of a pod. Return what it is told, once nothing more happens."""
+        self.wants_again(pod)
+        return self.seen(pod)
+
+    def wants_again(self, pod: Pod) -> Probe[VolumesAre]:
+        """The same, whether or not it is answered. Return who is told."""
         worker = self._workers.setdefault(pod.uid, Probe())
         self.play.tell(VOLUME_KEEPER, WantVolumes(pod=pod, reply_to=worker))
-        return self.seen(pod)
+        return worker
 
     def seen(self, pod: Pod) -> VolumesAre:
         """Return what the worker of a pod was told last."""
@@ -85,14 +114,38 @@ class VolumeStage:
 
     def releases(self, pod: Pod) -> list[VolumesGone]:
         """Have a worker release the volumes of a pod. Return what it is told."""
-        self.play.tell(VOLUME_KEEPER, ReleaseVolumes(uid=pod.uid, reply_to=self.gone))
+        self.release_again(pod)
         return self.gone.drain()
+
+    def release_again(self, pod: Pod) -> None:
+        """The same, whether or not it is answered."""
+        self.play.tell(VOLUME_KEEPER, ReleaseVolumes(uid=pod.uid, reply_to=self.gone))
 
     def puts(self, kind: ObjectKind, name: str, **data: str) -> ObjectValue:
         """Create or change an object, and let everything that follows happen."""
         self.objects.put(kind, name, **data)
         self.play.settle()
         return self.objects.values[kind, name]
+
+    def deletes(self, kind: ObjectKind, name: str) -> None:
+        """Delete an object, and let everything that follows happen."""
+        self.objects.remove(kind, name)
+        self.play.settle()
+
+    def writes(self) -> None:
+        """Have threads do what waits for them."""
+        self.writers.work()
+        self.play.settle()
+
+    def next_process(self) -> None:
+        """Have everything forgotten that is not on the disk."""
+        self.memory.pods.clear()
+        self.memory.jobs.clear()
+        self.memory.ended.clear()
+        self.memory.objects = ShownObjects()
+        self.objects.followers.clear()
+        self.objects.registered.clear()
+        self.crashes()
 
     def passes(self, seconds: float) -> None:
         """Let time pass."""

@@ -1,0 +1,238 @@
+"""What volumes show when objects, pods and tokens change, and how often they are written for that."""
+
+from __future__ import annotations
+
+from actors.volumes.keeper import VOLUME_KEEPER
+from messages.objects import ObjectKind, ReadVerdict
+from messages.pods import Pod
+from messages.tokens import TokenNeeded, TokensAre, WantTokens
+from tests.support.volumes.volume_stage import VolumeStage, pod_with
+from volumes.making.jobs import VolumeLane
+
+PW = ObjectKind.SECRET
+CM = ObjectKind.CONFIG_MAP
+SECRET = {"name": "s", "secret": {"secretName": "pw"}}
+OPTIONAL = {"name": "s", "secret": {"secretName": "pw", "optional": True}}
+CONFIG = {"name": "c", "configMap": {"name": "conf"}}
+LABELS = {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}
+DOWNWARD = {"name": "d", "downwardAPI": {"items": [LABELS]}}
+TOKEN = {
+    "name": "kube-api-access-x",
+    "projected": {
+        "sources": [
+            {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+            {"configMap": {"name": "conf"}},
+        ]
+    },
+}
+LEFT_OUT = "with the token of a service account is left out"
+UNFETCHED = "failed to fetch token"
+NO_TOKENS = "nobody issues tokens for this pod"
+NEEDED = TokenNeeded(audience="", expiration_seconds=3607, path="token")
+
+
+def labelled(pod: Pod, **labels: str) -> Pod:
+    metadata = {**pod.document["metadata"], "labels": labels}
+    return Pod.of({**pod.document, "metadata": metadata})
+
+
+def test_a_secret_that_is_deleted_stays_in_the_files_and_the_pod_says_so(
+    volumes: VolumeStage,
+) -> None:
+    volumes.puts(PW, "pw", user="me")
+    pod = pod_with("web", SECRET)
+    volumes.wants(pod)
+    volumes.passes(1.0)
+    volumes.deletes(PW, "pw")
+    told = volumes.seen(pod)
+    assert told.volumes.keys() == {"s"}
+    assert told.troubles["s"].message == 'secret "pw" not found'
+    assert volumes.files(pod, "secret", "s") == {"user": b"me"}
+    why = 'MountVolume.SetUp failed for volume "s" : secret "pw" not found'
+    assert volumes.said() == [f"FailedMount: {why}"]
+    volumes.passes(60.0)
+    assert volumes.said() == []
+
+
+def test_an_optional_secret_is_written_when_it_appears_and_emptied_when_it_goes(
+    volumes: VolumeStage,
+) -> None:
+    pod = pod_with("web", OPTIONAL)
+    told = volumes.wants(pod)
+    assert told.volumes.keys() == {"s"}
+    assert not told.troubles
+    assert volumes.files(pod, "secret", "s") == {}
+    volumes.passes(1.0)
+    volumes.puts(PW, "pw", user="me")
+    assert volumes.files(pod, "secret", "s") == {"user": b"me"}
+    volumes.passes(1.0)
+    volumes.deletes(PW, "pw")
+    assert volumes.files(pod, "secret", "s") == {}
+    assert [*volumes.seen(pod).shown.values()] == [""]
+    assert volumes.said() == []
+
+
+def test_a_secret_that_changes_all_the_time_is_written_ten_times_a_second_and_the_last_counts(
+    volumes: VolumeStage,
+) -> None:
+    volumes.puts(PW, "pw", n="first")
+    pod = pod_with("web", SECRET)
+    volumes.wants(pod)
+    volumes.passes(1.0)
+    before = volumes.memory.counts.writes
+    for number in range(1000):
+        volumes.puts(PW, "pw", n=str(number))
+        volumes.passes(0.01)
+    assert 90 <= volumes.memory.counts.writes - before <= 101
+    volumes.passes(0.1)
+    assert volumes.files(pod, "secret", "s") == {"n": b"999"}
+
+
+def test_what_changes_while_a_write_is_under_way_is_written_next(volumes: VolumeStage) -> None:
+    volumes.puts(PW, "pw", n="1")
+    pod = pod_with("web", SECRET)
+    volumes.wants(pod)
+    volumes.passes(1.0)
+    volumes.writers.is_paused = True
+    volumes.puts(PW, "pw", n="2")
+    volumes.puts(PW, "pw", n="3")
+    newest = volumes.puts(PW, "pw", n="4")
+    assert len(volumes.writers.waiting) == 1
+    volumes.writes()
+    assert volumes.files(pod, "secret", "s") == {"n": b"2"}
+    volumes.writers.is_paused = False
+    volumes.passes(0.2)
+    assert volumes.files(pod, "secret", "s") == {"n": b"4"}
+    assert [*volumes.seen(pod).shown.values()] == [newest.resource_version]
+
+
+def test_old_files_go_a_moment_after_new_ones_are_there(volumes: VolumeStage) -> None:
+    volumes.puts(PW, "pw", n="1")
+    pod = pod_with("web", SECRET)
+    volumes.wants(pod)
+    volumes.passes(1.0)
+    volumes.puts(PW, "pw", n="2")
+    assert len([*volumes.place(pod, "secret", "s").glob("..2*")]) == 2
+    volumes.passes(0.06)
+    assert len([*volumes.place(pod, "secret", "s").glob("..2*")]) == 1
+
+
+def test_the_files_of_a_pods_labels_follow_the_pod(volumes: VolumeStage) -> None:
+    pod = labelled(pod_with("web", DOWNWARD), tier="web")
+    volumes.wants(pod)
+    assert volumes.files(pod, "downward-api", "d") == {"labels": b'tier="web"'}
+    volumes.passes(1.0)
+    volumes.wants(labelled(pod, tier="db"))
+    assert volumes.files(pod, "downward-api", "d") == {"labels": b'tier="db"'}
+
+
+def test_another_version_of_a_pod_that_shows_nothing_of_itself_writes_nothing(
+    volumes: VolumeStage,
+) -> None:
+    volumes.puts(PW, "pw", user="me")
+    pod = pod_with("web", SECRET, {"name": "e", "emptyDir": {}})
+    volumes.wants(pod)
+    volumes.passes(1.0)
+    jobs = len(volumes.writers.lanes)
+    volumes.wants(labelled(pod, tier="db"))
+    volumes.passes(1.0)
+    assert len(volumes.writers.lanes) == jobs
+
+
+def test_a_new_pod_waits_for_a_read_of_its_own_and_is_never_given_what_was_known_before_it(
+    volumes: VolumeStage,
+) -> None:
+    volumes.puts(PW, "pw", user="me")
+    volumes.wants(pod_with("first", SECRET))
+    volumes.objects.is_silent = True
+    second = pod_with("second", SECRET)
+    told = volumes.wants(second)
+    assert told.pending == {"s"}
+    volumes.objects.is_silent = False
+    volumes.passes(4.0)
+    assert volumes.seen(second).volumes.keys() == {"s"}
+
+
+def test_a_volume_waits_for_its_tokens_and_shows_each_new_one(volumes: VolumeStage) -> None:
+    volumes.puts(CM, "conf", ca="x")
+    pod = pod_with("web", TOKEN)
+    told = volumes.wants(pod)
+    assert told.pending == {"kube-api-access-x"}
+    asked = volumes.tokens.next()
+    assert isinstance(asked, WantTokens)
+    assert asked.wanted == {NEEDED}
+    volumes.play.tell(VOLUME_KEEPER, TokensAre(uid=pod.uid, tokens={NEEDED: b"one"}))
+    files = volumes.files(pod, "projected", "kube-api-access-x")
+    assert files == {"token": b"one", "ca": b"x"}
+    volumes.passes(1.0)
+    volumes.play.tell(VOLUME_KEEPER, TokensAre(uid=pod.uid, tokens={NEEDED: b"two"}))
+    files = volumes.files(pod, "projected", "kube-api-access-x")
+    assert files == {"token": b"two", "ca": b"x"}
+
+
+def test_a_token_that_cannot_be_had_is_the_trouble_of_its_volume(volumes: VolumeStage) -> None:
+    volumes.puts(CM, "conf", ca="x")
+    pod = pod_with("web", TOKEN)
+    volumes.wants(pod)
+    volumes.play.tell(VOLUME_KEEPER, TokensAre(uid=pod.uid, troubles={NEEDED: "403: no"}))
+    trouble = volumes.seen(pod).troubles["kube-api-access-x"]
+    assert trouble.message == "failed to fetch token: 403: no"
+
+
+def test_where_nobody_issues_tokens_a_pod_does_without_those_that_it_did_not_ask_for(
+    volumes: VolumeStage,
+) -> None:
+    volumes.has_tokens = False
+    volumes.crashes()
+    volumes.puts(CM, "conf", ca="x")
+    own = {**TOKEN, "name": "own"}
+    pod = pod_with("web", TOKEN, own)
+    told = volumes.wants(pod)
+    assert (told.volumes, told.pending) == ({}, frozenset())
+    assert told.troubles.keys() == {"own"}
+    assert volumes.said() == [
+        f'VolumeLeftOut: volume "kube-api-access-x" {LEFT_OUT}: {NO_TOKENS}',
+        f'FailedMount: MountVolume.SetUp failed for volume "own" : {UNFETCHED}: {NO_TOKENS}',
+    ]
+
+
+def test_files_that_are_there_count_while_nobody_can_read_what_they_show(
+    volumes: VolumeStage,
+) -> None:
+    volumes.puts(PW, "pw", user="me")
+    volumes.puts(CM, "conf", a="b")
+    pod = pod_with("web", SECRET, CONFIG)
+    volumes.wants(pod)
+    volumes.next_process()
+    volumes.objects.unread = {
+        (PW, "pw"): ReadVerdict.NOT_SYNCED,
+        (CM, "conf"): ReadVerdict.NOT_SYNCED,
+    }
+    told = volumes.wants(pod)
+    assert told.volumes.keys() == {"s", "c"}
+    assert told.troubles.keys() == {"s", "c"}
+    assert not told.shown
+    assert volumes.said() == []
+    assert volumes.files(pod, "secret", "s") == {"user": b"me"}
+    volumes.objects.unread = {}
+    volumes.passes(13.0)
+    assert not volumes.seen(pod).troubles
+
+
+def test_volumes_are_written_on_the_threads_that_are_for_them(volumes: VolumeStage) -> None:
+    volumes.puts(PW, "pw", user="me")
+    volumes.puts(CM, "conf", a="b")
+    host = {"name": "h", "hostPath": {"path": "/"}}
+    memory = {"name": "m", "emptyDir": {"medium": "Memory"}}
+    volumes.wants(pod_with("web", SECRET, CONFIG, host, memory, {"name": "e", "emptyDir": {}}))
+    memory_lane, disk, node = VolumeLane.MEMORY, VolumeLane.DISK, VolumeLane.NODE
+    assert sorted(volumes.writers.lanes) == sorted([memory_lane, disk, node, memory_lane, disk])
+
+
+def test_volumes_that_nothing_happens_to_cost_nothing(volumes: VolumeStage) -> None:
+    volumes.puts(PW, "pw", user="me")
+    volumes.wants(pod_with("web", SECRET, {"name": "e", "emptyDir": {}}))
+    volumes.passes(20.0)
+    handled = volumes.play.describe()[VOLUME_KEEPER.path].handled
+    volumes.passes(3600.0)
+    assert volumes.play.describe()[VOLUME_KEEPER.path].handled == handled

@@ -1,0 +1,75 @@
+"""A keeper of volumes that makes what the test says, when it says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from typing_extensions import override
+
+from messages.pods import Pod, PodUid
+from messages.port import Port
+from messages.volumes import (
+    PodVolume,
+    ReleaseVolumes,
+    VolumeMessage,
+    VolumesAre,
+    VolumesGone,
+    VolumeTrouble,
+    WantVolumes,
+)
+
+
+@dataclass
+class PlainVolumes(Port[VolumeMessage]):
+    """Answers at once, unless it is silent."""
+
+    pending: set[str] = field(default_factory=set)
+    troubles: dict[str, VolumeTrouble] = field(default_factory=dict)
+    """By name. A volume in trouble is not there."""
+    stays: set[PodUid] = field(default_factory=set)
+    """Pods whose volumes cannot be taken away yet."""
+    is_silent: bool = False
+    diary: list[str] = field(default_factory=list)
+    """``want web``, ``release uid``."""
+    wanted: dict[PodUid, WantVolumes] = field(default_factory=dict)
+    releasing: dict[PodUid, ReleaseVolumes] = field(default_factory=dict)
+
+    @override
+    def tell(self, message: VolumeMessage, /) -> None:
+        match message:
+            case WantVolumes(pod=pod):
+                self.diary.append(f"want {pod.name}")
+                self.wanted[pod.uid] = message
+                self._answer(pod)
+            case ReleaseVolumes(uid=uid):
+                self.diary.append(f"release {uid}")
+                self.wanted.pop(uid, None)
+                self.releasing[uid] = message
+                if uid not in self.stays:
+                    self.goes(uid)
+
+    def tells(self) -> None:
+        """Tell all workers how the volumes are now."""
+        for each in self.wanted.values():
+            self._answer(each.pod)
+
+    def goes(self, uid: PodUid) -> None:
+        """Have nothing left of a pod's volumes."""
+        message = self.releasing.get(uid)
+        if message is not None and not self.is_silent:
+            del self.releasing[uid]
+            message.reply_to.tell(VolumesGone(uid=uid))
+
+    def _answer(self, pod: Pod) -> None:
+        if self.is_silent:
+            return
+        names = {each["name"] for each in pod.document["spec"]["volumes"]}
+        there = names - self.pending - self.troubles.keys()
+        self.wanted[pod.uid].reply_to.tell(
+            VolumesAre(
+                uid=pod.uid,
+                volumes={name: PodVolume(path=f"/volumes/{name}") for name in there},
+                troubles=self.troubles,
+                pending=frozenset(self.pending),
+            )
+        )
