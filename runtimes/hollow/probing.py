@@ -6,6 +6,7 @@ whose answers stay as they are needs no step: its answers are counted when someb
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, floor, inf
@@ -49,7 +50,10 @@ class HollowProbe:
     watch: RunProbe
     count: Count
     next_at: float
-    """When the next answer comes, in seconds since the container started."""
+    """When the next answer comes that may be another one, in seconds since the container started."""
+    answered_at: float = 0.0
+    """When the last answer came that was looked at. Those since then were like it."""
+    rests: bool = False
     successes: int = 0
     failures: int = 0
     unknowns: int = 0
@@ -71,13 +75,13 @@ class HollowProbes:
             case RunProbe():
                 self._watch(message, machine, now)
             case RestProbe(key=key):
-                self._rest(key, machine)
+                self._rest(key, machine, now)
             case DropProbe(key=key):
-                self._rest(key, machine)
+                self._rest(key, machine, now)
                 self._probes.pop(key, None)
             case OnlyProbes(keys=keys):
                 for key in [each for each in self._probes if each not in keys]:
-                    self._rest(key, machine)
+                    self._rest(key, machine, now)
                     del self._probes[key]
 
     def tick(self, step: ProbeTicks, machine: HollowMachine, at: Instant) -> None:
@@ -108,18 +112,19 @@ class HollowProbes:
 
     def _watch(self, watch: RunProbe, machine: HollowMachine, now: Instant) -> None:
         probe = self._probes.get(watch.key)
-        if probe is None or not _is_same(probe, watch):
+        if probe is None or probe.rests or not _is_same(probe, watch):
             self._begin(watch, machine, now)
             probe = self._probes[watch.key]
         probe.watch = watch
         self._tell(probe, None)
 
     def _begin(self, watch: RunProbe, machine: HollowMachine, now: Instant) -> None:
-        self._rest(watch.key, machine)
         before = self._probes.get(watch.key)
+        initial = watch.initial if before is None else _initial(before, watch)
+        self._rest(watch.key, machine, now)
         spec, began = watch.spec, watch.target.started_at
         first = max(float(spec.initial_delay), now.wall - began)
-        probe = HollowProbe(watch, begin(spec.kind, watch.initial), first)
+        probe = HollowProbe(watch, begin(spec.kind, initial), first)
         if before is not None:
             probe.successes, probe.failures = before.successes, before.failures
             probe.unknowns = before.unknowns
@@ -128,16 +133,19 @@ class HollowProbes:
         if record is not None and record.is_running:
             self._plan(probe, machine, now)
 
-    def _rest(self, key: ProbeKey, machine: HollowMachine) -> None:
+    def _rest(self, key: ProbeKey, machine: HollowMachine, now: Instant) -> None:
         probe = self._probes.get(key)
-        if probe is not None:
+        if probe is not None and not probe.rests:
+            _count_silent(probe, _silent(probe, machine, now))
             machine.schedule.cancel(probe.step)
-            probe.step = None
+            probe.step, probe.rests = None, True
 
     def _answer(
         self, probe: HollowProbe, machine: HollowMachine, record: ContainerRecord, at: Instant
     ) -> None:
+        _count_silent(probe, _silent(probe, machine, at, with_next=False))
         outcome = outcome_at(machine, record, probe.watch, probe.next_at)
+        probe.answered_at = probe.next_at
         before, was = probe.count, probe.last
         probe.count = counted(before, outcome.result, probe.watch.spec.answers_needed)
         probe.last, probe.last_at = outcome, at.wall
@@ -159,7 +167,6 @@ class HollowProbes:
             )
             if skipped == inf:
                 return  # it goes on like this
-            _count(probe, probe.last.result, int(skipped))
             following += skipped * period
         if not probe.count.is_held:
             probe.next_at = following
@@ -191,18 +198,12 @@ class HollowProbes:
         machine: HollowMachine,
         now: Instant,
     ) -> AnswersCounted:
-        more, period = 0, float(probe.watch.spec.period)
-        record = machine.inventory.container(probe.watch.target.container_id)
-        rests = probe.step is None and not probe.count.is_held
-        if rests and record is not None and record.is_running:
-            more = max(0, floor((now.wall - at) / period + _ALMOST))
-        is_failure, is_unknown = (
-            last.result is ProbeResult.FAILURE,
-            last.result is ProbeResult.UNKNOWN,
+        period, more = float(probe.watch.spec.period), _silent(probe, machine, now)
+        numbers = Counter(
+            {ProbeResult.SUCCESS: probe.successes, ProbeResult.FAILURE: probe.failures}
         )
-        successes = probe.successes + (0 if is_failure or is_unknown else more)
-        failures = probe.failures + more * is_failure
-        unknowns = probe.unknowns + more * is_unknown
+        numbers[ProbeResult.UNKNOWN] = probe.unknowns
+        numbers[last.result] += more
         answer = ProbeAnswer(
             key=probe.watch.key,
             container_id=probe.watch.target.container_id,
@@ -212,11 +213,11 @@ class HollowProbes:
             last=last,
             at=Timestamp(at + more * period),
             took=Seconds(0.0),
-            successes=successes,
-            failures=failures,
-            unknowns=unknowns,
+            successes=numbers[ProbeResult.SUCCESS],
+            failures=numbers[ProbeResult.FAILURE],
+            unknowns=numbers[ProbeResult.UNKNOWN],
         )
-        return AnswersCounted(answer, (successes + failures + unknowns,), 0.0)
+        return AnswersCounted(answer, (numbers.total(),), 0.0)
 
 
 def outcome_at(
@@ -281,6 +282,32 @@ def _is_settled(count: Count, last: ProbeOutcome) -> bool:
     return (count.result is ProbeResult.FAILURE) == is_failure and (
         count.result is not ProbeResult.UNKNOWN
     )
+
+
+def _initial(before: HollowProbe, watch: RunProbe) -> ProbeResult | None:
+    """Return what counts at first: what the probe found out of this very instance, unless it has rested."""
+    is_same = before.watch.target.container_id == watch.target.container_id
+    is_known = is_same and before.count.last is not None and not before.rests
+    return before.count.result if is_known else watch.initial
+
+
+def _silent(
+    probe: HollowProbe, machine: HollowMachine, now: Instant, *, with_next: bool = True
+) -> int:
+    """Return how many answers came since the last one that was looked at. They were like it."""
+    record = machine.inventory.container(probe.watch.target.container_id)
+    is_running = record is not None and record.is_running
+    if probe.last is None or probe.rests or probe.count.is_held or not is_running:
+        return 0
+    until = now.wall - probe.watch.target.started_at
+    if probe.step is not None or not with_next:
+        until = min(until, probe.next_at - float(probe.watch.spec.period))
+    return max(0, floor((until - probe.answered_at) / float(probe.watch.spec.period) + _ALMOST))
+
+
+def _count_silent(probe: HollowProbe, times: int) -> None:
+    if probe.last is not None and times:
+        _count(probe, probe.last.result, times)
 
 
 def _count(probe: HollowProbe, result: ProbeResult, times: int) -> None:

@@ -126,6 +126,24 @@ NEEDY: Final = bind(
     containers=[container("main", env=ENV, volumeMounts=[{"name": "v", "mountPath": "/v"}])],
     volumes=[{"name": "v", "secret": {"secretName": "token"}}],
 )
+PAGE: Final = {"httpGet": {"port": 80}, "periodSeconds": 1, "failureThreshold": 2}
+PROBED: Final = bind(
+    "probed",
+    {"started-after.server": "2s", "ready-after.server": "5s", "hangs-after.server": "45s"},
+    initContainers=[
+        container("proxy", restartPolicy="Always", startupProbe=PAGE, readinessProbe=PAGE)
+    ],
+    containers=[
+        container(
+            "server",
+            startupProbe={**PAGE, "failureThreshold": 30},
+            readinessProbe=PAGE,
+            livenessProbe={**PAGE, "terminationGracePeriodSeconds": 2},
+        ),
+        container("helper"),
+    ],
+    terminationGracePeriodSeconds=5,
+)
 LIFECYCLE: Final = {
     "postStart": {"exec": {"command": ["sleep", "1"]}},
     "preStop": {"sleep": {"seconds": 1}},
@@ -140,6 +158,8 @@ HOOKED: Final = bind(
 STORIES: dict[str, tuple[Action, ...]] = {
     "init container and sidecar": (SHOP, delete("shop", 3)),
     "hooks": (HOOKED, delete("hooked", 4)),
+    "probes that fail once": (PROBED, time_passes(1.0)),
+    "probes of a pod that is deleted": (PROBED, delete("probed", 4)),
     "work that fails once": (JOB, time_passes(12.0), delete("job")),
     "static, edited, withdrawn, put back": (
         write("web"),
@@ -168,6 +188,7 @@ STORIES: dict[str, tuple[Action, ...]] = {
 }
 KILLED: dict[str, tuple[Action, ...]] = {
     "while all run": (together(SHOP, JOB, write("web")), kill_agent, delete("shop", 3)),
+    "while they are probed": (PROBED, time_passes(8.0), kill_agent),
     "while they begin": (together(SHOP, write("web"), time_passes(0.3)), kill_agent),
     "while one is being deleted": (
         together(SHOP, write("web")),

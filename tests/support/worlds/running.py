@@ -16,6 +16,7 @@ from typing_extensions import override
 from actors.objects.manager import OBJECT_HOLDERS
 from actors.pods.keeper import POD_KEEPER, PODS
 from actors.pods.status_keeper import STATUS_KEEPER
+from actors.probes.orders import PROBERS
 from agent.edges import Edges
 from agent.joined import ClusterEdges
 from agent.tree import AgentTree
@@ -34,6 +35,7 @@ from messages.sources import MirrorsJudged
 from messages.statuses import FollowStatuses, ForgetPodStatus
 from messages.units import Timestamp
 from messages.watches import Unwatch, Watch
+from probes.watching import FollowProbes
 from runtimes.container_runtime import FollowContainers
 from runtimes.hollow.record_keeper import SaveHollowPods
 from runtimes.hollow.records import SandboxRecord
@@ -73,6 +75,7 @@ class RunningWorld(World):
         *(Subscribe, FollowNode, Watch, Unwatch, CallApi, MirrorsJudged, HolderIs, FollowStatuses),
         *(RegisterPod, UnregisterPod, FollowObjects, UnfollowObjects),
         *(RunPod, StopPod, ForgetPod, FollowContainers, SaveHollowPods, ForgetPodStatus),
+        FollowProbes,
     )
     flags: ClassVar[tuple[str, ...]] = ()
 
@@ -147,7 +150,7 @@ class RunningWorld(World):
 
     def port_of(self, key: Key[Any], port: Port[M]) -> Port[Any]:
         """Return the address by which actors of the tree know ``key``."""
-        return self._port_of_victims(key) if key in {PODS, OBJECT_HOLDERS} else port
+        return self._port_of_victims(key) if key in {PODS, PROBERS, OBJECT_HOLDERS} else port
 
     @override
     def _handle(self, key: Key[M], receive: Callable[[M], None], message: M) -> None:
@@ -188,6 +191,7 @@ class RunningWorld(World):
                 for name in self.play.describe()
                 if name.startswith("pods/")
             ),
+            "probers": sum(name.startswith("probers/") for name in self.play.describe()),
             "statuses": sorted(
                 (names.get(uid, uid), status.phase) for uid, status in statuses.statuses.items()
             ),
