@@ -19,6 +19,23 @@ TICK: Final = Seconds(0.01)
 Item = TypeVar("Item", bound=Hashable)
 
 
+class TickRoom:
+    """Room for so many of something in each tick."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._tick = 0
+        self._taken = 0
+
+    def take(self, now: Seconds) -> bool:
+        """Take room for one. Return False if there is none left in this tick."""
+        tick = math.floor(now / TICK)
+        if tick != self._tick:
+            self._tick, self._taken = tick, 0
+        self._taken += 1
+        return self._taken <= self._most
+
+
 class TickAgenda(Generic[Item]):
     """Items by the tick in which they are due. In one tick they keep the order in which they came."""
 

@@ -14,7 +14,7 @@ import structlog
 
 from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
-from probes.agenda import TICK, TickAgenda
+from probes.agenda import TICK, TickAgenda, TickRoom
 from probes.attempts import Attempts
 from probes.commands import ForgetProbe, NoteRun, ProbeCommand, ProbeEdges, WatchProbe
 from probes.counting import AnsweredAt, count
@@ -28,6 +28,8 @@ from probes.watched import LATE_AFTER, ProbeMemory, WatchedProbe
 
 MOST_BEGUN: Final = 64
 """Attempts that are begun in one turn. Then the sockets are looked at again."""
+MOST_TLS_BEGUN: Final = 4
+"""Attempts over TLS that are begun in one tick. Each takes a millisecond or more, in which others wait."""
 MOST_TRIES: Final = 3
 """Attempts in a row that fail through no fault of the target, until the probe waits for its next time."""
 LOST_AFTER: Final = Seconds(60.0)
@@ -52,6 +54,7 @@ class ProbeEngine:
         self._bell = Bell()
         self._commands: deque[ProbeCommand] = deque()
         self._dues: TickAgenda[WatchedProbe] = TickAgenda()
+        self._tls_room = TickRoom(MOST_TLS_BEGUN)
         self._attempts = Attempts(self._ended, self._bell, edges.look_up)
         self._facts: list[ProbeFact] = []
         self._now = self._clock.monotonic()
@@ -225,6 +228,11 @@ class ProbeEngine:
     def _begin(self, watched: WatchedProbe) -> None:
         if watched.run:
             self._lose_run(watched)
+        prepared = watched.prepared
+        is_tls = isinstance(prepared, PreparedProbe) and prepared.is_tls
+        if is_tls and not self._tls_room.take(self._now):
+            watched.tick = self._dues.add(Seconds(self._now + TICK), watched)
+            return
         if not watched.tries:
             self._note_lateness(watched)
         watched.began, watched.is_asked = self._now, True
@@ -233,12 +241,11 @@ class ProbeEngine:
             watched.run = self._memory.runs
             self._tell_due(watched)
             self._schedule_lost(watched)
-        elif isinstance(watched.prepared, PreparedProbe):
-            prepared = watched.prepared
+        elif isinstance(prepared, PreparedProbe):
             rate = self._memory.per_second.get((prepared.host, prepared.port), 0.0)
             self._attempts.begin(watched, prepared, self._now, is_reset=rate > RUNS_OUT_AT)
         else:
-            why = watched.prepared.why if isinstance(watched.prepared, UnpreparedProbe) else ""
+            why = prepared.why if isinstance(prepared, UnpreparedProbe) else ""
             watched.tries = MOST_TRIES
             self._ended(watched, ProbeOutcome(ProbeResult.UNKNOWN, why))
 

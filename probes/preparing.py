@@ -26,6 +26,11 @@ class PreparedProbe(NamedTuple):
     timeout: Seconds = Seconds(0.0)
     """Of a call of gRPC."""
 
+    @property
+    def is_tls(self) -> bool:
+        """Whether its first connection is one of TLS."""
+        return self.page is not None and self.page.is_https
+
 
 class UnpreparedProbe(NamedTuple):
     """The probe cannot be carried out at present."""

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
+from probes.commands import WatchProbe
 from probes.specs import HttpProbe, TcpProbe
-from tests.support.probes.probe_stage import LOOPBACK, ProbeStage, probe_stage, spec
+from tests.support.kernel.probe import PATIENCE
+from tests.support.probes.probe_stage import LOOPBACK, ProbeStage, key, probe_stage, spec, target
+from tests.support.probes.targets import raw_target
 from tests.support.wire.http1_server import Http1Server, http1_server, reply
 from tests.support.wire.ports import free_ports
 
+AT_ONCE = target()
 SUCCESS, FAILURE = ProbeResult.SUCCESS, ProbeResult.FAILURE
 
 
@@ -63,6 +68,56 @@ def test_a_bad_status_is_a_failure_with_the_answer(stage: ProbeStage, server: Ht
     server.routes["/"] = reply(b"the database\nis away\x00", status="503 Service Unavailable")
     text = "HTTP probe failed with statuscode: 503: the database is away"
     assert stage.outcome_of(spec(page(server))) == ProbeOutcome(FAILURE, text)
+
+
+def test_a_redirect_without_a_place_is_a_success_with_a_warning(
+    stage: ProbeStage, server: Http1Server
+) -> None:
+    server.routes["/"] = reply(b"see there", status="302 Found")
+    text = "Probe terminated redirects, Response body: see there"
+    assert stage.outcome_of(spec(page(server))) == ProbeOutcome(ProbeResult.WARNING, text)
+
+
+def test_a_request_of_megabytes_is_sent_in_pieces(stage: ProbeStage) -> None:
+    begun = threading.Event()
+
+    def behave(connection: socket.socket) -> None:
+        assert begun.wait(PATIENCE)
+        read = 0
+        while read < 5_000_000:
+            read += len(connection.recv(65_536))
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    with raw_target(behave) as target:
+        headers = (("X-Large", "x" * 5_000_000),)
+        handler = HttpProbe(is_https=False, host="", port=target.port, path="/", headers=headers)
+        its_key = stage.watch(spec(handler))
+        for _ in range(3):
+            stage.engine.turn(0.05)
+        begun.set()
+        assert stage.outcome(its_key) == ProbeOutcome(SUCCESS, "HTTP 200")
+
+
+@pytest.mark.parametrize(("others", "is_broken_off"), [(0, False), (600, True)])
+def test_connections_to_a_destination_that_is_asked_often_leave_no_port_in_use(
+    stage: ProbeStage, others: int, *, is_broken_off: bool
+) -> None:
+    ended: list[bool] = []
+
+    def behave(connection: socket.socket) -> None:
+        try:
+            ended.append(bool(connection.recv(1)))
+        except ConnectionResetError:
+            ended.append(True)
+
+    with raw_target(behave) as target:
+        handler = TcpProbe(host="", port=target.port)
+        for each in range(others):
+            rest = spec(handler, initial_delay=1_000.0)
+            stage.engine.call(WatchProbe(key(container=f"c{each}"), rest, AT_ONCE, None))
+        stage.outcome(stage.watch(spec(handler)))
+        assert target.left.wait(PATIENCE)
+    assert ended == [is_broken_off]
 
 
 def test_a_port_that_nobody_listens_on_is_a_failure(stage: ProbeStage) -> None:

@@ -20,6 +20,7 @@ from tests.support.probes.targets import (
     resetting,
     silent,
 )
+from tests.support.wire.ports import free_ports
 
 SUCCESS, FAILURE = ProbeResult.SUCCESS, ProbeResult.FAILURE
 SETTINGS = framed(FrameType.SETTINGS, 0, 0)
@@ -65,6 +66,14 @@ def test_a_server_without_a_health_service_is_a_failure(stage: ProbeStage) -> No
     assert outcome.text.startswith(
         "error: this server does not implement the grpc health protocol (grpc.health.v1.Health): "
     )
+
+
+def test_a_port_that_nobody_listens_on_is_a_failure(stage: ProbeStage) -> None:
+    (port,) = free_ports(1)
+    where = f"127.0.0.1:{port}"
+    why = f"dial tcp {where}: connect: connection refused"
+    text = f'error: failed to connect service at "{where}": {why}'
+    assert asked(stage, port) == ProbeOutcome(FAILURE, text)
 
 
 HEAD = framed(FrameType.HEADERS, END_HEADERS, 1, b"\x88")

@@ -10,6 +10,8 @@ import pytest
 import trustme
 
 from messages.probes import ProbeOutcome, ProbeResult
+from messages.units import Seconds
+from probes.names import MOST_NAMES, HostNames
 from probes.specs import HttpProbe, TcpProbe
 from tests.support.kernel.probe import PATIENCE
 from tests.support.probes.probe_stage import ProbeStage, probe_stage, spec
@@ -95,6 +97,18 @@ def test_a_server_that_hangs_in_tls_is_given_up(stage: ProbeStage) -> None:
     assert "while awaiting headers" in outcome.text
 
 
+def test_only_some_attempts_over_tls_begin_in_one_tick(stage: ProbeStage) -> None:
+    with raw_target(silent) as target:
+        keys = [stage.watch(spec(page(target.port)), container=f"c{each}") for each in range(10)]
+        begun = []
+        for _ in range(3):
+            begun.append(sum(stage.known(each).is_asked for each in keys))
+            stage.advance(0.01)
+    assert begun == [4, 8, 10]
+    # Whoever waits for that is late, and says so.
+    assert stage.memory.lateness.longest == pytest.approx(0.02)
+
+
 # --- names ---------------------------------------------------------------------------------------------
 
 
@@ -133,6 +147,28 @@ def test_a_name_that_does_not_resolve_is_a_failure() -> None:
         outcome = stage.outcome_of(spec(page(80, "nowhere.invalid", is_https=False)))
     text = 'Get "http://nowhere.invalid:80/": dial tcp: lookup nowhere.invalid: no such host'
     assert outcome == ProbeOutcome(FAILURE, text)
+
+
+def test_the_names_of_this_machine_are_known() -> None:
+    with probe_stage() as stage, http1_server() as server:
+        outcome = stage.outcome_of(spec(TcpProbe(host="localhost", port=server.port)))
+    assert outcome.result is SUCCESS
+
+
+def test_more_names_than_are_remembered_are_looked_up_anew() -> None:
+    looked_up: list[str] = []
+
+    def look_up(host: str) -> tuple[str, ...]:
+        looked_up.append(host)
+        return ()
+
+    landed = threading.Semaphore(0)
+    names = HostNames(landed.release, look_up)
+    for host in (*(f"h{each}" for each in range(MOST_NAMES)), "one more", "h0"):
+        assert names.find(host, Seconds(0.0)) is None
+        assert landed.acquire(timeout=PATIENCE)
+        assert [found.why for _, found in names.take(Seconds(0.0))] == ["no such host"]
+    assert looked_up.count("h0") == 2
 
 
 def test_a_name_server_that_hangs_ends_the_attempt_and_nobody_elses() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from messages.probes import ProbeKind
 from messages.units import Seconds
-from probes.agenda import TICK, TickAgenda
+from probes.agenda import TICK, TickAgenda, TickRoom
 from probes.specs import ProbeSpec, TcpProbe
 from probes.timing import first_due, next_due
 
@@ -59,6 +59,12 @@ def test_what_was_taken_away_is_due_no_more() -> None:
     agenda.discard(tick, "a")
     assert agenda.next_due() is None
     agenda.discard(tick, "a")
+
+
+def test_in_each_tick_there_is_room_for_so_many() -> None:
+    room = TickRoom(2)
+    assert [room.take(Seconds(5.001)) for _ in range(3)] == [True, True, False]
+    assert [room.take(Seconds(5.012)) for _ in range(3)] == [True, True, False]
 
 
 @pytest.mark.parametrize(("age", "due"), [(0.0, 105.0), (2.0, 103.0), (9.0, 100.0), (-1e9, 105.0)])

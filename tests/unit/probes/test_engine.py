@@ -385,6 +385,19 @@ def test_a_bug_in_one_attempt_is_no_other_probes(
     assert stage.outcome_after(its_key, 10).result is SUCCESS
 
 
+def test_a_bug_in_beginning_an_attempt_is_no_other_probes(
+    stage: ProbeStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> object:
+        raise RuntimeError("a bug")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("probes.engine.prepare", fail)
+        stage.watch(spec(TcpProbe(host="", port=80)), container="broken")
+    stage.watch(command(LIVENESS))
+    assert len(stage.runs_due()) == 1
+
+
 # --- what is no fault of the target --------------------------------------------------------------------
 
 

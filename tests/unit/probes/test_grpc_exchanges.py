@@ -39,6 +39,18 @@ def test_heads_that_are_written_are_read_by_others(fields: list[tuple[bytes, byt
     assert [tuple(each) for each in decoder.decode(written(fields), raw=True)] == fields
 
 
+def test_long_values_are_written_as_others_read_them() -> None:
+    fields = [(b"x-" + b"n" * 200, b"v" * 5_000), (b"x", b"v" * 127)]
+    assert [tuple(each) for each in Decoder().decode(written(fields), raw=True)] == fields
+    assert read(written(fields)) == fields
+
+
+@pytest.mark.parametrize("text", [b"\x84\xff\xff\xff\xff", b"\x81\x00", b"\x82\x1f\xff"])
+def test_a_compressed_string_ends_as_it_should(text: bytes) -> None:
+    with pytest.raises(HeaderCompressionError, match="no text"):
+        read(b"\x00" + text + b"\x00")
+
+
 @given(FIELDS, st.booleans())
 def test_heads_of_others_are_read(fields: list[tuple[bytes, bytes]], huffman: bool) -> None:  # noqa: FBT001
     encoder = Encoder()
@@ -161,6 +173,22 @@ def test_a_message_of_something_else_is_a_failure(data: bytes) -> None:
 
 def test_a_message_of_another_length_is_a_failure() -> None:
     assert "no message" in text_of(answered(HEAD, message(b"\x08\x01", 3), OK))
+
+
+def test_a_call_that_ends_too_late_says_how_far_it_came() -> None:
+    exchange = GrpcExchange("10.0.0.7:9000", b"", Seconds(1.0))
+    assert exchange.given_up(Seconds(1.0)).text == (
+        'timeout: failed to connect service "10.0.0.7:9000" within 1s'
+    )
+    exchange.received(SETTINGS)
+    assert exchange.given_up(Seconds(1.0)).text == "timeout: health rpc did not complete within 1s"
+
+
+def test_what_concerns_no_call_is_passed_over() -> None:
+    strange = framed(FrameType.HEADERS, END_HEADERS, 3, b"\x88") + framed(FrameType.PING, 1, 0)
+    of_the_call = framed(FrameType.SETTINGS, 0, 1)
+    frames = (strange, of_the_call, HEAD, message(b"\x08\x01"), OK)
+    assert text_of(answered(*frames)) == "service healthy"
 
 
 @pytest.mark.parametrize(
