@@ -43,20 +43,20 @@ PURE := \
     actors/mirrors/plan.py actors/mirrors/pod.py actors/mirrors/verdicts.py \
     actors/node/conditions.py actors/node/document.py actors/node/facts.py actors/node/labels.py \
     actors/node/lease.py actors/node/observed.py actors/node/operations.py actors/node/ownership.py actors/node/resources.py \
-    actors/pods/creation_order.py actors/pods/histograms.py actors/pods/startup_latency.py actors/pods/launching.py actors/pods/lifecycle.py actors/pods/needed_objects.py \
+    actors/pods/creation_order.py actors/pods/startup_latency.py actors/pods/launching.py actors/pods/lifecycle.py actors/pods/needed_objects.py \
     actors/probes/ledger.py actors/probes/sayings.py runtimes/hollow/probing.py runtimes/probing/commands.py runtimes/probing/texts.py \
     actors/pods/pod_events.py actors/pods/pod_records.py actors/pods/record_pages.py actors/pods/resizes.py \
     actors/pods/roster.py actors/pods/roster_steps.py actors/pods/static_names.py actors/pods/probe_reading.py actors/pods/work_times.py \
     actors/pods/admission.py actors/pods/node_fit.py actors/pods/node_view.py actors/pods/preemption.py actors/pods/replacements.py \
     actors/volumes/token_alarms.py actors/volumes/token_records.py actors/volumes/token_requests.py actors/volumes/token_schedule.py \
-    actors/volumes/kept_volumes.py actors/volumes/plan.py actors/volumes/shown_objects.py volumes/making/forms.py volumes/making/jobs.py volumes/making/layout.py \
+    actors/volumes/described.py actors/volumes/kept_volumes.py actors/volumes/plan.py actors/volumes/shown_objects.py volumes/making/forms.py volumes/making/jobs.py volumes/making/layout.py \
     actors/objects/local_admission.py actors/objects/local_knowledge.py actors/outages.py actors/services/known_services.py \
     kube/errors.py kube/calls/failures.py kube/calls/rate_limit.py kube/calls/request_info.py \
     kube/credentials/access.py kube/credentials/certificates.py kube/credentials/kubeconfig.py \
     kube/credentials/proxies.py kube/streams/failures.py kube/streams/listing.py \
     kube/streams/next_round.py kube/streams/parsing.py kube/streams/queries.py kube/streams/room.py kube/streams/rules.py \
     server/cluster_metrics.py server/container_runtime_metrics.py server/documents.py server/families.py server/health.py \
-    agent/takeover_rows.py server/hosts.py server/image_metrics.py server/token_metrics.py server/limits.py \
+    agent/takeover_rows.py server/hosts.py server/image_metrics.py server/token_metrics.py server/volume_metrics.py server/volume_pages.py server/limits.py \
     server/metrics.py server/object_metrics.py server/object_pages.py server/pod_metrics.py server/pod_pages.py server/probe_pages.py
 empty :=
 comma := ,

@@ -40,6 +40,7 @@ from messages.pods import SourceName
 from messages.probing import DescribeAnswers, ProbesMessage
 from messages.statuses import StatusKeeperMessage
 from messages.tokens import TokensMessage
+from messages.volume_state import DescribeVolumes
 from messages.watches import Unwatch, Watch
 from probes.watching import ProbesToRun
 from runtimes.hollow.core import HollowCore
@@ -78,6 +79,8 @@ class PodPorts:
     """Who knows which probes there are."""
     answers: Port[DescribeAnswers]
     """Who knows what they answered."""
+    volumes: Port[DescribeVolumes] | None = None
+    """Who makes volumes; None where nobody does."""
     tokens: Port[TokensMessage] | None = None
     """Who gets tokens of service accounts; None where pods have none."""
 
@@ -194,6 +197,7 @@ class PodTree:
             containers=self._runtime.containers(),
             images=self._runtime.images(),
             logs=self._runtime.logs(),
+            volumes=self._volumes.state() if self._volumes is not None else None,
             tokens=self._volumes.tokens() if self._volumes is not None else None,
             probes=probes,
             answers=self._runtime.probes(),

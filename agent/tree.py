@@ -227,6 +227,7 @@ class AgentTree:
             probes=pods.probes if pods else None,
             answers=pods.answers if pods else None,
             tokens=pods.tokens if pods else None,
+            volumes=pods.volumes if pods else None,
             hosts=self._settings.hosts,
         )
         return HttpServer(backend, self._listeners)

@@ -15,6 +15,7 @@ from actors.volumes.keeper import (
     VolumeKeeperMemory,
     VolumeKeeperPorts,
 )
+from actors.volumes.keeper_parts import VolumeKeeperMessage
 from actors.volumes.token_keeper import TOKEN_KEEPER, TokenKeeper, TokenMemory, TokenPorts
 from agent.node_view import node_resources
 from kernel import Address, AnySpec, Port, isolated
@@ -69,6 +70,10 @@ class VolumeTree:
 
     def port(self) -> Port[VolumeMessage]:
         """Return the address that takes commands about volumes."""
+        return self._address(VOLUME_KEEPER)
+
+    def state(self) -> Port[VolumeKeeperMessage]:
+        """Return the address that says how volumes are."""
         return self._address(VOLUME_KEEPER)
 
     def tokens(self) -> Port[TokensMessage] | None:

@@ -51,6 +51,7 @@ from messages.sources import DescribeSource, SourceDescribed
 from messages.statuses import DescribeStatuses, StatusesDescribed
 from messages.tokens import DescribeTokens, TokensDescribed
 from messages.units import Seconds
+from messages.volume_state import DescribeVolumes, VolumesDescribed
 from messages.watches import WatchesDescribed
 from server.answers import Unanswered, ask, or_unanswered
 from server.cluster_state import ClusterPorts, ClusterState
@@ -106,6 +107,8 @@ class EndpointBackend:
     """Who keeps their images; None where nobody does."""
     logs: Port[DescribeContainerLogs] | None = None
     """The keeper of the logs of containers; None where they are not on disk."""
+    volumes: Port[DescribeVolumes] | None = None
+    """Who makes the volumes of pods; None where nobody does."""
     tokens: Port[DescribeTokens] | None = None
     """Who keeps tokens of service accounts; None where nobody shows them."""
     probes: Port[DescribeProbes] | None = None
@@ -196,6 +199,16 @@ class EndpointBackend:
             return None
         return await self._ask(
             "runtime/logs", self.logs, lambda reply_to: DescribeContainerLogs(reply_to=reply_to)
+        )
+
+    async def volume_state(self, *, in_detail: bool) -> VolumesDescribed | Unanswered | None:
+        """Return how volumes are, and each of them ``in_detail``; None where nobody makes any."""
+        if self.volumes is None:
+            return None
+        return await self._ask(
+            "volume-keeper",
+            self.volumes,
+            lambda reply_to: DescribeVolumes(reply_to=reply_to, in_detail=in_detail),
         )
 
     async def token_state(self) -> TokensDescribed | Unanswered | None:

@@ -19,6 +19,7 @@ from messages.pod_runtime import RuntimeDescribed
 from messages.pods import PodUid
 from messages.statuses import PodStatus, StatusesDescribed
 from messages.tokens import TokensDescribed
+from messages.volume_state import VolumesDescribed
 from server import documents, health, metrics
 from server.answers import Unanswered
 from server.backend import EndpointBackend
@@ -30,6 +31,7 @@ from server.pod_metrics import RunningState
 from server.pod_pages import pod_list, running_pods
 from server.probe_pages import ProbeState, probe_exposition, probez
 from server.serving import EXEMPT
+from server.volume_pages import volumez
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 T = TypeVar("T")
@@ -63,6 +65,7 @@ class Endpoints:
             "/sourcez": self.sourcez,
             "/actorz": self.actorz,
             "/watchz": self.watchz,
+            "/volumez": self.volumez,
             "/probez": self.probez,
             "/events": self._streams.stream,
         }
@@ -189,6 +192,14 @@ class Endpoints:
         pieces = watchz([_answered(kind) for kind in kinds], watches, now)
         return await json_text_answer(request, await joined(pieces))
 
+    async def volumez(self, request: web.Request) -> web.StreamResponse:
+        """Return the volumes of pods: how each is, and what it shows."""
+        volumes = await self._backend.volume_state(in_detail=True)
+        if volumes is None:
+            raise web.HTTPNotFound(text="this agent makes no volumes")
+        now = self._backend.system.clock.monotonic()
+        return await json_answer(request, volumez(_answered(volumes), now))
+
     async def metrics(self, _request: web.Request) -> web.Response:
         """Return the metrics. Those of an actor that does not answer are missing."""
         (pods, running), sources, tree, cluster, objects, feed = await asyncio.gather(
@@ -237,7 +248,7 @@ class Endpoints:
 
     async def _running(self) -> RunningState:
         backend = self._backend
-        statuses, lives, runtime, containers, images, logs, tokens = await asyncio.gather(
+        statuses, lives, runtime, containers, images, logs, tokens, volumes = await asyncio.gather(
             backend.pod_statuses(),
             backend.pod_lives(),
             backend.runtime_state(),
@@ -245,6 +256,7 @@ class Endpoints:
             backend.image_state(),
             backend.container_logs(),
             backend.token_state(),
+            backend.volume_state(in_detail=False),
         )
         return RunningState(
             statuses=statuses if isinstance(statuses, StatusesDescribed) else None,
@@ -254,6 +266,7 @@ class Endpoints:
             images=images if isinstance(images, ImagesDescribed) else None,
             logs=logs if isinstance(logs, ContainerLogsDescribed) else None,
             tokens=tokens if isinstance(tokens, TokensDescribed) else None,
+            volumes=volumes if isinstance(volumes, VolumesDescribed) else None,
         )
 
     async def crash(self, request: web.Request) -> web.Response:

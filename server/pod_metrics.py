@@ -26,10 +26,12 @@ from messages.statuses import (
     TimesCounted,
 )
 from messages.tokens import TokensDescribed
+from messages.volume_state import VolumesDescribed
 from server.container_runtime_metrics import container_runtime_metrics
 from server.families import counter, gauge
 from server.image_metrics import image_metrics
 from server.token_metrics import token_metrics
+from server.volume_metrics import volume_metrics
 
 _LIFECYCLES = ("sync", "terminating", "terminated")
 WORKING_PODS: Final[tuple[tuple[str, ...], ...]] = (
@@ -53,6 +55,8 @@ class RunningState:
     logs: ContainerLogsDescribed | None = None
     tokens: TokensDescribed | None = None
     """None as well where nobody shows tokens of service accounts."""
+    volumes: VolumesDescribed | None = None
+    """None as well where nobody makes any."""
 
 
 def is_active(pod: Pod, statuses: StatusesDescribed | None) -> bool:
@@ -77,7 +81,7 @@ def pod_metrics(state: RunningState, pods: PodsDescribed | None) -> Iterable[Met
 
 
 def _outside(state: RunningState) -> Iterable[Metric]:
-    """Yield the metrics of a runtime outside of the agent, and of images, logs and tokens."""
+    """Yield the metrics of a runtime outside of the agent, and of images, logs, tokens and volumes."""
     if state.containers is not None:
         yield from container_runtime_metrics(state.containers)
     if state.images is not None:
@@ -86,6 +90,8 @@ def _outside(state: RunningState) -> Iterable[Metric]:
         yield from _logs(state.logs)
     if state.tokens is not None:
         yield from token_metrics(state.tokens)
+    if state.volumes is not None:
+        yield from volume_metrics(state.volumes)
 
 
 def _logs(logs: ContainerLogsDescribed) -> Iterable[Metric]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from actors.pods.histograms import TimesCounter
 from manifests.restart_rules import is_sidecar
 from manifests.times import moment_of
 from messages.pods import JsonObject, Pod, PodUid
 from messages.statuses import SLI_BOUNDS, PodStatus, StartLatencies
 from messages.units import Seconds, Timestamp
+from stores.histograms import TimesCounter
 from stores.statuses.shown import histories, init_containers
 
 

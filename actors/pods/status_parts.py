@@ -7,7 +7,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from actors.pods.histograms import TimesCounter
 from actors.pods.start_times import StartTimesMemory
 from actors.pods.startup_latency import StartupLatencies
 from actors.pods.status_deadlines import (
@@ -26,6 +25,7 @@ from messages.statuses import (
     PodStatusIs,
     StatusKeeperMessage,
 )
+from stores.histograms import TimesCounter
 
 StatusKeeperOwnMessage: TypeAlias = StatusKeeperMessage | PodFact | ApiAnswered | StatusDeadline
 

@@ -8,6 +8,7 @@ from typing import Final, assert_never
 import structlog
 from typing_extensions import override
 
+from actors.volumes.described import volumes_described
 from actors.volumes.due_times import DueTimes
 from actors.volumes.keeper_parts import (
     VOLUME_KEEPER,
@@ -37,6 +38,7 @@ from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
 from messages.pods import Pod, PodUid
 from messages.tokens import TokensAre, WantTokens
 from messages.units import Seconds
+from messages.volume_state import DescribeVolumes
 from messages.volumes import ReleaseVolumes, VolumeTrouble, WantVolumes
 from volumes.making.forms import is_injected_token
 from volumes.making.jobs import VolumeJob
@@ -54,8 +56,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
 
     Owns: which volumes there are, what each shows, and the jobs about them; what is below ``volumes``,
     ``volume-subpaths`` and ``plugins`` in the directories of pods.
-    Hears: ``WantVolumes``, ``ReleaseVolumes``; ``ObjectRead`` and ``ObjectChanged`` of the managers of
-    objects; ``TokensAre``; ``VolumeJobsEnded`` of threads; its own timers.
+    Hears: ``WantVolumes``, ``ReleaseVolumes``, ``DescribeVolumes``; ``ObjectRead`` and ``ObjectChanged`` of
+    the managers of objects; ``TokensAre``; ``VolumeJobsEnded`` of threads; its own timers.
     Tells: whoever wants volumes ``VolumesAre``, at once and when that changes, and ``VolumesGone``; the
     managers of objects ``RegisterPod``, ``FollowObjects`` and ``GetObject``, once for all pods that show an
     object, and the opposites; the keeper of tokens ``WantTokens`` and ``ReleaseTokens``; who posts events
@@ -106,6 +108,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
                 self._note(message)
             case ChangeDecided():
                 pass  # the workers of pods carry it out
+            case DescribeVolumes(reply_to=reply_to, in_detail=in_detail):
+                reply_to.tell(volumes_described(self._memory, in_detail=in_detail))
             case VolumeJobsEnded():
                 self._take_ended()
             case VolumesDue() | VolumeReadsDue() | HangingDue():

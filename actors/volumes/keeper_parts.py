@@ -24,7 +24,9 @@ from messages.objects import (
 from messages.pods import PodUid
 from messages.port import Port
 from messages.tokens import TokensAre, TokensMessage
+from messages.volume_state import DescribeVolumes
 from messages.volumes import VolumeMessage
+from stores.histograms import TimesCounter
 from volumes.making.jobs import VolumeJob, VolumeWriters
 from volumes.making.maker import VolumeMaker
 from volumes.mounts.system_calls import MountCalls
@@ -52,6 +54,7 @@ class HangingDue:
 
 VolumeKeeperMessage: TypeAlias = (
     VolumeMessage
+    | DescribeVolumes
     | ObjectRead
     | ObjectFact
     | TokensAre
@@ -65,6 +68,9 @@ VolumeKeeperMessage: TypeAlias = (
 def _newest(message: VolumeKeeperMessage) -> str | None:
     return "ended" if isinstance(message, VolumeJobsEnded) else None
 
+
+DELAYS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+"""Bounds of delays, in seconds."""
 
 VOLUME_KEEPER: Final = Key[VolumeKeeperMessage]("volume-keeper", coalesce=_newest)
 
@@ -107,6 +113,8 @@ class VolumeCounts:
     """Writes that readers see."""
     errors: int = 0
     written_bytes: int = 0
+    delays: TimesCounter = field(default_factory=lambda: TimesCounter(DELAYS))
+    """From when it was known that an object has changed until readers saw it."""
 
 
 @dataclass(slots=True)

@@ -191,6 +191,8 @@ class VolumeWork:
         if made.is_written:
             counts.writes += 1
             counts.written_bytes += made.written_bytes
+            if volume.changed_at is not None:
+                counts.delays.note(now - volume.changed_at)
         if not volume.is_stale:
             volume.changed_at = None
         if made.leaving:

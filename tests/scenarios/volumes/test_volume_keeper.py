@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from messages.objects import ObjectKind
+from messages.volume_state import VolumeState
 from messages.volumes import VolumesGone
 from tests.support.volumes.volume_stage import VolumeStage, pod_with
 
@@ -73,3 +74,20 @@ def test_a_volume_of_a_kind_that_there_is_not_here_is_refused_for_good(
         f'FailedMount: MountVolume.SetUp failed for volume "c" : {why}',
     ]
     assert volumes.releases(pod) == [VolumesGone(uid=pod.uid)]
+
+
+def test_people_are_told_how_volumes_are(volumes: VolumeStage) -> None:
+    value = volumes.puts(PW, "pw", user="me")
+    volumes.wants(pod_with("web", SECRET, {"name": "c", "nfs": {"path": "/x"}}))
+    described = volumes.described()
+    assert described.states == {
+        ("kubernetes.io/secret", VolumeState.THERE): 1,
+        ("nfs", VolumeState.TROUBLE): 1,
+    }
+    secret, nfs = described.volumes
+    assert secret.shown == {"Secret default/pw": value.resource_version}
+    assert nfs.trouble == "volumes of the kind nfs are not supported"
+    assert (described.writes, described.written_bytes) == (1, 2)
+    volumes.passes(1.0)
+    volumes.puts(PW, "pw", user="you")
+    assert sum(volumes.described().delays.buckets) == 1

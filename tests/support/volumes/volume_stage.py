@@ -15,12 +15,13 @@ from actors.volumes.keeper import (
 )
 from actors.volumes.keeper_parts import VolumeKeeperMessage
 from actors.volumes.shown_objects import ShownObjects
-from kernel import SupervisorSpec, isolated
+from kernel import Port, SupervisorSpec, isolated
 from messages.events import PostEvent
 from messages.objects import ObjectKind, ObjectValue
 from messages.pods import JsonObject, Pod, PodUid
 from messages.tokens import TokensMessage
 from messages.units import Seconds, Timestamp
+from messages.volume_state import DescribeVolumes, VolumesDescribed
 from messages.volumes import ReleaseVolumes, VolumesAre, VolumesGone, WantVolumes
 from tests.support.builders import make_pod
 from tests.support.crash_matrix import CrashPointError
@@ -146,6 +147,14 @@ class VolumeStage:
         self.objects.followers.clear()
         self.objects.registered.clear()
         self.crashes()
+
+    def described(self) -> VolumesDescribed:
+        """Return how the keeper describes all volumes."""
+
+        def question(reply_to: Port[VolumesDescribed]) -> DescribeVolumes:
+            return DescribeVolumes(reply_to=reply_to, in_detail=True)
+
+        return self.play.ask(VOLUME_KEEPER, question)
 
     def passes(self, seconds: float) -> None:
         """Let time pass."""
