@@ -26,7 +26,8 @@ class WorkerKeeping:
         if self._records is None:
             return
         began = memory.status.start_time if memory.status is not None else None
-        verdicts = memory.status.verdicts if memory.status is not None else None
+        probes = memory.probes
+        verdicts = {**probes.known, **probes.said} if probes is not None else None
         kept = kept_pod(memory.wish.pod, began, versions, verdicts)
         if kept != memory.kept:
             memory.kept = kept

@@ -51,6 +51,7 @@ from tests.support.builders import make_pod
 from tests.support.kernel.probe import PATIENCE, Probe
 from tests.support.kernel.stage import Stage
 from tests.support.pod_lives.plain_objects import PlainObjects
+from tests.support.pod_lives.plain_probe_keeper import PlainProbeKeeper
 from tests.support.pod_lives.plain_runtime import (
     PLAIN_RUNTIME,
     ContainerExits,
@@ -95,6 +96,8 @@ class LivesWorld:
     """Who makes volumes; None if nobody does."""
     watches: PlainWatches | None = None
     """Where Services are watched; None if pods are told of none."""
+    probes: PlainProbeKeeper | None = None
+    """Who has probes run; None if nobody does."""
     records: Port[KeepPod | DropPod | ReadKeptPods] | None = None
     node: NodeView = field(default_factory=lambda: NodeView(name="node"))
     sources: frozenset[SourceName] = frozenset({FILE, HTTP, API})
@@ -151,6 +154,7 @@ class LivesStage:
             statuses=world.statuses,
             objects={kind: world.objects.manager(kind) for kind in ObjectKind},
             services=services,
+            probes=world.probes,
             volumes=world.volumes,
             events=world.events,
             records=world.records,

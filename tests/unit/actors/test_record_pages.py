@@ -13,6 +13,7 @@ from actors.pods.record_pages import (
     page_name,
 )
 from messages.objects import ObjectId, ObjectKind, Origin
+from messages.pod_runtime import ProbeVerdict
 from messages.pods import PodUid
 from messages.units import Timestamp
 from tests.support.builders import make_pod
@@ -26,6 +27,7 @@ KEPT = KeptPod(
     stopped_by=Timestamp(1_700_000_030.5),
     objects={SETTINGS: ObjectVersion("uid", "7")},
     resources={"main": {"requests": {"cpu": "1"}}},
+    probed={"main": ProbeVerdict(is_ready=False, container_id="c1")},
 )
 
 
