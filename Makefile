@@ -44,6 +44,7 @@ PURE := \
     actors/node/conditions.py actors/node/document.py actors/node/facts.py actors/node/labels.py \
     actors/node/lease.py actors/node/observed.py actors/node/operations.py actors/node/ownership.py actors/node/resources.py \
     actors/pods/creation_order.py actors/pods/startup_latency.py actors/pods/launching.py actors/pods/lifecycle.py actors/pods/needed_objects.py \
+    actors/pods/object_hooks.py actors/pods/rollouts.py server/change_hook_metrics.py \
     actors/probes/ledger.py actors/probes/sayings.py runtimes/hollow/probing.py runtimes/probing/commands.py runtimes/probing/texts.py \
     actors/pods/pod_events.py actors/pods/pod_records.py actors/pods/record_pages.py actors/pods/resizes.py \
     actors/pods/roster.py actors/pods/roster_steps.py actors/pods/static_names.py actors/pods/probe_reading.py actors/pods/work_times.py \

@@ -10,6 +10,7 @@ from actors.node.machine import DescribedMachine, Machine
 from actors.pod_manager import POD_MANAGER
 from actors.pods.keeper import POD_KEEPER, PODS, PodKeeper, PodKeeperPorts, keeper_memory
 from actors.pods.records import RECORD_KEEPER, RecordKeeper, RecordMemory
+from actors.pods.rollout_keeper import ROLLOUT_KEEPER, RolloutKeeper, RolloutMemory
 from actors.pods.status_keeper import STATUS_KEEPER, StatusKeeper, StatusMemory, StatusPorts
 from actors.pods.worker_parts import WorkerPorts
 from actors.probes.keeper import ProbeKeeper, ProbeKeeperMemory, ProbeKeeperPorts
@@ -28,6 +29,7 @@ from agent.provider_runtime import ProviderRuntime
 from agent.volume_tree import VolumeEdges, VolumeTree
 from kernel import Address, AnySpec, DynamicSpec, Port, SupervisorSpec, isolated
 from messages.api import CallApi
+from messages.change_hooks import RolloutMessage
 from messages.container_logs import DescribeContainerLogs
 from messages.container_runtime_health import DescribeContainerRuntime
 from messages.events import PostEvent
@@ -81,6 +83,8 @@ class PodPorts:
     """Who knows what they answered."""
     volumes: Port[DescribeVolumes] | None = None
     """Who makes volumes; None where nobody does."""
+    rollouts: Port[RolloutMessage]
+    """Who knows what came of change hooks."""
     tokens: Port[TokensMessage] | None = None
     """Who gets tokens of service accounts; None where pods have none."""
 
@@ -165,6 +169,7 @@ class PodTree:
         self._follows_services = settings.cluster is not None and self._runtime.uses_services()
         self._volumes = self._volume_tree(settings, runtime)
         self._record_memory = RecordMemory()
+        self._rollout_memory = RolloutMemory()
         self._probe_memory = ProbeKeeperMemory()
         self._records_directory = settings.root_dir / RECORDS
         # A record of each would take longer than all else that is done for a hollow pod.
@@ -182,6 +187,7 @@ class PodTree:
             *((isolated(RECORD_KEEPER, self._make_records),) if self._keeps_records else ()),
             isolated(PROBE_KEEPER, self._make_probe_keeper),
             DynamicSpec(key=PROBERS),
+            isolated(ROLLOUT_KEEPER, self._make_rollouts),
             DynamicSpec(key=PODS),
             isolated(POD_KEEPER, self._make_keeper),
         )
@@ -189,7 +195,7 @@ class PodTree:
     def ports(self) -> PodPorts:
         """Return the addresses that the endpoints ask."""
         lives, statuses = self._address(POD_KEEPER), self._address(STATUS_KEEPER)
-        probes = self._address(PROBE_KEEPER)
+        probes, rollouts = self._address(PROBE_KEEPER), self._address(ROLLOUT_KEEPER)
         return PodPorts(
             lives=lives,
             statuses=statuses,
@@ -201,6 +207,7 @@ class PodTree:
             tokens=self._volumes.tokens() if self._volumes is not None else None,
             probes=probes,
             answers=self._runtime.probes(),
+            rollouts=rollouts,
         )
 
     def _composed(
@@ -281,6 +288,9 @@ class PodTree:
         ports = ServicePorts(watches=api.watches, events=api.events, me=me)
         return ServiceKeeper(self._node_name, ports, self._service_memory)
 
+    def _make_rollouts(self) -> RolloutKeeper:
+        return RolloutKeeper(self._rollout_memory, self._events())
+
     def _make_records(self) -> RecordKeeper:
         return RecordKeeper(self._records_directory, self._record_memory)
 
@@ -302,7 +312,7 @@ class PodTree:
         me, statuses = self._address(POD_KEEPER), self._address(STATUS_KEEPER)
         pod_manager, runtime = self._address(POD_MANAGER), self._runtime.port()
         services = self._address(SERVICE_KEEPER) if self._follows_services else None
-        probes = self._address(PROBE_KEEPER)
+        probes, rollouts = self._address(PROBE_KEEPER), self._address(ROLLOUT_KEEPER)
         worker = WorkerPorts(
             keeper=me,
             runtime=runtime,
@@ -310,6 +320,7 @@ class PodTree:
             objects=self._edges.objects(),
             services=services,
             volumes=self._volumes.port() if self._volumes is not None else None,
+            rollouts=rollouts,
             probes=probes,
             events=self._events(),
             records=records,

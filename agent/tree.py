@@ -228,6 +228,7 @@ class AgentTree:
             answers=pods.answers if pods else None,
             tokens=pods.tokens if pods else None,
             volumes=pods.volumes if pods else None,
+            rollouts=pods.rollouts if pods else None,
             hosts=self._settings.hosts,
         )
         return HttpServer(backend, self._listeners)

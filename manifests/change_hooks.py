@@ -16,6 +16,8 @@ from messages.objects import ChangeAction
 from messages.units import Seconds
 
 ON_OBJECT_CHANGE: Final = "actorlet/on-object-change"
+ROLLOUT_GROUP: Final = "actorlet/rollout-group"
+"""Pods of one namespace with the same value are restarted one container at a time, on each node."""
 
 MAX_SPLAY = Seconds(3600.0)
 """A change that arrives later than in an hour is surely not meant."""

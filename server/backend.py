@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kernel import ActorDescription, ActorSystem, Port, TreeSummary, asking
+from messages.change_hooks import ChangeHooksDescribed, DescribeChangeHooks
 from messages.container_logs import ContainerLogsDescribed, DescribeContainerLogs
 from messages.container_runtime_health import (
     ContainerRuntimeDescribed,
@@ -111,6 +112,8 @@ class EndpointBackend:
     """Who makes the volumes of pods; None where nobody does."""
     tokens: Port[DescribeTokens] | None = None
     """Who keeps tokens of service accounts; None where nobody shows them."""
+    rollouts: Port[DescribeChangeHooks] | None = None
+    """Who counts what change hooks did; None where no pods are run."""
     probes: Port[DescribeProbes] | None = None
     """Who knows which probes there are. This port and the next one are None where no pods are run."""
     answers: Port[DescribeAnswers] | None = None
@@ -217,6 +220,14 @@ class EndpointBackend:
             return None
         return await self._ask(
             "tokens", self.tokens, lambda reply_to: DescribeTokens(reply_to=reply_to)
+        )
+
+    async def change_hooks(self) -> ChangeHooksDescribed | Unanswered | None:
+        """Return what came of change hooks; None where no pods are run."""
+        if self.rollouts is None:
+            return None
+        return await self._ask(
+            "rollouts", self.rollouts, lambda reply_to: DescribeChangeHooks(reply_to=reply_to)
         )
 
     async def probes_wanted(self) -> ProbesDescribed | Unanswered | None:

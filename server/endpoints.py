@@ -11,6 +11,7 @@ import structlog
 from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from messages.change_hooks import ChangeHooksDescribed
 from messages.container_logs import ContainerLogsDescribed
 from messages.container_runtime_health import ContainerRuntimeDescribed
 from messages.images import ImagesDescribed
@@ -248,7 +249,17 @@ class Endpoints:
 
     async def _running(self) -> RunningState:
         backend = self._backend
-        statuses, lives, runtime, containers, images, logs, tokens, volumes = await asyncio.gather(
+        (
+            statuses,
+            lives,
+            runtime,
+            containers,
+            images,
+            logs,
+            tokens,
+            volumes,
+            hooks,
+        ) = await asyncio.gather(
             backend.pod_statuses(),
             backend.pod_lives(),
             backend.runtime_state(),
@@ -257,6 +268,7 @@ class Endpoints:
             backend.container_logs(),
             backend.token_state(),
             backend.volume_state(in_detail=False),
+            backend.change_hooks(),
         )
         return RunningState(
             statuses=statuses if isinstance(statuses, StatusesDescribed) else None,
@@ -267,6 +279,7 @@ class Endpoints:
             logs=logs if isinstance(logs, ContainerLogsDescribed) else None,
             tokens=tokens if isinstance(tokens, TokensDescribed) else None,
             volumes=volumes if isinstance(volumes, VolumesDescribed) else None,
+            hooks=hooks if isinstance(hooks, ChangeHooksDescribed) else None,
         )
 
     async def crash(self, request: web.Request) -> web.Response:

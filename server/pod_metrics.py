@@ -10,6 +10,7 @@ from typing import Final
 
 from prometheus_client.core import HistogramMetricFamily, Metric
 
+from messages.change_hooks import ChangeHooksDescribed
 from messages.container_logs import ContainerLogsDescribed
 from messages.container_runtime_health import ContainerRuntimeDescribed
 from messages.images import ImagesDescribed
@@ -27,6 +28,7 @@ from messages.statuses import (
 )
 from messages.tokens import TokensDescribed
 from messages.volume_state import VolumesDescribed
+from server.change_hook_metrics import change_hook_metrics
 from server.container_runtime_metrics import container_runtime_metrics
 from server.families import counter, gauge
 from server.image_metrics import image_metrics
@@ -57,6 +59,7 @@ class RunningState:
     """None as well where nobody shows tokens of service accounts."""
     volumes: VolumesDescribed | None = None
     """None as well where nobody makes any."""
+    hooks: ChangeHooksDescribed | None = None
 
 
 def is_active(pod: Pod, statuses: StatusesDescribed | None) -> bool:
@@ -81,7 +84,7 @@ def pod_metrics(state: RunningState, pods: PodsDescribed | None) -> Iterable[Met
 
 
 def _outside(state: RunningState) -> Iterable[Metric]:
-    """Yield the metrics of a runtime outside of the agent, and of images, logs, tokens and volumes."""
+    """Yield the metrics of a runtime outside, of images, logs, tokens, volumes and change hooks."""
     if state.containers is not None:
         yield from container_runtime_metrics(state.containers)
     if state.images is not None:
@@ -92,6 +95,8 @@ def _outside(state: RunningState) -> Iterable[Metric]:
         yield from token_metrics(state.tokens)
     if state.volumes is not None:
         yield from volume_metrics(state.volumes)
+    if state.hooks is not None:
+        yield from change_hook_metrics(state.hooks)
 
 
 def _logs(logs: ContainerLogsDescribed) -> Iterable[Metric]:

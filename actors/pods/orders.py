@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernel import Key
+from messages.change_hooks import RolloutGranted
 from messages.objects import ObjectFact, ObjectRead
 from messages.pod_lives import PodLife
-from messages.pod_runtime import PodObserved, PodTrouble
+from messages.pod_runtime import ContainersSignalled, PodObserved, PodTrouble
 from messages.pods import Pod, PodUid
 from messages.probing import ProbesFact, ProbesSay
 from messages.services import ServicesAre
@@ -74,6 +75,11 @@ class ProbesDue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HooksDue:
+    """Timer: something is to be done about a change, or is to be asked for again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeadlineDue:
     """Timer: the pod may have been active for as long as it may be."""
 
@@ -94,6 +100,9 @@ PodWorkerMessage = (
     | ProbesFact
     | ProbesDue
     | DeadlineDue
+    | ContainersSignalled
+    | RolloutGranted
+    | HooksDue
 )
 
 

@@ -46,6 +46,8 @@ class KeptPod:
     """What it was admitted with, by name of the container."""
     probed: Mapping[str, ProbeVerdict] = field(default_factory=dict)
     """What its probes said, by name of the container, of those that started or became ready."""
+    outdated: frozenset[str] = frozenset()
+    """Ids of instances that are replaced, since an object that they use changed, or that were."""
 
 
 def kept_pod(
@@ -53,6 +55,7 @@ def kept_pod(
     start_time: Timestamp | None,
     objects: Mapping[ObjectId, ObjectVersion],
     verdicts: Mapping[str, ProbeVerdict] | None = None,
+    outdated: frozenset[str] = frozenset(),
 ) -> KeptPod:
     """Return what is kept of ``pod``."""
     found = resources_of(pod)
@@ -64,7 +67,12 @@ def kept_pod(
         if said.container_id
     }
     return KeptPod(
-        uid=pod.uid, start_time=start_time, objects=objects, resources=found, probed=probed
+        uid=pod.uid,
+        start_time=start_time,
+        objects=objects,
+        resources=found,
+        probed=probed,
+        outdated=outdated,
     )
 
 
@@ -89,6 +97,7 @@ def encoded_page(kept: KeptPod) -> bytes:
             name: [said.container_id, said.is_started, said.is_ready]
             for name, said in kept.probed.items()
         },
+        "outdated": sorted(kept.outdated),
     }
     body = json.dumps(document).encode("ascii")
     return b"%s %s\n%s" % (_FORM, _digest(body), body)
@@ -116,6 +125,7 @@ def decoded_page(data: bytes) -> KeptPod | None:
             name: ProbeVerdict(is_started=is_started, is_ready=is_ready, container_id=container_id)
             for name, (container_id, is_started, is_ready) in document.get("probed", {}).items()
         },
+        outdated=frozenset(document.get("outdated", ())),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Final, assert_never
 import structlog
 from typing_extensions import override
 
+from actors.pods.hook_memory import HooksMemory
 from actors.pods.lifecycle import (
     FORGET,
     RUN,
@@ -19,6 +20,7 @@ from actors.pods.lifecycle import (
 from actors.pods.orders import (
     CommandAgain,
     DeadlineDue,
+    HooksDue,
     ObjectsDue,
     PodWish,
     PodWorkerMessage,
@@ -28,6 +30,7 @@ from actors.pods.orders import (
     VolumesOverdue,
     WorkerGone,
 )
+from actors.pods.worker_hooks import WorkerHooks
 from actors.pods.worker_keeping import WorkerKeeping
 from actors.pods.worker_needs import NO_SUPPLIES, NeedFact, Supplies, WorkerNeeds, needs_anything
 from actors.pods.worker_news import WorkerNews
@@ -35,9 +38,10 @@ from actors.pods.worker_parts import WorkerMemory, WorkerPorts
 from actors.pods.worker_probing import WorkerProbing, worker_probing
 from actors.pods.worker_volumes import WorkerVolumes
 from kernel import PooledActor, Port, Timer
+from messages.change_hooks import RolloutGranted
 from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
 from messages.pod_lives import PodLife
-from messages.pod_runtime import ForgetPod, Mark, PodObserved, RunPod, StopPod
+from messages.pod_runtime import ContainersSignalled, ForgetPod, Mark, PodObserved, RunPod, StopPod
 from messages.pods import TERMINAL_PHASES, Pod
 from messages.probing import ProbesAgain, ProbesSay
 from messages.services import ServicesAre
@@ -74,15 +78,16 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     | any | the last command, with a greater mark | ``CommandAgain``: the runtime's has | goes on |
 
     Owns: the life of one pod, and its last status.
-    Hears: ``PodWish`` and ``CommandAgain`` of its keeper; ``PodObserved``; ``ObjectRead``,
-    ``ObjectFact``, ``ServicesAre``; ``VolumesAre``, ``VolumesGone``; ``ProbesSay``; its
-    own timers.
+    Hears: ``PodWish`` and ``CommandAgain`` of its keeper; ``PodObserved``; ``ObjectRead``, ``ObjectFact``,
+    ``ServicesAre``; ``VolumesAre``, ``VolumesGone``; ``ProbesSay``; ``ContainersSignalled``,
+    ``RolloutGranted``; its own timers.
     Tells: the runtime as above; the keeper of statuses ``PodStatusIs`` when the status is another one;
     its keeper ``LifeIs``, and ``WorkerGone`` when it is finished and stops; the managers of objects
     ``RegisterPod``, ``FollowObjects``, ``GetObject`` and ``ChangeMissed`` for a pod that references any;
     the keeper of Services ``FollowServices``, if the runtime uses them; the keeper of volumes ``WantVolumes``
     and ``ReleaseVolumes``, if there is one; the keeper of probes ``WantProbes`` and ``ReleaseProbes`` for a
-    pod that has any; the keeper of records ``KeepPod``.
+    pod that has any; the keeper of records ``KeepPod``; the runtime ``SignalContainers``, and the keeper of
+    rollouts ``RolloutMessage``, when an object has changed that the pod acts on.
     Fails when: it has a bug. The next life tells everything again.
 
     Order: of the wishes and of the observations only the newest counts. An observation with a smaller mark
@@ -110,6 +115,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         self._volumes = WorkerVolumes(ports.volumes, memory, me, self.after)
         self._probing: WorkerProbing | None = None
         """None for a pod without probes."""
+        self._hooks: WorkerHooks | None = None
+        """None until the first change that something is to be done about."""
         self._waits_for: list[str] = []
         self._deadline: Timer | None = None
 
@@ -118,6 +125,10 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         memory = self._memory
         self._news.begin(self.clock.wall())
         self._probing = worker_probing(self._ports, memory, self._address, self.after)
+        if memory.hooks is None and memory.kept is not None and memory.kept.outdated:
+            memory.hooks = HooksMemory(outdated=memory.kept.outdated)
+        if memory.hooks is not None:
+            self._make_hooks().resume()
         if memory.life.is_stopped:
             self._let_go()  # the life before may have crashed over it
         self._take(memory.wish)
@@ -140,8 +151,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                 self._take_volumes(message)
             case ProbesSay() | ProbesAgain() | ProbesDue():
                 self._take_probes(message)
-            case ChangeDecided():
-                pass  # who hears of all changes carries it out
+            case ChangeDecided() | ContainersSignalled() | RolloutGranted() | HooksDue():
+                self._take_hook(message)
             case _:
                 self._do_again(message)
 
@@ -189,6 +200,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             case RunStep():
                 self._run()
             case StopStep(grace=grace):
+                if self._hooks is not None:
+                    self._hooks.cancel()
                 if step != self._told:
                     self._told = step
                     self._command(StopStep(self._keeping.left_of(grace, self.clock.wall())))
@@ -250,13 +263,21 @@ class PodWorker(PooledActor[PodWorkerMessage]):
     def _command(self, step: LifeStep) -> None:
         self._commands += 1
         mark = Mark(self.incarnation, self._commands)
-        pod, me, runtime = self._pod, self._address, self._ports.runtime
+        pod, me, runtime, memory = self._pod, self._address, self._ports.runtime, self._memory
         if isinstance(step, RunStep):
-            self._memory.has_begun = True
+            memory.has_begun = True
             supplies = self._supplied = self._supplies()
             verdicts = self._probing.verdicts() if self._probing is not None else {}
+            outdated = frozenset[str]() if memory.hooks is None else memory.hooks.outdated
             runtime.tell(
-                RunPod(pod=pod, mark=mark, reply_to=me, verdicts=verdicts, **supplies._asdict())
+                RunPod(
+                    pod=pod,
+                    mark=mark,
+                    reply_to=me,
+                    verdicts=verdicts,
+                    outdated=outdated,
+                    **supplies._asdict(),
+                )
             )
         elif isinstance(step, StopStep):
             self._news.say("stopping a pod", grace=round(step.grace, 3), reason=self._news.reason())
@@ -294,6 +315,9 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         if self._probing is not None:
             self._probing.note_observed()
             self._want_probes()
+        if self._hooks is not None:
+            self._hooks.note_observed(observed)
+            self._hook_on()
 
     def _learn(self, observed: PodObserved) -> None:
         """Learn from an observation that includes the effect of the last command."""
@@ -329,6 +353,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             self._run_if_ready()
         self._keep()
         self._want_probes()
+        self._hook_on()
 
     def _take_volumes(self, fact: VolumesAre | VolumesGone | VolumesOverdue) -> None:
         """Run the pod once its volumes are there, and let it go once nothing of them is left."""
@@ -340,6 +365,7 @@ class PodWorker(PooledActor[PodWorkerMessage]):
                     self._told is not RUN or self._supplies() != self._supplied
                 ):
                     self._run_if_ready()
+                self._hook_on()
             case VolumesGone():
                 if self._memory.life.is_stopped:
                     self._volumes.note_gone()
@@ -375,6 +401,53 @@ class PodWorker(PooledActor[PodWorkerMessage]):
             if self._told is RUN and self._probing.has_commands:
                 self._command(RUN)
             self._keep()
+            self._note_readiness()
+
+    # --- what is done about changes --------------------------------------------------------------------
+
+    def _make_hooks(self) -> WorkerHooks:
+        ports, memory, me = self._ports, self._memory, self._address
+        self._hooks = WorkerHooks(ports, memory, me, self.after, self._restart_outdated)
+        return self._hooks
+
+    def _take_hook(
+        self, fact: ChangeDecided | ContainersSignalled | RolloutGranted | HooksDue
+    ) -> None:
+        memory = self._memory
+        if isinstance(fact, ChangeDecided) and fact.pod != self._pod.uid:
+            return  # it is told to whoever follows the object
+        hooks = self._hooks or self._make_hooks()
+        match fact:
+            case ChangeDecided():
+                if memory.life.stage is PodLife.SYNC:
+                    hooks.decide(fact, self.clock.monotonic())
+            case ContainersSignalled():
+                hooks.take_answer(fact)
+            case RolloutGranted():
+                hooks.take_turn(fact)
+            case HooksDue():
+                pass
+            case _:
+                assert_never(fact)
+        self._hook_on()
+        self._keep()
+
+    def _hook_on(self) -> None:
+        """Do what can be done now about changes."""
+        if self._hooks is not None and self._memory.life.stage is PodLife.SYNC:
+            versions = self._needs.versions() if self._needs is not None else {}
+            self._hooks.go_on(self._volumes.told, versions, self.clock.monotonic())
+
+    def _note_readiness(self) -> None:
+        """Let the next one of a group go on if a container that was restarted is ready now."""
+        status = self._memory.status
+        if self._hooks is not None and status is not None and status.observed is not None:
+            self._hooks.note_observed(status.observed)
+
+    def _restart_outdated(self) -> None:
+        if self._told is RUN:
+            self._keep()  # before anything ends: whoever goes on knows then what is to start again
+            self._command(RUN)
 
     # --- how long it may be active ---------------------------------------------------------------------
 

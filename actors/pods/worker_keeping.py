@@ -28,10 +28,23 @@ class WorkerKeeping:
         began = memory.status.start_time if memory.status is not None else None
         probes = memory.probes
         verdicts = {**probes.known, **probes.said} if probes is not None else None
-        kept = kept_pod(memory.wish.pod, began, versions, verdicts)
+        outdated = frozenset[str]()
+        if memory.hooks is not None:
+            outdated, versions = memory.hooks.outdated, self._acted_on(versions)
+        kept = kept_pod(memory.wish.pod, began, versions, verdicts, outdated)
         if kept != memory.kept:
             memory.kept = kept
             self._records.tell(KeepPod(kept=kept))
+
+    def _acted_on(
+        self, versions: Mapping[ObjectId, ObjectVersion]
+    ) -> Mapping[ObjectId, ObjectVersion]:
+        """Return the versions that have had their effect: the earlier ones where not all is done."""
+        hooks, before = self._memory.hooks, self._memory.kept
+        unsettled = hooks.unsettled() if hooks is not None else {}
+        known = before.objects if before is not None else {}
+        settled = {each: version for each, version in versions.items() if each not in unsettled}
+        return {**settled, **{each: known[each] for each in unsettled if each in known}}
 
     def left_of(self, grace: Seconds, now: Timestamp) -> Seconds:
         """Return what is left of the grace, if an earlier process has begun it. It never grows (rule X8)."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 
+from actors.pods.hook_memory import HooksMemory
 from actors.pods.lifecycle import Life
 from actors.pods.object_reading import ObjectManagers
 from actors.pods.orders import LifeIs, PodWish, WorkerGone
@@ -15,8 +16,9 @@ from actors.pods.record_pages import KeptPod
 from actors.pods.records import KeepPod
 from actors.pods.worker_probes import ProbesMemory
 from kernel import Port
+from messages.change_hooks import RolloutMessage
 from messages.events import PostEvent
-from messages.pod_runtime import ForgetPod, RunPod, StopPod
+from messages.pod_runtime import ForgetPod, RunPod, SignalContainers, StopPod
 from messages.probing import ProbesMessage
 from messages.services import ServicesMessage
 from messages.statuses import PodStatus, PodStatusIs
@@ -28,13 +30,15 @@ class WorkerPorts:
     """Whom workers talk to. One value for all of them."""
 
     keeper: Port[LifeIs | WorkerGone]
-    runtime: Port[RunPod | StopPod | ForgetPod]
+    runtime: Port[RunPod | StopPod | ForgetPod | SignalContainers]
     statuses: Port[PodStatusIs]
     objects: ObjectManagers
     services: Port[ServicesMessage] | None = None
     """Who follows Services; None where nobody knows any, and where the runtime has no use for them."""
     volumes: Port[VolumeMessage] | None = None
     """Who makes volumes; None where the runtime does that itself, or pods have none."""
+    rollouts: Port[RolloutMessage] | None = None
+    """Who lets one container of a group restart at a time; None where nobody does."""
     probes: Port[ProbesMessage] | None = None
     """Who has probes run; None where nobody does, so that all of them count as passed."""
     events: Port[PostEvent] | None
@@ -70,5 +74,7 @@ class WorkerMemory:
     """The last one that was told."""
     probes: ProbesMemory | None = None
     """What the probes of its containers say; None if it has none."""
+    hooks: HooksMemory | None = None
+    """What is to be done about changes of objects. None until the first change."""
     has_begun: bool = False
     """The runtime was told to run it, or had it before: files of volumes are not waited for any more."""

@@ -120,6 +120,11 @@ def volume_references(volume: JsonObject) -> Iterator[PodReference]:
     return (each for each in found if each.use is Use.VOLUME)
 
 
+def container_references(container: JsonObject) -> Iterator[PodReference]:
+    """Yield every field of one container that names an object that variables are set from. Never raises."""
+    return _in_container(_Place(container, ()))
+
+
 def _may_refer(spec: JsonObject) -> bool:
     """Return whether there is a field that may name an object: most pods of a mass start have none."""
     if spec.get("imagePullSecrets") or spec.get("volumes"):

@@ -14,6 +14,8 @@ from tests.support.agent.served import Served, served_agent
 from tests.support.wire.client import NotYet
 
 NAMES = {
+    "actorlet_change_hooks": "counter",
+    "actorlet_rollouts_waiting": "gauge",
     "kubelet_node_name": "gauge",
     "kubelet_desired_pods": "gauge",
     "kubelet_active_pods": "gauge",
@@ -124,6 +126,7 @@ def test_gauges_are_what_the_actors_say_at_this_moment(agent: Served, tmp_path: 
         ("pods", "running"): 2.0,
         ("probe-keeper", "running"): 1.0,
         ("probers", "running"): 1.0,
+        ("rollouts", "running"): 1.0,
         ("runtime", "running"): 2.0,
         ("runtimes", "running"): 1.0,
         ("secret-manager", "running"): 1.0,

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from typing_extensions import override
 
 from actors.pods import records
 from actors.pods.node_view import NodeView
@@ -32,6 +31,7 @@ from messages.pods import API, FILE, Pod, PodUid
 from messages.units import Timestamp
 from tests.support.builders import make_pod
 from tests.support.kernel.stage import Stage, stage_of
+from tests.support.pod_lives.kept_in_memory import KeptInMemory
 from tests.support.pod_lives.lives_stage import LivesStage, LivesWorld, api_pod, lives_stage
 
 WEB = KeptPod(uid=PodUid("web"), start_time=Timestamp(5.0))
@@ -115,25 +115,6 @@ def test_a_crash_while_writing_loses_nothing(tmp_path: Path) -> None:
     keeper = (RECORD_KEEPER, lambda _play: RecordKeeper(tmp_path, memory))
     with stage_of(keeper) as play:
         assert kept(play) == {WEB.uid: WEB}
-
-
-class KeptInMemory(Port[KeepPod | DropPod | ReadKeptPods]):
-    """Keeps what pods are told to be kept with, and answers unless it hangs."""
-
-    def __init__(self) -> None:
-        self.pods: dict[PodUid, KeptPod] = {}
-        self.hangs = False
-
-    @override
-    def tell(self, message: KeepPod | DropPod | ReadKeptPods, /) -> None:
-        match message:
-            case KeepPod(kept=told):
-                self.pods[told.uid] = told
-            case DropPod(uid=uid):
-                self.pods.pop(uid, None)
-            case ReadKeptPods(reply_to=reply_to):
-                if not self.hangs:
-                    reply_to.tell(KeptPodsAre(pods=dict(self.pods)))
 
 
 @pytest.fixture

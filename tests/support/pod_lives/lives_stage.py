@@ -20,6 +20,7 @@ from actors.pods.keeper import (
 from actors.pods.node_view import NodeView
 from actors.pods.orders import worker_key
 from actors.pods.records import DropPod, KeepPod, ReadKeptPods
+from actors.pods.rollout_keeper import ROLLOUT_KEEPER, RolloutKeeper, RolloutMemory
 from actors.pods.worker_parts import WorkerPorts
 from actors.services.keeper import SERVICE_KEEPER, ServiceKeeper, ServiceMemory, ServicePorts
 from kernel import (
@@ -55,6 +56,7 @@ from tests.support.pod_lives.plain_probe_keeper import PlainProbeKeeper
 from tests.support.pod_lives.plain_runtime import (
     PLAIN_RUNTIME,
     ContainerExits,
+    ContainersReady,
     Machine,
     PlainRuntime,
     TroubleIs,
@@ -118,6 +120,7 @@ class LivesStage:
         self._epochs = dict.fromkeys((FILE, HTTP, API), 0)
         self._sources = {name: SilentSource() for name in (FILE, HTTP, API)}
         self._pod_memory = PodMemory()
+        self.rollouts = RolloutMemory()
         self._service_memory = ServiceMemory()
 
     def tree(self) -> SupervisorSpec:
@@ -128,6 +131,7 @@ class LivesStage:
                 isolated(PLAIN_RUNTIME, lambda: PlainRuntime(self.machine)),
                 isolated(POD_MANAGER, lambda: PodManager(self._sources, self._pod_memory)),
                 *self._services(),
+                isolated(ROLLOUT_KEEPER, self._make_rollouts),
                 DynamicSpec(key=PODS),
                 isolated(POD_KEEPER, self._make_keeper),
             ),
@@ -143,11 +147,15 @@ class LivesStage:
         ports = ServicePorts(watches=self.world.watches, events=self.world.events, me=me)
         return ServiceKeeper("node", ports, self._service_memory)
 
+    def _make_rollouts(self) -> RolloutKeeper:
+        return RolloutKeeper(self.rollouts, self.world.events)
+
     def _make_keeper(self) -> PodKeeper:
         play, world = self.play, self.world
         keeper, runtime = play.port(POD_KEEPER), play.port(PLAIN_RUNTIME)
         pod_manager = play.port(POD_MANAGER)
         services = play.port(SERVICE_KEEPER) if world.watches is not None else None
+        rollouts = play.port(ROLLOUT_KEEPER)
         worker = WorkerPorts(
             keeper=keeper,
             runtime=runtime,
@@ -156,6 +164,7 @@ class LivesStage:
             services=services,
             probes=world.probes,
             volumes=world.volumes,
+            rollouts=rollouts,
             events=world.events,
             records=world.records,
             host_ips=lambda: ("192.0.2.1",),
@@ -190,6 +199,11 @@ class LivesStage:
     def exits(self, pod: Pod, code: int = 0, name: str = "main") -> None:
         """Have a container exit by itself."""
         self.play.tell(PLAIN_RUNTIME, ContainerExits(uid=pod.uid, name=name, code=code))
+
+    def becomes_ready(self, name: str) -> None:
+        """Have all containers of a pod be ready."""
+        uid = next(uid for uid, pod in self.machine.pods.items() if pod.name == name)
+        self.play.tell(PLAIN_RUNTIME, ContainersReady(uid=uid))
 
     def has_trouble(self, pod: Pod, trouble: PodTrouble) -> None:
         """Have the runtime tell a trouble of the pod."""

@@ -51,6 +51,13 @@ class ContainerExits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContainersReady:
+    """All containers of a pod are ready."""
+
+    uid: PodUid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TroubleIs:
     """The pod has this trouble from now on."""
 
@@ -71,7 +78,7 @@ class LooksAgain:
 
 
 PlainRuntimeMessage: TypeAlias = (
-    PodRuntimeMessage | ContainerExits | TroubleIs | GraceOver | LooksAgain
+    PodRuntimeMessage | ContainerExits | ContainersReady | TroubleIs | GraceOver | LooksAgain
 )
 
 PLAIN_RUNTIME = Key[PlainRuntimeMessage]("runtime")
@@ -143,6 +150,8 @@ class Machine:
     """Who asked what there is: each life tells them."""
     signal_trouble: str = ""
     """Why no container gets a signal; empty if they do."""
+    starts_ready: bool = True
+    """Whether containers are ready as soon as they run."""
     loses_signals: bool = False
     """It answers nobody who wants a signal sent."""
     serial: int = 0
@@ -228,7 +237,9 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
         answer = ContainersSignalled(uid=command.uid, ref=command.ref, failures=failures)
         command.reply_to.tell(answer)
 
-    def _happen(self, event: ContainerExits | TroubleIs | GraceOver | LooksAgain) -> None:
+    def _happen(
+        self, event: ContainerExits | ContainersReady | TroubleIs | GraceOver | LooksAgain
+    ) -> None:
         match event:
             case LooksAgain():
                 untold, self._machine.untold = self._machine.untold, {}
@@ -236,6 +247,14 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
                     self._observe(uid, pod)
             case ContainerExits(uid=uid, name=name, code=code):
                 self._exit(uid, name, code)
+            case ContainersReady(uid=uid):
+                pod = self._machine.pods[uid]
+                pod.containers = {
+                    name: replace(each, current=replace(each.current, is_ready=True))
+                    for name, each in pod.containers.items()
+                    if each.current is not None
+                }
+                self._observe(uid, pod)
             case TroubleIs(uid=uid, trouble=trouble):
                 pod = self._machine.pods[uid]
                 pod.troubles = (trouble,)
@@ -329,6 +348,7 @@ class PlainRuntime(PooledActor[PlainRuntimeMessage]):
             attempt=attempt,
             state=ContainerState.RUNNING,
             image=image,
+            is_ready=self._machine.starts_ready,
             started_at=self.clock.wall(),
         )
         pod.containers[name] = ContainerHistory(name=name, current=instance, last=before)

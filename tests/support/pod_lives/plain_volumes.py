@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from typing_extensions import override
 
+from messages.objects import ObjectId
 from messages.pods import Pod, PodUid
 from messages.port import Port
 from messages.volumes import (
@@ -31,6 +33,10 @@ class PlainVolumes(Port[VolumeMessage]):
     is_silent: bool = False
     diary: list[str] = field(default_factory=list)
     """``want web``, ``release uid``."""
+    shown: dict[ObjectId, str] = field(default_factory=dict)
+    """What every file of every pod shows."""
+    trouble: str = ""
+    """Why no volume shows what it should, though all are there; empty if all do."""
     wanted: dict[PodUid, WantVolumes] = field(default_factory=dict)
     releasing: dict[PodUid, ReleaseVolumes] = field(default_factory=dict)
 
@@ -53,6 +59,14 @@ class PlainVolumes(Port[VolumeMessage]):
         for each in self.wanted.values():
             self._answer(each.pod)
 
+    def shows(self, wanted: ObjectId, version: str) -> None:
+        """Have every file show a version."""
+        self.shown[wanted] = version
+        self.tells()
+
+    def _late(self, there: Iterable[str]) -> dict[str, VolumeTrouble]:
+        return {name: VolumeTrouble(message=self.trouble) for name in there if self.trouble}
+
     def goes(self, uid: PodUid) -> None:
         """Have nothing left of a pod's volumes."""
         message = self.releasing.get(uid)
@@ -69,7 +83,8 @@ class PlainVolumes(Port[VolumeMessage]):
             VolumesAre(
                 uid=pod.uid,
                 volumes={name: PodVolume(path=f"/volumes/{name}") for name in there},
-                troubles=self.troubles,
+                troubles=self.troubles | self._late(there),
+                shown=dict(self.shown),
                 pending=frozenset(self.pending),
             )
         )

@@ -11,6 +11,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
+from messages.change_hooks import ChangeHooksDescribed, HookResult
 from messages.container_logs import ContainerLogsDescribed, LogOwner
 from messages.container_runtime_health import (
     ContainerRuntimeDescribed,
@@ -18,6 +19,7 @@ from messages.container_runtime_health import (
     PlegDescribed,
 )
 from messages.images import PULL_BOUNDS, ImagesDescribed, PullTimes
+from messages.objects import ChangeAction
 from messages.pod_lives import (
     OPERATION_BOUNDS,
     OperationTimes,
@@ -235,6 +237,14 @@ def test_tokens_are_counted_by_how_it_is_with_them() -> None:
     assert found["actorlet_service_account_tokens trouble"] == 0.0
     assert found["actorlet_service_account_tokens pending"] == 1.0
     assert found["actorlet_service_account_token_requests_total issued"] == 5.0
+
+
+def test_change_hooks_are_counted_by_what_came_of_them() -> None:
+    done = (ChangeAction.SIGNAL, HookResult.DONE)
+    found = samples(RunningState(hooks=ChangeHooksDescribed(counts={done: 4}, waiting=2)))
+    assert found["actorlet_change_hooks_total signal done"] == 4.0
+    assert found["actorlet_change_hooks_total restart failed"] == 0.0
+    assert found["actorlet_rollouts_waiting"] == 2.0
 
 
 def test_logs_are_shown_with_the_room_that_they_take_and_their_rotations() -> None:

@@ -1,0 +1,112 @@
+"""Which containers of a pod use an object that changed, and whether they can see the change yet. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from manifests.change_hooks import ROLLOUT_GROUP
+from manifests.references.identity import object_of
+from manifests.references.pods import container_references, volume_references
+from manifests.restart_rules import is_sidecar
+from messages.change_hooks import RolloutGroup
+from messages.objects import ChangeAction, ObjectId
+from messages.pod_runtime import ContainerState, PodObserved
+from messages.pods import JsonObject, Pod
+
+_NOTHING: Final[JsonObject] = {}
+
+
+def containers_using(pod: Pod, wanted: ObjectId, action: ChangeAction) -> frozenset[str]:
+    """Return the names of the containers that an action about a change of ``wanted`` is for.
+
+    A program that runs sees a change in a volume that it mounts as a whole. One that is started again sees it
+    in its variables, and in a part of a volume, too. Init containers have done their work.
+    """
+    return frozenset(each["name"] for each in _containers(pod) if _uses(pod, each, wanted, action))
+
+
+def is_in_files(pod: Pod, wanted: ObjectId) -> bool:
+    """Return whether a container mounts a volume that shows ``wanted``."""
+    showing = _showing(pod, wanted)
+    return any(name in showing for each in _containers(pod) for name, _ in _mounts(each))
+
+
+def is_in_variables(pod: Pod, wanted: ObjectId) -> bool:
+    """Return whether variables of a container are set from ``wanted``."""
+    return any(_has_variable(pod, each, wanted) for each in _containers(pod))
+
+
+def is_at_least(shown: str, wanted: str) -> bool:
+    """Return whether the ``resourceVersion`` ``shown`` is ``wanted`` or a later one."""
+    if shown == wanted:
+        return True
+    return shown.isdecimal() and wanted.isdecimal() and int(shown) >= int(wanted)
+
+
+def running_instances(observed: PodObserved | None, names: Iterable[str]) -> dict[str, str]:
+    """Return the ids of the instances of these containers that run."""
+    histories = observed.containers if observed is not None else {}
+    found: dict[str, str] = {}
+    for name in sorted(names):
+        history = histories.get(name)
+        current = history.current if history is not None else None
+        if current is not None and current.state is ContainerState.RUNNING:
+            found[name] = current.id
+    return found
+
+
+def seen_instances(observed: PodObserved) -> frozenset[str]:
+    """Return the ids of all instances that people see."""
+    return frozenset(
+        one.id
+        for history in observed.containers.values()
+        for one in (history.current, history.last)
+        if one is not None
+    )
+
+
+def rollout_group(pod: Pod) -> RolloutGroup | None:
+    """Return the group in which one container at a time is restarted; None if ``pod`` names none."""
+    name = pod.annotations.get(ROLLOUT_GROUP, "")
+    return RolloutGroup(pod.namespace, name) if name else None
+
+
+def _uses(pod: Pod, container: JsonObject, wanted: ObjectId, action: ChangeAction) -> bool:
+    showing = _showing(pod, wanted)
+    if action is ChangeAction.SIGNAL:
+        return any(name in showing and not is_part for name, is_part in _mounts(container))
+    return any(name in showing for name, _ in _mounts(container)) or _has_variable(
+        pod, container, wanted
+    )
+
+
+def _containers(pod: Pod) -> Iterator[JsonObject]:
+    spec = pod.document.get("spec") or _NOTHING
+    yield from (each for each in spec.get("initContainers") or () if is_sidecar(each))
+    yield from spec.get("containers") or ()
+
+
+def _showing(pod: Pod, wanted: ObjectId) -> frozenset[str]:
+    """Return the names of the volumes that show ``wanted``."""
+    volumes = (pod.document.get("spec") or _NOTHING).get("volumes") or ()
+    return frozenset(
+        each["name"]
+        for each in volumes
+        if any(
+            object_of(pod, found.kind, found.name) == wanted for found in volume_references(each)
+        )
+    )
+
+
+def _has_variable(pod: Pod, container: Mapping[str, object], wanted: ObjectId) -> bool:
+    return any(
+        object_of(pod, found.kind, found.name) == wanted
+        for found in container_references(container)
+    )
+
+
+def _mounts(container: JsonObject) -> Iterator[tuple[str, bool]]:
+    """Yield the volumes that a container mounts, and whether that is a part of each alone."""
+    for mount in container.get("volumeMounts") or ():
+        yield mount.get("name") or "", bool(mount.get("subPath") or mount.get("subPathExpr"))

@@ -1,0 +1,126 @@
+"""RolloutKeeper: lets one container of a group restart at a time, and counts what change hooks did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, assert_never
+
+import structlog
+from typing_extensions import override
+
+from actors.pods.rollouts import RolloutLedger
+from kernel import Key, PooledActor, Port, Timer
+from messages.change_hooks import (
+    ChangeHookEnded,
+    ChangeHooksDescribed,
+    DescribeChangeHooks,
+    HookResult,
+    ReturnRollout,
+    RolloutGranted,
+    RolloutMessage,
+    WantRollout,
+)
+from messages.events import EventType, ObjectReference, PostEvent
+from messages.objects import ChangeAction
+from messages.units import Seconds
+
+LONGEST_TURN: Final = Seconds(600.0)
+"""How long a container may take until it runs again, and is ready, before the next one goes on without it."""
+
+_log = structlog.get_logger("pods")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsDue:
+    """Timer: a turn may have lasted too long."""
+
+
+RolloutKeeperMessage: TypeAlias = RolloutMessage | TurnsDue
+
+ROLLOUT_KEEPER = Key[RolloutKeeperMessage]("rollouts")
+
+
+@dataclass(slots=True)
+class RolloutMemory:
+    """What outlives a life of the keeper of rollouts."""
+
+    ledger: RolloutLedger = field(default_factory=RolloutLedger)
+    counts: Counter[tuple[ChangeAction, HookResult]] = field(default_factory=Counter)
+
+
+class RolloutKeeper(PooledActor[RolloutKeeperMessage]):
+    """Gives turns: never more than one container of a group has one.
+
+    Owns: whose turn it is in each group, and who waits; what came of change hooks.
+    Hears: ``RolloutMessage``; its own timer.
+    Tells: who wanted a turn ``RolloutGranted``; who asks ``ChangeHooksDescribed``; events ``PostEvent``.
+    Fails when: it has a bug. The next life tells those who have a turn once more, and whoever does not want
+    it any more returns it. A request that was lost is repeated by who made it.
+
+    Order: as they asked, within a group. Repetition: every message may repeat. A turn that nobody returns,
+    since a container does not get ready again, is over after ten minutes, and people are told.
+    """
+
+    def __init__(self, memory: RolloutMemory, events: Port[PostEvent] | None) -> None:
+        self._memory = memory
+        self._events = events
+        self._timer: Timer | None = None
+
+    @override
+    def started(self) -> None:
+        ledger = self._memory.ledger
+        ledger.granted = ledger.holders()
+        self._tell_granted()
+
+    @override
+    def receive(self, message: RolloutKeeperMessage, /) -> None:
+        memory, now = self._memory, self.clock.monotonic()
+        match message:
+            case WantRollout():
+                memory.ledger.want(message, now)
+            case ReturnRollout():
+                memory.ledger.give_back(message, now)
+            case ChangeHookEnded(action=action, result=result):
+                memory.counts[action, result] += 1
+            case DescribeChangeHooks(reply_to=reply_to):
+                counts, waiting = dict(memory.counts), memory.ledger.waiting()
+                reply_to.tell(ChangeHooksDescribed(counts=counts, waiting=waiting))
+            case TurnsDue():
+                self._timer = None
+                for late in memory.ledger.overdue(now, LONGEST_TURN):
+                    self._say_late(late)
+            case _:
+                assert_never(message)
+        self._tell_granted()
+
+    def _tell_granted(self) -> None:
+        ledger = self._memory.ledger
+        granted, ledger.granted = ledger.granted, []
+        for each in granted:
+            told = RolloutGranted(group=each.group, pod=each.pod, container=each.container)
+            each.reply_to.tell(told)
+        due = ledger.next_due(LONGEST_TURN)
+        if due is not None and self._timer is None:
+            left = Seconds(max(0.0, due - self.clock.monotonic()))
+            self._timer = self.after(left, TurnsDue())
+
+    def _say_late(self, late: WantRollout) -> None:
+        message = (
+            f"Container {late.container} is not ready {LONGEST_TURN:g} s after its restart: "
+            f"the next one of rollout group {late.group.name} goes on"
+        )
+        pod = f"{late.group.namespace}/{late.pod_name}"
+        _log.warning("a restart takes too long", pod=pod, container=late.container, reason=message)
+        if self._events is not None:
+            regarding = ObjectReference(
+                kind="Pod", name=late.pod_name, namespace=late.group.namespace, uid=late.pod
+            )
+            self._events.tell(
+                PostEvent(
+                    regarding=regarding,
+                    type=EventType.WARNING,
+                    reason="RolloutTakesTooLong",
+                    message=message,
+                )
+            )

@@ -1,0 +1,29 @@
+"""Records of pods that outlive the agent without a disk."""
+
+from __future__ import annotations
+
+from typing_extensions import override
+
+from actors.pods.record_pages import KeptPod
+from actors.pods.records import DropPod, KeepPod, KeptPodsAre, ReadKeptPods
+from kernel import Port
+from messages.pods import PodUid
+
+
+class KeptInMemory(Port[KeepPod | DropPod | ReadKeptPods]):
+    """Keeps what pods are told to be kept with, and answers unless it hangs."""
+
+    def __init__(self) -> None:
+        self.pods: dict[PodUid, KeptPod] = {}
+        self.hangs = False
+
+    @override
+    def tell(self, message: KeepPod | DropPod | ReadKeptPods, /) -> None:
+        match message:
+            case KeepPod(kept=told):
+                self.pods[told.uid] = told
+            case DropPod(uid=uid):
+                self.pods.pop(uid, None)
+            case ReadKeptPods(reply_to=reply_to):
+                if not self.hangs:
+                    reply_to.tell(KeptPodsAre(pods=dict(self.pods)))
