@@ -27,6 +27,7 @@ from benchmarks.many_files import many_files_rows
 from benchmarks.merging import merge_rows
 from benchmarks.messaging import actors_rows
 from benchmarks.noticing import notify_rows, scan_rows
+from benchmarks.probed_pods import probed_pod_rows
 from benchmarks.probing import probe_rows
 from benchmarks.real_pods import bound_real_pod_rows, real_pod_rows
 from benchmarks.recovery import crash_rows
@@ -104,6 +105,7 @@ SUBJECTS: dict[str, Subject] = {
     "cut": cut_rows,
     "refused": refused_rows,
     "probes": probe_rows,
+    "probed": probed_pod_rows,
     "soak": soak_rows,
 }
 ON_REQUEST = {"soak"}

@@ -157,6 +157,13 @@ class Agent:
             text = ""
         return [sum(map(float, re.findall(f"^{each}$", text, re.MULTILINE))) for each in patterns]
 
+    def text(self, path: str) -> str:
+        """Return the text of ``path``; empty when nobody answers."""
+        try:
+            return self._ask(path, "GET")[1].decode()
+        except (OSError, HTTPException):
+            return ""
+
     def pod_names(self) -> set[str]:
         """Return the names of the pods in ``/pods``, without the node's name."""
         items = self.document("/pods").get("items", ())

@@ -37,7 +37,7 @@ _KUBELET_ONE = 0.43
 
 def real_pod_rows(*, quick: bool) -> list[Row]:
     """Return how soon pods start, what exits cost, and what pods at rest take."""
-    with _stage() as stage:
+    with real_stage() as stage:
         if stage is None:
             return []
         few = 5 if quick else 20
@@ -51,7 +51,7 @@ def real_pod_rows(*, quick: bool) -> list[Row]:
 
 def bound_real_pod_rows(*, quick: bool) -> list[Row]:
     """Return how soon a pod that is bound at the API server is shown as Running there."""
-    with _stage() as stage, running_cluster() as cluster:
+    with real_stage() as stage, running_cluster() as cluster:
         if stage is None or cluster is None:
             return []
         waits = []
@@ -266,7 +266,8 @@ class Stage:
 
 
 @contextmanager
-def _stage() -> Iterator[Stage | None]:
+def real_stage() -> Iterator[Stage | None]:
+    """Return a containerd to run pods in; None where there can be none."""
     missing = needs.missing()
     if missing:
         print(f"left out: {missing}", file=sys.stderr)

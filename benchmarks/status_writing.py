@@ -27,7 +27,7 @@ from tests.support.apiserver.users import ADMIN
 from tests.support.cluster.cluster import Cluster
 
 NODE: Final = "node1"
-_PODS: Final = "/api/v1/namespaces/default/pods"
+PODS: Final = "/api/v1/namespaces/default/pods"
 _HANDS: Final = 16
 _GIVE_UP_AFTER: Final = 120.0
 
@@ -52,7 +52,7 @@ def status_rows(*, quick: bool) -> list[Row]:
 
 def _writes_per_second(cluster: Cluster, number: int) -> float:
     names = [f"many-{each}" for each in range(number)]
-    _send(cluster, (_creating(name) for name in names))
+    send(cluster, (_creating(name) for name in names))
     flags = ("--kube-api-qps=5000", "--kube-api-burst=5000", "--max-pods=1000")
     with Agent(f"--kubeconfig={cluster.kubeconfig(ADMIN)}", "--runtime=hollow", *flags) as agent:
         wait_until(lambda: agent.metric("actorlet_pod_status_writes_total") > 0, 0.005)
@@ -60,7 +60,7 @@ def _writes_per_second(cluster: Cluster, number: int) -> float:
         wait_until(partial(_all_run, agent, number), 0.02, _GIVE_UP_AFTER)
         took = perf_counter() - began
         written = agent.metric("actorlet_pod_status_writes_total") - before
-    _send(cluster, (_deleting(name) for name in names))
+    send(cluster, (_deleting(name) for name in names))
     return written / took
 
 
@@ -78,11 +78,11 @@ def _lag_row(cluster: Cluster, times: int) -> Row:
         with Follower(agent.port) as follower, Watching(cluster) as watching:
             for number in range(times):
                 name = f"one-{number}"
-                _send(cluster, [_creating(name)])
+                send(cluster, [_creating(name)])
                 told = follower.running(name)
                 lags.append(watching.running(name) - told)
                 calls.append(_call_seconds(cluster, name))
-                _send(cluster, [_deleting(name)])
+                send(cluster, [_deleting(name)])
                 pause(0.02)  # the writes of the next pod do not wait for these
     return Row(
         what="status of a pod told to its followers, to its event at a watch of the API server",
@@ -98,7 +98,7 @@ def _lag_row(cluster: Cluster, times: int) -> Row:
 def _call_seconds(cluster: Cluster, name: str) -> float:
     body = {"status": {"message": "written beside"}}
     request = ApiRequest(
-        verb=Verb.PATCH, path=f"{_PODS}/{name}/status", body=body, patch=Patch.STRATEGIC
+        verb=Verb.PATCH, path=f"{PODS}/{name}/status", body=body, patch=Patch.STRATEGIC
     )
     began = perf_counter()
     cluster.admin.handle(request)
@@ -110,7 +110,7 @@ class Watching:
 
     def __init__(self, cluster: Cluster) -> None:
         self._client = ApiClient(cluster.access(ADMIN))
-        listed = self._client.handle(ApiRequest(verb=Verb.GET, path=_PODS))
+        listed = self._client.handle(ApiRequest(verb=Verb.GET, path=PODS))
         self._since = listed["metadata"]["resourceVersion"]
         self._running: dict[str, float] = {}
         self._is_over = False
@@ -134,19 +134,21 @@ class Watching:
             # A watch cannot be ended from another thread: so each is a short one.
             with (
                 suppress(PyreqwestError),
-                self._client.watch(_PODS, since=self._since, seconds=5) as events,
+                self._client.watch(PODS, since=self._since, seconds=5) as events,
             ):
                 for event in events:
-                    self._note(event)
+                    self.note(event)
 
-    def _note(self, event: JsonObject) -> None:
+    def note(self, event: JsonObject) -> None:
+        """Note what a watch has told."""
         now, pod = perf_counter(), event["object"]
         self._since = pod["metadata"]["resourceVersion"]
         if pod.get("status", {}).get("phase") == "Running":
             self._running.setdefault(pod["metadata"]["name"], now)
 
 
-def _send(cluster: Cluster, requests: Iterable[ApiRequest]) -> None:
+def send(cluster: Cluster, requests: Iterable[ApiRequest]) -> None:
+    """Send requests, some at a time."""
     with ThreadPoolExecutor(_HANDS) as hands:
         list(hands.map(cluster.admin.handle, requests))
 
@@ -161,9 +163,9 @@ def _creating(name: str) -> ApiRequest:
             "tolerations": [{"operator": "Exists"}],
         },
     }
-    return ApiRequest(verb=Verb.CREATE, path=_PODS, body=body)
+    return ApiRequest(verb=Verb.CREATE, path=PODS, body=body)
 
 
 def _deleting(name: str) -> ApiRequest:
     body = {"gracePeriodSeconds": 0}
-    return ApiRequest(verb=Verb.DELETE, path=f"{_PODS}/{name}", body=body)
+    return ApiRequest(verb=Verb.DELETE, path=f"{PODS}/{name}", body=body)

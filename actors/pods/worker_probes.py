@@ -65,6 +65,8 @@ def probes_memory(
 class WorkerProbes:
     """Has the probes of a pod run, for one life of its worker."""
 
+    __slots__ = ("_after", "_is_released", "_keeper", "_me", "_memory", "_timer", "_wanted")
+
     def __init__(
         self,
         keeper: Port[ProbesMessage],

@@ -20,6 +20,8 @@ from messages.units import Seconds
 class WorkerProbing:
     """The probes of one pod and its life, for one life of its worker."""
 
+    __slots__ = ("_commanded", "_memory", "_ports", "_probed", "_probes")
+
     def __init__(
         self, ports: WorkerPorts, memory: WorkerMemory, probed: ProbesMemory, probes: WorkerProbes
     ) -> None:

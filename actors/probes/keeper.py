@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, assert_never
 
 from typing_extensions import override
@@ -80,6 +81,12 @@ class ProbeKeeper(PooledActor[ProbeKeeperMessage]):
     def __init__(self, ports: ProbeKeeperPorts, memory: ProbeKeeperMemory) -> None:
         self._ports = ports
         self._memory = memory
+        self._prober_ports = ProberPorts(
+            keeper=ports.me,
+            runner=ports.runner,
+            events=ports.events,
+            logs_changes=ports.logs_changes,
+        )
 
     @override
     def started(self) -> None:
@@ -164,17 +171,10 @@ class ProbeKeeper(PooledActor[ProbeKeeperMessage]):
     # --- probers ---------------------------------------------------------------------------------------
 
     def _start_prober(self, key: ProbeKey) -> None:
-        address = self._ports.address
-        me = address(prober_key(key))
-        ports = ProberPorts(
-            keeper=self._ports.me,
-            runner=self._ports.runner,
-            events=self._ports.events,
-            me=me,
-            logs_changes=self._ports.logs_changes,
-        )
-        memory = ProberMemory()
-        spec = isolated(prober_key(key), lambda: Prober(key, ports, memory))
+        name = prober_key(key)
+        me = self._ports.address(name)
+        make = partial(Prober, key, self._prober_ports, ProberMemory(), me)
+        spec = isolated(name, make)
         self._ports.probers.tell(StartChild(spec=spec))
 
     def _end_prober(self, key: ProbeKey) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from actors.probes.orders import ProbeOrder
@@ -170,6 +171,12 @@ def _rest(kind: ProbeKind, counts: ProbeResult) -> str:
     return _HELD if is_held.get(kind, False) else ""
 
 
+@lru_cache(maxsize=1024)
+def _one_of(spec: ProbeSpec) -> ProbeSpec:
+    """Return one object for equal probes: thousands of pods are made from one template."""
+    return spec
+
+
 def specs_of(pod: Pod) -> dict[tuple[str, ProbeKind], ProbeSpec]:
     """Return all probes of ``pod``, those of sidecars too, by container and kind (rule B1)."""
     spec = pod.document.get("spec") or {}
@@ -178,5 +185,5 @@ def specs_of(pod: Pod) -> dict[tuple[str, ProbeKind], ProbeSpec]:
         for kind in ProbeKind:
             probe = probe_of(each, kind)
             if probe is not None:
-                found[each["name"], kind] = probe
+                found[each["name"], kind] = _one_of(probe)
     return found

@@ -29,15 +29,13 @@ _log = structlog.get_logger("probes")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProberPorts:
-    """Whom a prober talks to."""
+    """Whom probers talk to. One value for all of them."""
 
     keeper: Port[ProberIsUp | ProberSays]
     runner: Port[ProbesToRun]
     """Who carries probes out."""
     events: Callable[[], Port[PostEvent] | None]
     """Returns who posts events; None if the agent belongs to no cluster."""
-    me: Port[ProbeIs]
-    """Its own address, which outlives it."""
     logs_changes: bool = True
     """Whether changes are logged at level info, or as warnings. Otherwise at debug."""
 
@@ -69,8 +67,11 @@ class Prober(PooledActor[ProberMessage]):
     costs it nothing.
     """
 
-    def __init__(self, key: ProbeKey, ports: ProberPorts, memory: ProberMemory) -> None:
+    def __init__(
+        self, key: ProbeKey, ports: ProberPorts, memory: ProberMemory, me: Port[ProbeIs]
+    ) -> None:
         self._key = key
+        self._address = me
         self._ports = ports
         self._memory = memory
         self._wanted: ProbeWanted | None = None
@@ -120,7 +121,7 @@ class Prober(PooledActor[ProberMessage]):
                     target=order.target,
                     initial=self._memory.result,
                     hidden=wanted.hidden,
-                    reply_to=self._ports.me,
+                    reply_to=self._address,
                 )
             )
 

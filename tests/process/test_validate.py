@@ -32,7 +32,7 @@ def test_the_examples_are_served(tmp_path: Path) -> None:
         ended.stdout.splitlines()[0]
         == "examples/manifests/batch.yaml: accepted (default/nightly-checksum-n)"
     )
-    assert ended.stdout.splitlines()[-1] == "7 manifests: 7 accepted"
+    assert ended.stdout.splitlines()[-1] == "10 manifests: 10 accepted"
     assert not root_dir.exists()
 
 
