@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from agent.joined import ClusterEdges
     from runtimes.hollow.core import HollowCore
     from runtimes.hollow.rules import HollowRules
+    from volumes.making.jobs import VolumeWriters
+    from volumes.mounts.system_calls import MountCalls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,5 +28,9 @@ class Edges:
     of ``cluster``."""
     cluster: ClusterEdges | None = None
     """The API server and the machine. None for those that the settings name."""
+    writers: VolumeWriters | None = None
+    """Who does the work on volumes that may block. None for threads."""
+    mounts: MountCalls | None = None
+    """The kernel that mounts volumes. None for that of this machine."""
     hollow: Callable[[HollowRules], HollowCore] | None = None
     """Makes what hollow containers are in. None for the real one."""

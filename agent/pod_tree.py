@@ -49,6 +49,8 @@ from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
 from settings.agent import Settings
 from settings.runtime import RuntimeKind, RuntimeSettings
+from volumes.making.jobs import VolumeWriters
+from volumes.mounts.system_calls import MountCalls
 
 RECORDS: Final = "pod-records"
 """The directory below ``--root-dir`` with what the next process is to know of pods."""
@@ -98,6 +100,10 @@ class PodEdges:
     objects: Callable[[], Mapping[ObjectKind, Port[ObjectManagerMessage]]]
     """Returns the managers of Secrets and ConfigMaps."""
     machine: Machine
+    writers: VolumeWriters | None = None
+    """Who does the work on volumes that may block. None for threads."""
+    mounts: MountCalls | None = None
+    """The kernel that mounts volumes. None for that of this machine."""
     hollow: Callable[[HollowRules], HollowCore] = HollowCore
     """Makes what hollow containers are in."""
 
@@ -238,7 +244,13 @@ class PodTree:
         """Return who makes volumes; None where that is the runtime's own business, or nobody's."""
         if not runtime.makes_volumes:
             return None
-        edges = VolumeEdges(objects=self._edges.objects, events=self._events, calls=self._calls)
+        edges = VolumeEdges(
+            objects=self._edges.objects,
+            events=self._events,
+            calls=self._calls,
+            writers=self._edges.writers,
+            mounts=self._edges.mounts,
+        )
         return VolumeTree(settings, self.machine.read(), self._address, edges)
 
     def _events(self) -> Port[PostEvent] | None:

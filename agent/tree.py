@@ -111,6 +111,8 @@ class AgentTree:
             api=self._pod_api_ports,
             objects=self._objects.ports,
             machine=self._machine(),
+            writers=self._edges.writers,
+            mounts=self._edges.mounts,
             hollow=self._edges.hollow or HollowCore,
         )
         sources = frozenset(self._source_names())

@@ -27,9 +27,11 @@ from messages.tokens import TokensMessage
 from messages.units import Timestamp
 from messages.volumes import VolumeMessage
 from settings.agent import Settings
+from settings.cluster import ChangeDetection
+from volumes.making.jobs import VolumeWriters
 from volumes.making.maker import VolumeMaker
 from volumes.making.threads import VolumeThreads
-from volumes.mounts.system_calls import KernelMounts
+from volumes.mounts.system_calls import KernelMounts, MountCalls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,10 @@ class VolumeEdges:
     """Returns who posts events; None for an agent without a cluster."""
     calls: Callable[[], Port[CallApi] | None]
     """Returns who sends requests to the API server; None as well."""
+    writers: VolumeWriters | None = None
+    """Who does what may block. None for threads."""
+    mounts: MountCalls | None = None
+    """The kernel. None for that of this machine."""
 
 
 class VolumeTree:
@@ -54,9 +60,13 @@ class VolumeTree:
         self._edges = edges
         self._memory = VolumeKeeperMemory()
         self._token_memory = TokenMemory()
-        self._has_tokens = settings.cluster is not None
-        self._writers = VolumeThreads()
-        self._calls = KernelMounts()
+        cluster = settings.cluster
+        self._has_tokens = cluster is not None
+        # As often as a kubelet does, which hears of no changes either then.
+        is_untold = cluster is not None and cluster.change_detection is ChangeDetection.GET
+        self._reads_every = settings.sync_frequency if is_untold else None
+        self._writers = edges.writers or VolumeThreads()
+        self._calls = edges.mounts or KernelMounts()
         self._root_dir = str(settings.root_dir.absolute())
         room = allocatable(node_resources(settings), machine)
         self._allocatable = written(room)
@@ -96,6 +106,7 @@ class VolumeTree:
             maker=self._maker,
             calls=self._calls,
             root_dir=self._root_dir,
+            reads_every=self._reads_every,
             allocatable=self._allocatable,
         )
         return VolumeKeeper(ports, self._memory)

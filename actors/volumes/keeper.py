@@ -29,7 +29,7 @@ from actors.volumes.kept_volumes import (
     sources_of,
 )
 from actors.volumes.plan import VolumeNow, VolumeStep, VolumeWaits, next_step
-from actors.volumes.reading import ObjectsOfVolumes
+from actors.volumes.reading import ANSWERED_WITHIN, ObjectsOfVolumes
 from actors.volumes.releases import VolumeReleases
 from actors.volumes.sayings import NO_TOKENS, VolumeSayings
 from actors.volumes.work import VolumeWork
@@ -178,6 +178,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             if wanted or kept.tokens is not None:
                 want = WantTokens(pod=pod, wanted=wanted, reply_to=self._ports.me)
                 self._ports.tokens.tell(want)
+                kept.tokens_asked_at = self.clock.monotonic()
         elif wanted:
             kept.tokens = TokensAre(uid=pod.uid, troubles=dict.fromkeys(wanted, NO_TOKENS))
 
@@ -227,6 +228,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         if kept.releasing is not None:
             self._releases.go_on(uid, kept, self.clock.monotonic())
         elif kept.pod is not None:
+            self._await_tokens(kept, kept.pod)
             for name in kept.volumes:
                 self._step(kept, kept.pod, name)
             answer = answer_of(uid, kept)
@@ -234,6 +236,16 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
                 kept.told = answer
                 kept.reply_to.tell(answer)
         self._watch_jobs()
+
+    def _await_tokens(self, kept: VolumesOfPod, pod: Pod) -> None:
+        """Ask for tokens again if that was not answered: the question may have been lost in a crash."""
+        asked, now = kept.tokens_asked_at, self.clock.monotonic()
+        if kept.tokens is not None or asked is None:
+            return
+        if now >= asked + ANSWERED_WITHIN:
+            self._want_tokens(pod, kept)
+            asked = now
+        self._times.add(Seconds(asked + ANSWERED_WITHIN), pod.uid)
 
     def _step(self, kept: VolumesOfPod, pod: Pod, name: str) -> None:
         volume, now = kept.volumes[name], self.clock.monotonic()

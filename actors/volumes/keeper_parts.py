@@ -24,6 +24,7 @@ from messages.objects import (
 from messages.pods import PodUid
 from messages.port import Port
 from messages.tokens import TokensAre, TokensMessage
+from messages.units import Seconds
 from messages.volume_state import DescribeVolumes
 from messages.volumes import VolumeMessage
 from stores.histograms import TimesCounter
@@ -93,6 +94,8 @@ class VolumeKeeperPorts:
     maker: VolumeMaker
     calls: MountCalls
     root_dir: str
+    reads_every: Seconds | None = None
+    """How often objects are read that nobody tells changes of; None if somebody does."""
     allocatable: Mapping[str, str] | None = None
     """What the node has for pods, as quantities."""
 

@@ -119,6 +119,8 @@ class VolumesOfPod:
     """By name, without those that the pod does without."""
     tokens: TokensAre | None = None
     """None until they were told once."""
+    tokens_asked_at: Seconds | None = None
+    """When they were asked for; None while none are."""
     told: VolumesAre | None = None
     """What the pod's worker was told last."""
     releasing: Releasing | None = None

@@ -12,6 +12,7 @@ from messages.objects import (
     FollowObjects,
     GetObject,
     ObjectId,
+    ObjectKind,
     ObjectRead,
     RegisterPod,
     UnfollowObjects,
@@ -46,7 +47,7 @@ class ObjectsOfVolumes:
     def begin(self, pods: Iterable[Pod]) -> None:
         """Follow and read everything once more: what was told to the life before may be lost."""
         for pod in pods:
-            self._register(pod)
+            self._register(pod, ObjectKind)
         for wanted in list(self._objects):
             self._objects.give_up(wanted)
             self._follow(wanted)
@@ -55,8 +56,7 @@ class ObjectsOfVolumes:
     def take(self, pod: Pod, before: frozenset[ObjectId], objects: frozenset[ObjectId]) -> None:
         """Hold, follow and read what the volumes of ``pod`` show; let go of what they showed ``before``."""
         self._drop(pod.uid, before - objects)
-        if objects or before:
-            self._register(pod)
+        self._register(pod, {wanted.kind for wanted in (*before, *objects)})
         for wanted in self._objects.add(pod.uid, objects):
             self._follow(wanted)
         for wanted in objects:
@@ -94,19 +94,25 @@ class ObjectsOfVolumes:
             self._objects.give_up(wanted)
             self._read(wanted)
         for wanted in self._objects.missing():
-            known = self._objects.get(wanted)
-            if known is not None and known.asked_at <= now - READ_AGAIN:
-                self._read(wanted, again=True)
+            self._read_if_older(wanted, Seconds(now - READ_AGAIN))
+        if self._ports.reads_every is not None:
+            for wanted in list(self._objects):
+                self._read_if_older(wanted, Seconds(now - self._ports.reads_every))
         self._watch()
+
+    def _read_if_older(self, wanted: ObjectId, limit: Seconds) -> None:
+        known = self._objects.get(wanted)
+        if known is not None and known.asked_at <= limit:
+            self._read(wanted, again=True)
 
     def _drop(self, uid: PodUid, objects: Iterable[ObjectId]) -> None:
         for wanted in self._objects.drop(uid, objects):
             unfollow = UnfollowObjects(subscriber=self._ports.me, object=wanted)
             self._ports.objects[wanted.kind].tell(unfollow)
 
-    def _register(self, pod: Pod) -> None:
-        for manager in self._ports.objects.values():
-            manager.tell(RegisterPod(pod=pod))
+    def _register(self, pod: Pod, kinds: Iterable[ObjectKind]) -> None:
+        for kind in kinds:
+            self._ports.objects[kind].tell(RegisterPod(pod=pod))
 
     def _follow(self, wanted: ObjectId) -> None:
         follow = FollowObjects(subscriber=self._ports.me, object=wanted)
@@ -131,5 +137,9 @@ class ObjectsOfVolumes:
 
     def _watch(self) -> None:
         """Have a timer while anything is not answered, or not there, and only then."""
-        if self._timer is None and self._objects.is_any_open:
+        if self._timer is not None:
+            return
+        if self._objects.is_any_open:
             self._timer = self._after(ANSWERED_WITHIN, VolumeReadsDue())
+        elif self._ports.reads_every is not None and len(self._objects):
+            self._timer = self._after(self._ports.reads_every, VolumeReadsDue())

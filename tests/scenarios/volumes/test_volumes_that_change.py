@@ -6,6 +6,7 @@ from actors.volumes.keeper import VOLUME_KEEPER
 from messages.objects import ObjectKind, ReadVerdict
 from messages.pods import Pod
 from messages.tokens import TokenNeeded, TokensAre, WantTokens
+from messages.units import Seconds
 from tests.support.volumes.volume_stage import VolumeStage, pod_with
 from volumes.making.jobs import VolumeLane
 
@@ -236,3 +237,19 @@ def test_volumes_that_nothing_happens_to_cost_nothing(volumes: VolumeStage) -> N
     handled = volumes.play.describe()[VOLUME_KEEPER.path].handled
     volumes.passes(3600.0)
     assert volumes.play.describe()[VOLUME_KEEPER.path].handled == handled
+
+
+def test_where_nobody_tells_changes_objects_are_read_as_often_as_a_kubelet_reads_them(
+    volumes: VolumeStage,
+) -> None:
+    volumes.reads_every = Seconds(60.0)
+    volumes.crashes()
+    volumes.puts(PW, "pw", user="me")
+    pod = pod_with("web", SECRET)
+    volumes.wants(pod)
+    volumes.objects.followers.clear()
+    volumes.puts(PW, "pw", user="you")
+    volumes.passes(50.0)
+    assert volumes.files(pod, "secret", "s") == {"user": b"me"}
+    volumes.passes(75.0)
+    assert volumes.files(pod, "secret", "s") == {"user": b"you"}

@@ -49,6 +49,7 @@ class VolumeStage:
         self.events: Probe[PostEvent] = Probe()
         self.tokens: Probe[TokensMessage] = Probe()
         self.has_tokens = True
+        self.reads_every: Seconds | None = None
         self.memory = VolumeKeeperMemory()
         self.told: dict[PodUid, VolumesAre] = {}
         """What the workers were told last."""
@@ -76,6 +77,7 @@ class VolumeStage:
             maker=maker,
             calls=self.calls,
             root_dir=str(self.root),
+            reads_every=self.reads_every,
         )
         keeper = VolumeKeeper(ports, self.memory)
         # In front of the method of its class: every message passes here.

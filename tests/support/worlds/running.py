@@ -55,6 +55,7 @@ from tests.support.pods.status_watch import StatusWatch, in_short
 from tests.support.questions import describe_calls, describe_statuses
 from tests.support.runtimes.watched_core import ContainerWatch
 from tests.support.sources.file_source_stage import FileSourceStage
+from tests.support.volumes.plain_writers import NoMounts, PlainWriters
 from tests.support.worlds.joined import MANIFESTS, NODE
 
 M = TypeVar("M")
@@ -145,7 +146,13 @@ class RunningWorld(World):
             static_pod_path=self._folder / "pods",
             root_dir=self._folder / "root",
         )
-        edges = Edges(keep_watch=self._directory, cluster=cluster, hollow=self.watch.make_core)
+        edges = Edges(
+            keep_watch=self._directory,
+            cluster=cluster,
+            writers=PlainWriters(),
+            mounts=NoMounts(),
+            hollow=self.watch.make_core,
+        )
         return _TreeOfVictims(self, settings, edges).root()
 
     def port_of(self, key: Key[Any], port: Port[M]) -> Port[Any]:
@@ -216,6 +223,21 @@ class RecordedWorld(RunningWorld):
     """The same, and containers outlive the agent."""
 
     flags = ("--hollow-records",)
+
+
+class VolumesWorld(RunningWorld):
+    """The same, with volumes in plain directories."""
+
+    flags = ("--hollow-volumes",)
+
+    @override
+    def _outcome(self) -> Outcome:
+        outcome = super()._outcome()
+        root = self._folder / "root"
+        files = [path.read_bytes() for path in root.glob("pods/*/volumes/*/*/key")]
+        outcome.observed["files of volumes"] = sorted(files)
+        outcome.observed["directories of pods"] = len([*root.glob("pods/*")])
+        return outcome
 
 
 class _TreeOfVictims(AgentTree):
