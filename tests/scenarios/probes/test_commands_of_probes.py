@@ -180,3 +180,23 @@ def test_values_of_secrets_are_in_no_text_that_anybody_reads(world: LoopWorld) -
     (text,) = texts(world.told)
     assert "hunter22" not in text
     assert "is not shown" in text
+
+
+def test_where_nobody_runs_commands_an_exec_probe_passes_and_that_is_said_once(
+    runtime: Runtime,
+) -> None:
+    world = LoopWorld(runtime, has_commands=False)
+    world.play.start()
+    target = world.start_container()
+    world.tells(wish(world, target), wish(world, target))
+    first, second = world.told.drain()
+    assert first.remark is not None
+    assert first.remark.outcome.result is ProbeResult.WARNING
+    assert (first.result, second.result, second.remark) == (
+        ProbeResult.SUCCESS,
+        ProbeResult.SUCCESS,
+        None,
+    )
+    world.passes(2.0)
+    assert world.told.drain() == []
+    world.stop()

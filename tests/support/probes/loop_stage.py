@@ -182,11 +182,12 @@ class LoopWorld(ProbedWorld):
 
     key = PROBE_LOOP
 
-    def __init__(self, runtime: Runtime | None = None, limit: int = 2) -> None:
+    def __init__(self, runtime: Runtime | None = None, *, has_commands: bool = True) -> None:
         super().__init__()
+        self._has_commands = has_commands
         self.commands = Commands(self._answer)
         self.events: Probe[PostEvent] = Probe()
-        self.memory = ProbeLoopMemory(turns=CommandTurns(limit))
+        self.memory = ProbeLoopMemory(turns=CommandTurns(2))
         self.ended: list[Callable[[BaseException], None]] = []
         self.target = ProbeTarget("c0", "10.0.0.1", EPOCH)
         self.play = stage_for((PROBE_LOOP, self._make), runtime=runtime)
@@ -194,7 +195,10 @@ class LoopWorld(ProbedWorld):
     def _make(self, play: Stage) -> ProbeLoopOwner:
         me = play.port(PROBE_LOOP)
         ports = ProbeLoopPorts(
-            containers=self.commands, me=me, events=self.events, node_name="node1"
+            containers=self.commands if self._has_commands else None,
+            me=me,
+            events=self.events,
+            node_name="node1",
         )
         return ProbeLoopOwner(ports, self.memory, self._make_loop)
 
