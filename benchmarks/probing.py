@@ -18,7 +18,7 @@ class _Run(NamedTuple):
     """One measured window."""
 
     percent: float
-    """Of a core."""
+    """Of a core, for as many as there should be: who is too slow for them does not look cheap."""
     per_second: float
     late: int
     worst: float
@@ -56,14 +56,13 @@ def _measured(who: str, kind: str, port: str, window: float) -> _Run:
         return after[name] - before[name]
 
     run = _Run(
-        percent=100 * more("cpu") / took,
+        percent=100 * more("cpu") / more("begun") * _PROBES,
         per_second=more("begun") / took,
         late=more("late"),
         worst=after["worst"] * 1e3,
         failed=more("failed"),
     )
-    # Who does less than all of them is no peer, and costs less.
-    assert run.per_second > 0.9 * _PROBES, f"{who} carried out {run.per_second:.0f} a second"
+    assert who != "ours" or run.per_second > 0.95 * _PROBES, "we did not keep up"
     return run
 
 

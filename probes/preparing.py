@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from typing import NamedTuple, assert_never
+from functools import lru_cache
+from typing import Final, NamedTuple, assert_never
 
 from messages.units import Seconds
 from probes.connections import SocketAddress
@@ -12,6 +13,9 @@ from probes.exchanges import HttpExchange, ProbeExchange, TcpExchange
 from probes.grpc_exchanges import GrpcExchange, call_of
 from probes.http_requests import HttpPage, page_of, request_of
 from probes.specs import ExecProbe, GrpcProbe, HttpProbe, ProbeSpec, TcpProbe, UnusableProbe
+
+MOST_ADDRESSES: Final = 4_096
+"""That are remembered as they were read, since each attempt needs its one."""
 
 
 class PreparedProbe(NamedTuple):
@@ -76,6 +80,7 @@ def authority(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+@lru_cache(MOST_ADDRESSES)
 def address_of(host: str, port: int) -> SocketAddress:
     """Return an address and a port as sockets take them. Raises ``ValueError`` for a name."""
     family = family_of(host)
@@ -84,6 +89,7 @@ def address_of(host: str, port: int) -> SocketAddress:
     return SocketAddress(family, (host, port))
 
 
+@lru_cache(MOST_ADDRESSES)
 def family_of(host: str) -> socket.AddressFamily | None:
     """Return the family of an address; None for a name."""
     try:

@@ -115,7 +115,7 @@ def test_connections_to_a_destination_that_is_asked_often_leave_no_port_in_use(
         for each in range(others):
             rest = spec(handler, initial_delay=1_000.0)
             stage.engine.call(WatchProbe(key(container=f"c{each}"), rest, AT_ONCE, None))
-        stage.outcome(stage.watch(spec(handler)))
+        stage.outcome_of(spec(handler))
         assert target.left.wait(PATIENCE)
     assert ended == [is_broken_off]
 

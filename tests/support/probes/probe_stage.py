@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from messages.pods import PodUid
-from messages.probes import ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
+from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from probes.commands import ForgetProbe, NoteRun, ProbeEdges, WatchProbe
 from probes.engine import ProbeEngine
@@ -54,6 +54,8 @@ class ProbeStage:
     clock: ManualClock = field(default_factory=ManualClock)
     memory: ProbeMemory = field(default_factory=ProbeMemory)
     told: list[ProbeFact] = field(default_factory=list)
+    taken: dict[ProbeKey, ProbeAnswer | None] = field(default_factory=dict)
+    """The last answer of each probe that the test has seen."""
 
     def __post_init__(self) -> None:
         # As if the process were old: nothing is spread then.
@@ -117,21 +119,19 @@ class ProbeStage:
             self.engine.turn(0.05)
 
     def outcome(self, its_key: ProbeKey) -> ProbeOutcome:
-        """Return the next answer of a probe. It must have begun, or be due."""
+        """Return the next answer of a probe that the test has not taken. It must have begun, or be due."""
         watched = self.known(its_key)
-        before = watched.answer
+        before = self.taken.get(its_key)
         self.until(lambda: watched.answer is not before)
         assert watched.answer is not None
+        self.taken[its_key] = watched.answer
         return watched.answer.last
 
     def outcome_after(self, its_key: ProbeKey, seconds: float) -> ProbeOutcome:
         """Let time pass, and return the next answer of a probe."""
-        watched = self.known(its_key)
-        before = watched.answer
+        self.taken[its_key] = self.known(its_key).answer
         self.clock.move(Seconds(self.clock.monotonic() + seconds))
-        self.until(lambda: watched.answer is not before)
-        assert watched.answer is not None
-        return watched.answer.last
+        return self.outcome(its_key)
 
     def outcome_of(self, wanted: ProbeSpec, of: ProbeTarget | None = None) -> ProbeOutcome:
         """Return the first answer of a probe."""

@@ -14,20 +14,20 @@ from typing_extensions import override
 from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from probes import connections
-from probes.commands import ProbeEdges, WatchProbe
+from probes.commands import ProbeEdges
 from probes.engine import LOST_AFTER, ProbeEngine
-from probes.specs import ExecProbe, ProbeSpec, TcpProbe, UnusableProbe
+from probes.specs import ExecProbe, HttpProbe, ProbeSpec, TcpProbe, UnusableProbe
 from tests.support.kernel.clock import ManualClock
 from tests.support.probes.probe_stage import (
     FIRST,
     LOOPBACK,
     SECOND,
     ProbeStage,
-    key,
     probe_stage,
     spec,
     target,
 )
+from tests.support.probes.targets import raw_target, silent
 
 SUCCESS, FAILURE = ProbeResult.SUCCESS, ProbeResult.FAILURE
 WARNING, UNKNOWN = ProbeResult.WARNING, ProbeResult.UNKNOWN
@@ -353,15 +353,16 @@ def test_another_engine_goes_on_with_the_counts_and_the_run_in_progress(stage: P
     assert stage.known(its_key).count.result is FAILURE
 
 
-def test_another_engine_makes_attempts_anew_that_were_in_progress(
-    stage: ProbeStage, listener: socket.socket
-) -> None:
+def test_another_engine_makes_attempts_anew_that_were_in_progress(stage: ProbeStage) -> None:
     held = stage.watch(command(STARTUP), initial=SUCCESS)
-    stage.engine.call(WatchProbe(key(), tcp(listener), target(), None))
-    stage.engine.turn(0.0)
-    stage.engine.close()
-    stage.engine = stage.new_engine()
-    assert stage.outcome(key()).result is SUCCESS
+    with raw_target(silent) as asked:
+        page = HttpProbe(is_https=False, host="", port=asked.port, path="/")
+        its_key = stage.watch(spec(page))
+        stage.until(lambda: asked.accepted == 1)
+        stage.engine.close()
+        stage.engine = stage.new_engine()
+        stage.until(lambda: asked.accepted == 2)
+        assert stage.known(its_key).is_asked
     assert stage.known(held).count.is_held
 
 
