@@ -195,3 +195,21 @@ def test_volumes_of_a_pod_that_is_seen_first_when_it_is_deleted_are_taken_away(
     assert volumes.diary == [f"release {WEB.uid}"]
     assert lives.ran() == []
     assert WEB.uid in lives.statuses.finished
+
+
+def test_volumes_of_a_pod_that_only_the_runtime_knows_are_taken_away_before_it_is_forgotten(
+    volumes: PlainVolumes,
+) -> None:
+    world = LivesWorld(volumes=volumes)
+    with lives_stage(world=world) as first:
+        first.lists(API, WEB)
+    with lives_stage(world=world) as second:
+        volumes.stays = {WEB.uid}
+        second.lists(API)
+        second.play.advance(70.0)
+        assert volumes.diary[-1] == f"release {WEB.uid}"
+        assert "forget web" not in second.commanded()
+        volumes.goes(WEB.uid)
+        second.play.settle()
+        assert second.commanded() == ["forget web"]
+        assert second.workers() == []

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from typing_extensions import override
@@ -246,3 +249,32 @@ def test_nothing_is_told_of_what_is_in_files(volumes: VolumeStage) -> None:
     told = volumes.wants(pod)
     assert "hunter2" not in repr(told)
     assert "hunter2" not in repr(volumes.memory)
+
+
+def test_a_directory_that_somebody_deleted_is_made_again_with_the_next_change(
+    volumes: VolumeStage,
+) -> None:
+    volumes.puts(PW, "pw", user="me")
+    pod = pod_with("web", SECRET)
+    volumes.wants(pod)
+    volumes.passes(1.0)
+    shutil.rmtree(volumes.place(pod, "secret", "s"))
+    volumes.puts(PW, "pw", user="you")
+    assert volumes.files(pod, "secret", "s") == {"user": b"you"}
+
+
+def test_a_write_that_has_a_bug_is_a_trouble_of_its_volume_and_shows_no_value(
+    volumes: VolumeStage,
+) -> None:
+    class Strange(dict[str, bytes]):
+        @override
+        def items(self) -> NoReturn:
+            raise RuntimeError("hunter2")
+
+    volumes.puts(PW, "pw", user="me")
+    value = volumes.objects.values[PW, "pw"]
+    volumes.objects.values[PW, "pw"] = replace(value, data=Strange())
+    pod = pod_with("web", SECRET)
+    told = volumes.wants(pod)
+    assert told.troubles["s"].message == "the agent has a bug: RuntimeError"
+    assert "hunter2" not in " ".join(volumes.said())
