@@ -8,6 +8,8 @@ PY := .venv/bin/python
 # The kernel, and every module that decides without doing: held to a higher share of branches.
 # tests/unit/project/test_coverage_gate.py looks for modules that are missing here.
 PURE := \
+    command/answers.py command/event_lines.py command/health_checks.py command/pod_words.py command/reading.py command/reasons.py \
+    command/references.py command/selecting.py command/server_names.py command/tables.py command/wording.py \
     kernel/* messages/* manifests/* stores/* settings/* volumes/content/* volumes/payload.py \
     files/keeping/pages.py files/looking/* files/watching/directories.py files/watching/pace.py files/verdicts/judging.py files/verdicts/state.py \
     probes/agenda.py probes/counting.py probes/exchanges.py probes/grpc_exchanges.py probes/header_compression.py probes/http2_frames.py probes/http_answers.py probes/http_requests.py probes/preparing.py probes/specs.py probes/thresholds.py probes/timing.py \
@@ -104,10 +106,14 @@ clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
+# The command is the checkout's own module, whatever folder it is called from.
+RUN_COMMAND = exec "$(CURDIR)/$(PY)" -P "$(CURDIR)/command/__main__.py" "$$@"
 # The two stamps say for which requirements the environment was made; they are made anew when those change.
 .venv/agent: requirements.txt constraints.txt
 	test -x $(PY) || $(PYTHON) -m venv .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements.txt
+	@printf '%s\n' '#!/bin/sh' '$(RUN_COMMAND)' > .venv/bin/actorlet
+	@chmod +x .venv/bin/actorlet
 	touch $@
 
 .venv/dev: .venv/agent requirements-dev.txt

@@ -11,10 +11,10 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from files.looking.directory import look
 from files.looking.found import Listed, Unlistable
@@ -40,13 +40,26 @@ def validate(path: Path, rules: ManifestRules, output: str) -> int:
     be listed.
     """
     verdicts = verdicts_at(path, rules, Timestamp(time.time()))
-    is_valid = UNSERVED.isdisjoint(verdict.verdict for verdict in verdicts)
     if output == "json":
-        manifests = [documents.manifest(verdict, FILE) for verdict in verdicts]
-        write_lines([json.dumps({"valid": is_valid, "manifests": manifests}, indent=2)])
+        write_lines([json.dumps(as_document(verdicts), indent=2)])
     else:
         write_lines(_lines(verdicts))
-    return 0 if is_valid else 1
+    return 0 if _are_served(verdicts) else 1
+
+
+def validated(path: Path, rules: ManifestRules) -> dict[str, Any]:
+    """Return the same verdicts as a document. Raises ``StartError`` if the path cannot be listed."""
+    return as_document(verdicts_at(path, rules, Timestamp(time.time())))
+
+
+def as_document(verdicts: Collection[ManifestVerdict]) -> dict[str, Any]:
+    """Return what ``--validate`` says as JSON: whether each manifest would be served, and all verdicts."""
+    manifests = [documents.manifest(verdict, FILE) for verdict in verdicts]
+    return {"valid": _are_served(verdicts), "manifests": manifests}
+
+
+def _are_served(verdicts: Collection[ManifestVerdict]) -> bool:
+    return UNSERVED.isdisjoint(verdict.verdict for verdict in verdicts)
 
 
 def write_lines(lines: Iterable[str]) -> None:

@@ -49,6 +49,7 @@ from benchmarks.watching import watched_rows
 PRODUCT = (
     "actors",
     "agent",
+    "command",
     "files",
     "kernel",
     "kube",

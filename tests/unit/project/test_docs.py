@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from command.main import SUBCOMMANDS, actorlet
 from settings.flags.definitions import FLAGS
 from settings.flags.kubelet_flags import SWITCHES, VALUED
 from settings.load_cluster import SERVED_IN_A_CLUSTER
@@ -17,6 +19,11 @@ PAGES = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.joinpath("examples").rglob("README.md")]
 )
 OUR_FLAGS = {name for flag in FLAGS for name in flag.opts} | {"--help", "--version"}
+COMMANDS = [
+    actorlet,
+    *(import_module(f"command.subcommands.{each}").command for each in SUBCOMMANDS.values()),
+]
+OUR_FLAGS |= {name for each in COMMANDS for option in each.params for name in option.opts}
 FLAGS_OF_OTHERS = {
     "kubectl": "--certificate-authority --cluster --duration --embed-certs --flatten --force"
     " --grace-period --kubeconfig --minify --server --token --user",

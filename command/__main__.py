@@ -1,0 +1,15 @@
+"""``python -m command``, or ``python command``: the same as the installed ``actorlet``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    # Started by its path, in whatever folder: then the folder of the rooms is not looked in yet.
+    root = str(Path(__file__).resolve().parents[1])
+    if root not in sys.path:
+        sys.path.insert(0, root)
+    from command.main import main
+
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,195 @@
+"""Asks the endpoints of an agent, and makes one sentence of everything that may go wrong.
+
+An agent may be away, slow, in the middle of a restart or of another version, and something else may answer
+at its port. A request has a deadline as a whole, so nobody can keep a command by a byte now and then.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from threading import Event, Timer
+from typing import Any, Final
+
+from command.failures import StrangeAnswerError, UnreachableError
+from command.reading import Document, text
+from command.server_names import ServerName
+from command.wording import plain
+
+PATIENCE: Final = 2.0
+"""Seconds that the agent may be silent. It usually answers within milliseconds."""
+WHOLE: Final = 5
+"""How many times that an answer may take as a whole: ten thousand pods are 40 MB."""
+LARGEST: Final = 2**29
+"""Bytes of the largest answer that is read."""
+PIECE: Final = 2**20
+"""Bytes that are read in one go, and of the longest line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the agent answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+
+class AgentApi:
+    """The endpoints of one agent."""
+
+    def __init__(self, server: ServerName, patience: float = PATIENCE) -> None:
+        self._server = server
+        self._patience = patience
+        self._is_over = Event()
+        """The time for an answer as a whole is over."""
+
+    @property
+    def name(self) -> str:
+        """Where the agent is, as people name it."""
+        return str(self._server)
+
+    def document(self, path: str) -> Document:
+        """Return the object that ``path`` answers. Raises ``NoAnswerError``."""
+        return self.answered(path)[0]
+
+    def answered(self, path: str) -> tuple[Document, Mapping[str, str]]:
+        """Return the object that ``path`` answers, and the headers. Raises ``NoAnswerError``."""
+        answer = self.answer(path)
+        if answer.status != http.client.OK:
+            raise self._refusal(path, answer)
+        return self._object(path, answer), answer.headers
+
+    def optional(self, path: str) -> Document | None:
+        """Return the same, or None if the agent has no such path, or nothing to say there."""
+        answer = self.answer(path)
+        if answer.status == http.client.NOT_FOUND:
+            return None
+        if answer.status != http.client.OK:
+            raise self._refusal(path, answer)
+        return self._object(path, answer)
+
+    def answer(self, path: str) -> Answer:
+        """Return whatever ``path`` answers. Raises ``UnreachableError`` and ``StrangeAnswerError``."""
+        with self._translated(path), self._asked(path) as response:
+            body = _whole_body(response)
+            if len(body) > LARGEST:
+                raise StrangeAnswerError(f"{self._who} answers {path} with more than can be read")
+            return Answer(status=response.status, headers=dict(response.headers), body=body)
+
+    @contextmanager
+    def lines(self, path: str) -> Iterator[Iterator[bytes]]:
+        """Yield the lines of an answer that goes on for ever. Raises as ``document`` does."""
+        with self._translated(path), self._asked(path, goes_on=True) as response:
+            if response.status != http.client.OK:
+                body = response.read(2**16)
+                raise self._refusal(path, Answer(status=response.status, headers={}, body=body))
+            yield _lines(response)
+
+    @contextmanager
+    def _asked(self, path: str, *, goes_on: bool = False) -> Iterator[http.client.HTTPResponse]:
+        host, port = self._server
+        connection = http.client.HTTPConnection(host, port, timeout=self._patience)
+        with closing(connection):
+            connection.connect()
+            wire = connection.sock
+            whole = Timer(self._patience * WHOLE, self._cut, (wire,))
+            whole.daemon = True
+            whole.start()
+            try:
+                connection.request("GET", path, headers={"Accept": "application/json, */*"})
+                with connection.getresponse() as response:
+                    if goes_on:
+                        whole.cancel()
+                        wire.settimeout(None)
+                    yield response
+            finally:
+                whole.cancel()
+
+    def _cut(self, connection: socket.socket) -> None:
+        """Let whoever waits for this connection see its end."""
+        self._is_over.set()
+        with suppress(OSError):  # it has ended by itself
+            connection.shutdown(socket.SHUT_RDWR)
+
+    @contextmanager
+    def _translated(self, path: str) -> Iterator[None]:
+        """Raise one sentence for each thing that may go wrong on the way."""
+        try:
+            yield
+        except ConnectionRefusedError:
+            raise UnreachableError(
+                f"no agent answers at {self.name}: it does not run, or its read-only port is off or "
+                "another one (--server)"
+            ) from None
+        except TimeoutError:
+            raise UnreachableError(
+                f"{self._who} did not answer {path} within {self._patience:g} s"
+            ) from None
+        except (ConnectionError, http.client.IncompleteRead, http.client.RemoteDisconnected):
+            raise UnreachableError(f"{self._who} {self._broken_off(path)}") from None
+        except OSError as error:
+            raise UnreachableError(f"{self.name} cannot be reached: {_reason(error)}") from None
+        except (http.client.HTTPException, ValueError):
+            raise StrangeAnswerError(f"what answers at {self.name} does not speak HTTP") from None
+
+    def _broken_off(self, path: str) -> str:
+        if self._is_over.is_set():
+            return f"took longer than {self._patience * WHOLE:g} s for its answer to {path}"
+        return f"broke off its answer to {path}: it may be restarting"
+
+    def _object(self, path: str, answer: Answer) -> Document:
+        try:
+            found: Any = json.loads(answer.body)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise StrangeAnswerError(
+                f"what answers at {self.name} says no JSON object at {path}: it may not be an agent"
+            )
+        return found
+
+    def _refusal(self, path: str, answer: Answer) -> UnreachableError | StrangeAnswerError:
+        said = plain(_error_of(answer.body))[:300]
+        told = f": {said}" if said else ""
+        if answer.status == http.client.SERVICE_UNAVAILABLE:
+            return UnreachableError(f"{self._who} cannot answer {path} at the moment{told}")
+        if answer.status == http.client.NOT_FOUND:
+            return StrangeAnswerError(
+                f"{self._who} has nothing at {path}: it is of another version, or no agent{told}"
+            )
+        return StrangeAnswerError(f"{self._who} answers {path} with {answer.status}{told}")
+
+    @property
+    def _who(self) -> str:
+        return f"the agent at {self.name}"
+
+
+def _error_of(body: bytes) -> str:
+    try:
+        return text(json.loads(body), "error")
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _whole_body(response: http.client.HTTPResponse) -> bytes:
+    """Return the body, and no more of it than a byte too much. Raises ``IncompleteRead``."""
+    body = bytearray()
+    while len(body) <= LARGEST and (piece := response.read(PIECE)):
+        body += piece
+    if response.length and len(body) <= LARGEST:
+        raise http.client.IncompleteRead(bytes(body), response.length)
+    return bytes(body)
+
+
+def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    while line := response.readline(PIECE):
+        yield line
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error) or type(error).__name__

@@ -1,0 +1,108 @@
+"""The command ``actorlet``: finds the subcommand that was typed, and makes a sentence of what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+import click
+from typing_extensions import override
+
+from command.failures import INTERRUPTED, OK, OWN_FAULT, WRONG_USAGE, NoAnswerError
+from command.options import CONTEXT
+from command.server_names import DEFAULT_SERVER
+from command.wording import plain
+
+SUBCOMMANDS: Final = {
+    "run": "run",
+    "status": "status",
+    "pods": "pods",
+    "pod": "pod",
+    "objects": "objects",
+    "sources": "sources",
+    "actors": "actors",
+    "events": "events",
+    "validate": "validate",
+}
+"""The module of each subcommand, in the order of the help."""
+
+
+class Subcommands(click.Group):
+    """The subcommands, each imported when it is wanted."""
+
+    @override
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(SUBCOMMANDS)
+
+    @override
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = SUBCOMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        found = import_module(f"command.subcommands.{module}").command
+        return found if isinstance(found, click.Command) else None
+
+
+def _version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:  # noqa: FBT001
+    if asked:
+        from settings.version import version  # noqa: PLC0415 - the agent's own, read from its file
+
+        click.echo(f"actorlet {version()}")
+        context.exit()
+
+
+@click.group(
+    cls=Subcommands,
+    context_settings=CONTEXT,
+    epilog="Exit codes: 0 answered and well, 1 not well, 2 wrong usage, 3 nothing by that name, "
+    "4 the agent cannot be asked, 5 an answer that cannot be used.",
+)
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version)
+@click.option(
+    "--server",
+    metavar="HOST:PORT",
+    envvar="ACTORLET_SERVER",
+    default=DEFAULT_SERVER,
+    show_default=True,
+    help="Where the agent answers, for any subcommand that asks it.",
+)
+@click.pass_context
+def actorlet(context: click.Context, server: str) -> None:
+    """Run the node agent, and see what it does."""
+    context.default_map = {name: {"api": server} for name in SUBCOMMANDS}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what ``arguments`` say; return the exit code. Says one sentence, and never shows a traceback."""
+    try:
+        code = actorlet.main(list(arguments), prog_name="actorlet", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        hint = "" if not isinstance(error, click.UsageError) else " (--help says more)"
+        return _failed(f"{error.format_message().rstrip('.')}{hint}", WRONG_USAGE)
+    except NoAnswerError as error:
+        return _failed(str(error), error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Its reader has read enough. The interpreter flushes once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except OSError as error:
+        return _failed(f"cannot write the answer: {error.strerror or error}", OWN_FAULT)
+    except Exception as error:
+        if os.environ.get("ACTORLET_DEBUG"):
+            raise
+        said = f"{type(error).__name__}: {error}"[:300]
+        return _failed(
+            f"the command itself failed: {said} (ACTORLET_DEBUG=1 shows where)", OWN_FAULT
+        )
+    return code if isinstance(code, int) else OK
+
+
+def _failed(sentence: str, code: int) -> int:
+    click.echo(f"actorlet: {plain(sentence)}", err=True)
+    return code

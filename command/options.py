@@ -1,0 +1,44 @@
+"""Options that several subcommands have, with one name and one meaning each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from command.agent_api import PATIENCE, AgentApi
+from command.server_names import DEFAULT_SERVER, server_name
+from command.showing import JSON, NAME, TABLE, WIDE, YAML
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def _api(_context: click.Context, _parameter: click.Parameter, said: str) -> AgentApi:
+    return AgentApi(server_name(said), PATIENCE)
+
+
+def server_option(function: F) -> F:
+    """Give a subcommand the agent that it asks, as ``api``."""
+    return click.option(
+        "--server",
+        "api",
+        metavar="HOST:PORT",
+        default=DEFAULT_SERVER,
+        show_default=True,
+        callback=_api,
+        help="Where the agent answers: its read-only port. $ACTORLET_SERVER sets it too.",
+    )(function)
+
+
+def output_option(*, only: tuple[str, ...] = (WIDE, JSON, YAML, NAME)) -> Callable[[F], F]:
+    """Return what gives a subcommand the form of its answer, as ``output``."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice([TABLE, *only]),
+        default=TABLE,
+        help="The form of the answer: a table for people, or one for scripts.",
+    )

@@ -1,0 +1,87 @@
+"""Finds what somebody means by a name that was typed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+
+from command.failures import NothingFoundError
+from command.pod_words import pod_name
+from command.reading import Document, parts, text
+from command.wording import counted
+
+MOST_NAMED = 5
+"""How many of several pods are named to whoever could mean any of them."""
+
+
+def in_namespace(pods: Iterable[Document], namespace: str) -> list[Document]:
+    """Return the pods of ``namespace``; all of them if it is empty."""
+    return [
+        each for each in pods if not namespace or text(each, "metadata", "namespace") == namespace
+    ]
+
+
+def selected_pod(pods: Sequence[Document], said: str) -> Document | None:
+    """Return the pod that is meant by ``said``, or None.
+
+    That is the pod of this name, with or without its namespace, or of this UID. Else it is the static pod
+    whose manifest has this name, to which the node's name is added. Else the only one whose name begins so.
+    Raises ``NothingFoundError`` if several are meant.
+    """
+    said = said.removeprefix("pod/").removeprefix("pods/")
+    for matches in (_is_named, _is_static, _begins):
+        found = [each for each in pods if matches(each, said)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = [pod_name(each) for each in found]
+            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            raise NothingFoundError(
+                f"{said} may be any of {counted(len(found), 'pod')}: "
+                f"{', '.join(sorted(names)[:MOST_NAMED])}{more}"
+            )
+    return None
+
+
+def _is_named(pod: Document, said: str) -> bool:
+    return said in {pod_name(pod), text(pod, "metadata", "name"), text(pod, "metadata", "uid")}
+
+
+def _is_static(pod: Document, said: str) -> bool:
+    node = text(pod, "spec", "nodeName").lower()
+    return bool(node) and _is_named(pod, f"{said}-{node}")
+
+
+def _begins(pod: Document, said: str) -> bool:
+    return bool(said) and (
+        text(pod, "metadata", "name").startswith(said) or pod_name(pod).startswith(said)
+    )
+
+
+def manifests_named(sources: Document, said: str) -> list[Document]:
+    """Return the verdicts on manifests that are meant by ``said``: their file, or their pod."""
+    said = said.removeprefix("pod/").removeprefix("pods/")
+    verdicts = [each for source in parts(sources, "sources") for each in parts(source, "manifests")]
+    named = [each for each in verdicts if said in _names(each)]
+    return named or [
+        each
+        for each in verdicts
+        if text(each, "verdict") != "accepted"
+        and text(each, "pod").rpartition("/")[2].startswith(said)
+    ]
+
+
+def _names(verdict: Document) -> set[str]:
+    path, pod = PurePath(text(verdict, "path")), text(verdict, "pod")
+    return {str(path), path.name, path.stem, pod, pod.rpartition("/")[2]} - {""}
+
+
+def manifests_of(sources: Document, pod: Document) -> list[Document]:
+    """Return the verdicts on the manifests of ``pod``."""
+    uid, name = text(pod, "metadata", "uid"), pod_name(pod)
+    return [
+        each
+        for source in parts(sources, "sources")
+        for each in parts(source, "manifests")
+        if text(each, "pod") == name or (uid and text(each, "uid") == uid)
+    ]

@@ -1,0 +1,246 @@
+"""The command as its users meet it, beside a whole agent: pipes, terminals, speed of imports, ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent.process import ROOT, AgentProcess, eventually, manifest
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+
+LOOP = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: loop}
+spec:
+  containers:
+  - {name: main, image: busybox, command: ["sh", "-c", "exit 3"]}
+"""
+BROKEN = "apiVersion: v1\nkind: Pod\nmetadata: {name: broken}\nspec:\n  containrs: []\n"
+LACKING = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: lacking}
+spec:
+  containers:
+  - {name: main, image: busybox}
+  volumes:
+  - {name: keys, secret: {secretName: nobody-made-it}}
+"""
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentProcess]:
+    """Return an agent with a pod that is well, and three that are not, each for another reason."""
+    folder = tmp_path_factory.mktemp("command")
+    objects = folder / "objects"
+    objects.mkdir()
+    with AgentProcess(folder) as agent:
+        for name, text in (
+            ("web", manifest("web")),
+            ("loop", LOOP),
+            ("broken", BROKEN),
+            ("lacking", LACKING),
+        ):
+            agent.write(f"{name}.yaml", text)
+        agent.start_on_manifests(f"--local-objects-dir={objects}")
+        eventually(lambda: "CrashLoopBackOff" in agent.get("/pods")[1])
+        eventually(lambda: '"absent"' in agent.get("/watchz")[1])
+        yield agent
+        assert agent.stops() == 0
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-P", str(ROOT / "command" / "__main__.py"), *map(str, arguments)]
+
+
+def run(
+    agent: AgentProcess | None, *arguments: object, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder of its own, until it ends."""
+    server = {"ACTORLET_SERVER": f"127.0.0.1:{agent.port}"} if agent is not None else {}
+    return subprocess.run(
+        command(*arguments),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        cwd="/",
+        env={**os.environ, **server, **environment},
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "why"),
+    [
+        ("lacking", 0, "Secret default/nobody-made-it does not exist (no file describes it)"),
+        (
+            "broken",
+            3,
+            "spec.containers (line 4): is required (unknown beside it: containrs on line 5)",
+        ),
+        ("loop", 0, "Container main ended with 3 (Error)"),
+    ],
+)
+def test_the_first_lines_say_why_a_pod_is_not_running(
+    agent: AgentProcess, name: str, code: int, why: str
+) -> None:
+    ended = run(agent, "pod", name, COLUMNS="80")
+    assert ended.returncode == code
+    assert why in " ".join(" ".join(ended.stdout.splitlines()[:4]).split())
+    assert max(map(len, ended.stdout.splitlines())) <= 80
+
+
+def test_status_names_what_is_not_well_beside_an_agent_that_is(agent: AgentProcess) -> None:
+    ended = run(agent, "status")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "is ready and healthy" in ended.stdout
+    assert "default/loop-node1: CrashLoopBackOff" in ended.stdout
+    assert "broken.yaml: rejected" in ended.stdout
+
+
+def test_what_goes_into_a_pipe_has_no_colours_and_whole_lines(agent: AgentProcess) -> None:
+    ended = run(agent, "pods", COLUMNS="")
+    assert "\x1b" not in ended.stdout
+    assert len(ended.stdout.splitlines()) == 4
+    assert json.loads(run(agent, "pods", "-o", "json").stdout)["kind"] == "PodList"
+
+
+@pytest.mark.parametrize(("environment", "has_colours"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_a_terminal_has_colours_unless_its_owner_wants_none(
+    agent: AgentProcess, environment: dict[str, str], *, has_colours: bool
+) -> None:
+    reader, writer = pty.openpty()
+    variables = {key: each for key, each in os.environ.items() if key != "NO_COLOR"}
+    with os.fdopen(reader, "rb", buffering=0) as screen:
+        with os.fdopen(writer, "wb") as terminal:
+            subprocess.run(
+                command("--server", f"127.0.0.1:{agent.port}", "pods"),
+                stdout=terminal,
+                timeout=30,
+                check=True,
+                env={**variables, "TERM": "xterm", **environment},
+            )
+        said = screen.read(2**16).decode()
+    assert "loop-node1" in said
+    assert ("\x1b[" in said) == has_colours
+
+
+def test_a_reader_who_has_read_enough_is_no_error(agent: AgentProcess) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as output:
+        ended = subprocess.run(
+            command("--server", f"127.0.0.1:{agent.port}", "actors"),
+            stdout=output,
+            stderr=subprocess.PIPE,
+            timeout=30,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_a_full_disk_is_a_sentence(agent: AgentProcess) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            command("--server", f"127.0.0.1:{agent.port}", "pods"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=30,
+            check=False,
+            text=True,
+        )
+    assert ended.returncode == 70
+    assert ended.stderr == "actorlet: cannot write the answer: No space left on device\n"
+
+
+def test_events_are_told_as_they_happen_until_somebody_interrupts(agent: AgentProcess) -> None:
+    with subprocess.Popen(
+        command("--server", f"127.0.0.1:{agent.port}", "events", "-f", "--only", "pod"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as following:
+        assert following.stdout is not None
+        assert following.stderr is not None
+        eventually(lambda: "actorlet_event_readers 1.0" in agent.get("/metrics")[1])
+        agent.write("later.yaml", manifest("later"))
+        assert "default/later-node1 add" in following.stdout.readline()
+        following.send_signal(signal.SIGINT)
+        assert following.wait(15) == 130
+        assert following.stderr.read() == ""
+    (agent.manifests / "later.yaml").unlink()
+
+
+def test_a_command_imports_nothing_that_makes_it_slow(agent: AgentProcess) -> None:
+    line = command("--server", f"127.0.0.1:{agent.port}", "pods", "-o", "json")
+    ended = subprocess.run(
+        [line[0], "-X", "importtime", *line[1:]],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    imported = {
+        line.rpartition("|")[2].strip().partition(".")[0] for line in ended.stderr.splitlines()
+    }
+    slow = {"agent", "aiohttp", "kernel", "kubernetes", "pydantic", "rich", "textual", "yaml"}
+    assert imported & slow == set()
+
+
+def test_run_is_the_agent_itself(tmp_path: Path) -> None:
+    ended = run(None, "run", "--help")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "--pod-manifest-path" in ended.stdout
+    assert run(None, "run", "--nothing").returncode == 2
+    with AgentProcess(tmp_path) as agent:
+        flags = (f"--root-dir={agent.root_dir}", "--runtime=hollow", "--healthz-port=0")
+        line = command("run", *flags, f"--read-only-port={agent.port}")
+        with subprocess.Popen(line, stderr=subprocess.DEVNULL) as own:
+            try:
+                eventually(agent.is_ready)
+                assert run(agent, "status").returncode == 0
+                # One process: what the agent must not import, it has not.
+                assert "run.py" in Path(f"/proc/{own.pid}/cmdline").read_text()
+                own.send_signal(signal.SIGTERM)
+                assert own.wait(15) == 0
+            finally:
+                own.kill()
+
+
+def test_validate_needs_no_agent(tmp_path: Path) -> None:
+    ended = run(None, "validate", ROOT / "examples" / "manifests")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "7 manifests: 7 accepted" in ended.stdout
+    (tmp_path / "broken.yaml").write_text(BROKEN)
+    ended = run(None, "validate", tmp_path, "-o", "json", "--hostname-override", "n")
+    assert ended.returncode == 1
+    (found,) = json.loads(ended.stdout)["manifests"]
+    assert found["pod"] == "default/broken-n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("validate", "/nowhere"), 1, "actorlet: /nowhere does not exist\n"),
+        (
+            ("validate", "/", "--nothing"),
+            2,
+            "actorlet: No such option '--nothing' (--help lists the flags)\n",
+        ),
+    ],
+)
+def test_what_cannot_be_validated_is_a_sentence(
+    arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    ended = run(None, *arguments)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (code, "", said)

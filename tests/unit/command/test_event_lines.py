@@ -1,0 +1,74 @@
+"""Events of the stream, and what people read of each."""
+
+from __future__ import annotations
+
+import pytest
+
+from command.event_lines import Happening, happenings, sentence
+
+STREAM = b""": connected
+
+event: pod
+data: {"op":"add","source":"file","namespace":"default","name":"web","uid":"1"}
+
+: nothing to tell
+
+event: status
+data: {"namespace":"default","name":"web","phase":"Running","ready":false,"reason":"",
+data: "containers":[{"name":"nginx","state":"waiting","reason":"CrashLoopBackOff","restarts":3}]}
+
+event: broken
+data: {"no
+
+id: 7
+event: object
+data: {"kind":"Secret","namespace":"n","name":"s","change":"updated","keys":["a","b"]}
+
+event: decision
+data: {"pod":"n/web","action":"signal","signal":"SIGHUP","delaySeconds":2.5,
+data: "kind":"Secret","namespace":"n","name":"s"}
+
+event: probe
+data: {"pod":"n/web","result":"failure"}
+
+data: {"only":"data"}
+
+event: cut
+data: {"a": 1
+"""
+
+
+def test_a_stream_is_events_and_comments_and_passes_over_the_rest() -> None:
+    told = list(happenings(STREAM.splitlines(keepends=True)))
+    assert [each.comment or each.name for each in told] == [
+        "connected",
+        "pod",
+        "nothing to tell",
+        "status",
+        "broken",
+        "object",
+        "decision",
+        "probe",
+        "message",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("pod", "default/web add (file)"),
+        ("status", "default/web Running, not ready: nginx waiting (CrashLoopBackOff) x3"),
+        ("object", "Secret n/s updated: a, b"),
+        ("decision", "n/web signal (SIGHUP) in 2.5 s, because of Secret n/s"),
+        ("probe", "pod=n/web, result=failure"),
+        ("broken", ""),
+    ],
+)
+def test_people_read_a_sentence(name: str, said: str) -> None:
+    told = {each.name: each for each in happenings(STREAM.splitlines(keepends=True))}
+    assert sentence(told[name]) == said
+
+
+def test_an_event_without_what_it_should_have_is_a_sentence_too() -> None:
+    for name in ("pod", "status", "object", "decision", "other"):
+        assert isinstance(sentence(Happening(name=name)), str)
