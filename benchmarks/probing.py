@@ -10,6 +10,7 @@ from benchmarks.row import WORST, Peer, Row, Target, spread
 from benchmarks.sidekick import Sidekick
 
 _PROBES = 1_000
+_FIELDS = {"http": "httpGet", "tcp": "tcpSocket"}
 _SETTLED_AFTER = 2.5
 """Seconds until each has been carried out, and the first ones are no longer spread."""
 
@@ -136,7 +137,7 @@ def _tcp_rows(runs: dict[tuple[str, str], list[_Run]]) -> list[Row]:
 def _memory_rows(memory: dict[str, float]) -> list[Row]:
     return [
         Row(
-            what=f"memory of an {kind} probe, with what is in progress",
+            what=f"memory of each {_FIELDS[kind]} probe, with what is in progress",
             unit="kB",
             figures={"each": each / 1e3},
             samples=_PROBES,
