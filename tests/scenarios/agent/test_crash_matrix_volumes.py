@@ -70,6 +70,7 @@ STORIES: dict[str, tuple[Action, ...]] = {
 }
 
 
+@pytest.mark.timeout(3600)  # for ``CRASH_EVERY=1``
 @pytest.mark.parametrize("story", STORIES)
 def test_no_crash_changes_what_volumes_show_or_leaves_one_behind(
     tmp_path: Path, story: str
