@@ -5,9 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from command.reading import Document, count, flag, number, parts, text, texts
+
+OPERATIONS: Final = {
+    "ADD": "is here",
+    "UPDATE": "is changed",
+    "REMOVE": "is gone",
+    "DELETE": "is to be deleted",
+    "RECONCILE": "has another status at the API server",
+}
+"""What a listing changed, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +60,8 @@ def sentence(event: Happening) -> str:
     who = f"{text(data, 'namespace')}/{text(data, 'name')}"
     match event.name:
         case "pod":
-            return f"{who} {text(data, 'op') or 'changed'} ({text(data, 'source')})"
+            op = text(data, "op")
+            return f"{who} {OPERATIONS.get(op, op)} ({text(data, 'source')})"
         case "status":
             ready = "ready" if flag(data, "ready") else "not ready"
             return f"{who} {_with(text(data, 'phase'), text(data, 'reason'))}, {ready}{_containers(data)}"

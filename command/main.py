@@ -29,6 +29,9 @@ SUBCOMMANDS: Final = {
 }
 """The module of each subcommand, in the order of the help."""
 
+COMPLETING: Final = "_ACTORLET_COMPLETE"
+"""The variable by which a shell asks what may stand at a place of the command line."""
+
 
 class Subcommands(click.Group):
     """The subcommands, each imported when it is wanted."""
@@ -78,8 +81,7 @@ def actorlet(context: click.Context, server: str) -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run what ``arguments`` say; return the exit code. Says one sentence, and never shows a traceback."""
     try:
-        code = actorlet.main(list(arguments), prog_name="actorlet", standalone_mode=False)
-        sys.stdout.flush()
+        return _answered(arguments)
     except click.ClickException as error:
         hint = "" if not isinstance(error, click.UsageError) else " (--help says more)"
         return _failed(f"{error.format_message().rstrip('.')}{hint}", WRONG_USAGE)
@@ -88,10 +90,10 @@ def main(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
-        # Its reader has read enough. The interpreter flushes once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         return OK
     except OSError as error:
+        _write_no_more()
         return _failed(f"cannot write the answer: {error.strerror or error}", OWN_FAULT)
     except Exception as error:
         if os.environ.get("ACTORLET_DEBUG"):
@@ -100,7 +102,25 @@ def main(arguments: Sequence[str]) -> int:
         return _failed(
             f"the command itself failed: {said} (ACTORLET_DEBUG=1 shows where)", OWN_FAULT
         )
-    return code if isinstance(code, int) else OK
+
+
+def _answered(arguments: Sequence[str]) -> int:
+    code = OK
+    try:
+        if COMPLETING in os.environ:
+            actorlet.main(list(arguments), prog_name="actorlet", standalone_mode=False)
+        # Not by the method main: that makes an exit code of a reader who has read enough.
+        with actorlet.make_context("actorlet", list(arguments)) as context:
+            actorlet.invoke(context)
+    except click.exceptions.Exit as done:
+        code = done.exit_code
+    sys.stdout.flush()
+    return code
+
+
+def _write_no_more() -> None:
+    """Throw away what is left. The interpreter would try to write it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _failed(sentence: str, code: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from command.drawing import Drawing
 from command.pod_words import is_well, pod_name, readiness, since, source_of, state, statuses
@@ -36,6 +36,13 @@ PROBES = (
     Column(title="LAST"),
     Column(title="SAYS", is_folded=True),
 )
+VOLUMES = (
+    Column(title="VOLUME", is_folded=True),
+    Column(title="KIND"),
+    Column(title="STATE", is_toned=True),
+    Column(title="TROUBLE", is_folded=True),
+    Column(title="PATH", is_wide=True),
+)
 OBJECTS = (
     Column(title="NEEDS", is_folded=True),
     Column(title="STATE", is_toned=True),
@@ -60,6 +67,7 @@ def draw_pod(
     for title, sheet in (
         ("Containers", containers(pod, now)),
         ("Probes", probes(known.probes, now)),
+        ("Volumes", volumes(known.volumes)),
         ("Secrets and ConfigMaps", objects(known)),
         ("Conditions", conditions(pod, now)),
         ("What happened", events(pod, now)),
@@ -164,6 +172,15 @@ def probes(of_pod: Document, now: float) -> Sheet:
         for each in parts(of_pod, "probes")
     ]
     return Sheet(columns=PROBES, rows=rows)
+
+
+def volumes(of_pod: Sequence[Document]) -> Sheet:
+    """Return the table of the volumes that the agent makes."""
+    rows = [
+        tuple(text(each, name) for name in ("name", "plugin", "state", "trouble", "path"))
+        for each in of_pod
+    ]
+    return Sheet(columns=VOLUMES, rows=rows)
 
 
 def objects(known: PodEvidence) -> Sheet:

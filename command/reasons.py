@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from command.health_checks import CheckLine
@@ -28,6 +28,7 @@ class PodEvidence:
     manifests: list[Document] = field(default_factory=list)
     objects: list[Document] = field(default_factory=list)
     probes: Document = field(default_factory=dict)
+    volumes: Sequence[Document] = ()
     checks: tuple[CheckLine, ...] = ()
     """The checks of the agent that fail."""
 
@@ -42,6 +43,7 @@ def reasons(known: PodEvidence, now: float) -> list[str]:
     if not is_ready(pod) and text(pod, "status", "phase") != "Succeeded":
         found += _own(pod)
         found += _objects(known)
+        found += _volumes(known.volumes)
         found += _containers(pod, now)
         found += _probes(known)
         found += _conditions(pod)
@@ -96,6 +98,12 @@ def _lacking(name: str, row: Document, places: list[str]) -> str:
     error = text(row, "lastError")
     needed = ", ".join(dict.fromkeys(places))
     return f"{name} {said}{error and f' ({error})'}; it is needed by {needed}"
+
+
+def _volumes(volumes: Sequence[Document]) -> Iterator[str]:
+    for each in volumes:
+        if trouble := text(each, "trouble"):
+            yield f"The volume {text(each, 'name')} has trouble: {trouble}"
 
 
 def _containers(pod: Document, now: float) -> Iterator[str]:

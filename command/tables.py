@@ -12,8 +12,28 @@ DOUBTFUL: Final = "yellow"
 FAINT: Final = "dim"
 
 _TONES: Final = {
-    GOOD: {"Running", "accepted", "local", "ok", "ready", "running", "success", "synced", "yes"},
-    FAINT: {"Completed", "Succeeded", "idle", "ignored", "immutable", "stopped", "not served"},
+    GOOD: {
+        "Running",
+        "accepted",
+        "local",
+        "ok",
+        "ready",
+        "running",
+        "success",
+        "synced",
+        "there",
+        "yes",
+    },
+    FAINT: {
+        "Completed",
+        "Succeeded",
+        "idle",
+        "ignored",
+        "immutable",
+        "leaving",
+        "stopped",
+        "not served",
+    },
     DOUBTFUL: {
         "ContainerCreating",
         "NotReady",
@@ -22,12 +42,13 @@ _TONES: Final = {
         "Terminating",
         "initialising",
         "kept",
+        "pending",
         "restarting",
         "shadowed",
         "starting",
         "unknown",
     },
-    BAD: {"Error", "Failed", "absent", "failed", "failure", "no", "rejected", "refused"},
+    BAD: {"Error", "Failed", "absent", "failed", "failure", "no", "rejected", "refused", "trouble"},
 }
 _BY_WORD: Final = {word: tone for tone, words in _TONES.items() for word in words}
 _ENDINGS: Final = ("BackOff", "Error", "Err", "Killed", "Failed", "CannotRun")

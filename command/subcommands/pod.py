@@ -60,6 +60,11 @@ def _evidence(api: AgentApi, pod: Document, sources: Document) -> PodEvidence:
         manifests=manifests_of(sources, pod),
         objects=parts(api.optional("/watchz") or {}, "objects"),
         probes=next((each for each in parts(probes, "pods") if text(each, "uid") == uid), {}),
+        volumes=[
+            each
+            for each in parts(api.optional("/volumez") or {}, "volumes")
+            if text(each, "uid") == uid
+        ],
         checks=tuple(health_report(api, "/readyz").troubles()),
     )
 
@@ -77,6 +82,7 @@ def _show(known: PodEvidence, output: str, now: float) -> None:
         "why": why,
         "manifests": known.manifests,
         "probes": parts(known.probes, "probes"),
+        "volumes": list(known.volumes),
     }
     show(ShownAnswer(document=document, names=lambda: [pod_name(known.pod)], draw=draw), output)
 

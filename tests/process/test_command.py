@@ -105,7 +105,7 @@ def test_status_names_what_is_not_well_beside_an_agent_that_is(agent: AgentProce
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "is ready and healthy" in ended.stdout
     assert "default/loop-node1: CrashLoopBackOff" in ended.stdout
-    assert "broken.yaml: rejected" in ended.stdout
+    assert "broken.yaml: rejected" in " ".join(ended.stdout.split())
 
 
 def test_what_goes_into_a_pipe_has_no_colours_and_whole_lines(agent: AgentProcess) -> None:
@@ -172,13 +172,16 @@ def test_events_are_told_as_they_happen_until_somebody_interrupts(agent: AgentPr
     ) as following:
         assert following.stdout is not None
         assert following.stderr is not None
-        eventually(lambda: "actorlet_event_readers 1.0" in agent.get("/metrics")[1])
-        agent.write("later.yaml", manifest("later"))
-        assert "default/later-node1 add" in following.stdout.readline()
-        following.send_signal(signal.SIGINT)
-        assert following.wait(15) == 130
-        assert following.stderr.read() == ""
-    (agent.manifests / "later.yaml").unlink()
+        try:
+            eventually(lambda: "actorlet_event_readers 1.0" in agent.get("/metrics")[1])
+            agent.write("later.yaml", manifest("later"))
+            assert "default/later-node1 is here" in following.stdout.readline()
+            following.send_signal(signal.SIGINT)
+            assert following.wait(15) == 130
+            assert following.stderr.read() == ""
+        finally:
+            following.kill()
+            (agent.manifests / "later.yaml").unlink(missing_ok=True)
 
 
 def test_a_command_imports_nothing_that_makes_it_slow(agent: AgentProcess) -> None:
@@ -218,9 +221,11 @@ def test_run_is_the_agent_itself(tmp_path: Path) -> None:
 
 
 def test_validate_needs_no_agent(tmp_path: Path) -> None:
-    ended = run(None, "validate", ROOT / "examples" / "manifests")
+    examples = ROOT / "examples" / "manifests"
+    many = len([*examples.iterdir()])
+    ended = run(None, "validate", examples)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "7 manifests: 7 accepted" in ended.stdout
+    assert f"{many} manifests: {many} accepted" in ended.stdout
     (tmp_path / "broken.yaml").write_text(BROKEN)
     ended = run(None, "validate", tmp_path, "-o", "json", "--hostname-override", "n")
     assert ended.returncode == 1

@@ -260,7 +260,7 @@ def test_an_agent_without_probes_and_objects_shows_its_pods_all_the_same(capsys:
 
 EVENTS = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: connected\n\n"
-    b'event: pod\ndata: {"op":"add","source":"file","namespace":"n","name":"web"}\n\n'
+    b'event: pod\ndata: {"op":"ADD","source":"file","namespace":"n","name":"web"}\n\n'
     b'event: object\ndata: {"kind":"Secret","namespace":"n","name":"s","change":"updated"}\n\n'
 )
 
@@ -270,7 +270,7 @@ def test_events_are_a_line_each_until_the_agent_ends_them(capsys: Capture) -> No
         assert asked(server, "events -f") == 4
     said = capsys.readouterr()
     lines = [line.split(maxsplit=2)[1:] for line in said.out.splitlines()]
-    assert lines == [["pod", "n/web add (file)"], ["object", "Secret n/s updated"]]
+    assert lines == [["pod", "n/web is here (file)"], ["object", "Secret n/s updated"]]
     assert "has ended the stream: it stops, or restarts" in said.err
 
 

@@ -9,7 +9,7 @@ from command.event_lines import Happening, happenings, sentence
 STREAM = b""": connected
 
 event: pod
-data: {"op":"add","source":"file","namespace":"default","name":"web","uid":"1"}
+data: {"op":"ADD","source":"file","namespace":"default","name":"web","uid":"1"}
 
 : nothing to tell
 
@@ -56,7 +56,7 @@ def test_a_stream_is_events_and_comments_and_passes_over_the_rest() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("pod", "default/web add (file)"),
+        ("pod", "default/web is here (file)"),
         ("status", "default/web Running, not ready: nginx waiting (CrashLoopBackOff) x3"),
         ("object", "Secret n/s updated: a, b"),
         ("decision", "n/web signal (SIGHUP) in 2.5 s, because of Secret n/s"),

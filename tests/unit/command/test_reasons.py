@@ -155,3 +155,12 @@ def test_a_runtime_that_is_away_is_told_beside_what_a_pod_says() -> None:
 )
 def test_a_pod_of_a_shape_that_nobody_knows_breaks_nothing(given: Any) -> None:
     assert reasons(PodEvidence(pod=given), NOW) == ["The agent has not begun with it"]
+
+
+def test_a_volume_that_cannot_be_made_is_told_with_its_trouble() -> None:
+    volumes = [
+        {"name": "data", "trouble": "no space left on device"},
+        {"name": "other", "trouble": ""},
+    ]
+    known = PodEvidence(pod=status(phase="Pending"), volumes=volumes)
+    assert reasons(known, NOW) == ["The volume data has trouble: no space left on device"]
