@@ -112,12 +112,12 @@ def refused(**spec: Any) -> Pod:
 
 
 REFUSED: Mapping[str, tuple[Pod, str]] = {
-    "a host path that is not there": (
+    "a part of a volume that is a file": (
         refused(
-            container={"volumeMounts": [{"name": "v", "mountPath": "/v"}]},
-            volumes=[{"name": "v", "hostPath": {"path": "/there/is/none", "type": "Directory"}}],
+            container={"volumeMounts": [{"name": "v", "mountPath": "/v", "subPath": "none"}]},
+            volumes=[{"name": "v", "hostPath": {"path": "/etc/passwd"}}],
         ),
-        "/there/is/none",
+        'failed to prepare subPath for volumeMount "v"',
     ),
     "a user that must not be root": (
         refused(container={"securityContext": {"runAsNonRoot": True}}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from manifests.restart_rules import is_sidecar
@@ -24,6 +24,11 @@ def metadata_of(pod: Pod) -> JsonObject:
 def security_of(holder: JsonObject) -> JsonObject:
     """Return the security context of a pod's specification, or of a container."""
     return holder.get("securityContext") or {}
+
+
+def volumes_by_name(pod: Pod) -> Mapping[str, JsonObject]:
+    """Return the volumes of the specification of ``pod``."""
+    return {each.get("name") or "": each for each in spec_of(pod).get("volumes") or ()}
 
 
 def all_containers(spec: JsonObject) -> Iterator[JsonObject]:

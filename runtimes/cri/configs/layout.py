@@ -24,16 +24,6 @@ def hosts_file(root_dir: str, uid: PodUid) -> str:
     return f"{pod_dir(root_dir, uid)}/etc-hosts"
 
 
-def empty_dir(root_dir: str, uid: PodUid, volume: str) -> str:
-    """Return the directory of an ``emptyDir`` volume."""
-    return f"{pod_dir(root_dir, uid)}/volumes/kubernetes.io~empty-dir/{path_part(volume)}"
-
-
-def empty_dir_marker(root_dir: str, uid: PodUid, volume: str) -> str:
-    """Return the file that says that an ``emptyDir`` is finished."""
-    return f"{pod_dir(root_dir, uid)}/plugins/kubernetes.io~empty-dir/{path_part(volume)}/ready"
-
-
 def sub_path_place(
     root_dir: str, uid: PodUid, volume: str, container: str, index: int
 ) -> VolumePlace:

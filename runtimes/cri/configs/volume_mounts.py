@@ -8,14 +8,15 @@ from typing import Final
 
 from messages.pods import JsonObject, Pod
 from messages.volumes import PodVolume
+from runtimes.cri.configs.documents import volumes_by_name
 from runtimes.cri.configs.image_volumes import image_mount
 from runtimes.cri.configs.layout import path_part, sub_path_place
 from runtimes.cri.configs.node import NO_FEATURES, CriNode, HandlerFeatures
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.configs.sub_paths import shown_sub_path, sub_path_of
-from runtimes.cri.configs.volumes import is_token_volume, volume_on_node, volumes_by_name
 from runtimes.cri.disk.tasks import BindSubPath, CheckPropagation, DiskTask
 from runtimes.cri.wire import cri_pb2 as cri
+from volumes.making.forms import is_injected_token
 from volumes.mounts.sub_paths import SubPath
 
 _PROPAGATIONS: Final[Mapping[str, cri.MountPropagation]] = {
@@ -48,8 +49,6 @@ class VolumeMounts:
     container: JsonObject = field(repr=False)
     node: CriNode
     given: MountSituation
-    _making: dict[str, DiskTask] = field(default_factory=dict)
-    """By the volume's name: one that is mounted twice is made once."""
     _tasks: list[DiskTask] = field(default_factory=list)
 
     def all(self) -> tuple[list[cri.Mount], list[DiskTask]]:
@@ -68,18 +67,18 @@ class VolumeMounts:
                 mounts.append(self._image(wanted))
             elif (volume := self._volume(found)) is not None:
                 mounts.append(self._mount(index, wanted, volume))
-        return mounts, [*self._making.values(), *self._tasks]
+        return mounts, self._tasks
 
     def _volume(self, specified: JsonObject) -> PodVolume | None:
-        """Return what is mounted; None for what the container does without."""
+        """Return what is mounted; None for a token that nobody issues here: the container starts without."""
         name = specified.get("name") or ""
         if name in self.given.volumes:
             return self.given.volumes[name]
-        if is_token_volume(specified):
+        if is_injected_token(specified):
             return None
-        found = volume_on_node(self.pod, specified, self.node)
-        self._making[name] = found.task
-        return found.volume
+        container = self.container.get("name")
+        text = f'cannot find volume "{name}" to mount into container "{container}"'
+        raise ConfigRefusedError(text)
 
     def _image(self, wanted: JsonObject) -> cri.Mount:
         image_id = self.given.images.get(wanted.get("name") or "", "")

@@ -11,16 +11,12 @@ from typing import Final, assert_never
 from runtimes.cri.disk.mounting import bind_part, check_propagation
 from runtimes.cri.disk.tasks import (
     BindSubPath,
-    CheckHostPath,
     CheckPropagation,
     DiskTask,
-    MakeEmptyDir,
     MakeLogDirectory,
     MakeTerminationFile,
     WriteHostsFile,
 )
-from volumes.mounts.empty_dirs import make_on_disk
-from volumes.mounts.host_paths import prepare_host_path
 from volumes.mounts.places import PARENT_MODE
 
 LOG_DIR_MODE: Final = 0o755
@@ -46,11 +42,6 @@ def carry_out(tasks: Iterable[DiskTask]) -> str:
 def _carry_out(task: DiskTask) -> str:
     path = Path(task.path)
     match task:
-        case CheckHostPath():
-            trouble = prepare_host_path(task.path, task.type)
-            return trouble and f'volume "{task.volume}": {trouble}'
-        case MakeEmptyDir():
-            make_on_disk(path, Path(task.marker), task.group)
         case BindSubPath():
             return bind_part(task)
         case CheckPropagation():

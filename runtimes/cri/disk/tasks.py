@@ -5,28 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from volumes.mounts.host_paths import HostPathType
 from volumes.mounts.sub_paths import SubPath
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckHostPath:
-    """A path of the node is what a volume says that it is."""
-
-    volume: str
-    path: str
-    type: HostPathType
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MakeEmptyDir:
-    """The directory of an ``emptyDir`` is there. What is in it stays."""
-
-    path: str
-    marker: str
-    """A file that is there once the directory is finished."""
-    group: int | None
-    """The pod's ``fsGroup``: owns the directory, and what is made in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +77,5 @@ class LastWords:
 
 
 DiskTask: TypeAlias = (
-    CheckHostPath
-    | MakeEmptyDir
-    | BindSubPath
-    | CheckPropagation
-    | WriteHostsFile
-    | MakeLogDirectory
-    | MakeTerminationFile
+    BindSubPath | CheckPropagation | WriteHostsFile | MakeLogDirectory | MakeTerminationFile
 )

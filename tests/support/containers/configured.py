@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import grpc
+
 from messages.pods import Pod
 from messages.volumes import PodVolume
 from runtimes.cri.configs.container import ContainerCreation, container_config
-from runtimes.cri.configs.documents import spec_of
+from runtimes.cri.configs.documents import security_of, spec_of, volumes_by_name
 from runtimes.cri.configs.mounts import container_mounts
 from runtimes.cri.configs.node import CriNode, NodeDns
 from runtimes.cri.configs.reading import sandbox_observed
@@ -24,6 +26,7 @@ from tests.support.builders import make_pod
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.cri_client import CriClient
 from tests.support.containers.images import BUSYBOX
+from volumes.mounts.empty_dirs import make_on_disk
 
 DNS = NodeDns(cluster_servers=("10.96.0.10",), cluster_domain="cluster.local")
 
@@ -70,7 +73,7 @@ class ConfiguredPods:
         """Create one of the pod's containers, and return its id."""
         container = spec_of(pod)["containers"][place]
         ips = self.ips(sandbox) or self.node.ips
-        given = MountSituation(ips=ips, volumes=self.volumes, variables=self.variables)
+        given = MountSituation(ips=ips, volumes=self._volumes(pod), variables=self.variables)
         mounts = container_mounts(pod, container, 0, self.node, given)
         trouble = carry_out(mounts.tasks)
         assert trouble == "", trouble
@@ -120,7 +123,11 @@ class ConfiguredPods:
             container = self.create(pod, sandbox)
         except AssertionError as refused:
             return f"refused: {refused}"
-        self.start(container)
+        try:
+            self.start(container)
+        except grpc.RpcError:
+            self.remove(container)
+            return "not started"
         log = Path(self.ended(container).log_path)
         said = log.read_text()
         log.unlink()
@@ -135,6 +142,19 @@ class ConfiguredPods:
     def allow(self, **fields: Any) -> None:
         """Change what the node is."""
         self.node = replace(self.node, **fields)
+
+    def _volumes(self, pod: Pod) -> dict[str, PodVolume]:
+        """Return the volumes that are there: paths of the node are, and directories of the pod's own."""
+        found = dict(self.volumes)
+        for name, volume in volumes_by_name(pod).items():
+            if "hostPath" in volume:
+                found.setdefault(name, PodVolume(path=volume["hostPath"]["path"]))
+            elif name not in found:
+                made = Path(self.node.root_dir, "pods", pod.uid, "volumes", name)
+                group = security_of(spec_of(pod)).get("fsGroup")
+                make_on_disk(made, made.with_name(f"{name}-ready"), group)
+                found[name] = PodVolume(path=str(made), is_own=True)
+        return found
 
     def _config(self, pod: Pod, attempt: int) -> cri.PodSandboxConfig:
         return sandbox_config(pod, attempt, self.node, cgroup_parent=self._cgroup)

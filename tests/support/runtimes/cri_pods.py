@@ -23,7 +23,9 @@ from messages.pod_runtime import (
 )
 from messages.pods import Pod, PodUid
 from messages.units import Seconds
+from messages.volumes import PodVolume
 from runtimes.containers.actor import POD_RUNTIME
+from runtimes.cri.configs.documents import volumes_by_name
 from tests.support.builders import make_pod
 from tests.support.containers.containerd import Containerd
 from tests.support.containers.images import BUSYBOX
@@ -66,9 +68,14 @@ class CriPods:
     # --- commands --------------------------------------------------------------------------------------
 
     def run(self, *pods: Pod) -> None:
-        """Have pods run. Waits for nothing."""
+        """Have pods run. Their volumes are paths of the node. Waits for nothing."""
         for pod in pods:
-            self._tell(RunPod(pod=pod, mark=self._mark(), reply_to=self._inbox))
+            volumes = {
+                name: PodVolume(path=volume["hostPath"]["path"])
+                for name, volume in volumes_by_name(pod).items()
+            }
+            mark = self._mark()
+            self._tell(RunPod(pod=pod, mark=mark, reply_to=self._inbox, volumes=volumes))
 
     def stop(self, pod: Pod, grace: float = 2.0) -> None:
         """Have a pod stopped. Waits for nothing."""

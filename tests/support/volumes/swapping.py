@@ -68,8 +68,9 @@ def _swap_and_back(place: Path, victim: Path) -> None:
     if not kept.exists():
         place.rename(kept)
         place.symlink_to(victim)
-    place.unlink()
-    kept.rename(place)
+    with suppress(IsADirectoryError):
+        place.unlink()
+    kept.rename(place)  # also in the place of an empty one that was made meanwhile
 
 
 def _swap_all(volume: Path, victim: Path, turn: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.volumes.mounting import RefusingMounts
+from tests.support.volumes.reading import mode_of
 from volumes.mounts.empty_dir_sizes import memory_size, page_size
 from volumes.mounts.empty_dirs import make_of_huge_pages, make_on_disk
 from volumes.mounts.places import VolumePlace
@@ -97,3 +98,35 @@ def test_large_pages_that_cannot_be_mounted_are_said_with_their_place(tmp_path: 
     with pytest.raises(OSError, match="Operation not permitted") as found:
         make_of_huge_pages(RefusingMounts(errno.EPERM), place(tmp_path), LARGE)
     assert found.value.filename == place(tmp_path).path
+
+
+def on_disk(root: Path, group: int | None = None) -> Path:
+    """Have one made, and return where it is."""
+    made = root / "volumes" / "data"
+    make_on_disk(made, root / "plugins" / "data" / "ready", group)
+    return made
+
+
+def test_anybody_can_write_to_an_empty_directory(tmp_path: Path) -> None:
+    made = on_disk(tmp_path)
+    assert mode_of(made) == 0o777
+    assert mode_of(made.parent) == 0o750
+
+
+def test_an_empty_directory_belongs_to_the_group_of_the_pods_files(tmp_path: Path) -> None:
+    made = on_disk(tmp_path, os.getgid())
+    assert mode_of(made) == 0o2777
+    assert made.stat().st_gid == os.getgid()
+
+
+def test_what_is_in_an_empty_directory_stays_and_so_does_its_mode(tmp_path: Path) -> None:
+    made = on_disk(tmp_path)
+    made.chmod(0o700)
+    made.joinpath("kept").touch()
+    assert mode_of(on_disk(tmp_path)) == 0o700
+    assert made.joinpath("kept").exists()
+
+
+def test_a_directory_that_a_crash_left_half_made_is_finished(tmp_path: Path) -> None:
+    tmp_path.joinpath("volumes", "data").mkdir(0o700, parents=True)
+    assert mode_of(on_disk(tmp_path)) == 0o777

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from messages.pods import Pod
+from messages.volumes import PodVolume
 from runtimes.cri.configs.container import ContainerCreation, container_config
 from runtimes.cri.configs.mounts import container_mounts
 from runtimes.cri.configs.node import CriNode, HandlerFeatures, RuntimeFeatures
@@ -21,6 +22,11 @@ from runtimes.cri.configs.volume_mounts import MountSituation
 from tests.support.builders import make_pod
 
 ABLE = HandlerFeatures(recursive_read_only_mounts=True, user_namespaces=True)
+GIVEN = MountSituation(
+    ips=("10.0.0.1",),
+    handler=ABLE,
+    volumes={"node": PodVolume(path="/srv"), "own": PodVolume(path="/r/own", is_own=True)},
+)
 NODE = CriNode(
     name="node",
     root_dir="/r",
@@ -124,9 +130,7 @@ def configure(pod: Pod) -> None:
     runtime_handler(pod, NODE)
     sandbox_notices(pod, NODE)
     for container in pod.document["spec"]["containers"]:
-        mounts = container_mounts(
-            pod, container, 0, NODE, MountSituation(ips=("10.0.0.1",), handler=ABLE)
-        )
+        mounts = container_mounts(pod, container, 0, NODE, GIVEN)
         container_config(
             ContainerCreation(
                 pod=pod,

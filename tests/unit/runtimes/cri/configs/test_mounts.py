@@ -8,21 +8,15 @@ from typing import Any
 import pytest
 
 from messages.pods import Pod
+from messages.volumes import PodVolume
 from runtimes.container_runtime import RuntimeFailureKind
 from runtimes.cri.configs.mounts import ContainerMounts, container_mounts
 from runtimes.cri.configs.node import CriNode, HandlerFeatures
 from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.configs.volume_mounts import MountSituation
-from runtimes.cri.disk.tasks import (
-    CheckHostPath,
-    MakeEmptyDir,
-    MakeLogDirectory,
-    MakeTerminationFile,
-    WriteHostsFile,
-)
+from runtimes.cri.disk.tasks import MakeLogDirectory, MakeTerminationFile, WriteHostsFile
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.builders import make_pod
-from volumes.mounts.host_paths import HostPathType
 
 NODE = CriNode(name="node", root_dir="/r")
 LOGS = MakeLogDirectory(path="/var/log/pods", names=("default_web_u1", "main"))
@@ -30,6 +24,8 @@ TOKEN = {
     "name": "kube-api-access-x7z2k",
     "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]},
 }
+THERE = {"data": PodVolume(path="/srv"), "own": PodVolume(path="/r/own", is_own=True)}
+"""The volumes that are there."""
 
 
 def pod_with(*volumes: dict[str, Any], **spec: Any) -> Pod:
@@ -40,7 +36,7 @@ def mounts_of(
     pod: Pod, *mounts: dict[str, Any], node: CriNode = NODE, **fields: Any
 ) -> ContainerMounts:
     container = {"name": "main", "volumeMounts": mounts, **fields}
-    return container_mounts(pod, container, 3, node)
+    return container_mounts(pod, container, 3, node, MountSituation(volumes=THERE))
 
 
 def one(pod: Pod, **mount: Any) -> cri.Mount:
@@ -56,30 +52,12 @@ def refusal(pod: Pod, **mount: Any) -> str:
 
 
 ON_HOST = pod_with({"name": "data", "hostPath": {"path": "/srv", "type": "Directory"}})
-EMPTY = pod_with({"name": "data", "emptyDir": {}})
 
 
-def test_a_path_of_the_node_is_checked_and_mounted() -> None:
-    found = mounts_of(ON_HOST, {"name": "data", "mountPath": "/data", "readOnly": True})
+def test_a_volume_is_mounted_as_the_container_says() -> None:
+    found = mounts_of(ON_HOST, {"name": "data", "mountPath": "data", "readOnly": True})
     assert found.mounts == (cri.Mount(container_path="/data", host_path="/srv", readonly=True),)
-    checked = CheckHostPath(volume="data", path="/srv", type=HostPathType.DIRECTORY)
-    assert found.tasks == (checked, LOGS)
-
-
-def test_an_empty_directory_is_made_with_the_group_of_the_pods_files() -> None:
-    pod = pod_with({"name": "data", "emptyDir": {}}, securityContext={"fsGroup": 77})
-    found = mounts_of(pod, {"name": "data", "mountPath": "data"})
-    path = "/r/pods/u1/volumes/kubernetes.io~empty-dir/data"
-    assert found.mounts == (cri.Mount(container_path="/data", host_path=path),)
-    marker = "/r/pods/u1/plugins/kubernetes.io~empty-dir/data/ready"
-    assert found.tasks == (MakeEmptyDir(path=path, marker=marker, group=77), LOGS)
-
-
-def test_a_volume_that_is_mounted_twice_is_made_once() -> None:
-    found = mounts_of(
-        EMPTY, {"name": "data", "mountPath": "/a"}, {"name": "data", "mountPath": "/b"}
-    )
-    assert (len(found.mounts), len(found.tasks)) == (2, 2)
+    assert found.tasks == (LOGS,)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +92,9 @@ def test_mounts_below_are_read_only_too_where_the_handler_can_do_that(
     mount = {"name": "data", "mountPath": "/d", "readOnly": True, "recursiveReadOnly": wish}
     features = HandlerFeatures(recursive_read_only_mounts=able)
     container = {"name": "main", "volumeMounts": [mount]}
-    found = container_mounts(ON_HOST, container, 0, NODE, MountSituation(handler=features))
+    found = container_mounts(
+        ON_HOST, container, 0, NODE, MountSituation(handler=features, volumes=THERE)
+    )
     assert found.mounts[0].recursive_read_only is expected
 
 
@@ -134,28 +114,14 @@ def test_a_mount_that_is_not_possible_is_refused(mount: dict[str, Any], why: str
     assert why in message
 
 
-@pytest.mark.parametrize(
-    ("volume", "why"),
-    [
-        ({"secret": {"secretName": "s"}}, "of the kind secret, which cannot be mounted yet"),
-        ({"configMap": {"name": "c"}}, "of the kind configMap"),
-        ({"projected": {"sources": []}}, "of the kind projected"),
-        ({"persistentVolumeClaim": {"claimName": "c"}}, "of the kind persistentVolumeClaim"),
-        ({"csi": {"driver": "d"}}, "of the kind csi"),
-        ({"somethingNew": {}}, "of the kind somethingNew"),
-        ({"emptyDir": {"medium": "Memory"}}, "an emptyDir of the medium Memory"),
-        ({"hostPath": {"path": "relative"}}, "must be an absolute path"),
-        ({"hostPath": {"path": "/a/../b"}}, "must be an absolute path"),
-        ({"hostPath": {"path": "/a\0b"}}, "must be an absolute path"),
-        ({"hostPath": {"path": "/a", "type": "Fifo"}}, "hostPath.type is not known"),
-    ],
-)
-def test_a_volume_that_is_not_possible_is_refused_by_its_name(
-    volume: dict[str, Any], why: str
-) -> None:
-    message = refusal(pod_with({"name": "data", **volume}))
-    assert message.startswith('volume "data"')
-    assert why in message
+def test_a_volume_that_is_not_there_is_named_in_a_kubelets_words() -> None:
+    with pytest.raises(ConfigRefusedError) as raised:
+        mounts_of(
+            pod_with({"name": "keys", "secret": {"secretName": "s"}}),
+            {"name": "keys", "mountPath": "/keys"},
+        )
+    assert raised.value.message == 'cannot find volume "keys" to mount into container "main"'
+    assert raised.value.kind is RuntimeFailureKind.CONFIG
 
 
 def test_a_volume_of_which_the_pod_knows_nothing_is_refused() -> None:
@@ -179,12 +145,13 @@ def test_a_container_does_without_the_token_of_api_servers_where_nobody_made_it(
 
 
 def test_a_token_that_the_pod_itself_asks_for_is_not_left_out() -> None:
-    assert "of the kind projected" in refusal(pod_with({**TOKEN, "name": "data"}))
+    with pytest.raises(ConfigRefusedError, match='cannot find volume "token"'):
+        mounts_of(pod_with({**TOKEN, "name": "token"}), {"name": "token", "mountPath": "/token"})
 
 
 def test_every_container_has_the_pods_hosts_and_a_file_for_its_last_words() -> None:
     container = {"name": "main", "terminationMessagePath": "/dev/termination-log"}
-    found = container_mounts(EMPTY, container, 10, NODE, MountSituation(ips=("10.0.0.1",)))
+    found = container_mounts(ON_HOST, container, 10, NODE, MountSituation(ips=("10.0.0.1",)))
     hosts, words = "/r/pods/u1/etc-hosts", "/r/pods/u1/containers/main/0000000a"
     assert found.mounts == (
         cri.Mount(container_path="/etc/hosts", host_path=hosts),
@@ -200,18 +167,20 @@ def test_every_container_has_the_pods_hosts_and_a_file_for_its_last_words() -> N
 @pytest.mark.parametrize("path", ["/etc/hosts", "etc/hosts", "/etc/hosts/"])
 def test_where_the_pod_mounts_something_the_agent_mounts_nothing(path: str) -> None:
     container = {"name": "main", "volumeMounts": [{"name": "data", "mountPath": path}]}
-    found = container_mounts(ON_HOST, container, 0, NODE, MountSituation(ips=("10.0.0.1",)))
+    found = container_mounts(
+        ON_HOST, container, 0, NODE, MountSituation(ips=("10.0.0.1",), volumes=THERE)
+    )
     assert [mount.host_path for mount in found.mounts] == ["/srv"]
-    assert len(found.tasks) == 2
+    assert found.tasks == (LOGS,)
 
 
 def test_with_selinux_what_is_the_pods_own_gets_its_label() -> None:
     node = replace(NODE, has_selinux=True)
-    pod = pod_with({"name": "own", "emptyDir": {}}, {"name": "nodes", "hostPath": {"path": "/srv"}})
+    pod = pod_with({"name": "own", "emptyDir": {}}, {"name": "data", "hostPath": {"path": "/srv"}})
     found = mounts_of(
         pod,
         {"name": "own", "mountPath": "/own"},
-        {"name": "nodes", "mountPath": "/nodes"},
+        {"name": "data", "mountPath": "/data"},
         node=node,
         terminationMessagePath="/words",
     )
@@ -221,6 +190,13 @@ def test_with_selinux_what_is_the_pods_own_gets_its_label() -> None:
 @pytest.mark.parametrize("name", ["..", "a/b", ""])
 def test_no_name_leads_out_of_the_pods_directory(name: str) -> None:
     with pytest.raises(ConfigRefusedError, match="cannot be the name of a file"):
-        container_mounts(EMPTY, {"name": name, "terminationMessagePath": "/w"}, 0, NODE)
+        container_mounts(ON_HOST, {"name": name, "terminationMessagePath": "/w"}, 0, NODE)
+    given = MountSituation(volumes={name: PodVolume(path="/srv")})
+    volume, mount = (
+        {"name": name, "emptyDir": {}},
+        {"name": name, "mountPath": "/x", "subPath": "y"},
+    )
     with pytest.raises(ConfigRefusedError, match="cannot be the name of a file"):
-        mounts_of(pod_with({"name": name, "emptyDir": {}}), {"name": name, "mountPath": "/x"})
+        container_mounts(
+            pod_with(volume), {"name": "main", "volumeMounts": [mount]}, 0, NODE, given
+        )
