@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import tracemalloc
 from collections.abc import Iterator
 
@@ -116,6 +117,27 @@ def test_a_target_that_never_answers_is_given_up_at_its_deadline(stage: ProbeSta
         url = f"http://127.0.0.1:{target.port}/"
     text = "no complete answer within 1s (Client.Timeout exceeded while awaiting headers)"
     assert outcome == ProbeOutcome(FAILURE, f'Get "{url}": {text}')
+
+
+def test_an_answer_that_is_there_in_time_counts_however_late_it_is_looked_at(
+    stage: ProbeStage,
+) -> None:
+    asked, released = threading.Event(), threading.Event()
+
+    def behave(connection: socket.socket) -> None:
+        connection.recv(65536)
+        asked.set()
+        assert released.wait(10.0)
+        connection.sendall(OK + b"Content-Length: 0\r\n\r\n")
+
+    with raw_target(behave) as target:
+        its_key = stage.watch(spec(page(target.port)))
+        stage.until(asked.is_set)
+        released.set()
+        assert target.left.wait(10.0)
+        # The answer has been sent, and the thread takes its next turn at the deadline.
+        stage.advance(1.01)
+        assert stage.outcome(its_key).result is SUCCESS
 
 
 def test_a_body_that_never_ends_is_given_up_at_its_deadline(stage: ProbeStage) -> None:
