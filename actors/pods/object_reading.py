@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from actors.pods.needed_objects import NeededObjects, needed_objects
@@ -81,11 +81,17 @@ class ObjectReading:
         """Return the versions of the objects whose changes the pod acts on."""
         return {} if self._needed is None else self._needed.versions()
 
-    def tell_missed(self, begun_with: Mapping[ObjectId, ObjectVersion]) -> list[ObjectChanged]:
-        """Have the managers decide about changes since the pod had those versions. Return the changes."""
+    def tell_missed(
+        self, begun_with: Mapping[ObjectId, ObjectVersion], pending: Collection[ObjectId]
+    ) -> list[ObjectChanged]:
+        """Have the managers decide about changes since the pod had those versions. Return the changes.
+
+        About ``pending`` objects they have decided already.
+        """
         if self._needed is None or self._pod is None:
             return []
-        missed = list(self._needed.missed_changes(begun_with))
+        changes = self._needed.missed_changes(begun_with)
+        missed = [each for each in changes if each.object not in pending]
         for changed in missed:
             told = ChangeMissed(pod=self._pod.uid, changed=changed)
             self._managers[changed.object.kind].tell(told)

@@ -117,6 +117,8 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         """None for a pod without probes."""
         self._hooks: WorkerHooks | None = None
         """None until the first change that something is to be done about."""
+        self._was_compared = False
+        """What is read now was compared with what the pod has acted on."""
         self._waits_for: list[str] = []
         self._deadline: Timer | None = None
 
@@ -243,14 +245,16 @@ class PodWorker(PooledActor[PodWorkerMessage]):
         self._keep()
 
     def _compare(self, needs: WorkerNeeds) -> None:
-        """Have decided what is to be done about objects that changed while no agent was there."""
+        """Have decided what is to be done about changes that no agent or life of this worker heard of."""
         memory = self._memory
-        if memory.was_compared:
+        if self._was_compared:
             return
-        memory.was_compared = True
-        if memory.kept is None or not memory.wish.was_there:
+        is_later_life, self._was_compared, memory.was_compared = memory.was_compared, True, True
+        if memory.kept is None or not (is_later_life or memory.wish.was_there):
             return  # what it is started with now is the newest
-        for changed in needs.tell_missed(memory.kept.objects):
+        pending = memory.hooks.unsettled() if memory.hooks is not None else {}
+        missed = needs.tell_missed(memory.kept.objects, pending)
+        for changed in () if is_later_life else missed:
             wanted = changed.object
             self._news.say("an object changed while no agent was there", object=wanted.display_name)
             message = f'{wanted.kind} "{wanted.name}" changed while the agent was not running'

@@ -23,7 +23,7 @@ class WorkerKeeping:
     def keep(self, versions: Mapping[ObjectId, ObjectVersion]) -> None:
         """Have kept what the next process is to know of a pod that runs, if it is not kept already."""
         memory = self._memory
-        if self._records is None:
+        if self._records is None and not versions:
             return
         began = memory.status.start_time if memory.status is not None else None
         probes = memory.probes
@@ -34,7 +34,8 @@ class WorkerKeeping:
         kept = kept_pod(memory.wish.pod, began, versions, verdicts, outdated)
         if kept != memory.kept:
             memory.kept = kept
-            self._records.tell(KeepPod(kept=kept))
+            if self._records is not None:
+                self._records.tell(KeepPod(kept=kept))
 
     def _acted_on(
         self, versions: Mapping[ObjectId, ObjectVersion]

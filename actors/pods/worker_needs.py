@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from actors.pods.needed_objects import needed_objects
@@ -105,6 +105,11 @@ class WorkerNeeds:
         """Return the versions of the objects whose changes the pod acts on."""
         return self._objects.versions()
 
-    def tell_missed(self, begun_with: Mapping[ObjectId, ObjectVersion]) -> list[ObjectChanged]:
-        """Have decided what is to be done about changes since the pod had those versions. Return them."""
-        return self._objects.tell_missed(begun_with)
+    def tell_missed(
+        self, begun_with: Mapping[ObjectId, ObjectVersion], pending: Collection[ObjectId]
+    ) -> list[ObjectChanged]:
+        """Have decided what is to be done about changes since the pod had those versions. Return them.
+
+        About ``pending`` objects that is decided already.
+        """
+        return self._objects.tell_missed(begun_with, pending)

@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 import pytest
 
-from messages.objects import ObjectKind
+from manifests.change_hooks import ON_OBJECT_CHANGE, ROLLOUT_GROUP
+from messages.objects import ChangeAction, ObjectKind
 from messages.pods import API, FILE, Pod, SourceName
 from messages.statuses import PodFailure
 from tests.support.builders import make_pod
@@ -67,6 +68,25 @@ def version(number: int) -> Pod:
     return make_pod("web", uid=f"version-{number}", image=f"web:{number}")
 
 
+def member(name: str) -> Pod:
+    """Return a pod of a group that is restarted when its ConfigMap changes."""
+    reference = {"configMapKeyRef": {"name": "settings", "key": "level"}}
+    main = {"name": "main", "env": [{"name": "LEVEL", "valueFrom": reference}]}
+    annotations = {ON_OBJECT_CHANGE: "restart", ROLLOUT_GROUP: "web"}
+    return api_pod(name, spec={"containers": [main]}, annotations=annotations)
+
+
+def changes_settings(level: str) -> Action:
+    def puts(world: PodLivesWorld) -> None:
+        objects = world.lives.world.objects
+        objects.decides = ChangeAction.RESTART
+        objects.put(ObjectKind.CONFIG_MAP, "settings", level=level)
+
+    return puts
+
+
+GROUP = (member("a"), member("b"))
+
 STORIES: dict[str, tuple[Action, ...]] = {
     "pods of both kinds come and go": (
         lists(FILE, make_pod("a"), make_pod("b")),
@@ -103,6 +123,13 @@ STORIES: dict[str, tuple[Action, ...]] = {
         lists(API, api_pod("web", deleting=True), api_pod("other")),
     ),
     "a pod waits for its Secret": (lists(API, NEEDY), secret, lists(API)),
+    "pods of a group are restarted since their settings change": (
+        changes_settings("info"),
+        lists(API, *GROUP),
+        wait(10.0),  # what is lost before they run, they begin with
+        changes_settings("debug"),
+        wait(70.0),  # a question for a turn that was lost is asked again
+    ),
     "pods are told of Services": (
         lists(API, api_pod("a"), api_pod("b", namespace="shop")),
         has_service("x"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -10,6 +11,8 @@ from typing_extensions import override
 from kernel import Port
 from messages.objects import (
     Change,
+    ChangeAction,
+    ChangeDecided,
     ChangeMissed,
     FollowObjects,
     GetObject,
@@ -25,6 +28,7 @@ from messages.objects import (
     UnregisterPod,
 )
 from messages.pods import PodUid
+from messages.units import Seconds
 
 ManagerMessage: TypeAlias = (
     RegisterPod | UnregisterPod | GetObject | FollowObjects | UnfollowObjects | ChangeMissed
@@ -41,6 +45,8 @@ class PlainObjects:
     missed: list[ChangeMissed] = field(default_factory=list)
     unread: dict[tuple[ObjectKind, str], ReadVerdict] = field(default_factory=dict)
     """What is answered instead of the object."""
+    decides: ChangeAction | None = None
+    """What every pod wants done about changes."""
     is_silent: bool = False
     """It answers no read."""
     reads: int = 0
@@ -67,6 +73,23 @@ class PlainObjects:
                 )
                 for follower in followers:
                     follower.tell(fact)
+                self.decide(fact, self.registered)
+
+    def decide(self, changed: ObjectChanged, uids: Iterable[PodUid]) -> None:
+        """Tell everybody who follows an object what these pods want done about it."""
+        for follower in self.followers.get(changed.object, {}):
+            for uid in sorted(uids):
+                if self.decides is not None:
+                    follower.tell(
+                        ChangeDecided(
+                            pod=uid,
+                            pod_name=uid,
+                            action=self.decides,
+                            signal="",
+                            delay=Seconds(2.0),
+                            changed=changed,
+                        )
+                    )
 
     def remove(self, kind: ObjectKind, name: str) -> None:
         """Delete an object, and tell who follows it."""
@@ -106,6 +129,7 @@ class _Manager(Port[ManagerMessage]):
                 self._read(message)
             case ChangeMissed():
                 objects.missed.append(message)
+                objects.decide(message.changed, (message.pod,))
             case _:
                 raise AssertionError(f"nobody of these tests follows all objects: {message}")
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 from typing_extensions import override
 
 from actors.pods.keeper import PODS
+from manifests.change_hooks import ON_OBJECT_CHANGE
 from messages.pod_lives import KillPod
 from messages.pod_manager import Subscribe
 from messages.pod_runtime import ForgetPod, RunPod, StopPod
@@ -49,6 +50,13 @@ class PodLivesWorld(World):
         return Outcome(
             observed={
                 "running": machine.running(),
+                "restarts": {
+                    run.pod.name: history.current.attempt
+                    for run in machine.runs
+                    if ON_OBJECT_CHANGE in run.pod.annotations
+                    for history in machine.pods[run.pod.uid].containers.values()
+                    if history.current is not None
+                },
                 "on the machine": sorted(pod.name for pod in machine.pods.values()),
                 "lives": lives.lives(),
                 "workers": lives.workers(),
