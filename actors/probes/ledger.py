@@ -92,11 +92,16 @@ class PodProbes:
         if kind is not ProbeKind.STARTUP and not self._has_started(name, instance):
             return None
         ip = self.want.ips[0] if self.want.ips else ""
-        target = ProbeTarget(instance.id, ip, instance.started_at)
         before = self.orders.get(which)
         if before is not None and before.target.container_id == instance.id:
             # The prober knows better what counts by now.
-            return before._replace(spec=spec, target=target)
+            is_same = before.spec is spec and before.target.ip == ip
+            return (
+                before
+                if is_same
+                else before._replace(spec=spec, target=before.target._replace(ip=ip))
+            )
+        target = ProbeTarget(instance.id, ip, instance.started_at)
         known = self.counting.get(which)
         if known is not None:
             return ProbeOrder(spec, target, known.result)

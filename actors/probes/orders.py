@@ -76,6 +76,11 @@ PROBERS: Final = Key[DynamicMessage]("probers")
 """The supervisor of the probers."""
 
 
+def _newest(message: ProberMessage) -> str | None:
+    """Name the messages of which only the newest matters."""
+    return "wanted" if isinstance(message, ProbeWanted) else None
+
+
 def prober_key(key: ProbeKey) -> Key[ProberMessage]:
     """Return the key of the actor of a probe."""
-    return Key(f"probers/{key.uid}/{key.container}/{key.kind.value}")
+    return Key(f"probers/{key.uid}/{key.container}/{key.kind.value}", coalesce=_newest)
