@@ -1,5 +1,6 @@
 """Probes of a pod are carried out, and what they say is told (rules B1 to B9)."""
 
+from actors.probes.orders import PROBE_KEEPER, ProberSays
 from messages.probes import ProbeResult
 from messages.probing import ProbesSay
 from tests.support.probes.keeper_stage import (
@@ -7,6 +8,7 @@ from tests.support.probes.keeper_stage import (
     READINESS,
     STARTUP,
     ProbesStage,
+    key_of,
     probed_pod,
     verdict,
 )
@@ -77,6 +79,10 @@ def test_another_instance_begins_anew_and_what_is_said_of_the_old_one_is_dropped
     assert probes.said() is None
     probes.wants(web, running="c2")
     assert probes.said() == verdict("c2", ready=False)
+    late = ProberSays(key=key_of(web, LIVENESS), container_id="c1", result=FAILURE)
+    probes.play.tell(PROBE_KEEPER, late)
+    assert probes.said() is None
+    assert probes.described()[0].verdicts == {"main": verdict("c2", ready=False)}
 
 
 def test_another_address_is_probed_and_what_counts_stays(probes: ProbesStage) -> None:
