@@ -195,6 +195,8 @@ class FollowObjects:
     subscriber: Port[ObjectFact]
     object: ObjectId | None = None
     """None: all objects of the kind."""
+    pod: PodUid | None = None
+    """Decisions about other pods than this one are not told; None: about any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

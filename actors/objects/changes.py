@@ -12,7 +12,7 @@ from actors.objects.notices import ObjectNotices
 from messages.holders import HolderIs
 from messages.objects import Change, ChangeMissed, ObjectFact
 from stores.objects.change_decisions import decisions
-from stores.objects.followers import ObjectFollowers
+from stores.objects.followers import ObjectFollowers, hears
 from stores.objects.reference_index import ReferenceIndex
 
 
@@ -50,8 +50,9 @@ class ObjectChanges:
             self._notices.note_change(changed, decided)
         facts: tuple[ObjectFact, ...] = (changed, *decided)
         for fact in facts:
-            for follower in followers:
-                follower.tell(fact)
+            for follower, pod in followers.items():
+                if hears(pod, fact):
+                    follower.tell(fact)
 
     def tell_missed(self, missed: ChangeMissed) -> None:
         """Tell what a pod wants done about a change that nobody heard of, for this pod alone."""
@@ -61,6 +62,7 @@ class ObjectChanges:
         decided = tuple(decisions(changed, (pod,), self._chance))
         self._memory.decisions.update(decision.action for decision in decided)
         self._notices.note_change(changed, decided)
-        for follower in self._followers.get(changed.object, is_referenced=True):
+        for follower, about in self._followers.get(changed.object, is_referenced=True).items():
             for decision in decided:
-                follower.tell(decision)
+                if hears(about, decision):
+                    follower.tell(decision)

@@ -112,7 +112,7 @@ class ObjectReading:
             self._managers[kind].tell(RegisterPod(pod=pod))
         for wanted in needed:
             if wanted not in followed:
-                follow = FollowObjects(subscriber=self._me, object=wanted)
+                follow = FollowObjects(subscriber=self._me, object=wanted, pod=pod.uid)
                 self._managers[wanted.kind].tell(follow)
         if self._needed is not None:
             self._read_all(self._needed.unanswered())

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import TypeAlias
 
-from messages.objects import FollowObjects, ObjectFact, ObjectId, UnfollowObjects
+from messages.objects import ChangeDecided, FollowObjects, ObjectFact, ObjectId, UnfollowObjects
+from messages.pods import PodUid
 from messages.port import Port
 
-FollowerMemory: TypeAlias = dict[ObjectId | None, dict[Port[ObjectFact], None]]
-"""The subscribers of each followed object; under None those who follow all. No entry is empty."""
+FollowerMemory: TypeAlias = dict[ObjectId | None, dict[Port[ObjectFact], PodUid | None]]
+"""The subscribers of each followed object, with the pod whose decisions they hear, or None for all of them;
+under None those who follow all objects. No entry is empty."""
 
 
 class ObjectFollowers:
@@ -26,7 +28,7 @@ class ObjectFollowers:
         followed, subscriber = message.object, message.subscriber
         was_followed = followed in self._memory
         if isinstance(message, FollowObjects):
-            self._memory.setdefault(followed, {})[subscriber] = None
+            self._memory.setdefault(followed, {})[subscriber] = message.pod
         elif was_followed:
             self._memory[followed].pop(subscriber, None)
             if not self._memory[followed]:
@@ -37,9 +39,16 @@ class ObjectFollowers:
         """Return whether anybody follows a referenced object, by its name or with all others."""
         return None in self._memory or wanted in self._memory
 
-    def get(self, wanted: ObjectId, *, is_referenced: bool) -> Collection[Port[ObjectFact]]:
+    def get(
+        self, wanted: ObjectId, *, is_referenced: bool
+    ) -> Mapping[Port[ObjectFact], PodUid | None]:
         """Return each follower of an object once. Those who follow all hear only of referenced objects."""
         followers = dict(self._memory.get(wanted, {}))
         if is_referenced:
             followers |= self._memory.get(None, {})
-        return followers.keys()
+        return followers
+
+
+def hears(pod: PodUid | None, fact: ObjectFact) -> bool:
+    """Return whether a follower who hears decisions about ``pod``, or about all if None, is told this."""
+    return pod is None or not isinstance(fact, ChangeDecided) or fact.pod == pod

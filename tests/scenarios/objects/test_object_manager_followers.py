@@ -244,3 +244,15 @@ def test_a_pod_that_changes_its_mind_is_heard(manager: ManagerStage) -> None:
     manager.serves(API, needing("web", "db", hook="restart"))
     manager.serves(API, needing("web", "db", hook="none"))
     assert manager.heard(DB) == ["1 at 1", "1 at 1, followed", "1 at 1"]
+
+
+def test_who_runs_a_pod_hears_of_decisions_about_that_pod_alone(manager: ManagerStage) -> None:
+    other = needing("other", "db", hook="restart")
+    manager.serves(API, RESTARTED, other)
+    of_all, of_one = manager.follower(DB), Follower()
+    manager.tell(FollowObjects(subscriber=of_one, object=DB, pod=RESTARTED.uid))
+    manager.says(news_of(changed(DB)))
+    assert len(of_all.heard()) == 3
+    told = of_one.heard()
+    assert len(told) == 2
+    assert RESTARTED.name in told[1]
