@@ -162,6 +162,7 @@ class PodTree:
         self._node_name = settings.node_name
         self._address = address
         self._edges = edges
+        self._restarts_containers = runtime.kind is not RuntimeKind.PROVIDER
         self._logs_steps = runtime.kind is not RuntimeKind.HOLLOW
         self._runtime = self._composed(settings, runtime, sources)
         self.machine = DescribedMachine(machine=edges.machine, told=self._runtime.node)
@@ -333,6 +334,7 @@ class PodTree:
             services=services,
             volumes=self._volumes.port() if self._volumes is not None else None,
             rollouts=rollouts,
+            restarts_containers=self._restarts_containers,
             probes=probes,
             events=self._events(),
             records=records,

@@ -54,6 +54,7 @@ ASK_FOR_TURN_AGAIN: Final = Seconds(30.0)
 SAID_AFTER: Final = Seconds(30.0)
 """How long after it was due people are told what it waits for."""
 FAILED_SIGNAL: Final = "FailedSignal"
+FAILED_RESTART: Final = "FailedRestart"
 NOT_SHOWN: Final = "ObjectNotShown"
 
 
@@ -213,7 +214,7 @@ class WorkerHooks:
                 again_at=Seconds(now + SIGNAL_AGAIN),
             )
             self._send(hooks.sent)
-        elif rollout_group(self._memory.wish.pod) is None or self._ports.rollouts is None:
+        elif self._has_no_turns():
             self._restart_now(meant, waiting.objects)
         else:
             hooks.turns.group = rollout_group(self._memory.wish.pod)
@@ -221,6 +222,10 @@ class WorkerHooks:
             hooks.turns.objects = {**waiting.objects}
             self._asked_at = None
         return None
+
+    def _has_no_turns(self) -> bool:
+        ports, group = self._ports, rollout_group(self._memory.wish.pod)
+        return group is None or ports.rollouts is None or not ports.restarts_containers
 
     def _is_seen(
         self,
@@ -289,6 +294,11 @@ class WorkerHooks:
         )
 
     def _restart_now(self, instances: Mapping[str, str], objects: Iterable[ObjectId]) -> None:
+        if not self._ports.restarts_containers:
+            for name in instances:
+                self._warn(FAILED_RESTART, f"Container {name} is not restarted: the runtime cannot")
+            self._count(ChangeAction.RESTART, HookResult.FAILED)
+            return
         self._hooks.outdated |= frozenset(instances.values())
         for name in instances:
             self._say(f"Restarting container {name}: {_names(objects)} changed")

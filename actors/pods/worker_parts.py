@@ -39,6 +39,8 @@ class WorkerPorts:
     """Who makes volumes; None where the runtime does that itself, or pods have none."""
     rollouts: Port[RolloutMessage] | None = None
     """Who lets one container of a group restart at a time; None where nobody does."""
+    restarts_containers: bool = True
+    """Whether the runtime starts containers again that are outdated."""
     probes: Port[ProbesMessage] | None = None
     """Who has probes run; None where nobody does, so that all of them count as passed."""
     events: Port[PostEvent] | None

@@ -256,6 +256,20 @@ def test_a_container_with_the_object_in_its_variables_is_started_with_the_new_on
     assert command.objects[SETTINGS].data["level"] == b"debug"
 
 
+def test_a_runtime_that_restarts_no_containers_is_an_event(
+    world: LivesWorld, volumes: PlainVolumes
+) -> None:
+    world.restarts_containers = False
+    with lives_stage(world=world) as lives:
+        stage = HookStage(lives, volumes)
+        web = hooked(group="web")
+        stage.begins(web)
+        stage.changes(web)
+        assert restarts(stage) == []
+        told = "Container main is not restarted: the runtime cannot"
+        assert stage.said() == [("FailedRestart", told)]
+
+
 def test_only_containers_that_use_the_object_are_restarted(stage: HookStage) -> None:
     main = {"name": "main", "volumeMounts": [{**MOUNT, "subPath": "level"}]}
     annotations = {ON_OBJECT_CHANGE: "restart"}

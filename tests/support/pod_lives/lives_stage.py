@@ -96,6 +96,7 @@ class LivesWorld:
     objects: PlainObjects = field(default_factory=PlainObjects)
     volumes: PlainVolumes | None = None
     """Who makes volumes; None if nobody does."""
+    restarts_containers: bool = True
     watches: PlainWatches | None = None
     """Where Services are watched; None if pods are told of none."""
     probes: PlainProbeKeeper | None = None
@@ -165,6 +166,7 @@ class LivesStage:
             probes=world.probes,
             volumes=world.volumes,
             rollouts=rollouts,
+            restarts_containers=world.restarts_containers,
             events=world.events,
             records=world.records,
             host_ips=lambda: ("192.0.2.1",),
