@@ -114,6 +114,7 @@ def test_it_stops_in_the_reverse_order_of_its_start(stepped: Stepped) -> None:
         "runtime",
         "status-keeper",
         "probe-keeper",
+        "rollouts",
         worker,
         "pod-keeper",
         "source/file",
