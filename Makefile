@@ -12,7 +12,7 @@ PURE := \
     command/references.py command/selecting.py command/server_names.py command/tables.py command/wording.py \
     kernel/* messages/* manifests/* stores/* settings/* volumes/content/* volumes/payload.py \
     files/keeping/pages.py files/looking/* files/watching/directories.py files/watching/pace.py files/verdicts/judging.py files/verdicts/state.py \
-    probes/agenda.py probes/counting.py probes/exchanges.py probes/grpc_exchanges.py probes/header_compression.py probes/http2_frames.py probes/http_answers.py probes/http_requests.py probes/preparing.py probes/specs.py probes/thresholds.py probes/timing.py \
+    probes/agenda.py probes/counting.py probes/exchanges.py probes/grpc_exchanges.py probes/http2_frames.py probes/http_answers.py probes/http_requests.py probes/preparing.py probes/specs.py probes/thresholds.py probes/timing.py \
     runtimes/api.py runtimes/container_questions.py runtimes/container_runtime.py runtimes/cri/describing.py runtimes/cri/cgroup_pods.py runtimes/cri/events.py runtimes/cri/figures.py runtimes/cri/health.py runtimes/cri/inventory.py runtimes/cri/rpcs.py runtimes/cri/operations/* runtimes/environment/* \
     runtimes/container_logs/cri_lines.py runtimes/container_logs/layout.py runtimes/container_logs/records.py runtimes/container_logs/rotation.py runtimes/container_logs/tails.py runtimes/container_logs/upkeep.py \
     runtimes/cri/configs/* runtimes/cri/wire/unreachable.py runtimes/cri/disk/tasks.py \

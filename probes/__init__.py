@@ -2,7 +2,7 @@
 
 - ``specs`` is what a pod's document says of a probe, ``thresholds`` what its answers come to.
 - ``exchanges`` and ``grpc_exchanges`` are what is said over a connection: pure, and without sockets. They
-  are made of ``http_requests`` and ``http_answers``, and of ``http2_frames`` and ``header_compression``.
+  are made of ``http_requests`` and ``http_answers``, and of ``http2_frames`` and the heads of ``hpack``.
 - ``connections`` is one attempt over a socket, ``attempts`` all of them; ``names`` looks host names up.
 - ``timing`` and ``agenda`` say what is due when, ``watched`` is what is kept of each probe, and ``counting``
   what an answer changes in it.

@@ -1,6 +1,6 @@
-"""Asks the health service of gRPC over one connection without TLS. Pure.
+"""Asks the health service of gRPC over one connection. Pure.
 
-One connection carries one call, so there is one stream, and no table of header fields to remember.
+One connection carries one call, so there is one stream.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
+from hpack import Decoder, Encoder, HPACKError
 from typing_extensions import override
 
 from manifests.durations import format_duration
 from messages.probes import ProbeOutcome, ProbeResult
 from messages.units import Seconds
-from probes import header_compression as compression
 from probes.exchanges import MOST_QUOTED, Answer, ProbeExchange, readable
 from probes.http2_frames import (
     ACK,
@@ -31,7 +31,8 @@ from probes.http2_frames import (
 MOST_OF_ANSWER: Final = 65_536
 """Bytes that are read, whatever they are. An answer has some hundred."""
 _STREAM: Final = 1
-_TABLE_SIZE, _PUSH = 1, 2
+_PUSH: Final = 2
+"""The setting that allows a server to send what nobody asked for."""
 _SERVING: Final = 1
 _STATUSES: Final = ("UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN")
 _UNIMPLEMENTED: Final = 12
@@ -59,7 +60,7 @@ _CODES: Final = (
 
 def call_of(where: str, service: str, timeout: Seconds, user_agent: str) -> bytes:
     """Return what asks for the health of ``service``: all of it can be sent at once."""
-    head = compression.written(
+    head = Encoder().encode(
         (
             (b":method", b"POST"),
             (b":scheme", b"http"),
@@ -69,11 +70,12 @@ def call_of(where: str, service: str, timeout: Seconds, user_agent: str) -> byte
             (b"user-agent", user_agent.encode("ascii", "replace")),
             (b"te", b"trailers"),
             (b"grpc-timeout", b"%dS" % min(max(1, round(timeout)), 99_999_999)),
-        )
+        ),
+        huffman=False,
     )
     name = service.encode("utf-8", "replace")
     message = b"\x0a" + _varint(len(name)) + name if name else b""
-    settings = b"".join(number.to_bytes(2, "big") + bytes(4) for number in (_TABLE_SIZE, _PUSH))
+    settings = _PUSH.to_bytes(2, "big") + bytes(4)
     return b"".join(
         (
             PREFACE,
@@ -96,6 +98,7 @@ class GrpcExchange(ProbeExchange):
         "_block",
         "_block_flags",
         "_data",
+        "_decoder",
         "_fields",
         "_frames",
         "_is_connected",
@@ -109,6 +112,8 @@ class GrpcExchange(ProbeExchange):
         self._where = where
         self._timeout = timeout
         self._frames = FrameReader()
+        self._decoder: Decoder | None = None
+        """Of heads: what they have in common is said once. None before the first one."""
         self._is_connected = False
         self._read = 0
         self._data = b""
@@ -136,8 +141,10 @@ class GrpcExchange(ProbeExchange):
                 is_first = False
                 if answer := self._take(frame):
                     return answer
-        except (FramingError, compression.HeaderCompressionError) as error:
+        except FramingError as error:
             return self._failed_call(str(error))
+        except HPACKError:
+            return self._failed_call("malformed HTTP/2: a head that cannot be read")
         if self._read > MOST_OF_ANSWER:
             return self._failed_call(f"the answer is longer than {MOST_OF_ANSWER} bytes")
         return None
@@ -200,7 +207,8 @@ class GrpcExchange(ProbeExchange):
     def _take_head(self, *, is_whole: bool) -> Answer:
         if not is_whole or self._block is None:
             return None
-        self._fields.update(compression.read(self._block))
+        self._decoder = self._decoder or Decoder(MOST_OF_ANSWER)
+        self._fields.update(self._decoder.decode(self._block, raw=True))
         self._block = None
         return self._answer() if self._block_flags & END_STREAM else None
 

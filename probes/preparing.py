@@ -10,7 +10,6 @@ from typing import Final, NamedTuple, assert_never
 from messages.units import Seconds
 from probes.connections import SocketAddress
 from probes.exchanges import HttpExchange, ProbeExchange, TcpExchange
-from probes.grpc_exchanges import GrpcExchange, call_of
 from probes.http_requests import HttpPage, page_of, request_of
 from probes.specs import ExecProbe, GrpcProbe, HttpProbe, ProbeSpec, TcpProbe, UnusableProbe
 
@@ -59,6 +58,8 @@ def prepare(spec: ProbeSpec, ip: str, user_agent: str) -> PreparedProbe | Unprep
         case TcpProbe():
             return PreparedProbe(at, handler.port)
         case GrpcProbe(port=port, service=service):
+            from probes.grpc_exchanges import call_of  # noqa: PLC0415  # its tables are large
+
             call = call_of(authority(at, port), service, spec.timeout, user_agent)
             return PreparedProbe(at, port, None, call, spec.timeout)
         case _:
@@ -71,6 +72,8 @@ def exchange_of(prepared: PreparedProbe) -> ProbeExchange:
         return HttpExchange(prepared.page, prepared.request)
     where = authority(prepared.host, prepared.port)
     if prepared.request:
+        from probes.grpc_exchanges import GrpcExchange  # noqa: PLC0415  # as above
+
         return GrpcExchange(where, prepared.request, prepared.timeout)
     return TcpExchange(where)
 

@@ -95,7 +95,7 @@ HEAD = framed(FrameType.HEADERS, END_HEADERS, 1, b"\x88")
         ),
         (
             answering(SETTINGS + framed(FrameType.HEADERS, END_HEADERS | END_STREAM, 1, b"\xff")),
-            f"{HEALTH_FAILED}a head breaks off",
+            f"{HEALTH_FAILED}malformed HTTP/2: a head that cannot be read",
         ),
         (
             answering(SETTINGS + framed(FrameType.HEADERS, 0, 1, b"\x88") + SETTINGS),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from itertools import pairwise
 
 import pytest
@@ -14,7 +13,6 @@ from messages.probes import ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from probes.exchanges import Answer, LeadsTo
 from probes.grpc_exchanges import GrpcExchange, call_of
-from probes.header_compression import HeaderCompressionError, read, written
 from probes.http2_frames import (
     END_HEADERS,
     END_STREAM,
@@ -25,60 +23,13 @@ from probes.http2_frames import (
     framed,
 )
 
-FIELDS = st.lists(
-    st.tuples(st.binary(max_size=30).map(b"x-".__add__), st.binary(max_size=300)), max_size=5
-)
-"""None of those that are always known: only what matters here keeps its name."""
-
-
-@given(FIELDS)
-def test_heads_that_are_written_are_read_by_others(fields: list[tuple[bytes, bytes]]) -> None:
-    decoder = Decoder()
-    decoder.max_allowed_table_size = 0
-    decoder.header_table_size = 0
-    assert [tuple(each) for each in decoder.decode(written(fields), raw=True)] == fields
-
-
-def test_long_values_are_written_as_others_read_them() -> None:
-    fields = [(b"x-" + b"n" * 200, b"v" * 5_000), (b"x", b"v" * 127)]
-    assert [tuple(each) for each in Decoder().decode(written(fields), raw=True)] == fields
-    assert read(written(fields)) == fields
-
-
-@pytest.mark.parametrize("text", [b"\x84\xff\xff\xff\xff", b"\x81\x00", b"\x82\x1f\xff"])
-def test_a_compressed_string_ends_as_it_should(text: bytes) -> None:
-    with pytest.raises(HeaderCompressionError, match="no text"):
-        read(b"\x00" + text + b"\x00")
-
-
-@given(FIELDS, st.booleans())
-def test_heads_of_others_are_read(fields: list[tuple[bytes, bytes]], huffman: bool) -> None:  # noqa: FBT001
-    encoder = Encoder()
-    encoder.header_table_size = 0
-    given_fields = [*fields, (b":status", b"404"), (b"content-type", b"application/grpc")]
-    assert read(encoder.encode(given_fields, huffman)) == given_fields
-
-
-@given(st.binary(max_size=200))
-def test_what_is_no_head_is_refused(head: bytes) -> None:
-    with suppress(HeaderCompressionError):
-        assert all(isinstance(name, bytes) for name, _ in read(head))
-
-
-@pytest.mark.parametrize(
-    "head", [b"\x80", b"\xbe", b"\x00\x05ab", b"\x00\x81\xff\x00", b"\x7f\xff\xff\xff\xff", b"\x00"]
-)
-def test_heads_that_break_off_or_refer_to_nothing_are_refused(head: bytes) -> None:
-    with pytest.raises(HeaderCompressionError):
-        read(head)
-
 
 def test_a_call_is_one_request_in_frames() -> None:
     call = call_of("10.0.0.7:9000", "db", Seconds(2.0), "kube-probe/1.34")
     assert call.startswith(PREFACE)
     settings, head, data = FrameReader().feed(call[len(PREFACE) :])
     assert (settings.type, head.type, data.type) == (4, 1, 0)
-    assert dict(read(head.payload)) == {
+    assert dict(Decoder().decode(head.payload, raw=True)) == {
         b":method": b"POST",
         b":scheme": b"http",
         b":path": b"/grpc.health.v1.Health/Check",
@@ -125,7 +76,7 @@ def answered(*frames: bytes) -> Answer:
 
 
 def trailers(*fields: tuple[bytes, bytes]) -> bytes:
-    return framed(FrameType.HEADERS, END_HEADERS | END_STREAM, 1, written(fields))
+    return framed(FrameType.HEADERS, END_HEADERS | END_STREAM, 1, Encoder().encode(fields))
 
 
 def text_of(answer: Answer) -> str:
@@ -149,8 +100,26 @@ def test_serving_is_a_success() -> None:
     )
 
 
+def test_what_the_first_head_said_need_not_be_said_again() -> None:
+    encoder = Encoder()
+    first = framed(FrameType.HEADERS, END_HEADERS, 1, encoder.encode([(b"grpc-status", b"0")]))
+    again = encoder.encode([(b"grpc-status", b"0")])
+    assert len(again) == 1
+    last = framed(FrameType.HEADERS, END_HEADERS | END_STREAM, 1, again)
+    assert text_of(answered(first, message(b"\x08\x01"), last)) == "service healthy"
+
+
+def test_a_head_that_becomes_too_long_is_a_failure() -> None:
+    encoder = Encoder()
+    long = framed(FrameType.HEADERS, END_HEADERS, 1, encoder.encode([(b"x", b"v" * 3_000)]))
+    references = encoder.encode([(b"x", b"v" * 3_000)] * 30)
+    assert len(references) == 30
+    more = framed(FrameType.HEADERS, END_HEADERS, 1, references)
+    assert "a head that cannot be read" in text_of(answered(long, more, OK))
+
+
 def test_a_head_in_pieces_is_read_as_one() -> None:
-    head = written([(b"grpc-status", b"0")])
+    head = Encoder().encode([(b"grpc-status", b"0")])
     pieces = (
         framed(FrameType.HEADERS, END_STREAM, 1, head[:5]),
         framed(FrameType.CONTINUATION, END_HEADERS, 1, head[5:]),
