@@ -41,7 +41,7 @@ PURE := \
     runtimes/virtual/environment.py runtimes/virtual/following.py runtimes/virtual/listing.py runtimes/virtual/node_reports.py \
     runtimes/virtual/observing.py runtimes/virtual/plan.py runtimes/virtual/pods.py runtimes/virtual/reports.py runtimes/virtual/texts.py \
     sources/listings.py sources/apiserver/pods.py sources/http/bodies.py sources/http/verdicts.py \
-    actors/events/forbidden.py actors/events/lines.py actors/events/series.py \
+    actors/events/forbidden.py actors/events/lines.py actors/events/noted_events.py actors/events/present_state.py actors/events/ring.py actors/events/series.py \
     actors/mirrors/plan.py actors/mirrors/pod.py actors/mirrors/verdicts.py \
     actors/node/conditions.py actors/node/document.py actors/node/facts.py actors/node/labels.py \
     actors/node/lease.py actors/node/observed.py actors/node/operations.py actors/node/ownership.py actors/node/resources.py \

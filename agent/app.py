@@ -48,6 +48,7 @@ class Agent:
     ) -> None:
         self._tree = AgentTree(settings, listeners, lambda: self.system, edges)
         self.system = ActorSystem(self._tree.root(), clock=clock, runtime=runtime)
+        self.system.observe_standings(self._tree.note_standing)
         if self._tree.joined is not None:
             self.system.observe_failed_loops(self._tree.joined.note_failed_loops)
 

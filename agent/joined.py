@@ -11,7 +11,9 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from actors.events.feed_parts import EVENT_FEED, FeedMessage
 from actors.events.poster import EVENT_POSTER, EventMemory, EventPoster, EventPosterMessage
+from actors.events.recorder import EVENT_RECORDER
 from actors.mirrors.keeper import (
     MIRROR_KEEPER,
     MirrorKeeper,
@@ -43,6 +45,7 @@ from kube.streams.actor import WATCHES, Watches, WatchesOwnMessage
 from kube.streams.memory import WatchMemory
 from kube.streams.room import ConnectionRoom
 from kube.streams.rules import WatchRules
+from messages.events import EventRecorderMessage, PostEvent
 from messages.node import LoopsAre
 from messages.pod_manager import PodManagerMessage
 from messages.pods import SourceName
@@ -91,7 +94,10 @@ class _Ports:
     watches: Port[WatchesOwnMessage]
     registrar: Port[NodeRegistrarMessage]
     lease_keeper: Port[LeaseKeeperMessage]
-    events: Port[EventPosterMessage]
+    poster: Port[EventPosterMessage]
+    events: Port[EventRecorderMessage]
+    """Who has events posted."""
+    people: Port[FeedMessage]
     api_source: Port[ApiSourceMessage]
     mirror_keeper: Port[MirrorKeeperMessage]
 
@@ -103,7 +109,9 @@ class _Ports:
             watches=address(WATCHES),
             registrar=address(NODE_REGISTRAR),
             lease_keeper=address(LEASE_KEEPER),
-            events=address(EVENT_POSTER),
+            poster=address(EVENT_POSTER),
+            events=address(EVENT_RECORDER),
+            people=address(EVENT_FEED),
             api_source=address(API_SOURCE),
             mirror_keeper=address(MIRROR_KEEPER),
         )
@@ -166,8 +174,13 @@ class Joined:
         """Return the ports that the HTTP endpoints ask."""
         to = self._ports
         return ClusterPorts(
-            calls=to.calls, watches=to.watches, mirrors=to.mirror_keeper, events=to.events
+            calls=to.calls, watches=to.watches, mirrors=to.mirror_keeper, events=to.poster
         )
+
+    @property
+    def poster(self) -> Port[PostEvent]:
+        """Who posts events at the API server."""
+        return self._ports.poster
 
     def object_ports(self) -> ApiPorts:
         """Return the ports that the managers and holders of Secrets and ConfigMaps talk to."""
@@ -238,6 +251,7 @@ class Joined:
             watches=to.watches,
             node=to.registrar,
             me=to.api_source,
+            people=to.people,
         )
         return ApiSource(self._settings.node_name, ports, self._memory.pods)
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from actors.events.feed_parts import EVENT_FEED
+from actors.events.recorder import EVENT_RECORDER
 from actors.objects.api_holders import HolderFactory
 from actors.objects.fetcher import (
     FetcherMemory,
@@ -150,13 +152,14 @@ class ObjectTree:
 
     def _make_manager(self, kind: ObjectKind) -> ObjectManager:
         api = self._edges.api()
-        pod_manager = self._address(POD_MANAGER)
+        pod_manager, recorder = self._address(POD_MANAGER), self._address(EVENT_RECORDER)
         ports = ObjectManagerPorts(
             pod_manager=pod_manager,
             holders=self._address(OBJECT_HOLDERS),
             local=self._local if self._settings.local_objects_dir else None,
             node=api.node if api and self._detection is ChangeDetection.CACHE else None,
             events=api.events if api else None,
+            recorder=recorder,
             volumes_are_made=self._settings.runtime is not None
             and self._settings.runtime.makes_volumes,
             me=self._manager_port(kind),
@@ -217,4 +220,5 @@ class ObjectTree:
         managers: dict[ObjectKind, Port[LocalHolderFact]] = {
             kind: self._manager_port(kind) for kind in MANAGERS
         }
+        self.memory.local.report.people = self._address(EVENT_FEED)
         return LocalObjects(rules, managers, self.memory.local, self._edges.keep_watch)

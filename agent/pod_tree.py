@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from actors.events.feed_parts import EVENT_FEED
+from actors.events.recorder import EVENT_RECORDER
 from actors.node.machine import DescribedMachine, Machine
 from actors.pod_manager import POD_MANAGER
 from actors.pods.keeper import POD_KEEPER, PODS, PodKeeper, PodKeeperPorts, keeper_memory
@@ -254,9 +256,8 @@ class PodTree:
         )
         return VolumeTree(settings, self.machine.read(), self._address, edges)
 
-    def _events(self) -> Port[PostEvent] | None:
-        api = self._edges.api()
-        return api.events if api is not None else None
+    def _events(self) -> Port[PostEvent]:
+        return self._address(EVENT_RECORDER)
 
     def _calls(self) -> Port[CallApi] | None:
         api = self._edges.api()
@@ -277,7 +278,7 @@ class PodTree:
             pod_keeper=pods,
             pod_manager=pod_manager,
             calls=api.calls,
-            events=api.events,
+            events=self._events(),
         )
         return StatusKeeper(ports, self._status_memory)
 
@@ -309,12 +310,14 @@ class PodTree:
 
     def _make_probe_keeper(self) -> ProbeKeeper:
         me, probers = self._address(PROBE_KEEPER), self._address(PROBERS)
+        people = self._address(EVENT_FEED)
         ports = ProbeKeeperPorts(
             runner=self._runtime.probes(),
             probers=probers,
             events=self._events,
             address=self._address,
             me=me,
+            people=people,
             logs_changes=self._logs_steps,
         )
         return ProbeKeeper(ports, self._probe_memory)

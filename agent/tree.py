@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
+from actors.events.recorder import EVENT_RECORDER, EventRecorder, RecorderMemory
 from actors.node.machine import LinuxMachine, Machine
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from agent.edges import Edges
@@ -17,7 +18,17 @@ from agent.manifest_rules import manifest_rules
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
 from agent.pod_tree import PodApiPorts, PodEdges, PodTree
 from files.keeping.kept_contents import KeptContents
-from kernel import ActorSystem, AnySpec, ChildSpec, Key, Port, SupervisorSpec, isolated
+from kernel import (
+    ActorStanding,
+    ActorSystem,
+    AnySpec,
+    ChildSpec,
+    Key,
+    Port,
+    SupervisorSpec,
+    isolated,
+)
+from messages.event_feed import ActorIs
 from messages.pod_manager import PodManagerMessage
 from messages.pods import API, FILE, HTTP, LOCAL_FILES, SourceName
 from messages.sources import DescribeSource, Rescan, SourceMessage
@@ -63,6 +74,7 @@ class AgentTree:
         self._http_memory = HttpMemory()
         self._uids = _static_uids(settings)
         self._feed_memory = FeedMemory()
+        self._recorder_memory = RecorderMemory()
         self.joined = self._join(settings.cluster) if settings.cluster else None
         self._objects = ObjectTree(
             settings,
@@ -81,6 +93,7 @@ class AgentTree:
             name="actorlet",
             children=(
                 ChildSpec(key=POD_MANAGER, factory=self._make_pod_manager),
+                isolated(EVENT_RECORDER, self._make_event_recorder),
                 *(joined.specs() if joined else ()),
                 *self._objects.specs(),
                 *(self._pods.specs() if self._pods else ()),
@@ -100,6 +113,16 @@ class AgentTree:
         """Return everything that lists: the sources of pods, and the source of local objects."""
         local = self._objects.local_port()
         return {**self._all_sources(), **({LOCAL_FILES: local} if local is not None else {})}
+
+    def note_standing(self, standing: ActorStanding) -> None:
+        """Have people told that an actor failed, or runs again. On the thread of the supervisors."""
+        told = ActorIs(
+            name=standing.name,
+            state=standing.state,
+            restarts=standing.restarts,
+            error=standing.error,
+        )
+        self._address(EVENT_FEED).tell(told)
 
     def _join(self, cluster: ClusterSettings) -> Joined:
         from agent.joined import Joined  # noqa: PLC0415  # see there what it costs
@@ -176,9 +199,14 @@ class AgentTree:
             manifests=manifest_rules(settings, FILE, self._uids.get(FILE)),
             uids=self._uids.get(FILE),
         )
+        self._file_memory.report.people = self._address(EVENT_FEED)
         runtime = self._pods.ports().runtime if self._pods is not None else None
         return FileSource(
-            rules, self.pod_manager, self._file_memory, self._edges.keep_watch, runtime
+            rules,
+            self.pod_manager,
+            self._file_memory,
+            self._edges.keep_watch,
+            runtime,
         )
 
     def _make_http_source(self) -> HttpSource:
@@ -193,21 +221,35 @@ class AgentTree:
             manifests=manifest_rules(settings, HTTP, self._uids.get(HTTP)),
             uids=self._uids.get(HTTP),
         )
+        self._http_memory.report.people = self._address(EVENT_FEED)
         runtime = self._pods.ports().runtime if self._pods is not None else None
-        return HttpSource(rules, self.pod_manager, self._http_memory, HttpFetcher, runtime=runtime)
+        return HttpSource(
+            rules,
+            self.pod_manager,
+            self._http_memory,
+            HttpFetcher,
+            runtime=runtime,
+        )
 
     def _make_event_feed(self) -> EventFeed:
-        feed = self._address(EVENT_FEED)
-        managers = tuple(self._objects.ports().values())
+        feed, recorder = self._address(EVENT_FEED), self._address(EVENT_RECORDER)
+        pods = self._pods.ports() if self._pods else None
         ports = FeedPorts(
             pod_manager=self.pod_manager,
-            managers=managers,
+            managers=self._objects.ports(),
             me=feed,
-            statuses=self._pods.ports().statuses if self._pods else None,
+            sources=self.shown_sources(),
+            statuses=pods.statuses if pods else None,
+            recorder=recorder,
+            probes=pods.probes if pods else None,
         )
         return EventFeed(ports, self._feed_memory)
 
+    def _make_event_recorder(self) -> EventRecorder:
+        return EventRecorder(self.joined.poster if self.joined else None, self._recorder_memory)
+
     def _make_http_server(self) -> HttpServer:
+        feed = self._address(EVENT_FEED)
         pods = self._pods.ports() if self._pods else None
         backend = EndpointBackend(
             system=self._system(),
@@ -218,7 +260,7 @@ class AgentTree:
             chaos=self._settings.enable_chaos,
             cluster=self.joined.ports() if self.joined else None,
             objects=self._objects.ports(),
-            feed=self._address(EVENT_FEED),
+            feed=feed,
             limits=self._listeners.limits,
             statuses=pods.statuses if pods else None,
             lives=pods.lives if pods else None,

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from actors.events.feed_parts import EVENT_FEED
 from actors.node.machine import MachineFacts
 from actors.node.resources import allocatable, written
 from actors.volumes.keeper import (
@@ -97,11 +98,13 @@ class VolumeTree:
         return TokenKeeper(TokenPorts(calls=calls), self._token_memory)
 
     def _make_keeper(self) -> VolumeKeeper:
+        people = self._address(EVENT_FEED)
         ports = VolumeKeeperPorts(
             me=self._address(VOLUME_KEEPER),
             objects=self._edges.objects(),
             tokens=self.tokens(),
             events=self._edges.events(),
+            people=people,
             writers=self._writers,
             maker=self._maker,
             calls=self._calls,

@@ -27,6 +27,7 @@ from kernel.ports import (
     Key,
     Port,
 )
+from kernel.reports import ActorStanding
 from kernel.runtimes import Runtime, Steps, Threads
 from kernel.specs import (
     AnySpec,
@@ -59,6 +60,7 @@ __all__ = [
     "ActorCrashedError",
     "ActorDeadError",
     "ActorDescription",
+    "ActorStanding",
     "ActorSystem",
     "Address",
     "AnySpec",

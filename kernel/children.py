@@ -111,6 +111,7 @@ class Child(ABC):
         """Report to the parent that it runs."""
         self.state = ChildState.RUNNING
         self.streak.started = self.services.control.clock.monotonic()
+        self.services.reports.well(self.name, self.state, self.restarts)
         self.parent.child_started(self)
 
     def report_ended(self, ended: Ended) -> None:

@@ -109,6 +109,7 @@ class DynamicSupervisor(Supervisor):
         self._unwanted.discard(child.name)
         self.children.pop(child.name, None)
         self.note_failing(child, failed=False)
+        self.services.reports.well(child.name, "gone", child.restarts)
         successor = self._successors.pop(child.name, None)
         self.services.addresses.forget(child.name, is_wanted=successor is not None)
         if successor is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import structlog
@@ -13,6 +14,21 @@ from messages.units import Seconds
 
 EndingsObserver: TypeAlias = Callable[[Ended], None]
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActorStanding:
+    """How an actor or supervisor is that has failed."""
+
+    name: str
+    state: str
+    """``backoff``, ``failed`` if it fails too often, ``running``, or ``gone`` if nobody wants it any more."""
+    restarts: int
+    error: str
+    """Why it failed last, on one line."""
+
+
+StandingsObserver: TypeAlias = Callable[[ActorStanding], None]
+
 _log = structlog.get_logger("kernel")
 
 
@@ -22,10 +38,35 @@ class Reports:
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
         self._observers: list[EndingsObserver] = []
+        self._standing_observers: list[StandingsObserver] = []
+        self._troubled: set[str] = set()
+        """Names of those that have failed and do not run again yet."""
 
     def observe_endings(self, observer: EndingsObserver) -> None:
         """Have ``observer`` called with each ending. An exception that it raises is only logged."""
         self._observers.append(observer)
+
+    def observe_standings(self, observer: StandingsObserver) -> None:
+        """Have ``observer`` called whenever somebody who failed stands otherwise than before."""
+        self._standing_observers.append(observer)
+
+    def troubled(self, standing: ActorStanding) -> None:
+        """Tell the observers that somebody failed and will be started again."""
+        self._troubled.add(standing.name)
+        self._tell(standing)
+
+    def well(self, name: str, state: str, restarts: int) -> None:
+        """Tell the observers that somebody who had failed runs again, or is gone. Does nothing for others."""
+        if name in self._troubled:
+            self._troubled.discard(name)
+            self._tell(ActorStanding(name=name, state=state, restarts=restarts, error=""))
+
+    def _tell(self, standing: ActorStanding) -> None:
+        for observer in self._standing_observers:
+            try:
+                observer(standing)
+            except Exception:  # noqa: BLE001  # supervision goes on, whatever an observer raises
+                _log.exception("observer of standings failed", actor=standing.name)
 
     def ended(self, ended: Ended) -> None:
         """Log an ending, failures as errors, and call the observers with it."""

@@ -17,6 +17,7 @@ from typing_extensions import override
 from kernel.children import Child, ChildState, Parent
 from kernel.endings import Ended, EndReason, Hook, one_line, with_traceback
 from kernel.groups import RestartGroup, all_stopped
+from kernel.reports import ActorStanding
 from kernel.restarts import Again, RestartWindow, decide, is_restarted
 from kernel.services import Services
 from kernel.specs import DynamicSpec, OnExhausted, Restart, Strategy, SupervisorSpec
@@ -138,6 +139,7 @@ class Supervisor(Child, Parent):
         It still is when its group or this supervisor is restarted.
         """
         self.note_failing(child, failed=False)
+        self.services.reports.well(child.name, "gone", child.restarts)
         child.forget()
 
     # Starting, in order.
@@ -172,6 +174,10 @@ class Supervisor(Child, Parent):
         if decision.exhausted:
             self.note_failing(child, failed=True)
         self.services.reports.restarted(child.name, ended.reason, decision.delay)
+        standing = ActorStanding(
+            name=child.name, state=child.state, restarts=child.restarts, error=child.last_error
+        )
+        self.services.reports.troubled(standing)
         if self.strategy is Strategy.ONE_FOR_ONE:
             action = partial(self._guarded, self._retry, child)
             child.retry = self.services.control.set_timer(decision.delay, action)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from messages.objects import ObjectFact
+from messages.events import EventNoted
+from messages.objects import ObjectFact, ObjectsDescribed
 from messages.pod_manager import PodFact, PodsDescribed
 from messages.port import Port
-from messages.statuses import PodStatusChanged
+from messages.probing import ProbeResultIs, ProbesDescribed
+from messages.sources import SourceDescribed, VerdictsMayDiffer
+from messages.statuses import PodStatusChanged, StatusesDescribed
+from messages.volumes import VolumeTroublesAre
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +21,20 @@ class EventChunk:
     """One or more events as text, in the format of server-sent events."""
 
     text: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventPieces:
+    """Many events for one reader, made while it takes them: a part of the present state, or what it missed.
+
+    A piece takes a millisecond or two. Who takes them lets others have a turn in between.
+    """
+
+    pieces: Iterator[bytes] = field(repr=False)
+
+
+FeedTelling: TypeAlias = EventChunk | EventPieces
+"""What a reader is told."""
 
 
 def comment(text: str) -> bytes:
@@ -36,15 +55,19 @@ class AttachReader:
     ``DetachReader`` again.
     """
 
-    reader: Port[EventChunk]
+    reader: Port[FeedTelling]
     reply_to: Port[ReaderAttached]
+    wants_state: bool = False
+    """Whether it is told the present state first, and again whenever it may have missed something."""
+    since: str = ""
+    """The id of the last event that it knows. It is told what came after that, if that is still known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetachReader:
     """Ends the subscription of ``AttachReader``. May repeat."""
 
-    reader: Port[EventChunk]
+    reader: Port[FeedTelling]
     was_slow: bool = False
     """The reader was dropped, since it did not keep up."""
 
@@ -65,12 +88,30 @@ class DescribeFeed:
     reply_to: Port[FeedDescribed]
 
 
-EventFeedMessage: TypeAlias = (
-    AttachReader
-    | DetachReader
-    | DescribeFeed
-    | PodFact
-    | PodsDescribed
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActorIs:
+    """How an actor is that has failed: ``backoff``, ``failed``, ``running`` again, or ``gone``."""
+
+    name: str
+    state: str
+    restarts: int
+    error: str
+
+
+FeedAnswer: TypeAlias = (
+    PodsDescribed | StatusesDescribed | SourceDescribed | ObjectsDescribed | ProbesDescribed
+)
+"""A part of the present state."""
+FeedFact: TypeAlias = (
+    PodFact
     | ObjectFact
     | PodStatusChanged
+    | VerdictsMayDiffer
+    | ProbeResultIs
+    | VolumeTroublesAre
+    | EventNoted
+    | ActorIs
 )
+"""What happens."""
+EventFeedMessage: TypeAlias = AttachReader | DetachReader | DescribeFeed | FeedAnswer | FeedFact
+"""What the feed hears from others."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from messages.objects import ObjectFact, ObjectId
+from messages.pods import PodUid
 from messages.port import Port
+from messages.units import Timestamp
 
 
 class EventType(StrEnum):
@@ -59,3 +62,71 @@ class EventsDescribed:
 
 
 EventsMessage: TypeAlias = PostEvent | DescribeEvents
+
+
+class NotedEvent(NamedTuple):
+    """An event of a pod as it is remembered here. Equal ones are one, with a count."""
+
+    first: Timestamp
+    last: Timestamp
+    times: int
+    type: EventType
+    reason: str
+    message: str
+    field_path: str
+    """The part of the pod that it is about, such as ``spec.containers{main}``."""
+
+
+class NotedChange(NamedTuple):
+    """A change of an object as it is remembered here, or what a pod wanted done about one."""
+
+    at: Timestamp
+    fact: ObjectFact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventNoted:
+    """Tells that an event was posted or, without a cluster, would have been."""
+
+    post: PostEvent
+    at: Timestamp
+    count: int
+    """How often it was, as far as that is remembered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowPosts:
+    """Subscribes to every ``EventNoted`` from now on. Outlives crashes on both sides. May repeat."""
+
+    subscriber: Port[EventNoted]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnfollowPosts:
+    """Ends a subscription. What is under way may still arrive. May repeat."""
+
+    subscriber: Port[EventNoted]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribePodEvents:
+    """Asks what is remembered of a pod's events and objects. Answered by one ``PodEventsDescribed``."""
+
+    uid: PodUid
+    objects: frozenset[ObjectId] = frozenset()
+    """Those that the pod references."""
+    reply_to: Port[PodEventsDescribed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodEventsDescribed:
+    """What is remembered of a pod, the oldest first."""
+
+    events: tuple[NotedEvent, ...]
+    changes: tuple[NotedChange, ...]
+
+
+EventRecorderMessage: TypeAlias = (
+    PostEvent | ObjectFact | FollowPosts | UnfollowPosts | DescribePodEvents
+)
+"""What the recorder of events hears."""

@@ -67,6 +67,16 @@ class ProbesAgain:
     """Asks a worker for its ``WantProbes``: an earlier life may have lost it. Who does not answer is gone."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeResultIs:
+    """Tells people what counts of a probe, whenever that changes for an instance of its container."""
+
+    pod: Pod
+    key: ProbeKey
+    container_id: str
+    result: ProbeResult
+
+
 ProbesFact: TypeAlias = ProbesSay | ProbesAgain
 """What the worker of a pod with probes hears."""
 

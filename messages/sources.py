@@ -156,5 +156,12 @@ class SourceDescribed:
     manifests: tuple[ManifestVerdict, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictsMayDiffer:
+    """Tells that verdicts of a source may be others than before. Who wants to know them asks. May repeat."""
+
+    source: SourceName
+
+
 SourceMessage: TypeAlias = ListPods | Rescan | PodsJudged | MirrorsJudged | DescribeSource
 """What every source hears from other actors. Each has messages of its own beside these."""

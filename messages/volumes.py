@@ -89,5 +89,13 @@ class ReleaseVolumes:
     """It seems to be gone, and nobody is certain: nothing is done, or answered, if there is such a pod."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeTroublesAre:
+    """Tells people what is wrong with the volumes of a pod, by name. Complete; empty when nothing is."""
+
+    pod: Pod
+    troubles: Mapping[str, VolumeTrouble]
+
+
 VolumeMessage: TypeAlias = WantVolumes | ReleaseVolumes
 """What the keeper of volumes hears from others."""

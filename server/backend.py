@@ -20,9 +20,9 @@ from messages.container_runtime_health import (
 from messages.event_feed import (
     AttachReader,
     DescribeFeed,
-    EventChunk,
     EventFeedMessage,
     FeedDescribed,
+    FeedTelling,
     ReaderAttached,
 )
 from messages.images import DescribeImages, ImagesDescribed
@@ -273,12 +273,16 @@ class EndpointBackend:
             "event-feed", self.feed, lambda reply_to: DescribeFeed(reply_to=reply_to)
         )
 
-    async def attach(self, reader: Port[EventChunk]) -> ReaderAttached | Unanswered:
-        """Subscribe a reader to every event from here on."""
+    async def attach(
+        self, reader: Port[FeedTelling], *, wants_state: bool, since: str
+    ) -> ReaderAttached | Unanswered:
+        """Subscribe a reader to the present state, or what it missed since, and every event from here on."""
         return await self._ask(
             "event-feed",
             self.feed,
-            lambda reply_to: AttachReader(reader=reader, reply_to=reply_to),
+            lambda reply_to: AttachReader(
+                reader=reader, reply_to=reply_to, wants_state=wants_state, since=since
+            ),
         )
 
     async def crash(self, name: str) -> bool | Unanswered:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from typing_extensions import override
 
-from messages.event_feed import DetachReader, EventChunk, comment
+from messages.event_feed import DetachReader, EventPieces, FeedTelling, comment
 from messages.port import Port
 from messages.units import Seconds
 
@@ -30,7 +30,7 @@ SLOW: Final = comment(
 )
 
 
-class EventReader(Port[EventChunk]):
+class EventReader(Port[FeedTelling]):
     """The queue between the feed and one connection. Belongs to the asyncio loop that creates it.
 
     It ends once: by ``end``, or when it is told more than it may hold. ``ended`` has a result then.
@@ -40,7 +40,7 @@ class EventReader(Port[EventChunk]):
         self._feed = feed
         self._keep_alive = keep_alive
         self._loop = asyncio.get_running_loop()
-        self._queue: deque[bytes] = deque()
+        self._queue: deque[bytes | Iterator[bytes]] = deque()
         self._told_bytes = 0
         self._taken_bytes = 0
         self._something = asyncio.Event()
@@ -50,7 +50,7 @@ class EventReader(Port[EventChunk]):
         """The last comment to send, once the reader has ended."""
 
     @override
-    def tell(self, message: EventChunk, /) -> None:
+    def tell(self, message: FeedTelling, /) -> None:
         """Queue what happened. Runs on the feed's thread."""
         if self._is_over:
             # The feed crashed over the first one, or has not handled it yet.
@@ -59,6 +59,9 @@ class EventReader(Port[EventChunk]):
             self._is_over = True
             self._feed.tell(DetachReader(reader=self, was_slow=True))
             self._call_loop(lambda: self._finish(SLOW))
+        elif isinstance(message, EventPieces):
+            self._queue.append(message.pieces)  # they take no room before they are made
+            self._wake()
         else:
             self._queue.append(message.text)
             self._told_bytes += len(message.text)
@@ -87,8 +90,17 @@ class EventReader(Port[EventChunk]):
         chunk: list[bytes] = []
         size = 0
         while self._queue and size < CHUNK:
-            chunk.append(self._queue.popleft())
-            size += len(chunk[-1])
+            first = self._queue[0]
+            if not isinstance(first, bytes):
+                if chunk:
+                    break
+                if piece := next(first, b""):
+                    return piece
+                self._queue.popleft()
+                continue
+            chunk.append(first)
+            self._queue.popleft()
+            size += len(first)
         self._taken_bytes += size
         if not self._queue:
             self._something.clear()

@@ -1,7 +1,7 @@
 """``/events``: server-sent events for as long as somebody reads them.
 
-After ``: connected`` a reader gets every event, in order, or a last comment that says why not. What it has
-not read yet waits in its queue, and nowhere else.
+After ``: connected`` a reader gets the present state unless it does without, and then every event, in order,
+or a last comment that says why not. What it has not read yet waits in its queue, and nowhere else.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from messages.units import Seconds
 from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.event_reader import EventReader
+from server.json_answers import NO
 
 AT_A_STOP: Final = Seconds(0.2)
 """How long a stop waits until readers have read the last comment. A stop gives all requests 0.5 s."""
 SEND_BUFFER: Final = 2**18
 """Bytes that the kernel may buffer for a reader. Its default grows to 4 MiB."""
+MOST_OF_AN_ID: Final = 100
+"""Bytes of an id that are looked at. Ours are shorter."""
 
 CONNECTED: Final = comment("connected")
 STOPPING: Final = comment("the agent's endpoints are closing: come back")
@@ -72,7 +75,9 @@ class EventStreams:
     async def _serve(
         self, request: web.Request, response: web.StreamResponse, reader: EventReader
     ) -> web.StreamResponse:
-        attached = await self._backend.attach(reader)
+        attached = await self._backend.attach(
+            reader, wants_state=_wants_state(request), since=_since(request)
+        )
         if isinstance(attached, Unanswered):
             raise web.HTTPServiceUnavailable(text=f"{attached.name}: {attached.reason}")
         with suppress(ConnectionError):  # it left
@@ -99,10 +104,24 @@ class EventStreams:
             sending.cancel()
 
 
+def _wants_state(request: web.Request) -> bool:
+    return request.query.get("replay", "true").lower() not in NO
+
+
+def _since(request: web.Request) -> str:
+    """Return the id of the last event that a reader knows, or nothing.
+
+    A browser that comes back asks for the same address as before, so what its header says is newer.
+    """
+    told = request.headers.get("Last-Event-ID") or request.query.get("since", "")
+    return told[:MOST_OF_AN_ID]
+
+
 async def _send_all(response: web.StreamResponse, reader: EventReader) -> None:
     await response.write(CONNECTED)
     while text := await reader.take():
         await response.write(text)
+        await asyncio.sleep(0)  # others have a turn, also while the kernel takes everything
 
 
 def _heed(sending: asyncio.Future[None]) -> None:

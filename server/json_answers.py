@@ -16,7 +16,8 @@ _PIECE: Final = 2_000
 _ITEMS: Final = 100
 """Items of a list that are written in one go: a few milliseconds for pods. No other thread runs meanwhile."""
 _NO_HEADERS: Final[Mapping[str, str]] = {}
-_NO: Final = frozenset({"0", "f", "false"})
+NO: Final = frozenset({"0", "f", "false"})
+"""What means no in a query."""
 
 _log = structlog.get_logger("http-server")
 
@@ -99,7 +100,7 @@ def _items(values: list[Any]) -> Iterator[str]:
 
 
 def _is_pretty(request: web.Request) -> bool:
-    return request.query.get("pretty", "false").lower() not in _NO
+    return request.query.get("pretty", "false").lower() not in NO
 
 
 def _indented(document: Any) -> Iterator[str]:

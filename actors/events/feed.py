@@ -1,4 +1,4 @@
-"""EventFeed: tells the readers of ``/events`` what happens to pods and objects.
+"""EventFeed: tells the readers of ``/events`` how everything is, and then what happens.
 
 It formats each fact once and tells all readers the same bytes. It knows no sockets: a reader is a port
 that takes what it is told and never makes the feed wait. Without readers it subscribes to nothing, since
@@ -7,137 +7,166 @@ objects that somebody follows have to be watched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from math import inf
-from typing import assert_never
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Final, assert_never
 
 from typing_extensions import override
 
-from actors.events.lines import object_event, pod_event, status_event
-from kernel import Key, PooledActor, Port
-from messages.changes import PodChange
+from actors.events import lines, present_state
+from actors.events.feed_parts import (
+    ACTORS,
+    EVENT_FEED,
+    PODS,
+    PROBES,
+    STATUSES,
+    VOLUMES,
+    FeedGoesOn,
+    FeedMemory,
+    FeedMessage,
+    FeedPorts,
+    FeedReader,
+    LingeringOver,
+    StateDue,
+    VerdictsDue,
+    objects_part,
+    verdicts_part,
+)
+from actors.events.feed_readers import FeedReaders
+from actors.events.feed_subscriptions import FeedSubscriptions
+from actors.events.ring import StatePart
+from kernel import PooledActor, Port, Timer
 from messages.event_feed import (
+    ActorIs,
     AttachReader,
     DescribeFeed,
     DetachReader,
-    EventChunk,
-    EventFeedMessage,
+    FeedAnswer,
     FeedDescribed,
+    FeedFact,
+    FeedTelling,
     ReaderAttached,
     comment,
 )
-from messages.objects import (
-    ChangeDecided,
-    FollowObjects,
-    ObjectChanged,
-    ObjectFact,
-    UnfollowObjects,
-)
-from messages.pod_manager import (
-    DescribePods,
-    PodFact,
-    PodsAre,
-    PodsChanged,
-    PodsDescribed,
-    Subscribe,
-    Unsubscribe,
-)
-from messages.statuses import FollowStatuses, PodStatusChanged, UnfollowStatuses
+from messages.events import EventNoted
+from messages.objects import ChangeDecided, ObjectChanged, ObjectFact, ObjectsDescribed
+from messages.pod_manager import PodsAre, PodsChanged, PodsDescribed
+from messages.probing import ProbeResultIs, ProbesDescribed
+from messages.sources import SourceDescribed, VerdictsMayDiffer
+from messages.statuses import PodStatusChanged, StatusesDescribed
 from messages.units import Seconds
-from stores.pods.seen_pods import SeenPods
+from messages.volumes import VolumeTroublesAre
 
-RESTARTED = comment("the event feed was restarted: a change of an object may be missing here")
+__all__ = ["EVENT_FEED", "EventFeed", "FeedMemory", "FeedPorts"]
 
-UNDER_WAY = Seconds(30.0)
+WHY_RESTARTED: Final = "the event feed was restarted"
+RESTARTED: Final = comment(f"{WHY_RESTARTED}: a change may be missing here")
+TOO_OLD: Final = "what came after that id is not known any more"
+UNKNOWN: Final = comment(f"{TOO_OLD}: something is missing here")
+
+UNDER_WAY: Final = Seconds(30.0)
 """How long facts may still arrive after the feed unsubscribed. After that it unsubscribes again."""
+LINGERS: Final = Seconds(60.0)
+"""How long it goes on after the last reader: one that was cut comes back and misses nothing."""
+ANSWER_WITHIN: Final = Seconds(2.5)
+"""How long a reader waits for all of the present state. Between two lives an actor waits 1.7 s at most."""
+BETWEEN_VERDICTS: Final = Seconds(0.5)
+"""A source is asked for its verdicts at most so often: it may have thousands."""
+GROUP: Final = 200
+"""Events of one turn: a few milliseconds."""
 
 
-EVENT_FEED = Key[EventFeedMessage]("event-feed")
+class EventFeed(PooledActor[FeedMessage]):
+    """Tells every reader the present state, if it wants that, and then what happens.
 
+    Owns: the readers, the last events, what readers have been told of pods and manifests, and the actors
+    and volumes that are in trouble.
+    Hears: ``AttachReader``, ``DetachReader``, ``DescribeFeed``; every ``FeedFact``, those of actors,
+    volumes and probes also while nobody reads; ``FeedAnswer``; its own timers.
+    Tells: readers ``EventChunk`` and ``EventPieces``. With the first reader, and a minute after the last:
+    PodManager ``Subscribe``, ``DescribePods`` and ``Unsubscribe``, the managers of objects
+    ``FollowObjects`` and ``UnfollowObjects``, the keeper of statuses ``FollowStatuses`` and
+    ``UnfollowStatuses``, the recorder of events ``FollowPosts`` and ``UnfollowPosts``. For the present
+    state all of these but the last, the sources and the keeper of probes ``Describe...``.
+    Fails when: it has a bug. Readers stay attached; they are told that it was restarted, and the present
+    state anew.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedPorts:
-    """The ports that EventFeed uses."""
-
-    pod_manager: Port[Subscribe | Unsubscribe | DescribePods]
-    managers: Sequence[Port[FollowObjects | UnfollowObjects]]
-    """The managers of Secrets and of ConfigMaps."""
-    me: Port[PodFact | PodsDescribed | ObjectFact | PodStatusChanged]
-    """Its own address, which outlives a crash: what it subscribes with."""
-    statuses: Port[FollowStatuses | UnfollowStatuses] | None = None
-    """The keeper of statuses; None where no pods are run."""
-
-
-@dataclass(slots=True)
-class FeedMemory:
-    """What outlives a life of EventFeed."""
-
-    readers: dict[Port[EventChunk], None] = field(default_factory=dict)
-    dropped: int = 0
-    """How many readers did not keep up."""
-    is_following: bool = False
-    """It may be subscribed somewhere."""
-    told_to_stop: Seconds = Seconds(-inf)
-    """When it last unsubscribed, by the monotonic clock."""
-    seen: SeenPods = field(default_factory=SeenPods)
-    """The pods that readers were told of. So changes during a crash can be told afterwards."""
-
-
-class EventFeed(PooledActor[EventFeedMessage]):
-    """Tells every reader what happens to pods and objects.
-
-    Owns: the readers, and what they have been told of pods.
-    Hears: ``AttachReader``, ``DetachReader``, ``DescribeFeed``, ``PodFact``, ``PodsDescribed``,
-    ``ObjectFact``, ``PodStatusChanged``.
-    Tells: readers ``EventChunk``. With the first reader and after the last: PodManager ``Subscribe``,
-    ``DescribePods`` and ``Unsubscribe``, the managers of objects ``FollowObjects`` and ``UnfollowObjects``,
-    the keeper of statuses ``FollowStatuses`` and ``UnfollowStatuses``.
-    Fails when: it has a bug. Readers stay attached; they are told that it was restarted.
-
-    Order: the facts of one manager stay in their order. The pods that exist when the first reader comes
-    are no events, if their source had listed by then. Pods of later first listings are events, and so are
-    changes while PodManager or the feed was down. A change of an object or of a status
-    that the feed crashed on is lost.
-    Facts that arrive while there are no readers are dropped.
+    Order: the facts of one manager stay in their order. A reader who wants the present state is told each
+    part of it as of one moment, and then what happened since that moment. Who only wants what happens is
+    not told of pods that exist when the first reader comes, if their source had listed by then. Many
+    changes are told in groups, and what comes meanwhile waits.
+    Facts that nobody reads are dropped.
     """
 
     def __init__(self, ports: FeedPorts, memory: FeedMemory) -> None:
         self._ports = ports
         self._memory = memory
+        self._subscriptions = FeedSubscriptions(ports, memory)
+        self._readers = FeedReaders(memory)
+        self._work: deque[Iterator[None]] = deque()
+        """Facts and answers that are being told, in their order."""
+        self._stale: set[StatePart] = set()
+        """Sources whose verdicts may be others than readers know."""
+        self._verdicts_timer: Timer | None = None
+        self._state_timer: Timer | None = None
+        self._lingering = 0
 
     @override
     def started(self) -> None:
-        if self._memory.readers:
-            self._follow()
-            self._tell(RESTARTED)
-        elif self._memory.is_following:
-            self._unfollow()
+        memory = self._memory
+        if not memory.readers:
+            if memory.is_following:
+                self._unfollow()
+            return
+        self._follow()
+        for port, reader in memory.readers.items():
+            if reader.wants_state:
+                self._begin_state(port, reader, WHY_RESTARTED)
+            else:
+                self._readers.tell(port, RESTARTED)
 
     @override
-    def receive(self, message: EventFeedMessage, /) -> None:
+    def receive(self, message: FeedMessage, /) -> None:
         match message:
-            case AttachReader(reader=reader, reply_to=reply_to):
-                self._attach(reader)
-                reply_to.tell(ReaderAttached())
+            case AttachReader():
+                self._attach(message)
             case DetachReader():
                 self._detach(message)
             case DescribeFeed(reply_to=reply_to):
                 memory = self._memory
                 reply_to.tell(FeedDescribed(readers=len(memory.readers), dropped=memory.dropped))
-            case PodsDescribed(listed=listed):
-                if self._memory.readers:
-                    self._memory.seen.note_all(listed)
-            case PodsAre() | PodsChanged() | ObjectChanged() | ChangeDecided() | PodStatusChanged():
-                self._take(message)
+            case FeedGoesOn():
+                self._go_on()
+            case StateDue() | VerdictsDue() | LingeringOver():
+                self._take_timer(message)
+            case (
+                PodsDescribed()
+                | StatusesDescribed()
+                | SourceDescribed()
+                | ObjectsDescribed()
+                | ProbesDescribed()
+            ):
+                if self._memory.is_following:
+                    self._add(self._answer(message))
             case _:
-                assert_never(message)
+                self._note(message)
 
-    def _attach(self, reader: Port[EventChunk]) -> None:
-        is_first = not self._memory.readers
-        self._memory.readers[reader] = None
-        if is_first:
+    # --- readers ---------------------------------------------------------------------------------------
+
+    def _attach(self, message: AttachReader) -> None:
+        memory, port = self._memory, message.reader
+        self._lingering += 1  # who waits for the end of an earlier pause waits in vain
+        if not memory.is_following:
             self._follow()
+        reader = memory.readers[port] = FeedReader(wants_state=message.wants_state)
+        message.reply_to.tell(ReaderAttached())
+        missed = memory.ring.since(message.since) if message.since else None
+        if missed is not None:
+            self._readers.resume(port, missed)
+        elif message.wants_state:
+            self._begin_state(port, reader, TOO_OLD if message.since else "")
+        elif message.since:
+            self._readers.tell(port, UNKNOWN)
 
     def _detach(self, message: DetachReader) -> None:
         memory = self._memory
@@ -146,54 +175,183 @@ class EventFeed(PooledActor[EventFeedMessage]):
         del memory.readers[message.reader]
         memory.dropped += message.was_slow
         if not memory.readers:
-            memory.seen.forget()
-            self._unfollow()
+            self._lingering += 1
+            self.after(LINGERS, LingeringOver(number=self._lingering))
 
-    def _take(self, fact: PodFact | ObjectFact | PodStatusChanged) -> None:
-        if not self._memory.readers:
+    def _begin_state(self, port: Port[FeedTelling], reader: FeedReader, why: str) -> None:
+        self._readers.begin(port, reader, self._ports.parts(), self.clock.monotonic(), why)
+        self._subscriptions.ask(self._ports.parts())
+        self._arm_state()
+
+    def _arm_state(self) -> None:
+        if self._state_timer is None:
+            self._state_timer = self.after(ANSWER_WITHIN, StateDue())
+
+    def _take_timer(self, timer: StateDue | VerdictsDue | LingeringOver) -> None:
+        match timer:
+            case StateDue():
+                self._state_timer = None
+                awaited = self._readers.give_up(Seconds(self.clock.monotonic() - ANSWER_WITHIN))
+                self._begin_anew()
+                if awaited:
+                    self._subscriptions.ask(awaited, again=True)
+                    self._arm_state()
+            case VerdictsDue():
+                self._verdicts_timer = None
+                self._ask_for_verdicts()
+            case LingeringOver(number=number):
+                if number == self._lingering and not self._memory.readers:
+                    self._unfollow()
+            case _:
+                assert_never(timer)
+
+    # --- what happens ----------------------------------------------------------------------------------
+
+    def _note(self, fact: FeedFact) -> None:
+        match fact:
+            case ActorIs(name=name, state=state):
+                self._memory.actors.pop(name, None)
+                if state not in {"running", "gone"}:
+                    self._memory.actors[name] = fact
+            case VolumeTroublesAre(pod=pod, troubles=troubles):
+                self._memory.volumes.pop(pod.uid, None)
+                if troubles:
+                    self._memory.volumes[pod.uid] = fact
+            case _:
+                pass
+        if self._memory.is_following:
+            self._add(self._happens(fact))
+        elif isinstance(
+            fact,
+            PodsAre | PodsChanged | ObjectChanged | ChangeDecided | PodStatusChanged | EventNoted,
+        ):
             self._note_stray()
-            return
+
+    def _happens(self, fact: FeedFact) -> Iterator[None]:
+        """Tell one fact, and pause after each group of events."""
         match fact:
             case PodsAre(source=source, pods=pods):
-                self._tell_pods(self._memory.seen.replace(source, pods))
-            case PodsChanged(changes=changes):
-                self._tell_pods(self._memory.seen.apply(changes))
-            case PodStatusChanged():
-                self._tell(status_event(fact))
+                changes = self._memory.seen.replace(source, pods)
+                yield from self._tell_all(PODS, map(lines.pod_event, changes))
+            case PodsChanged():
+                changes = self._memory.seen.apply(fact.changes)
+                yield from self._tell_all(PODS, map(lines.pod_event, changes))
+            case VerdictsMayDiffer(source=source):
+                self._stale.add(verdicts_part(source))
+                if self._verdicts_timer is None:
+                    self._ask_for_verdicts()
             case _:
-                self._tell(object_event(fact))
+                self._readers.happens(*_told(fact))
 
-    def _tell_pods(self, changes: Sequence[PodChange]) -> None:
-        if changes:
-            self._tell(b"".join(map(pod_event, changes)))
+    # --- the present state -----------------------------------------------------------------------------
 
-    def _tell(self, text: bytes) -> None:
-        told = EventChunk(text=text)
-        for reader in self._memory.readers:
-            reader.tell(told)
+    def _answer(self, answer: FeedAnswer) -> Iterator[None]:
+        """Tell a part of the present state to those who wait for it."""
+        match answer:
+            case PodsDescribed():
+                self._memory.seen.note_all(answer.listed)
+                self._take_part(PODS, lambda: present_state.pods_of(answer))
+            case StatusesDescribed():
+                known = self._memory.seen.by_uid()
+                self._take_part(STATUSES, lambda: present_state.statuses_of(answer, known))
+            case ProbesDescribed():
+                self._take_part(PROBES, lambda: present_state.probes_of(answer))
+            case ObjectsDescribed():
+                part = objects_part(answer.kind)
+                self._take_part(part, lambda: present_state.objects_of(answer))
+            case SourceDescribed(name=source):
+                part, before = verdicts_part(source), self._memory.verdicts.get(source)
+                self._memory.verdicts[source] = {each.path: each for each in answer.manifests}
+                if before is not None:
+                    changes = present_state.verdict_changes(before, answer)
+                    yield from self._tell_all(part, changes)
+                self._take_part(part, lambda: present_state.verdicts_of(answer))
+            case _:
+                assert_never(answer)
+
+    def _take_part(self, part: StatePart, pieces: Callable[[], Iterator[bytes]]) -> None:
+        self._subscriptions.note_answer(part)
+        self._readers.take_part(part, pieces)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        for port in self._readers.take_late():
+            self._begin_state(port, self._memory.readers[port], TOO_OLD)
+
+    def _ask_for_verdicts(self) -> None:
+        if self._stale and self._memory.is_following:
+            self._subscriptions.ask(self._stale, again=True)
+            self._stale = set()
+            self._verdicts_timer = self.after(BETWEEN_VERDICTS, VerdictsDue())
+
+    # --- turns -----------------------------------------------------------------------------------------
+
+    def _tell_all(self, part: StatePart, events: Iterator[bytes]) -> Iterator[None]:
+        """Tell many events, and pause after each group."""
+        group: list[bytes] = []
+        for event in events:
+            group.append(event)
+            if len(group) == GROUP:
+                self._readers.happens(part, *group)
+                group.clear()
+                yield
+        self._readers.happens(part, *group)
+
+    def _add(self, work: Iterator[None]) -> None:
+        self._work.append(work)
+        if len(self._work) == 1:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Tell what waits, until a group is told."""
+        for _ in range(GROUP):
+            if not self._work:
+                return
+            if next(self._work[0], self) is not self:
+                break
+            self._work.popleft()
+        if self._work:
+            self.me.tell(FeedGoesOn())
+
+    # --- whom it follows -------------------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        memory = self._memory
+        memory.epochs += 1
+        memory.ring.begin(f"{int(self.clock.wall() * 1000):x}.{memory.epochs}")
+        self._subscriptions.follow()
+
+    def _unfollow(self) -> None:
+        self._work.clear()
+        self._memory.seen.forget()
+        self._memory.verdicts.clear()
+        self._subscriptions.unfollow()
+        self._memory.told_to_stop = self.clock.monotonic()
 
     def _note_stray(self) -> None:
         """Drop a fact that nobody reads. Unsubscribe again if it comes late: the first time may be lost."""
         if self.clock.monotonic() >= self._memory.told_to_stop + UNDER_WAY:
             self._unfollow()
 
-    def _follow(self) -> None:
-        ports = self._ports
-        self._memory.is_following = True
-        ports.pod_manager.tell(Subscribe(subscriber=ports.me))
-        # The answer comes after the present listings, so it separates them from later ones.
-        ports.pod_manager.tell(DescribePods(reply_to=ports.me))
-        for manager in ports.managers:
-            manager.tell(FollowObjects(subscriber=ports.me))
-        if ports.statuses is not None:
-            ports.statuses.tell(FollowStatuses(subscriber=ports.me))
 
-    def _unfollow(self) -> None:
-        ports = self._ports
-        ports.pod_manager.tell(Unsubscribe(subscriber=ports.me))
-        for manager in ports.managers:
-            manager.tell(UnfollowObjects(subscriber=ports.me))
-        if ports.statuses is not None:
-            ports.statuses.tell(UnfollowStatuses(subscriber=ports.me))
-        self._memory.told_to_stop = self.clock.monotonic()
-        self._memory.is_following = False
+def _told(
+    fact: ObjectFact | PodStatusChanged | ProbeResultIs | VolumeTroublesAre | EventNoted | ActorIs,
+) -> tuple[StatePart | None, bytes]:
+    """Return a fact as an event, and the part of the present state that says the same."""
+    match fact:
+        case PodStatusChanged():
+            return STATUSES, lines.status_event(fact)
+        case ObjectChanged():
+            return objects_part(fact.object.kind), lines.object_event(fact)
+        case ProbeResultIs():
+            return PROBES, lines.probe_event(fact)
+        case VolumeTroublesAre():
+            return VOLUMES, lines.volume_event(fact)
+        case ActorIs():
+            return ACTORS, lines.actor_event(fact)
+        case ChangeDecided():
+            return None, lines.object_event(fact)
+        case EventNoted():
+            return None, lines.posted_event(fact)
+        case _:
+            assert_never(fact)

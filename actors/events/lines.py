@@ -8,41 +8,56 @@ from __future__ import annotations
 import json
 
 from messages.changes import PodChange
-from messages.objects import ChangeDecided, ObjectChanged, ObjectFact
+from messages.event_feed import ActorIs
+from messages.events import EventNoted
+from messages.objects import ChangeDecided, ObjectChanged, ObjectDescribed, ObjectFact
 from messages.pod_runtime import ContainerHistory
-from messages.pods import JsonObject
+from messages.pods import LOCAL_FILES, JsonObject, Pod, PodUid, SourceName
+from messages.probing import ProbedPod, ProbeResultIs, ProbeStage
+from messages.sources import ManifestVerdict
 from messages.statuses import PodStatus, PodStatusChanged
+from messages.volumes import VolumeTroublesAre
 from stores.statuses.shown import shown
 
 
 def pod_event(change: PodChange) -> bytes:
     """Return the event of one pod that was added, changed or removed."""
-    pod = change.pod
-    told = {
-        "op": change.op.value,
-        "source": pod.source,
-        "namespace": pod.namespace,
-        "name": pod.name,
-        "uid": pod.uid,
-    }
-    return _event("pod", told)
+    return _pod(change.op.value, change.pod)
+
+
+def present_pod(pod: Pod) -> bytes:
+    """Return the event of a pod that there is."""
+    return _pod("PRESENT", pod)
+
+
+def _pod(op: str, pod: Pod) -> bytes:
+    told = {"op": op, "source": pod.source, **_names(pod), "mirror": pod.is_mirror}
+    return server_sent("pod", told)
+
+
+def _names(pod: Pod) -> JsonObject:
+    return {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid}
 
 
 def status_event(changed: PodStatusChanged) -> bytes:
     """Return the event of a pod that has another status."""
-    pod, status = changed.pod, changed.status
+    return present_status(changed.pod.uid, changed.status, changed.pod)
+
+
+def present_status(uid: PodUid, status: PodStatus, pod: Pod | None) -> bytes:
+    """Return the event of the status that a pod has. ``pod`` is None if only its UID is known."""
     ready = next((each.status for each in status.conditions if each.type == "Ready"), "False")
     told = {
-        "source": pod.source,
-        "namespace": pod.namespace,
-        "name": pod.name,
-        "uid": pod.uid,
+        "source": pod.source if pod is not None else "",
+        "namespace": pod.namespace if pod is not None else "",
+        "name": pod.name if pod is not None else "",
+        "uid": uid,
         "phase": status.phase.value,
         "ready": ready == "True",
         "reason": status.reason,
         "containers": _containers(status),
     }
-    return _event("status", told)
+    return server_sent("status", told)
 
 
 def _containers(status: PodStatus) -> list[JsonObject]:
@@ -68,8 +83,26 @@ def _reason(history: ContainerHistory) -> str:
 def object_event(fact: ObjectFact) -> bytes:
     """Return the event of a changed object, or of the action that a pod wants because of it."""
     if isinstance(fact, ChangeDecided):
-        return _event("decision", _decision(fact))
-    return _event("object", _change(fact))
+        return server_sent("decision", _decision(fact))
+    return server_sent("object", _change(fact))
+
+
+def present_object(described: ObjectDescribed) -> bytes:
+    """Return the event of how an object is held."""
+    told = {
+        "kind": described.object.kind.value,
+        "namespace": described.object.namespace,
+        "name": described.object.name,
+        "uid": described.uid,
+        "resourceVersion": described.resource_version,
+        "change": "present",
+        "keys": (),
+        "origin": described.object.origin.value,
+        "state": described.state.value,
+        "references": described.references,
+        "lastError": described.error,
+    }
+    return server_sent("object", told)
 
 
 def _change(fact: ObjectChanged) -> JsonObject:
@@ -81,6 +114,7 @@ def _change(fact: ObjectChanged) -> JsonObject:
         "resourceVersion": fact.resource_version,
         "change": fact.change.value,
         "keys": fact.keys,
+        "origin": fact.object.origin.value,
     }
 
 
@@ -100,6 +134,83 @@ def _decision(fact: ChangeDecided) -> JsonObject:
     }
 
 
-def _event(name: str, data: JsonObject) -> bytes:
+def verdict_event(source: SourceName, verdict: ManifestVerdict, *, is_gone: bool = False) -> bytes:
+    """Return the event of the verdict on a manifest, or that the manifest is gone."""
+    told = {
+        "source": source,
+        "path": verdict.path,
+        "verdict": "gone" if is_gone else verdict.verdict.value,
+        "reason": "" if is_gone else verdict.reason,
+        "warnings": () if is_gone else verdict.warnings,
+        "object" if source == LOCAL_FILES else "pod": verdict.pod,
+        "uid": verdict.uid,
+    }
+    return server_sent("verdict", told)
+
+
+def probe_event(fact: ProbeResultIs) -> bytes:
+    """Return the event of what counts of a probe from now on."""
+    told = {
+        **_names(fact.pod),
+        "container": fact.key.container,
+        "probe": fact.key.kind.value,
+        "containerID": fact.container_id,
+        "result": fact.result.value,
+    }
+    return server_sent("probe", told)
+
+
+def present_probe(probed: ProbedPod, stage: ProbeStage) -> bytes:
+    """Return the event of what counts of a probe, and why it is not carried out, if it is not."""
+    told = {
+        **_names(probed.pod),
+        "container": stage.key.container,
+        "probe": stage.key.kind.value,
+        "containerID": stage.container_id,
+        "result": stage.result.value if stage.result is not None else None,
+        "waitsFor": stage.waits_for,
+    }
+    return server_sent("probe", told)
+
+
+def volume_event(fact: VolumeTroublesAre) -> bytes:
+    """Return the event of what is wrong with the volumes of a pod: all of it."""
+    troubles = [
+        {"volume": name, "reason": trouble.message, "isForGood": trouble.is_for_good}
+        for name, trouble in sorted(fact.troubles.items())
+    ]
+    return server_sent("volume", {**_names(fact.pod), "troubles": troubles})
+
+
+def posted_event(fact: EventNoted) -> bytes:
+    """Return the event of an event as the API has them: what somebody did, or could not do, for an object."""
+    post = fact.post
+    told = {
+        "type": post.type.value,
+        "reason": post.reason,
+        "message": post.message,
+        "count": fact.count,
+        "kind": post.regarding.kind,
+        "namespace": post.regarding.namespace,
+        "name": post.regarding.name,
+        "uid": post.regarding.uid,
+        "fieldPath": post.regarding.field_path,
+    }
+    return server_sent("event", told)
+
+
+def actor_event(fact: ActorIs) -> bytes:
+    """Return the event of an actor that failed, or that runs again."""
+    told = {
+        "name": fact.name,
+        "state": fact.state,
+        "restarts": fact.restarts,
+        "lastError": fact.error,
+    }
+    return server_sent("actor", told)
+
+
+def server_sent(name: str, data: JsonObject) -> bytes:
+    """Return an event called ``name`` in the format of server-sent events."""
     text = json.dumps(data, separators=(",", ":"))
     return f"event: {name}\ndata: {text}\n\n".encode()

@@ -95,8 +95,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
     ``LocalHolderFact``; ``NodeFact``; its own timers.
     Tells: PodManager ``Subscribe``, the Node's registrar ``FollowNode`` and the holder of local objects
     ``ListLocalObjects`` when it starts, and ``LocalReferencesAre``; the holders' supervisor ``StartChild``
-    and ``StopChild``; holders ``ReferencesAre`` and ``ReadObject``; subscribers ``ObjectFact``; who posts
-    events ``PostEvent``.
+    and ``StopChild``; holders ``ReferencesAre`` and ``ReadObject``; subscribers and the
+    recorder of events ``ObjectFact``; who posts events ``PostEvent``.
     Fails when: it has a bug. The next life keeps the references, holders and subscribers of the last, asks
     for the pods anew, and repeats what it may not have finished telling.
 
@@ -136,6 +136,7 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
             self.after,
             memory.notices,
             volumes_are_made=ports.volumes_are_made,
+            recorder=ports.recorder,
         )
         self._changes = ObjectChanges(
             self._references, self._followers, self._notices, memory, chance

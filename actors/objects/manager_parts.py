@@ -14,7 +14,7 @@ from kernel import DynamicMessage, Key, Port
 from messages.events import PostEvent
 from messages.holders import HolderFact, HolderIs, LocalHolderFact, LocalHolderMessage
 from messages.node import FollowNode, NodeFact
-from messages.objects import Change, ChangeAction, ObjectManagerMessage
+from messages.objects import Change, ChangeAction, ObjectFact, ObjectManagerMessage
 from messages.pod_manager import PodFact, Subscribe
 from messages.units import Seconds
 from stores.objects.followers import FollowerMemory
@@ -51,6 +51,8 @@ class ObjectManagerPorts:
     """Who knows how long fetched objects count as current; None if nobody needs that."""
     events: Port[PostEvent] | None
     """Who posts events; None if the agent belongs to no cluster."""
+    recorder: Port[ObjectFact] | None = None
+    """Who remembers changes for people. It has nothing watched for that."""
     volumes_are_made: bool = False
     """Whoever makes volumes tells people itself what they lack."""
     me: Port[PodFact | NodeFact]

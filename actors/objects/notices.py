@@ -26,6 +26,7 @@ from messages.objects import (
     ObjectAvailability,
     ObjectChanged,
     ObjectDescribed,
+    ObjectFact,
     ObjectId,
     Origin,
 )
@@ -89,8 +90,13 @@ class ObjectNotices:
         memory: NoticeMemory,
         *,
         volumes_are_made: bool = False,
+        recorder: Port[ObjectFact] | None = None,
     ) -> None:
-        """With ``volumes_are_made``, what volumes lack is told by whoever makes them."""
+        """With ``volumes_are_made``, what volumes lack is told by whoever makes them.
+
+        ``recorder`` remembers changes for people.
+        """
+        self._recorder = recorder
         self._volumes_are_made = volumes_are_made
         self._references = references
         self._events = events
@@ -108,6 +114,11 @@ class ObjectNotices:
 
     def note_change(self, changed: ObjectChanged, decided: Iterable[ChangeDecided]) -> None:
         """Write what happened to a referenced object, and what pods want done about it."""
+        decided = tuple(decided)
+        if self._recorder is not None:
+            self._recorder.tell(changed)
+            for each in decided:
+                self._recorder.tell(each)
         version = {"version": changed.resource_version}
         pods = self._references.pods_of(changed.object)
         names = [pod.name for pod in islice(pods, MAX_NAMES)]

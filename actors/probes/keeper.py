@@ -25,6 +25,7 @@ from messages.pods import PodUid
 from messages.probes import ProbeKey
 from messages.probing import (
     DescribeProbes,
+    ProbeResultIs,
     ProbesAgain,
     ProbesDescribed,
     ProbesSay,
@@ -48,6 +49,8 @@ class ProbeKeeperPorts:
     """The supervisor of the probers."""
     events: Callable[[], Port[PostEvent] | None]
     """Returns who posts events; None if the agent belongs to no cluster."""
+    people: Port[ProbeResultIs] | None = None
+    """Who tells people what counts."""
     logs_changes: bool = True
     """Whether each change of what counts is logged at level info. Otherwise at debug."""
     address: Address
@@ -132,8 +135,19 @@ class ProbeKeeper(PooledActor[ProbeKeeperMessage]):
     def _note(self, said: ProberSays) -> None:
         pod = self._memory.pods.get(said.key.uid)
         if pod is not None:
-            pod.note(said.key, said.container_id, said.result)
+            if pod.note(said.key, said.container_id, said.result):
+                self._tell_people(pod, said)
             self._settle(pod)
+
+    def _tell_people(self, pod: PodProbes, said: ProberSays) -> None:
+        if self._ports.people is not None:
+            told = ProbeResultIs(
+                pod=pod.want.pod,
+                key=said.key,
+                container_id=said.container_id,
+                result=said.result,
+            )
+            self._ports.people.tell(told)
 
     def _release_unconfirmed(self) -> None:
         for uid, pod in tuple(self._memory.pods.items()):

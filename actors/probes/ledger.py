@@ -62,11 +62,17 @@ class PodProbes:
             if instance is None or instance.id != known.container_id or which not in self.specs:
                 del self.counting[which]
 
-    def note(self, key: ProbeKey, container_id: str, result: ProbeResult) -> None:
-        """Note what a prober says, unless that is about an instance that does not run any more."""
-        instance = self.want.running.get(key.container)
-        if instance is not None and instance.id == container_id:
-            self.counting[key.container, key.kind] = Counting(container_id, result)
+    def note(self, key: ProbeKey, container_id: str, result: ProbeResult) -> bool:
+        """Note what a prober says, unless that is about an instance that does not run any more.
+
+        Return whether it is news.
+        """
+        instance, which = self.want.running.get(key.container), (key.container, key.kind)
+        if instance is None or instance.id != container_id:
+            return False
+        before, now = self.counting.get(which), Counting(container_id, result)
+        self.counting[which] = now
+        return now != before
 
     def wanted(self) -> dict[tuple[str, ProbeKind], ProbeOrder | None]:
         """Return what each prober is to do. None is for one that has nothing to do at present."""

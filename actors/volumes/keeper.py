@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, assert_never
 
 import structlog
@@ -39,7 +39,7 @@ from messages.pods import Pod, PodUid
 from messages.tokens import TokensAre, WantTokens
 from messages.units import Seconds
 from messages.volume_state import DescribeVolumes
-from messages.volumes import ReleaseVolumes, VolumeTrouble, WantVolumes
+from messages.volumes import ReleaseVolumes, VolumeTrouble, VolumeTroublesAre, WantVolumes
 from volumes.making.forms import is_injected_token
 from volumes.making.jobs import VolumeJob
 
@@ -226,6 +226,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         if kept is None:
             return
         if kept.releasing is not None:
+            self._tell_people(kept, {})
             self._releases.go_on(uid, kept, self.clock.monotonic())
         elif kept.pod is not None:
             self._await_tokens(kept, kept.pod)
@@ -235,6 +236,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             if answer != kept.told and kept.reply_to is not None:
                 kept.told = answer
                 kept.reply_to.tell(answer)
+            self._tell_people(kept, answer.troubles)
         self._watch_jobs()
 
     def _await_tokens(self, kept: VolumesOfPod, pod: Pod) -> None:
@@ -246,6 +248,11 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             self._want_tokens(pod, kept)
             asked = now
         self._times.add(Seconds(asked + ANSWERED_WITHIN), pod.uid)
+
+    def _tell_people(self, kept: VolumesOfPod, troubles: Mapping[str, VolumeTrouble]) -> None:
+        if self._ports.people is not None and kept.pod is not None and troubles != kept.said:
+            kept.said = troubles
+            self._ports.people.tell(VolumeTroublesAre(pod=kept.pod, troubles=troubles))
 
     def _step(self, kept: VolumesOfPod, pod: Pod, name: str) -> None:
         volume, now = kept.volumes[name], self.clock.monotonic()

@@ -26,7 +26,7 @@ from messages.port import Port
 from messages.tokens import TokensAre, TokensMessage
 from messages.units import Seconds
 from messages.volume_state import DescribeVolumes
-from messages.volumes import VolumeMessage
+from messages.volumes import VolumeMessage, VolumeTroublesAre
 from stores.histograms import TimesCounter
 from volumes.making.jobs import VolumeJob, VolumeWriters
 from volumes.making.maker import VolumeMaker
@@ -90,6 +90,8 @@ class VolumeKeeperPorts:
     tokens: Port[TokensMessage] | None = None
     """Who gets tokens of service accounts; None if nobody can."""
     events: Port[PostEvent] | None = None
+    people: Port[VolumeTroublesAre] | None = None
+    """Who tells people what is wrong."""
     writers: VolumeWriters
     maker: VolumeMaker
     calls: MountCalls

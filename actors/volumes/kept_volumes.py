@@ -124,6 +124,8 @@ class VolumesOfPod:
     told: VolumesAre | None = None
     """What the pod's worker was told last."""
     releasing: Releasing | None = None
+    said: Mapping[str, VolumeTrouble] = field(default_factory=dict)
+    """The troubles that people were told last."""
 
     @property
     def objects(self) -> frozenset[ObjectId]:

@@ -31,7 +31,7 @@ def command(api: AgentApi, follow: bool, only: tuple[str, ...], output: str) -> 
             "events needs -f: the agent keeps none, and tells them as they happen"
         )
     tell = _as_json if output == JSON else _as_text()
-    with api.lines("/events") as lines:
+    with api.lines("/events?replay=false") as lines:
         for event in happenings(lines):
             if event.comment.startswith("dropped"):
                 raise UnreachableError(f"the agent at {api.name} says: {event.comment}")

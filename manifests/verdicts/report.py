@@ -15,6 +15,7 @@ import structlog
 
 from manifests.verdicts.judgements import with_mirrors_judged, with_pods_judged
 from messages.pods import SourceName
+from messages.port import Port
 from messages.snapshots import same_objects
 from messages.sources import (
     Epoch,
@@ -24,6 +25,7 @@ from messages.sources import (
     RejectReason,
     SourceDescribed,
     Verdict,
+    VerdictsMayDiffer,
 )
 from messages.units import Timestamp
 
@@ -46,6 +48,8 @@ class VerdictReport:
     """MirrorKeeper's newest verdicts."""
     _logged: tuple[ManifestVerdict, ...] = ()
     """The verdicts that are in the log already."""
+    people: Port[VerdictsMayDiffer] | None = None
+    """Who is told when they change."""
 
     def hear(self, word: PodsJudged | MirrorsJudged) -> None:
         """Remember another actor's verdicts on the pods, in place of its earlier ones."""
@@ -88,6 +92,10 @@ class VerdictReport:
         for _ in self.logging(own, trouble):
             pass
 
+    def _tell_people(self) -> None:
+        if self.people is not None:
+            self.people.tell(VerdictsMayDiffer(source=self.source))
+
     def logging(self, own: Iterable[ManifestVerdict], trouble: str) -> Generator[None, None, None]:
         """Log each verdict that is not in the log yet, and each manifest that is gone; count new refusals.
 
@@ -98,6 +106,7 @@ class VerdictReport:
         verdicts, logged = self.shown(own), self._logged
         if same_objects(verdicts, logged):
             return
+        self._tell_people()
         # A refusal with another warning is logged again, but not counted again.
         fresh = changes(logged, verdicts)
         for verdict in changes(_bare(logged, fresh), _bare(fresh, fresh)):

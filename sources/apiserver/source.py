@@ -29,6 +29,7 @@ from messages.sources import (
     SourceListed,
     SourceMessage,
     Verdict,
+    VerdictsMayDiffer,
 )
 from messages.units import Timestamp
 from messages.watches import (
@@ -78,6 +79,8 @@ class ApiSourcePorts:
     node: Port[FollowNode]
     me: Port[WatchFact | NodeFact]
     """Its own address, which stays valid when it is restarted."""
+    people: Port[VerdictsMayDiffer] | None = None
+    """Who tells people that verdicts have changed."""
 
 
 @dataclass(slots=True)
@@ -144,6 +147,7 @@ class ApiSource(PooledActor[ApiSourceMessage]):
             case TellDue():
                 self._tell_is_due = False
                 self._listings.tell_if_new(self._pods())
+                self._tell_people()
             case ListPods() | Rescan() | PodsJudged() | MirrorsJudged() | DescribeSource():
                 self._serve(message)
             case _:
@@ -162,10 +166,15 @@ class ApiSource(PooledActor[ApiSourceMessage]):
                 verdicts = self._memory.report.shown(self._accepted())
                 unserved = [each for each in verdicts if each.verdict is not Verdict.ACCEPTED]
                 self._memory.report.log(unserved, "pod not served")
+                self._tell_people()
             case DescribeSource(reply_to=reply_to):
                 reply_to.tell(self._described())
             case _:
                 assert_never(message)
+
+    def _tell_people(self) -> None:
+        if self._ports.people is not None:
+            self._ports.people.tell(VerdictsMayDiffer(source=API))
 
     def _watch(self) -> None:
         self._is_following = True

@@ -82,6 +82,7 @@ class FileSource(Actor[FileSourceMessage]):
     ``DescribeSource``; ``PodsObserved`` of the runtime, if pods may keep the UIDs under which they run.
     Tells: PodManager ``SourceListed`` when the pods differ from those told last, after the first look of
     each life, and for each ``ListPods``. The listing is provisional until the path has been there once.
+    Who tells people ``VerdictsMayDiffer``.
     The runtime ``ListRuntimePods``: it looks at no manifest before it knows which UIDs there are.
     Fails when: there is a bug. Whatever is in the directory becomes a verdict.
 

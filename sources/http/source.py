@@ -122,8 +122,8 @@ class HttpSource(Actor[HttpSourceMessage]):
     thread, ``Rescan``, ``ListPods``, ``PodsJudged``, ``MirrorsJudged``, ``DescribeSource``;
     ``PodsObserved`` of the runtime, if pods may keep the UIDs under which they run.
     Tells: PodManager ``SourceListed`` when the pods differ from those told last, after the first poll of
-    each life if any pods are known, and for each ``ListPods``. The runtime ``ListRuntimePods``: it polls
-    nothing before it knows which UIDs there are.
+    each life if any pods are known, and for each ``ListPods``. Who tells people ``VerdictsMayDiffer``. The
+    runtime ``ListRuntimePods``: it polls nothing before it knows which UIDs there are.
     Fails when: there is a bug. Whatever the URL answers, or does not, becomes a verdict or an error.
 
     Order: one request after the other; one that is asked for meanwhile begins when the other is over. Each

@@ -7,7 +7,7 @@ changes that were missed. The listings of the state at the beginning are no chan
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from messages.changes import Op, PodChange
@@ -45,6 +45,10 @@ class SeenPods:
     def apply(self, changes: Iterable[PodChange]) -> tuple[PodChange, ...]:
         """Take the changes of a listing; return those that were not seen yet."""
         return tuple(self._take(change) for change in changes if not self._is_known(change))
+
+    def by_uid(self) -> Mapping[PodUid, Pod]:
+        """Return the pods by UID, as they are now. The mapping is not changed later."""
+        return dict(self._pods)
 
     def forget(self) -> None:
         """Forget everything, as if nothing had been seen yet."""

@@ -81,6 +81,7 @@ def test_verbose_health_names_every_loop(agent: Served, name: str) -> None:
         "[+]tree/answers ok",
         "[+]actorlet ok",
         "[+]pod-manager ok",
+        "[+]event-recorder ok",
         "[+]objects ok",
         "[+]object-managers ok",
         "[+]secret-manager ok",
@@ -91,6 +92,7 @@ def test_verbose_health_names_every_loop(agent: Served, name: str) -> None:
         "[+]status-keeper ok",
         "[+]probe-keeper ok",
         "[+]probers ok",
+        "[+]rollouts ok",
         "[+]pods ok",
         "[+]pod-keeper ok",
         "[+]sources ok",
@@ -185,6 +187,7 @@ def test_actorz_is_the_tree_parents_first(agent: Served) -> None:
     assert [(actor["parent"], actor["name"], actor["type"]) for actor in others] == [
         ("", "actorlet", "supervisor"),
         ("actorlet", "pod-manager", "PodManager"),
+        ("actorlet", "event-recorder", "EventRecorder"),
         ("actorlet", "objects", "supervisor"),
         ("actorlet", "object-managers", "supervisor"),
         ("object-managers", "secret-manager", "ObjectManager"),
@@ -195,6 +198,7 @@ def test_actorz_is_the_tree_parents_first(agent: Served) -> None:
         ("actorlet", "status-keeper", "StatusKeeper"),
         ("actorlet", "probe-keeper", "ProbeKeeper"),
         ("actorlet", "probers", "supervisor"),
+        ("actorlet", "rollouts", "RolloutKeeper"),
         ("actorlet", "pods", "supervisor"),
         ("actorlet", "pod-keeper", "PodKeeper"),
         ("actorlet", "sources", "supervisor"),
@@ -214,7 +218,8 @@ def test_actorz_is_the_tree_parents_first(agent: Served) -> None:
         "pod-keeper",
         "probe-keeper",
     }
-    assert alone == {*managers, "runtime/containers", "runtime", "source/file", "event-feed"}
+    others_alone = {"event-feed", "event-recorder", "rollouts"}
+    assert alone == managers | {"runtime/containers", "runtime", "source/file", *others_alone}
 
 
 def test_configz_shows_what_is_in_effect_and_no_secret(manifests: Path) -> None:
@@ -233,7 +238,7 @@ def test_configz_shows_what_is_in_effect_and_no_secret(manifests: Path) -> None:
 
 def test_the_index_lists_every_path(agent: Served, chaotic: Served) -> None:
     paths = agent.get("/").json["paths"]
-    others = [*OTHER_PATHS, "/runningpods", "/events"]
+    others = [*OTHER_PATHS, "/runningpods", "/volumez", "/events"]
     assert paths == sorted([*others, *HEALTH_PATHS[:-1], "/readyz/{source}"])
     assert "/debug/actors/{name}/crash" in chaotic.get("/").json["paths"]
 

@@ -108,6 +108,7 @@ def test_it_stops_in_the_reverse_order_of_its_start(stepped: Stepped) -> None:
     (worker,) = (name for name in started if name.startswith("pods/"))
     assert started == [
         "pod-manager",
+        "event-recorder",
         "secret-manager",
         "configmap-manager",
         "runtime/containers",

@@ -12,7 +12,7 @@ from actors.events.feed import EVENT_FEED, RESTARTED, EventFeed, FeedMemory, Fee
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
 from kernel import Port
 from messages.changes import Op, PodChange
-from messages.event_feed import AttachReader, DetachReader, EventChunk
+from messages.event_feed import AttachReader, DetachReader, EventChunk, FeedTelling
 from messages.objects import UnfollowObjects
 from messages.pod_manager import PodsAre
 from messages.pods import API, FILE, HTTP
@@ -65,7 +65,7 @@ def test_a_crash_of_the_feed_loses_no_reader_and_no_change_of_a_pod(feed: FeedSt
     feed.play.advance(20.0)
     assert feed.follows() == SUBSCRIBED
     feed.are(WEB, make_pod("api"), make_pod("missed"))
-    assert reader.next().text == RESTARTED
+    assert reader.next() == EventChunk(text=RESTARTED)
     assert reader.heads() == ["ADD", "ADD"]
 
 
@@ -84,7 +84,7 @@ class Fragile(Probe[Any]):
 
 def test_a_crash_over_the_last_reader_s_leaving_has_nobody_followed() -> None:
     with feed_stage(secrets=Fragile()) as feed:
-        feed.detaches(feed.attaches())
+        feed.is_left_alone(feed.attaches())
         feed.follows()
         feed.play.advance(20.0)
         assert feed.follows() == UNSUBSCRIBED
@@ -115,7 +115,7 @@ def whole() -> Iterator[WholeStage]:
     def make_feed(play: Stage) -> EventFeed:
         pods: Port[Any] = play.port(POD_MANAGER)
         me: Port[Any] = play.port(EVENT_FEED)
-        return EventFeed(FeedPorts(pod_manager=pods, managers=(), me=me), feed_memory)
+        return EventFeed(FeedPorts(pod_manager=pods, managers={}, me=me), feed_memory)
 
     manager = (POD_MANAGER, lambda _play: PodManager(sources, pod_memory))
     with stage_of(manager, (EVENT_FEED, make_feed)) as play:
@@ -166,7 +166,7 @@ class Ghost(Reader):
         self._feed = feed
 
     @override
-    def tell(self, message: EventChunk, /) -> None:
+    def tell(self, message: FeedTelling, /) -> None:
         super().tell(message)
         self._feed.tell(DetachReader(reader=self))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
-from tests.support.wire.client import PATIENCE, EventStream
+from tests.support.wire.client import ONLY_NEWS, PATIENCE, EventStream
 
 
 class EventLog:
@@ -42,7 +42,7 @@ class EventLog:
         self.text += f"{block}\n"
         name, _, data = block.partition("\n")
         if name.startswith("event: "):
-            told = json.loads(data.removeprefix("data: "))
+            told = json.loads(data.partition("\n")[0].removeprefix("data: "))
             self._told.append((name.removeprefix("event: "), told))
 
 
@@ -52,7 +52,7 @@ def event_log(port: int) -> Iterator[EventLog]:
     log = EventLog()
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     with closing(connection):
-        connection.request("GET", "/events")
+        connection.request("GET", ONLY_NEWS)
         line: socket.socket = connection.sock  # the connection gives it up to its answer
         with connection.getresponse() as answer:
             stream = EventStream(answer)

@@ -220,12 +220,13 @@ class _StandInActors:
     def feed_ports(self, system: ActorSystem) -> FeedPorts:
         pod_manager: Port[Any] = system.address(POD_MANAGER)
         me: Port[Any] = system.address(EVENT_FEED)
-        managers = [system.address(key) for key in self._managers.values()]
+        managers = {kind: system.address(key) for kind, key in self._managers.items()}
         return FeedPorts(pod_manager=pod_manager, managers=managers, me=me)
 
     def backend(self, system: ActorSystem, configuration: JsonObject) -> EndpointBackend:
         cluster: Port[Any] = system.address(self._cluster)
         ports = ClusterPorts(calls=cluster, watches=cluster, mirrors=cluster, events=cluster)
+        feed: Port[Any] = system.address(EVENT_FEED)
         running: Port[Any] | None = None
         if self._stand_ins.running is not None:
             running = system.address(self._running)
@@ -238,7 +239,7 @@ class _StandInActors:
             chaos=True,
             cluster=ports if self._stand_ins.watches else None,
             objects={kind: system.address(key) for kind, key in self._managers.items()},
-            feed=system.address(EVENT_FEED),
+            feed=feed,
             statuses=running,
             lives=running,
             runtime=running,

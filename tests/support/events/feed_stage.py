@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
+from actors.events.feed import EVENT_FEED, LINGERS, EventFeed, FeedMemory, FeedPorts
 from kernel import Port, Runtime
 from messages.changes import PodChange
 from messages.event_feed import (
@@ -16,9 +18,10 @@ from messages.event_feed import (
     DetachReader,
     EventChunk,
     FeedDescribed,
+    FeedTelling,
     ReaderAttached,
 )
-from messages.objects import FollowObjects, UnfollowObjects
+from messages.objects import FollowObjects, ObjectKind, UnfollowObjects
 from messages.pod_manager import DescribePods, PodsAre, PodsChanged, Subscribe, Unsubscribe
 from messages.pods import FILE, Pod, SourceName
 from messages.statuses import FollowStatuses, UnfollowStatuses
@@ -28,20 +31,39 @@ from tests.support.kernel.stage import Stage, stage_of
 
 SUBSCRIBED = [[Subscribe, DescribePods], [FollowObjects], [FollowObjects], [FollowStatuses]]
 UNSUBSCRIBED = [[Unsubscribe], [UnfollowObjects], [UnfollowObjects], [UnfollowStatuses]]
+_ID = re.compile("\\nid: .*$")
 NOTHING: list[list[type]] = [[], [], [], []]
 
 
-class Reader(Probe[EventChunk]):
+class Reader(Probe[FeedTelling]):
     """A reader that leaves when the test says so."""
 
     def read(self) -> list[str]:
+        """Return what was told since the last call, an event each, without their ids."""
+        return [_ID.sub("", event) for event in self.read_all()]
+
+    def read_all(self) -> list[str]:
         """Return what was told since the last call, an event each."""
-        text = b"".join(told.text for told in self.drain()).decode()
+        text = b"".join(map(_text_of, self.drain())).decode()
         return text.removesuffix("\n\n").split("\n\n") if text else []
+
+    def stories(self) -> list[tuple[str, Any]]:
+        """Return name and data of each event since the last call."""
+        return [story_of(event) for event in self.read()]
 
     def heads(self) -> list[str]:
         """Return operation and pod of each event of pods since the last call."""
         return [event.partition('"op":"')[2].partition('"')[0] for event in self.read()]
+
+
+def _text_of(told: FeedTelling) -> bytes:
+    return told.text if isinstance(told, EventChunk) else b"".join(told.pieces)
+
+
+def story_of(event: str) -> tuple[str, Any]:
+    """Return name and data of an event."""
+    name, _, data = event.partition("\n")
+    return name.removeprefix("event: "), json.loads(data.partition("\n")[0].removeprefix("data: "))
 
 
 class FeedStage:
@@ -50,18 +72,29 @@ class FeedStage:
     def __init__(self, play: Stage, memory: FeedMemory, ports: dict[str, Probe[Any]]) -> None:
         self.play = play
         self.memory = memory
-        self.pods, self.secrets, self.config_maps, self.statuses = ports.values()
+        self.pods, self.secrets, self.config_maps, self.statuses, self.file, self.probes = (
+            ports.values()
+        )
 
-    def attaches(self) -> Reader:
+    def attaches(self, *, wants_state: bool = False, since: str = "") -> Reader:
         """Return a reader who has been told that it is attached."""
         reader = Reader()
         attached: Probe[ReaderAttached] = Probe()
-        self.play.tell(EVENT_FEED, AttachReader(reader=reader, reply_to=attached))
+        self.play.tell(
+            EVENT_FEED,
+            AttachReader(reader=reader, reply_to=attached, wants_state=wants_state, since=since),
+        )
         attached.expect(ReaderAttached())
         return reader
 
     def detaches(self, reader: Reader, *, was_slow: bool = False) -> None:
         self.play.tell(EVENT_FEED, DetachReader(reader=reader, was_slow=was_slow))
+
+    def is_left_alone(self, last: Reader) -> None:
+        """Have the last reader leave, and nobody come back."""
+        self.detaches(last)
+        self.play.advance(LINGERS)
+        self.play.settle()
 
     def are(self, *pods: Pod) -> None:
         """Have PodManager tell all pods of the file source."""
@@ -86,7 +119,7 @@ class FeedStage:
         return self.play.ask(EVENT_FEED, question)
 
     def follows(self) -> list[list[type]]:
-        """Return what each of the four was told since the last call."""
+        """Return what each of the four that it follows was told since the last call."""
         probes = (self.pods, self.secrets, self.config_maps, self.statuses)
         return [[type(message) for message in probe.drain()] for probe in probes]
 
@@ -101,12 +134,21 @@ def feed_stage(
         "secrets": secrets or Probe(),
         "config maps": Probe(),
         "statuses": Probe(),
+        "file": Probe(),
+        "probes": Probe(),
     }
 
     def make_feed(play: Stage) -> EventFeed:
         me: Port[Any] = play.port(EVENT_FEED)
-        pods, *managers, statuses = probes.values()
-        ports = FeedPorts(pod_manager=pods, managers=managers, me=me, statuses=statuses)
+        pods, secrets, config_maps, statuses, file, prober = probes.values()
+        ports = FeedPorts(
+            pod_manager=pods,
+            managers={ObjectKind.SECRET: secrets, ObjectKind.CONFIG_MAP: config_maps},
+            me=me,
+            sources={FILE: file},
+            statuses=statuses,
+            probes=prober,
+        )
         return EventFeed(ports, memory)
 
     with stage_of((EVENT_FEED, make_feed), runtime=runtime) as play:

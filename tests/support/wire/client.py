@@ -64,6 +64,8 @@ class EventStream:
         self._answer = answer
         self.status = answer.status
         self.headers = dict(answer.headers)
+        self.last_id = ""
+        """The id of the last event."""
 
     def next(self) -> str:
         """Return the next event or comment without its blank line; empty at the end."""
@@ -82,6 +84,7 @@ class EventStream:
         name, _, data = self.next().partition("\n")
         assert name.startswith("event: "), name
         assert data.startswith("data: "), data
+        data, _, self.last_id = data.partition("\nid: ")
         return name.removeprefix("event: "), json.loads(data.removeprefix("data: "))
 
     def until(self, name: str) -> str:
@@ -95,8 +98,12 @@ class EventStream:
         return list(iter(self.next, ""))
 
 
+ONLY_NEWS = "/events?replay=false"
+"""What happens, without the present state before it."""
+
+
 @contextmanager
-def event_stream(port: int, path: str = "/events") -> Iterator[EventStream]:
+def event_stream(port: int, path: str = ONLY_NEWS) -> Iterator[EventStream]:
     """Read what 127.0.0.1 tells at ``port``, until the end of the block."""
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)) as connection:
         connection.request("GET", path)

@@ -1,0 +1,149 @@
+"""Whom EventFeed talks to, what outlives it, and what it tells itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import TypeAlias
+
+from actors.events.ring import EventRing, StatePart
+from kernel import Key, Port
+from messages.event_feed import ActorIs, EventFeedMessage, FeedTelling
+from messages.events import FollowPosts, UnfollowPosts
+from messages.objects import (
+    DescribeObjects,
+    FollowObjects,
+    ObjectKind,
+    UnfollowObjects,
+)
+from messages.pod_manager import DescribePods, Subscribe, Unsubscribe
+from messages.pods import PodUid, SourceName
+from messages.probing import DescribeProbes
+from messages.sources import DescribeSource, ManifestVerdict
+from messages.statuses import DescribeStatuses, FollowStatuses, UnfollowStatuses
+from messages.units import Seconds
+from messages.volumes import VolumeTroublesAre
+from stores.pods.seen_pods import SeenPods
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedGoesOn:
+    """To itself: more is to be told than was told in one turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateDue:
+    """Timer: who was asked for the present state has had time to answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictsDue:
+    """Timer: sources may be asked for their verdicts again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LingeringOver:
+    """Timer: no reader has come back."""
+
+    number: int
+    """Which waiting it is about."""
+
+
+FeedMessage: TypeAlias = EventFeedMessage | FeedGoesOn | StateDue | VerdictsDue | LingeringOver
+
+EVENT_FEED = Key[FeedMessage]("event-feed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedPorts:
+    """The ports that EventFeed uses."""
+
+    pod_manager: Port[Subscribe | Unsubscribe | DescribePods]
+    managers: Mapping[ObjectKind, Port[FollowObjects | UnfollowObjects | DescribeObjects]]
+    """The managers of Secrets and of ConfigMaps."""
+    me: Port[FeedMessage]
+    """Its own address, which outlives a crash: what it subscribes with."""
+    sources: Mapping[SourceName, Port[DescribeSource]] = field(default_factory=dict)
+    """Everything that has verdicts on manifests."""
+    statuses: Port[FollowStatuses | UnfollowStatuses | DescribeStatuses] | None = None
+    """The keeper of statuses; None where no pods are run."""
+    recorder: Port[FollowPosts | UnfollowPosts] | None = None
+    """Who hears all events that are posted."""
+    probes: Port[DescribeProbes] | None = None
+    """The keeper of probes; None where no pods are run."""
+
+    def parts(self) -> frozenset[StatePart]:
+        """Return the parts of the present state that others are asked for."""
+        return frozenset(
+            (
+                PODS,
+                *((STATUSES,) if self.statuses is not None else ()),
+                *((PROBES,) if self.probes is not None else ()),
+                *map(verdicts_part, self.sources),
+                *map(objects_part, self.managers),
+            )
+        )
+
+
+PODS = StatePart("pods")
+STATUSES = StatePart("statuses")
+PROBES = StatePart("probes")
+ACTORS = StatePart("actors")
+VOLUMES = StatePart("volumes")
+
+
+def verdicts_part(source: SourceName) -> StatePart:
+    """Return the part that a source is asked for."""
+    return StatePart("verdicts", source)
+
+
+def objects_part(kind: ObjectKind) -> StatePart:
+    """Return the part that a manager of objects is asked for."""
+    return StatePart("objects", kind.value)
+
+
+@dataclass(slots=True)
+class FeedReader:
+    """How far a reader is."""
+
+    wants_state: bool
+    awaited: set[StatePart] = field(default_factory=set)
+    """The parts of the present state that it has not been told yet."""
+    fences: dict[StatePart, int] = field(default_factory=dict)
+    """The number of the last event before each part: what such events said is in the part."""
+    began_at: int = 0
+    """The number of the last event before its present state was begun."""
+    began: Seconds = Seconds(-inf)
+    """When that was, by the monotonic clock."""
+    is_live: bool = True
+    """It is told what happens, as it happens."""
+
+
+@dataclass(slots=True)
+class FeedMemory:
+    """What outlives a life of EventFeed."""
+
+    readers: dict[Port[FeedTelling], FeedReader] = field(default_factory=dict)
+    dropped: int = 0
+    """How many readers did not keep up."""
+    is_following: bool = False
+    """It may be subscribed somewhere."""
+    told_to_stop: Seconds = Seconds(-inf)
+    """When it last unsubscribed, by the monotonic clock."""
+    seen: SeenPods = field(default_factory=SeenPods)
+    """The pods that readers were told of. So changes during a crash can be told afterwards."""
+    ring: EventRing = field(default_factory=EventRing)
+    epochs: int = 0
+    """How often it began to number events."""
+    verdicts: dict[SourceName, Mapping[str, ManifestVerdict]] = field(default_factory=dict)
+    """What readers were told of the manifests of each source, by path."""
+    actors: dict[str, ActorIs] = field(default_factory=dict)
+    """Those that have failed and do not run again yet."""
+    volumes: dict[PodUid, VolumeTroublesAre] = field(default_factory=dict)
+    """What is wrong with volumes, for each pod where something is."""
+
+
+def names_of(parts: Sequence[StatePart] | set[StatePart]) -> list[str]:
+    """Return the names of parts for people."""
+    return sorted("/".join(filter(None, each)) for each in parts)

@@ -1,0 +1,80 @@
+"""EventRecorder: hears the events that others post, remembers them for people, and passes them on.
+
+So an agent without a cluster has them too, where nobody posts them anywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from typing_extensions import override
+
+from actors.events.noted_events import NotedChanges, NotedEvents
+from kernel import Key, PooledActor, Port
+from messages.events import (
+    DescribePodEvents,
+    EventNoted,
+    EventRecorderMessage,
+    FollowPosts,
+    PodEventsDescribed,
+    PostEvent,
+    UnfollowPosts,
+)
+from messages.objects import ChangeDecided, ObjectChanged
+
+EVENT_RECORDER = Key[EventRecorderMessage]("event-recorder")
+
+
+@dataclass(slots=True)
+class RecorderMemory:
+    """What outlives a life of the recorder."""
+
+    events: NotedEvents = field(default_factory=NotedEvents)
+    changes: NotedChanges = field(default_factory=NotedChanges)
+    followers: dict[Port[EventNoted], None] = field(default_factory=dict)
+
+
+class EventRecorder(PooledActor[EventRecorderMessage]):
+    """Remembers the last events of each pod, and the last changes of each object.
+
+    Owns: these.
+    Hears: ``PostEvent`` of everybody who has something to say; ``ObjectFact`` of the managers of objects,
+    of what they know of in any case; ``FollowPosts``, ``UnfollowPosts``, ``DescribePodEvents``.
+    Tells: who posts events ``PostEvent``, followers ``EventNoted``.
+    Fails when: it has a bug. The event that it failed over is lost.
+
+    Order: events are passed on in the order in which they came. Repetition: equal events of a pod are
+    remembered once, with a count.
+    """
+
+    def __init__(self, poster: Port[PostEvent] | None, memory: RecorderMemory) -> None:
+        """``poster`` posts them at the API server; None without a cluster."""
+        self._poster = poster
+        self._memory = memory
+
+    @override
+    def receive(self, message: EventRecorderMessage, /) -> None:
+        memory, now = self._memory, self.clock.wall()
+        match message:
+            case PostEvent():
+                self._pass_on(message)
+            case ObjectChanged() | ChangeDecided():
+                memory.changes.note(message, now)
+            case DescribePodEvents(uid=uid, objects=objects, reply_to=reply_to):
+                changes = memory.changes.of(uid, objects)
+                reply_to.tell(PodEventsDescribed(events=memory.events.of(uid), changes=changes))
+            case FollowPosts(subscriber=subscriber):
+                memory.followers[subscriber] = None
+            case UnfollowPosts(subscriber=subscriber):
+                memory.followers.pop(subscriber, None)
+            case _:
+                assert_never(message)
+
+    def _pass_on(self, post: PostEvent) -> None:
+        if self._poster is not None:
+            self._poster.tell(post)
+        now = self.clock.wall()
+        count = self._memory.events.note(post, now)
+        for follower in self._memory.followers:
+            follower.tell(EventNoted(post=post, at=now, count=count))
