@@ -139,6 +139,25 @@ class CommandsWaiting(NamedTuple):
     """Since the process began."""
 
 
+class AttemptsBegun(NamedTuple):
+    """How punctually attempts of probes began, since the process began."""
+
+    begun: int
+    seconds: float
+    """How late they began, all of them together."""
+    longest: float
+    late: int
+    """Those that began more than a tenth of a second after they were due."""
+    skipped: int
+    """Those that were left out, since the attempt before had not ended."""
+    stalls: int
+    """Times that nobody could be asked for a while. Targets were given that time in addition."""
+    told_again: int
+    """Times that a command was told again, since nobody had answered for it for long."""
+    late_notes: int
+    """Answers of commands that nobody waited for any more."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeAnswers:
     """Asks what probes answered. Answered by one ``AnswersDescribed``."""
@@ -155,6 +174,8 @@ class AnswersDescribed:
     """Upper bounds in seconds of the buckets."""
     commands: CommandsWaiting | None = None
     """None where nobody runs commands."""
+    begun: AttemptsBegun | None = None
+    """None where nobody is asked over sockets."""
 
 
 ProbesMessage: TypeAlias = WantProbes | ReleaseProbes | DescribeProbes

@@ -32,8 +32,8 @@ MOST_TLS_BEGUN: Final = 4
 """Attempts over TLS that are begun in one tick. Each takes a millisecond or more, in which others wait."""
 MOST_TRIES: Final = 3
 """Attempts in a row that fail through no fault of the target, until the probe waits for its next time."""
-LOST_AFTER: Final = Seconds(60.0)
-"""How long beyond its timeout a command may take until nobody waits for it any more."""
+TOLD_AGAIN_AFTER: Final = Seconds(60.0)
+"""How long beyond its timeout a command may take until it is told again, since that may have been lost."""
 STALL: Final = Seconds(0.05)
 """A turn that begins later than this after it was due comes after a stall of the thread."""
 RUNS_OUT_AT: Final = 50.0
@@ -179,7 +179,7 @@ class ProbeEngine:
         """Go on with a probe of an engine that has ended."""
         if watched.run:
             self._tell_due(watched)
-            self._schedule_lost(watched)
+            self._schedule_again(watched)
         elif not watched.count.is_held:
             watched.is_asked = False
             self._schedule(watched, watched.due)
@@ -219,15 +219,17 @@ class ProbeEngine:
         self._memory.lateness.skipped += skipped
         self._schedule(watched, due)
 
-    def _schedule_lost(self, watched: WatchedProbe) -> None:
-        until = Seconds(watched.began + watched.spec.timeout + LOST_AFTER)
-        watched.tick = self._dues.add(max(until, self._now), watched)
+    def _schedule_again(self, watched: WatchedProbe) -> None:
+        """Have a command told again after a while, unless it has ended by then."""
+        again = Seconds(self._now + watched.spec.timeout + TOLD_AGAIN_AFTER)
+        watched.tick = self._dues.add(again, watched)
 
     # --- attempts --------------------------------------------------------------------------------------
 
     def _begin(self, watched: WatchedProbe) -> None:
         if watched.run:
-            self._lose_run(watched)
+            self._tell_again(watched)
+            return
         prepared = watched.prepared
         is_tls = isinstance(prepared, PreparedProbe) and prepared.is_tls
         if is_tls and not self._tls_room.take(self._now):
@@ -240,7 +242,7 @@ class ProbeEngine:
             self._memory.runs += 1
             watched.run = self._memory.runs
             self._tell_due(watched)
-            self._schedule_lost(watched)
+            self._schedule_again(watched)
         elif isinstance(prepared, PreparedProbe):
             rate = self._memory.per_second.get((prepared.host, prepared.port), 0.0)
             self._attempts.begin(watched, prepared, self._now, is_reset=rate > RUNS_OUT_AT)
@@ -257,10 +259,11 @@ class ProbeEngine:
         if late > LATE_AFTER:
             lateness.late += 1
 
-    def _lose_run(self, watched: WatchedProbe) -> None:
-        """Take that nobody will ever answer for a command."""
-        self._memory.lateness.lost_runs += 1
-        watched.run = 0
+    def _tell_again(self, watched: WatchedProbe) -> None:
+        """Tell once more of a command that nobody has answered for. One that waits or runs goes on."""
+        self._memory.lateness.told_again += 1
+        self._tell_due(watched)
+        self._schedule_again(watched)
 
     def _note(self, noted: NoteRun) -> None:
         watched = self._memory.watched.get(noted.key)

@@ -100,8 +100,8 @@ class Lateness:
     """Attempts that were never made, since the one before had not ended when they were due."""
     stalls: int = 0
     """Times that the thread could not run for a while; targets are given that time in addition."""
-    lost_runs: int = 0
-    """Commands that nobody answered for."""
+    told_again: int = 0
+    """Times that a command was told again, since nobody had answered for it for long."""
     late_notes: int = 0
     """Answers of commands that were not awaited any more."""
 

@@ -11,7 +11,12 @@ from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 from typing_extensions import override
@@ -22,6 +27,7 @@ from messages.probes import ProbeAnswer, ProbeKey
 from messages.probing import (
     AnswersCounted,
     AnswersDescribed,
+    AttemptsBegun,
     CommandsWaiting,
     ProbedPod,
     ProbesDescribed,
@@ -50,7 +56,9 @@ def probez(state: ProbeState) -> Iterator[str]:
         rows = [_row(each, state) for each in pods[start : start + PIECE]]
         yield (", " if start else "") + json.dumps(rows)[1:-1]
     commands = state.answers.commands if state.answers else None
-    yield '], "commands": ' + json.dumps(_commands(commands)) + "}"
+    begun = state.answers.begun if state.answers else None
+    rest = {"commands": _commands(commands), "attempts": _attempts(begun)}
+    yield "], " + json.dumps(rest)[1:]
 
 
 def probe_exposition(state: ProbeState) -> bytes:
@@ -133,6 +141,21 @@ def _commands(commands: CommandsWaiting | None) -> Mapping[str, Any] | None:
     }
 
 
+def _attempts(begun: AttemptsBegun | None) -> Mapping[str, Any] | None:
+    if begun is None:
+        return None
+    return {
+        "begun": begun.begun,
+        "late": begun.late,
+        "lateSeconds": round(begun.seconds, 3),
+        "longestLateSeconds": round(begun.longest, 3),
+        "skipped": begun.skipped,
+        "stalls": begun.stalls,
+        "commandsToldAgain": begun.told_again,
+        "unawaitedAnswers": begun.late_notes,
+    }
+
+
 # Metrics.
 
 
@@ -157,6 +180,40 @@ def _families(state: ProbeState) -> Iterator[Metric]:
                 _time(durations, probed.pod, stage.key, counted, state.answers.bounds)
     yield total
     yield durations
+    if state.answers.begun is not None:
+        yield from _punctuality(state.answers.begun)
+    if state.answers.commands is not None:
+        yield from _of_commands(state.answers.commands)
+
+
+def _punctuality(begun: AttemptsBegun) -> Iterator[Metric]:
+    for name, text, value in (
+        ("attempts", "Attempts of probes that began.", begun.begun),
+        ("attempts_late", "Attempts that began more than 0.1 s after they were due.", begun.late),
+        ("lateness_seconds", "How late attempts began, all together.", begun.seconds),
+        ("attempts_skipped", "Attempts left out: the one before had not ended.", begun.skipped),
+        ("stalls", "Times that no probe could be carried out for a while.", begun.stalls),
+        ("commands_told_again", "Commands nobody had answered for for long.", begun.told_again),
+        ("unawaited_answers", "Answers of commands nobody waited for.", begun.late_notes),
+    ):
+        yield CounterMetricFamily(f"actorlet_probe_{name}", text, value=value)
+    yield GaugeMetricFamily(
+        "actorlet_probe_longest_lateness_seconds", "The latest attempt so far.", value=begun.longest
+    )
+
+
+def _of_commands(commands: CommandsWaiting) -> Iterator[Metric]:
+    found = GaugeMetricFamily(
+        "actorlet_probe_commands", "Commands of exec probes at present.", labels=("state",)
+    )
+    found.add_metric(("running",), commands.running)
+    found.add_metric(("waiting",), commands.waiting)
+    yield found
+    yield GaugeMetricFamily(
+        "actorlet_probe_command_longest_wait_seconds",
+        "How long a command has waited for its turn at the most, within a minute.",
+        value=commands.longest,
+    )
 
 
 def _count(family: CounterMetricFamily, pod: Pod, key: ProbeKey, counted: AnswersCounted) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Final, assert_never
 
 import structlog
@@ -11,7 +12,7 @@ from typing_extensions import override
 from kernel import PooledActor
 from messages.events import EventType, ObjectReference, PostEvent
 from messages.probes import ProbeAnswer, ProbeKey, ProbeOutcome, ProbeResult
-from messages.probing import AnswersCounted, AnswersDescribed, DescribeAnswers
+from messages.probing import AnswersCounted, AnswersDescribed, AttemptsBegun, DescribeAnswers
 from messages.units import Seconds
 from probes.news import ExecIsDue, ProbeFact, ProbeNews
 from probes.thresholds import begin
@@ -277,6 +278,7 @@ class ProbeLoopOwner(PooledActor[ProbeLoopMessage]):
             answers=found,
             bounds=DURATION_BOUNDS,
             commands=self._memory.turns.described(self.clock.monotonic()),
+            begun=AttemptsBegun(**asdict(self._memory.loop.lateness)),
         )
 
     def _counted(self, key: ProbeKey) -> AnswersCounted | None:

@@ -118,6 +118,26 @@ def test_a_command_that_nobody_answers_for_is_given_up(world: LoopWorld) -> None
     assert len(world.commands.begun) == 4  # three tries, and the next time
 
 
+def test_a_command_that_waited_for_minutes_has_one_turn_and_its_answer_counts(
+    world: LoopWorld,
+) -> None:
+    world.commands.answer = lambda: None
+    target, slow = world.start_container(), readiness(timeoutSeconds=120)
+    for number in range(2):
+        world.tells(replace(wish(world, target, spec=slow), key=key(number)))
+    world.tells(replace(wish(world, target, spec=readiness(timeoutSeconds=1)), key=key(2)))
+    world.passes(100.0)
+    assert len(world.commands.begun) == 2
+    world.told.drain()
+    world.commands.end(world.commands.kept[0], FINE)
+    world.passes(0.5)
+    world.commands.end(world.commands.kept[1], FAILED)
+    world.passes(0.5)
+    assert [each.key for each in world.told.drain() if each.remark] == [key(0), key(2)]
+    lateness = world.memory.loop.lateness
+    assert (lateness.told_again, lateness.late_notes) == (1, 0)
+
+
 def test_a_late_answer_of_an_old_instance_is_dropped(world: LoopWorld) -> None:
     world.commands.answer = lambda: None
     world.tells(wish(world, world.start_container()))

@@ -15,7 +15,7 @@ from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from probes import connections
 from probes.commands import ProbeEdges
-from probes.engine import LOST_AFTER, ProbeEngine
+from probes.engine import TOLD_AGAIN_AFTER, ProbeEngine
 from probes.specs import ExecProbe, HttpProbe, ProbeSpec, TcpProbe, UnusableProbe
 from tests.support.kernel.clock import ManualClock
 from tests.support.probes.probe_stage import (
@@ -160,18 +160,20 @@ def test_a_command_that_could_not_be_run_is_tried_three_times_and_left_out(
     assert stage.known(its_key).figures.unknowns == 1
 
 
-def test_a_command_that_nobody_answers_for_is_due_again_some_time(stage: ProbeStage) -> None:
-    stage.watch(command(timeout=5.0))
-    (lost,) = stage.runs_due()
-    stage.advance(5 + LOST_AFTER - 0.1)
-    assert stage.runs_due() == []
-    stage.advance(0.2)
+def test_a_command_that_nobody_answers_for_is_told_again_and_its_answer_counts(
+    stage: ProbeStage,
+) -> None:
+    its_key = stage.watch(command(timeout=5.0))
     (due,) = stage.runs_due()
-    assert due.run != lost.run
-    stage.note(lost, FAILED)
+    for _ in range(2):
+        stage.advance(5 + TOLD_AGAIN_AFTER - 0.1)
+        assert stage.runs_due() == []
+        stage.advance(0.2)
+        assert stage.runs_due() == [due]
     stage.note(due, PASSED)
     assert [each.result for each in stage.news()] == [SUCCESS]
-    assert stage.memory.lateness.lost_runs == 1
+    assert stage.known(its_key).figures.successes == 1
+    assert (stage.memory.lateness.told_again, stage.memory.lateness.late_notes) == (2, 0)
 
 
 def test_a_command_in_progress_is_told_again_to_whoever_asks_for_the_probe_again(

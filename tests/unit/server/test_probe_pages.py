@@ -13,6 +13,7 @@ from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, Prob
 from messages.probing import (
     AnswersCounted,
     AnswersDescribed,
+    AttemptsBegun,
     CommandsWaiting,
     ProbedPod,
     ProbesDescribed,
@@ -56,6 +57,16 @@ STATE: Final = ProbeState(
         answers={READINESS: AnswersCounted(FAILED, (3, 8, 0), 2.5)},
         bounds=(0.1, 1.0),
         commands=CommandsWaiting(running=2, waiting=5, longest=Seconds(1.5), ended=9),
+        begun=AttemptsBegun(
+            begun=90,
+            seconds=1.25,
+            longest=0.5,
+            late=3,
+            skipped=2,
+            stalls=1,
+            told_again=4,
+            late_notes=5,
+        ),
     ),
     statuses={
         WEB.uid: PodStatus(
@@ -122,7 +133,20 @@ def test_the_page_says_how_commands_of_probes_get_on() -> None:
         "longestWaitSeconds": 1.5,
         "ended": 9,
     }
-    assert page(ProbeState()) == {"pods": [], "commands": None}
+    assert page(ProbeState()) == {"pods": [], "commands": None, "attempts": None}
+
+
+def test_the_page_says_how_late_attempts_began_and_what_was_left_out() -> None:
+    assert page(STATE)["attempts"] == {
+        "begun": 90,
+        "late": 3,
+        "lateSeconds": 1.25,
+        "longestLateSeconds": 0.5,
+        "skipped": 2,
+        "stalls": 1,
+        "commandsToldAgain": 4,
+        "unawaitedAnswers": 5,
+    }
 
 
 def test_an_answer_about_another_instance_is_shown_as_such() -> None:
@@ -161,6 +185,29 @@ def test_metrics_have_a_kubelets_names() -> None:
         "s_sum": 2.5,
     }
     assert all(sample.labels == pod for sample in times)
+
+
+def test_metrics_say_how_late_attempts_and_commands_are() -> None:
+    text = probe_exposition(STATE).decode()
+    values = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name.startswith("actorlet_probe_")
+    }
+    assert values == {
+        ("actorlet_probe_attempts_total",): 90.0,
+        ("actorlet_probe_attempts_late_total",): 3.0,
+        ("actorlet_probe_lateness_seconds_total",): 1.25,
+        ("actorlet_probe_attempts_skipped_total",): 2.0,
+        ("actorlet_probe_stalls_total",): 1.0,
+        ("actorlet_probe_commands_told_again_total",): 4.0,
+        ("actorlet_probe_unawaited_answers_total",): 5.0,
+        ("actorlet_probe_longest_lateness_seconds",): 0.5,
+        ("actorlet_probe_commands", "running"): 2.0,
+        ("actorlet_probe_commands", "waiting"): 5.0,
+        ("actorlet_probe_command_longest_wait_seconds",): 1.5,
+    }
 
 
 def test_nobody_who_answers_means_no_series() -> None:
