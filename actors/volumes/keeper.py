@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Final, assert_never
 
 import structlog
@@ -14,6 +15,7 @@ from actors.volumes.keeper_parts import (
     VOLUME_KEEPER,
     HangingDue,
     JobOf,
+    MoreVolumesDue,
     VolumeJobsEnded,
     VolumeKeeperMemory,
     VolumeKeeperMessage,
@@ -47,6 +49,8 @@ __all__ = ["VOLUME_KEEPER", "VolumeKeeper", "VolumeKeeperMemory", "VolumeKeeperP
 
 LOOKS_FOR_HANGING: Final = Seconds(5.0)
 """Between two looks, while any job is under way."""
+AT_ONCE: Final = 64
+"""Pods that are looked at in one turn, and jobs that are taken in. Many pods may show one object."""
 
 _log = structlog.get_logger("volumes")
 
@@ -67,7 +71,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
 
     Order: one job about a volume at a time; what changes meanwhile is shown by the next one, and the newest
     wins. Volumes are taken away once no job writes them, and whatever is wanted for the same UID meanwhile
-    is made after that. Repetition: every message may repeat. Volumes that need nothing have no timer.
+    is made after that. Some pods have their turn together, and others after the messages that came
+    meanwhile. Repetition: every message may repeat. Volumes that need nothing have no timer.
     """
 
     def __init__(self, ports: VolumeKeeperPorts, memory: VolumeKeeperMemory) -> None:
@@ -79,22 +84,30 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         self._times = DueTimes(lambda: self.clock, self.after)
         self._releases = VolumeReleases(ports, memory, self._reading, self._work, self._times)
         self._hanging: Timer | None = None
+        self._beginning: Iterator[None] = iter(())
+        """What this life does first, a step for each pod and object."""
+        self._to_look_at: dict[PodUid, None] = {}
+        self._more_is_due = False
 
     @override
     def started(self) -> None:
+        self._beginning = self._begin()
+        self._do_more()
+
+    def _begin(self) -> Iterator[None]:
+        """Ask once more for what the life before may have waited for, and take in what ended meanwhile."""
         memory = self._memory
-        for kept in memory.pods.values():
-            if kept.pod is not None and kept.releasing is None:
-                self._want_tokens(kept.pod, kept)
-        self._reading.begin(
-            each.pod
-            for each in memory.pods.values()
-            if each.pod is not None and each.releasing is None and each.objects
-        )
-        for job in [each for each in memory.jobs if each.outcome is not None]:
-            self._take_outcome(job)
         for uid in list(memory.pods):
-            self._go_on(uid)
+            kept = memory.pods.get(uid)
+            if kept is not None and kept.pod is not None and kept.releasing is None:
+                self._want_tokens(kept.pod, kept)
+                self._reading.register(kept.pod, kept.objects)
+                yield
+        for wanted in list(memory.objects):
+            self._reading.begin(wanted)
+            yield
+        memory.ended.extend(each for each in list(memory.jobs) if each.outcome is not None)
+        self._to_look_at.update(dict.fromkeys(memory.pods))
 
     @override
     def receive(self, message: VolumeKeeperMessage, /) -> None:
@@ -111,8 +124,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             case DescribeVolumes(reply_to=reply_to, in_detail=in_detail):
                 reply_to.tell(volumes_described(self._memory, in_detail=in_detail))
             case VolumeJobsEnded():
-                self._take_ended()
-            case VolumesDue() | VolumeReadsDue() | HangingDue():
+                self._do_more()
+            case VolumesDue() | VolumeReadsDue() | MoreVolumesDue() | HangingDue():
                 self._take_turn(message)
             case _:
                 assert_never(message)
@@ -128,17 +141,19 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             case _:
                 assert_never(fact)
 
-    def _take_turn(self, timer: VolumesDue | VolumeReadsDue | HangingDue) -> None:
-        match timer:
+    def _take_turn(self, turn: VolumesDue | VolumeReadsDue | MoreVolumesDue | HangingDue) -> None:
+        match turn:
             case VolumesDue():
-                for uid in self._times.take():
-                    self._go_on(uid)
+                self._look_at(self._times.take())
+            case MoreVolumesDue():
+                self._more_is_due = False
+                self._do_more()
             case VolumeReadsDue():
                 self._reading.look_again()
             case HangingDue():
                 self._look_for_hanging()
             case _:
-                assert_never(timer)
+                assert_never(turn)
 
     # --- what is wanted --------------------------------------------------------------------------------
 
@@ -200,10 +215,10 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         wanted, is_news, waited = noted
         known = self._memory.objects.get(wanted)
         pods = list(known.pods) if known is not None and is_news else list(waited)
-        for uid in pods:
+        for uid in pods if is_news else ():
             for volume in self._volumes_of(uid):
-                volume.is_stale |= is_news and wanted in volume.objects
-            self._go_on(uid)
+                volume.is_stale |= wanted in volume.objects
+        self._look_at(pods)
 
     def _note_tokens(self, told: TokensAre) -> None:
         kept = self._memory.pods.get(told.uid)
@@ -219,6 +234,26 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         return kept.volumes.values() if kept is not None else ()
 
     # --- what is done ----------------------------------------------------------------------------------
+
+    def _look_at(self, pods: Iterable[PodUid]) -> None:
+        """Have pods looked at: some now, unless others wait already, and the rest in later turns."""
+        is_idle = not self._to_look_at
+        self._to_look_at.update(dict.fromkeys(pods))
+        if is_idle:
+            self._do_more()
+
+    def _do_more(self) -> None:
+        """Do as much of what waits as one turn takes."""
+        if self._more_is_due:
+            return
+        has_begun = sum(1 for _ in islice(self._beginning, AT_ONCE)) < AT_ONCE
+        self._take_ended()
+        for uid in list(islice(self._to_look_at, AT_ONCE)):
+            del self._to_look_at[uid]
+            self._go_on(uid)
+        if not has_begun or self._to_look_at or self._memory.ended:
+            self._more_is_due = True
+            self._ports.me.tell(MoreVolumesDue())
 
     def _go_on(self, uid: PodUid) -> None:
         """Do what is to be done now about the volumes of a pod, and tell how they are."""
@@ -285,7 +320,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
 
     def _take_ended(self) -> None:
         ended = self._memory.ended
-        while ended:
+        for _ in range(min(len(ended), AT_ONCE)):
             self._take_outcome(ended.popleft())
 
     def _take_outcome(self, job: VolumeJob) -> None:

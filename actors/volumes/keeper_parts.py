@@ -49,6 +49,11 @@ class VolumeReadsDue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MoreVolumesDue:
+    """More waits to be done than one turn takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HangingDue:
     """Timer: jobs that hang are looked for."""
 
@@ -62,6 +67,7 @@ VolumeKeeperMessage: TypeAlias = (
     | VolumeJobsEnded
     | VolumesDue
     | VolumeReadsDue
+    | MoreVolumesDue
     | HangingDue
 )
 

@@ -44,11 +44,13 @@ class ObjectsOfVolumes:
         self._after = after
         self._timer: Timer | None = None
 
-    def begin(self, pods: Iterable[Pod]) -> None:
-        """Follow and read everything once more: what was told to the life before may be lost."""
-        for pod in pods:
-            self._register(pod, ObjectKind)
-        for wanted in list(self._objects):
+    def register(self, pod: Pod, objects: Iterable[ObjectId]) -> None:
+        """Have what the volumes of a pod show held once more: what the life before told may be lost."""
+        self._register(pod, {wanted.kind for wanted in objects})
+
+    def begin(self, wanted: ObjectId) -> None:
+        """Follow and read an object once more, whatever the life before asked for."""
+        if self._objects.get(wanted) is not None:
             self._objects.give_up(wanted)
             self._follow(wanted)
             self._read(wanted, again=True)

@@ -55,6 +55,8 @@ class VolumeStage:
         """What the workers were told last."""
         self._workers: dict[PodUid, Probe[VolumesAre]] = {}
         self.gone: Probe[VolumesGone] = Probe()
+        self.most_in_a_turn = 0
+        """The most jobs that one message made the keeper start."""
         self.handled = 0
         """How many messages the keeper had."""
         self.crash_at = 0
@@ -91,7 +93,9 @@ class VolumeStage:
         is_here = self.handled == self.crash_at
         if is_here and not self.crashes_after:
             raise CrashPointError
+        started = len(self.writers.lanes)
         receive(message)
+        self.most_in_a_turn = max(self.most_in_a_turn, len(self.writers.lanes) - started)
         if is_here:
             raise CrashPointError
 
