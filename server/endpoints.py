@@ -25,6 +25,7 @@ from server import documents, health, metrics
 from server.answers import Unanswered
 from server.backend import EndpointBackend
 from server.event_streams import EventStreams
+from server.health_questions import cluster_checks, healthiness, readiness
 from server.hosts import gets_details, only_for, wants_details
 from server.json_answers import joined, json_answer, json_text_answer, streamed_answer
 from server.object_pages import watchz
@@ -32,6 +33,8 @@ from server.pod_metrics import RunningState
 from server.pod_pages import pod_list, running_pods
 from server.probe_pages import ProbeState, probe_exposition, probez
 from server.serving import EXEMPT
+from server.ui.files import wants_page
+from server.ui.pages import UiPages
 from server.volume_pages import volumez
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -49,6 +52,7 @@ class Endpoints:
     def __init__(self, backend: EndpointBackend) -> None:
         self._backend = backend
         self._streams = EventStreams(backend)
+        self._pages = UiPages(backend)
 
     def health_application(self) -> web.Application:
         """Return what the healthz port serves, verdicts for whatever host is asked for."""
@@ -70,7 +74,7 @@ class Endpoints:
             "/probez": self.probez,
             "/events": self._streams.stream,
         }
-        application = self._application(self._health_routes() | routes)
+        application = self._application(self._health_routes() | routes | self._pages.routes())
         application[EXEMPT] = self._streams.connections
         application.on_shutdown.append(self._streams.close)
         if self._backend.chaos:
@@ -96,10 +100,12 @@ class Endpoints:
         }
 
     async def index(self, request: web.Request) -> web.Response:
-        """Return the paths that are served."""
+        """Return the page to browsers, and to others the paths that are served."""
+        if wants_page(request):
+            return await self._pages.page(request)
         resources = request.app.router.resources()
         paths = sorted({each.canonical for each in resources})
-        return await json_answer(request, {"paths": paths})
+        return await json_answer(request, {"paths": paths}, headers={"Vary": "Accept"})
 
     async def ping(self, _request: web.Request) -> web.Response:
         """Return ``ok``: the server runs."""
@@ -114,35 +120,16 @@ class Endpoints:
         return await self._health(request, "livez")
 
     async def _health(self, request: web.Request, name: str) -> web.Response:
-        answer, tree, runtime = await asyncio.gather(
-            self._backend.sign_of_life(), self._backend.summary(), self._backend.container_runtime()
-        )
-        checks = [health.answers("pod-manager", answer), health.answers("tree", tree)]
-        shown = []
-        if not isinstance(tree, Unanswered):
-            checks += health.loops(tree)
-            shown = health.members(tree)
-        checks += [health.pleg(runtime)] if runtime is not None else []
-        ok = all(check.ok for check in checks)
-        return _report(request, checks + shown, name, ok=ok)
+        report = await healthiness(self._backend)
+        return _report(request, report.checks, name, ok=report.ok)
 
     async def readyz(self, request: web.Request) -> web.Response:
         """Return whether any source has listed and pods can start, and the state of each."""
-        sources, runtime = await asyncio.gather(
-            self._backend.all_sources(), self._backend.container_runtime()
-        )
-        checks = health.readiness(sources, self._backend.system.clock.wall())
-        of_runtime = health.container_runtime(runtime) if runtime is not None else []
-        ok = health.is_ready(checks) and all(check.ok for check in of_runtime)
-        checks += of_runtime
-        if not _is_one_word(request, ok=ok):
-            # Shown only: pods run without the API server, so its troubles make nothing unready.
-            cluster, statuses = await asyncio.gather(
-                self._backend.cluster_state(), self._backend.pod_statuses()
-            )
-            checks += [health.api_server(cluster)] if cluster else []
-            checks += [health.pod_statuses(statuses)] if cluster and statuses else []
-        return _report(request, checks, "readyz", ok=ok)
+        report = await readiness(self._backend)
+        checks = report.checks
+        if not _is_one_word(request, ok=report.ok):
+            checks = checks + await cluster_checks(self._backend)
+        return _report(request, checks, "readyz", ok=report.ok)
 
     async def readyz_of_source(self, request: web.Request) -> web.Response:
         """Return whether one source has listed."""

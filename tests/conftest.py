@@ -18,6 +18,7 @@ from structlog.testing import capture_logs
 from tests.support.canary import LOOKOUT
 
 pytest_plugins = [
+    "tests.support.browser.fixtures",
     "tests.support.cluster.fixtures",
     "tests.support.containers.fixtures",
     "tests.support.kernel.fixtures",

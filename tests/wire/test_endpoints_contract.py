@@ -16,7 +16,16 @@ from tests.support.wire.client import PATIENCE
 HEALTH_PATHS = ["/healthz", "/livez", "/healthz/ping", "/readyz", "/readyz/file"]
 OTHER_PATHS = [
     *("/", "/pods", "/metrics", "/metrics/probes", "/configz", "/sourcez", "/actorz", "/watchz"),
-    "/probez",
+    *(
+        "/probez",
+        "/ui",
+        "/ui/",
+        "/ui/agent",
+        "/ui/pods",
+        "/ui/manifests",
+        "/ui/objects",
+        "/ui/actors",
+    ),
 ]
 
 
@@ -238,7 +247,7 @@ def test_configz_shows_what_is_in_effect_and_no_secret(manifests: Path) -> None:
 
 def test_the_index_lists_every_path(agent: Served, chaotic: Served) -> None:
     paths = agent.get("/").json["paths"]
-    others = [*OTHER_PATHS, "/runningpods", "/volumez", "/events"]
+    others = [*OTHER_PATHS, "/runningpods", "/volumez", "/events", "/ui/{file}", "/ui/pods/{uid}"]
     assert paths == sorted([*others, *HEALTH_PATHS[:-1], "/readyz/{source}"])
     assert "/debug/actors/{name}/crash" in chaotic.get("/").json["paths"]
 

@@ -1,0 +1,161 @@
+"""The handlers of the page. Each request asks the actors, as those of all other paths do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from aiohttp import web
+
+from manifests.times import rfc3339_milli
+from messages.probing import AnswersDescribed, ProbesDescribed
+from messages.statuses import StatusesDescribed
+from server.answers import Unanswered
+from server.backend import EndpointBackend
+from server.health_questions import cluster_checks, healthiness, readiness
+from server.json_answers import joined, json_answer
+from server.object_pages import watchz
+from server.probe_pages import ProbeState, probez
+from server.ui import pod_table, tables
+from server.ui.files import INDEX, file_answer, static_files
+from server.ui.paging import PageAsked, WrongPageError
+from stores.statuses.rendering import with_status
+
+T = TypeVar("T")
+
+_NEVER_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+class UiPages:
+    """The page, and the documents that it shows."""
+
+    def __init__(self, backend: EndpointBackend) -> None:
+        self._backend = backend
+        self._files = static_files()
+
+    def routes(self) -> dict[str, Callable[[web.Request], Awaitable[web.StreamResponse]]]:
+        """Return the handlers by path."""
+        return {
+            "/ui": self.page,
+            "/ui/": self.page,
+            "/ui/agent": self.agent,
+            "/ui/pods": self.pods,
+            "/ui/pods/{uid}": self.pod,
+            "/ui/manifests": self.manifests,
+            "/ui/objects": self.objects,
+            "/ui/actors": self.actors,
+            "/ui/{file}": self.file,
+        }
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Return the page."""
+        return file_answer(request, self._files[INDEX])
+
+    async def file(self, request: web.Request) -> web.Response:
+        """Return one file of the page."""
+        found = self._files.get(request.match_info["file"])
+        if found is None:
+            raise web.HTTPNotFound
+        return file_answer(request, found)
+
+    async def agent(self, request: web.Request) -> web.Response:
+        """Return how the agent is: its node, its health, its sources, the API server."""
+        backend = self._backend
+        health, ready, cluster, sources = await asyncio.gather(
+            healthiness(backend), readiness(backend), cluster_checks(backend), backend.all_sources()
+        )
+        now = backend.system.clock.wall()
+        document = {
+            "node": backend.node_name,
+            "now": rfc3339_milli(now),
+            "chaos": backend.chaos,
+            "health": tables.report_shown(health),
+            "readiness": tables.report_shown(ready),
+            "cluster": list(tables.checks_shown(cluster)),
+            "sources": tables.sources_shown(sources, now),
+        }
+        return await json_answer(request, document, headers=_NEVER_KEPT)
+
+    async def pods(self, request: web.Request) -> web.Response:
+        """Return a page of the pods that this node should have."""
+        asked = _asked(request)
+        pods, statuses = await asyncio.gather(self._backend.pods(), self._backend.pod_statuses())
+        document = pod_table.pods_page(
+            _answered(pods).pods,
+            statuses.statuses if isinstance(statuses, StatusesDescribed) else {},
+            asked,
+            phase=request.query.get("phase", ""),
+            only_troubled="troubled" in request.query,
+        )
+        return await json_answer(request, document, headers=_NEVER_KEPT)
+
+    async def pod(self, request: web.Request) -> web.Response:
+        """Return one pod with its status, and its probes."""
+        uid = request.match_info["uid"]
+        pods, statuses, probes, answers = await asyncio.gather(
+            self._backend.pods(),
+            self._backend.pod_statuses(),
+            self._backend.probes_wanted(),
+            self._backend.probe_answers(),
+        )
+        pod = next((each for each in _answered(pods).pods if each.uid == uid), None)
+        if pod is None:
+            raise web.HTTPNotFound(text="there is no such pod")
+        known = statuses.statuses if isinstance(statuses, StatusesDescribed) else {}
+        probed = probes.pods if isinstance(probes, ProbesDescribed) else ()
+        state = ProbeState(
+            probes=ProbesDescribed(pods=tuple(each for each in probed if each.pod.uid == uid)),
+            answers=answers if isinstance(answers, AnswersDescribed) else None,
+            statuses=known,
+        )
+        rows = json.loads("".join(probez(state)))["pods"]
+        document = {
+            "pod": with_status(pod, known.get(pod.uid)),
+            "probes": rows[0]["probes"] if rows else [],
+        }
+        return await json_answer(request, document, headers=_NEVER_KEPT)
+
+    async def manifests(self, request: web.Request) -> web.Response:
+        """Return a page of the verdicts on manifests."""
+        asked = _asked(request)
+        document = tables.manifests_page(
+            await self._backend.all_sources(), asked, only_troubled="troubled" in request.query
+        )
+        return await json_answer(request, document, headers=_NEVER_KEPT)
+
+    async def objects(self, request: web.Request) -> web.Response:
+        """Return a page of the Secrets and ConfigMaps that the agent keeps."""
+        asked = _asked(request)
+        kinds, watches = await asyncio.gather(
+            self._backend.all_objects(in_detail=True), self._backend.watches()
+        )
+        now = self._backend.system.clock.wall()
+        text = await joined(watchz([_answered(kind) for kind in kinds], watches, now))
+        document = tables.objects_page(
+            json.loads(text)["objects"], asked, only_troubled="troubled" in request.query
+        )
+        return await json_answer(request, document, headers=_NEVER_KEPT)
+
+    async def actors(self, request: web.Request) -> web.Response:
+        """Return the tree in short, or a page of the actors that are searched for."""
+        asked = _asked(request)
+        if asked.search:
+            document = tables.actors_page(_answered(await self._backend.tree()), asked)
+        else:
+            document = tables.tree_document(_answered(await self._backend.summary()))
+        return await json_answer(request, document, headers=_NEVER_KEPT)
+
+
+def _asked(request: web.Request) -> PageAsked:
+    try:
+        return PageAsked.of(request.query)
+    except WrongPageError as error:
+        raise web.HTTPBadRequest(text=str(error)) from None
+
+
+def _answered(answer: T | Unanswered) -> T:
+    if isinstance(answer, Unanswered):
+        raise web.HTTPServiceUnavailable(text=f"{answer.name}: {answer.reason}")
+    return answer

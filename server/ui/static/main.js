@@ -1,0 +1,136 @@
+// What there is on the page: one view at a time, chosen by the fragment of the address, and the state of the stream.
+
+import { ask, Refresher } from './api.js';
+import { announce, el, setAttribute, setText, tick, timeOfDay } from './dom.js';
+import { Happenings } from './happenings.js';
+import { Stream } from './stream.js';
+import { actorsView } from './view-actors.js';
+import { agentView } from './view-agent.js';
+import { eventsView } from './view-events.js';
+import { manifestsView, objectsView } from './view-lists.js';
+import { podView } from './view-pod.js';
+import { podsView } from './view-pods.js';
+
+const VIEWS = {
+  '': podsView,
+  manifests: manifestsView,
+  objects: objectsView,
+  actors: actorsView,
+  agent: agentView,
+  events: eventsView,
+  pods: podView,
+};
+
+const main = document.getElementById('main');
+const happenings = new Happenings();
+let view = null;
+let shownAt = null;
+let isLive = false;
+
+/** Return what the address asks for: the name of a view, what it is about, and its parameters. */
+function asked() {
+  const [path, query = ''] = location.hash.replace(/^#\/?/, '').split('?');
+  const [name, ...rest] = path.split('/');
+  let about = rest.join('/');
+  try {
+    about = decodeURIComponent(about);
+  } catch {
+    // Somebody typed it. It is looked for as it is.
+  }
+  return { name: Object.hasOwn(VIEWS, name) ? name : '', about, parameters: new URLSearchParams(query) };
+}
+
+function show() {
+  const { name, about, parameters } = asked();
+  const place = `${name}/${about}`;
+  if (place === shownAt) return;
+  const isFirst = shownAt === null;
+  shownAt = place;
+  view?.close();
+  view = VIEWS[name]({ about, parameters, happenings, path: name ? `#/${name}` : '#/' });
+  main.replaceChildren(el('h1', { id: 'title', tabindex: '-1' }, view.title), view.element);
+  document.title = `${view.title} – actorlet`;
+  for (const link of document.querySelectorAll('#views a')) {
+    const isHere = link.getAttribute('href') === (name && name !== 'pods' ? `#/${name}` : '#/');
+    setAttribute(link, 'aria-current', isHere ? 'page' : null);
+  }
+  if (!isFirst) document.getElementById('title').focus({ preventScroll: true });
+  if (!isFirst) scrollTo(0, 0);
+  view.refresh();
+}
+
+// The stream, and what is said of it.
+
+const live = document.getElementById('live');
+const banner = document.getElementById('banner');
+const bannerText = document.getElementById('banner-text');
+const bannerNext = document.getElementById('banner-next');
+let nextTry = null;
+
+function showNextTry() {
+  const left = Math.ceil((nextTry - Date.now()) / 1000);
+  setText(bannerNext, left > 0 ? `The next try is in ${left} s.` : 'Trying now.');
+}
+
+function hearState(state) {
+  isLive = state.is === 'live';
+  setText(live, isLive ? 'live' : 'not live');
+  setAttribute(live, 'data-tone', isLive ? 'good' : 'bad');
+  document.body.classList.toggle('stale', !isLive);
+  banner.hidden = isLive;
+  if (isLive) {
+    if (state.lostAt !== null) {
+      announce('The page is live again.');
+      happenings.noteGap(state.lostAt);
+    }
+    // The stream is there before it is asked what there is: so nothing is missed in between.
+    setText(bannerText, '');
+    view?.refresh();
+    agent.now();
+    return;
+  }
+  nextTry = state.next;
+  setText(bannerText, `This page is not live since ${timeOfDay(state.lostAt)}: ${state.why}. What it shows may be old.`);
+  showNextTry();
+  view?.refresh();
+}
+
+const stream = new Stream('/events?replay=false', {
+  onState: hearState,
+  onEvent: (name, data) => {
+    happenings.note(name, data);
+    view?.hear?.(name, data);
+  },
+});
+
+const node = document.getElementById('node');
+const agent = new Refresher(async () => {
+  try {
+    const document = await ask('/ui/agent');
+    setText(node, `on ${document.node}`);
+    happenings.noteAgent(document);
+  } catch {
+    happenings.noteAgent(null);
+  }
+}, { every: 5000 });
+
+document.getElementById('try-now').addEventListener('click', () => {
+  stream.open();
+  document.getElementById('title').focus({ preventScroll: true });
+});
+document.getElementById('skip').addEventListener('click', () => main.focus());
+addEventListener('online', () => stream.open());
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'visible' && !isLive) stream.open();
+});
+addEventListener('pageshow', (event) => event.persisted && stream.open());
+addEventListener('pagehide', () => stream.close());
+addEventListener('hashchange', show);
+setInterval(() => {
+  tick();
+  if (!banner.hidden) showNextTry();
+}, 1000);
+
+show();
+agent.poke();
+stream.open();

@@ -1,0 +1,78 @@
+// What a pod is doing, in one word and one sentence, from its document.
+
+const BUSY = new Set(['ContainerCreating', 'PodInitializing', 'Pending', 'Terminating']);
+
+/** Return the statuses of all containers of a pod: init containers first. */
+export function containersOf(pod) {
+  const status = pod.status ?? {};
+  return [
+    ...(status.initContainerStatuses ?? []).map((each) => ({ ...each, kind: 'init' })),
+    ...(status.containerStatuses ?? []).map((each) => ({ ...each, kind: '' })),
+    ...(status.ephemeralContainerStatuses ?? []).map((each) => ({ ...each, kind: 'ephemeral' })),
+  ];
+}
+
+/** Return the state of one container: `[word, sentence]`. */
+export function stateOf(container) {
+  const { waiting, running, terminated } = container.state ?? {};
+  if (waiting) return [waiting.reason || 'Waiting', waiting.message ?? ''];
+  if (terminated) return [terminated.reason || 'Terminated', endOf(terminated)];
+  return running ? ['Running', ''] : ['Unknown', ''];
+}
+
+/** Return how a container ended. */
+export function endOf(terminated) {
+  const how = terminated.signal ? `signal ${terminated.signal}` : `exit code ${terminated.exitCode}`;
+  return terminated.message ? `${how}: ${terminated.message.trim()}` : how;
+}
+
+/** Return whether a word is the one of a pod, or container, that is well, at work, or in trouble. */
+export function toneOf(word, { isReady = true } = {}) {
+  if (word === 'Running') return isReady ? 'good' : 'warn';
+  if (word === 'Completed' || word === 'Succeeded') return 'plain';
+  if (BUSY.has(word) || word.startsWith('Init:') && /^Init:\d/.test(word)) return 'busy';
+  return 'bad';
+}
+
+/** Return the row of a pod: what the table shows of its document. */
+export function rowOf(pod) {
+  const status = pod.status ?? {};
+  const containers = containersOf(pod);
+  const [reason, message] = troubleOf(pod, containers);
+  const ready = (status.conditions ?? []).find((each) => each.type === 'Ready');
+  return {
+    uid: pod.metadata.uid,
+    namespace: pod.metadata.namespace,
+    name: pod.metadata.name,
+    source: pod.source ?? pod.metadata.annotations?.['kubernetes.io/config.source'] ?? 'api',
+    phase: status.phase ?? 'Pending',
+    ready: ready?.status === 'True',
+    reason,
+    message,
+    restarts: containers.reduce((sum, each) => sum + (each.restartCount ?? 0), 0),
+    since: status.startTime ?? pod.metadata.creationTimestamp ?? null,
+    containers: containers
+      .filter((each) => each.kind === '' || stateOf(each)[0] !== 'Completed')
+      .map((each) => ({ name: each.name, state: stateOf(each)[0].toLowerCase(), reason: each.state?.running ? '' : stateOf(each)[0], ready: each.ready || each.kind === 'init' })),
+  };
+}
+
+/** Return why a pod is not as it should be: `[word, sentence]`, both empty if it is. */
+function troubleOf(pod, containers) {
+  const status = pod.status ?? {};
+  if (status.reason) return [status.reason, status.message ?? ''];
+  if (pod.metadata.deletionTimestamp) return ['Terminating', ''];
+  if (status.phase === 'Succeeded') return ['', ''];
+  for (const each of containers) {
+    const [word, sentence] = stateOf(each);
+    if (word === 'Running' || word === 'Completed') continue;
+    if (each.state?.waiting && word === 'PodInitializing') continue;
+    const last = each.lastState?.terminated;
+    const before = last ? `it ended before: ${last.reason ? `${last.reason}, ` : ''}${endOf(last)}` : '';
+    return [word, [`container ${each.name}`, sentence, before].filter(Boolean).join(': ')];
+  }
+  return ['', ''];
+}
+
+/** Return whether somebody should look at the pod of a row. */
+export const isTroubled = (row) => (row.reason !== '' && toneOf(row.reason) === 'bad') || (row.phase === 'Running' && !row.ready) || row.phase === 'Failed';

@@ -1,0 +1,48 @@
+// The life of a pod in steps, the oldest first: from its document, and from what was told about it.
+
+import { containersOf, endOf } from './pods.js';
+
+const MEANINGS = {
+  PodScheduled: 'is bound to this node',
+  PodReadyToStartContainers: 'has its sandbox and its network',
+  Initialized: 'all init containers have done their work',
+  ContainersReady: 'all containers are ready',
+  Ready: 'is ready to serve',
+};
+
+/** Return the steps: `{key, at, word, tone, text}`. */
+export function timelineOf(pod, events) {
+  const steps = [];
+  const add = (at, word, tone, text) => {
+    const moment = typeof at === 'number' ? at : Date.parse(at ?? '');
+    if (!Number.isNaN(moment)) steps.push({ at: moment, word, tone, text });
+  };
+  const status = pod.status ?? {};
+  add(pod.metadata.creationTimestamp, 'Created', 'plain', 'at the API server');
+  add(pod.metadata.annotations?.['kubernetes.io/config.seen'], 'Seen', 'plain', `by the source ${pod.metadata.annotations?.['kubernetes.io/config.source'] ?? ''}`);
+  add(status.startTime, 'Taken on', 'plain', 'by this node');
+  for (const each of status.conditions ?? []) {
+    const meaning = MEANINGS[each.type] ?? '';
+    if (each.status === 'True') add(each.lastTransitionTime, each.type, 'good', meaning);
+    else add(each.lastTransitionTime, `not ${each.type}`, 'warn', [each.reason, each.message].filter(Boolean).join(': '));
+  }
+  for (const each of containersOf(pod)) {
+    for (const { running, terminated } of [each.lastState ?? {}, each.state ?? {}]) {
+      if (running) add(running.startedAt, 'Started', 'good', `container ${each.name}${each.restartCount ? `, restart ${each.restartCount}` : ''}`);
+      if (terminated) {
+        add(terminated.startedAt, 'Started', 'good', `container ${each.name}`);
+        add(terminated.finishedAt, terminated.reason || 'Ended', terminated.exitCode === 0 ? 'plain' : 'bad', `container ${each.name}: ${endOf(terminated)}`);
+      }
+    }
+  }
+  add(pod.metadata.deletionTimestamp, 'Deleted', 'warn', 'its grace period ends then');
+  for (const each of events) add(each.at, each.word, each.tone, each.text);
+  const counts = new Map();
+  return steps
+    .sort((one, other) => one.at - other.at)
+    .map((step) => {
+      const same = `${step.at} ${step.word} ${step.text}`;
+      counts.set(same, (counts.get(same) ?? 0) + 1);
+      return { ...step, key: `${same} ${counts.get(same)}` };
+    });
+}

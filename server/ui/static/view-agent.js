@@ -1,0 +1,66 @@
+// The node, the agent's health, its sources, and the API server.
+
+import { ask, Refresher } from './api.js';
+import { badgeCell, el, facts, setText, span, table, textCell, timeOfDay } from './dom.js';
+
+const checkColumns = [
+  { title: 'Check', class: 'wide', cell: textCell((check) => check.name) },
+  { title: 'Verdict', cell: badgeCell((check) => (check.ok ? ['ok', 'good'] : ['failed', 'bad'])) },
+  { title: 'Says', class: 'wide', cell: textCell((check) => check.text) },
+];
+
+const sourceColumns = [
+  { title: 'Source', class: 'wide', cell: textCell((source) => source.name) },
+  { title: 'State', cell: badgeCell((source) => (source.ready && !source.error ? ['listed', 'good'] : source.ready ? ['outdated', 'warn'] : ['not listed', 'bad'])) },
+  { title: 'Last look', cell: textCell((source) => (source.seenSecondsAgo === null ? 'never' : `${span(source.seenSecondsAgo * 1000)} ago`)) },
+  { title: 'Manifests', cell: textCell((source) => Object.entries(source.verdicts).map(([verdict, count]) => `${count.toLocaleString('en')} ${verdict}`).join(', ') || 'none') },
+  { title: 'Trouble', class: 'wide', cell: textCell((source) => source.error) },
+];
+
+const byName = (each) => each.name;
+
+export function agentView() {
+  const summary = facts();
+  const trouble = el('p', { class: 'trouble', hidden: true });
+  const sources = table({ caption: 'Sources of pods', columns: sourceColumns, keyOf: byName, empty: 'There are no sources.' });
+  const cluster = table({ caption: 'The API server', columns: checkColumns, keyOf: byName, empty: 'This agent has no API server: it stands alone.' });
+  const health = table({ caption: 'Checks of the agent', columns: checkColumns, keyOf: byName, empty: 'There are no checks.' });
+  let failedAt = null;
+  const refresher = new Refresher(async () => {
+    let document;
+    try {
+      document = await ask('/ui/agent');
+    } catch (error) {
+      failedAt ??= Date.now();
+      setText(trouble, `Not current since ${timeOfDay(failedAt)}: ${error.message}.`);
+      trouble.hidden = false;
+      return;
+    }
+    failedAt = null;
+    trouble.hidden = true;
+    summary.show([
+      ['Node', document.node],
+      ['Healthy', document.health.ok ? 'yes' : 'no: see the checks'],
+      ['Ready', document.readiness.ok ? 'yes' : 'no: see the checks'],
+      ['Actors may be crashed on request', document.chaos ? 'yes (--enable-chaos)' : 'no'],
+    ]);
+    sources.show(document.sources);
+    cluster.show(document.cluster);
+    health.show([...document.readiness.checks.filter((check) => !check.name.startsWith('source/')), ...document.health.checks]);
+  }, { every: 3000 });
+  const part = (id, title, ...content) => el('section', { 'aria-labelledby': id }, el('h2', { id }, title), ...content);
+  return {
+    title: 'Agent',
+    element: el(
+      'div',
+      {},
+      trouble,
+      summary.element,
+      part('sources', 'Sources', sources.element),
+      part('cluster', 'API server', cluster.element),
+      part('checks', 'Checks', health.element),
+    ),
+    refresh: () => refresher.now(),
+    close: () => refresher.close(),
+  };
+}
