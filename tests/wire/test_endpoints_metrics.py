@@ -118,6 +118,7 @@ def test_gauges_are_what_the_actors_say_at_this_moment(agent: Served, tmp_path: 
         ("actorlet", "running"): 1.0,
         ("configmap-manager", "running"): 1.0,
         ("event-feed", "running"): 1.0,
+        ("event-recorder", "running"): 1.0,
         ("http-server", "running"): 1.0,
         ("object-managers", "running"): 1.0,
         ("objects", "running"): 1.0,

@@ -124,10 +124,14 @@ def test_every_annotation_of_a_container_is_read() -> None:
         post_start_error="unwilling",
         time_for_pre_stop="11s",
         pre_stop_error="unable",
+        started_after="12s",
+        unready_after="13s",
+        hangs_after="14s",
+        ends_by_signal="SIGHUP",
     )
     assert {field for field, _ in OF_CONTAINERS.values()} == {
         *("to_create", "create_error", "to_start", "run_for", "exits", "message", "ready_after"),
-        *("started_after", "unready_after", "hangs_after"),
+        *("started_after", "unready_after", "hangs_after", "ends_by_signal"),
         *("to_stop", "stop_ending", "ignores_sigterm", "resize_error", "exec_exit_code"),
         *("for_post_start", "post_start_error", "for_pre_stop", "pre_stop_error"),
     }
@@ -145,6 +149,8 @@ def test_every_annotation_of_a_container_is_read() -> None:
     assert found.exec_exit_code == 9
     assert (found.for_post_start, found.post_start_error) == (span(10), "unwilling")
     assert (found.for_pre_stop, found.pre_stop_error) == (span(11), "unable")
+    assert (found.started_after, found.unready_after) == (span(12), span(13))
+    assert (found.hangs_after, found.ends_by_signal) == (span(14), "SIGHUP")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +170,7 @@ def test_every_annotation_of_a_container_is_read() -> None:
         ({"ignores_sigterm": "yes"}, "ignores-sigterm should be true or false"),
         ({"message": "x" * 4097}, "message should be a text of at most 4096 characters"),
         ({"create_error": ""}, "create-error should be a text"),
-        ({"run_fore": "1s"}, "run-fore is not known; known are create-error, exec-exit-code"),
+        ({"run_fore": "1s"}, "run-fore is not known; known are create-error, ends-by-signal"),
         ({"run_for__other": "1s"}, "run-for.other names no container of the pod"),
         ({"sandbox_error__main": "x"}, "sandbox-error.main is about the pod as a whole"),
     ],
