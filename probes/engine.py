@@ -34,6 +34,8 @@ MOST_TRIES: Final = 3
 """Attempts in a row that fail through no fault of the target, until the probe waits for its next time."""
 TOLD_AGAIN_AFTER: Final = Seconds(60.0)
 """How long beyond its timeout a command may take until it is told again, since that may have been lost."""
+MOST_SPREAD: Final = Seconds(60.0)
+"""Over what the first attempts of a young process are spread at the most, however long their periods are."""
 STALL: Final = Seconds(0.05)
 """A turn that begins later than this after it was due comes after a stall of the thread."""
 RUNS_OUT_AT: Final = 50.0
@@ -203,9 +205,9 @@ class ProbeEngine:
     # --- when ------------------------------------------------------------------------------------------
 
     def _first_due(self, watched: WatchedProbe) -> Seconds:
-        began, period = self._memory.began, watched.spec.period
-        is_young = began is not None and self._now - began < period
-        spread = self._edges.chance.random() if is_young else 0.0
+        began, room = self._memory.began, min(watched.spec.period, MOST_SPREAD)
+        is_young = began is not None and self._now - began < room
+        spread = self._edges.chance.random() * room if is_young else 0.0
         age = self._clock.wall() - watched.target.started_at
         return first_due(watched.spec, age, spread, self._now)
 

@@ -17,13 +17,13 @@ class NextDue(NamedTuple):
 
 
 def first_due(spec: ProbeSpec, age: float, spread: float, now: Seconds) -> Seconds:
-    """Return when a container is asked first: when its delay is over, and ``spread`` of a period later.
+    """Return when a container is asked first: when its delay is over, and ``spread`` seconds later.
 
     ``age`` is for how long it has run, in seconds. A clock that is set may make it anything; nobody
     waits longer than the delay for that.
     """
     wait = min(max(0.0, spec.initial_delay - age), spec.initial_delay)
-    return Seconds(now + wait + spread * spec.period)
+    return Seconds(now + wait + spread)
 
 
 def next_due(spec: ProbeSpec, last: Seconds, now: Seconds) -> NextDue:

@@ -174,7 +174,8 @@ class ProbeLoopOwner(PooledActor[ProbeLoopMessage]):
             return
         counted = self._counted(key)
         if counted is not None:
-            self._memory.rested[key] = counted
+            # Whose values are hidden is forgotten with the wish.
+            self._memory.rested[key] = self._in_public(key, counted)
         self._memory.turns.drop(key)
         self._loop.forget(key)
         self._memory.wishes.pop(key, None)
@@ -291,10 +292,10 @@ class ProbeLoopOwner(PooledActor[ProbeLoopMessage]):
         )
 
     def _in_public(self, key: ProbeKey, counted: AnswersCounted) -> AnswersCounted:
-        wish = self._memory.wishes.get(key)
-        hidden = wish.hidden if wish is not None else None
-        answer = counted.answer
-        return counted._replace(answer=answer._replace(last=in_public(answer.last, hidden)))
+        wish, answer = self._memory.wishes.get(key), counted.answer
+        if wish is None:
+            return counted  # it rests, and was made public when it began to
+        return counted._replace(answer=answer._replace(last=in_public(answer.last, wish.hidden)))
 
 
 def _begun(wish: RunProbe) -> ProbeResult:

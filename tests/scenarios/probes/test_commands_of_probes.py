@@ -195,6 +195,8 @@ def test_values_of_secrets_are_in_no_text_that_anybody_reads(world: LoopWorld) -
     world.passes(0.5)
     assert texts(world.told) == ["login with [hidden] failed"]
     assert world.answers()[KEY].answer.last.text == "login with [hidden] failed"
+    world.tells(RestProbe(key=KEY))
+    assert world.answers()[KEY].answer.last.text == "login with [hidden] failed"
     world.tells(replace(hidden, hidden=None, target=world.start_container()))
     world.passes(0.5)
     (text,) = texts(world.told)

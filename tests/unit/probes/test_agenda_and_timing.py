@@ -73,7 +73,7 @@ def test_a_container_is_asked_first_when_its_delay_is_over(age: float, due: floa
 
 
 def test_the_first_attempts_are_spread_over_a_period() -> None:
-    assert first_due(spec(initial_delay=5.0), 0.0, 0.25, Seconds(100.0)) == 107.5
+    assert first_due(spec(initial_delay=5.0), 0.0, 2.5, Seconds(100.0)) == 107.5
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,16 @@ def test_while_the_process_is_young_first_attempts_are_spread_over_a_period() ->
     assert max(begun) < 20
 
 
+def test_an_attempt_waits_no_longer_than_a_minute_for_a_young_process() -> None:
+    with probe_stage() as stage:
+        stage.clock, stage.memory.began = ManualClock(), Seconds(0.0)
+        stage.engine.close()
+        stage.engine = stage.new_engine()
+        stage.watch(command(period=10 * 365 * 86_400.0))
+        stage.advance(60.1)
+        assert len(stage.runs_due()) == 1
+
+
 def test_what_is_due_while_an_attempt_is_in_progress_is_left_out(stage: ProbeStage) -> None:
     stage.watch(command(period=1.0))
     (due,) = stage.runs_due()
