@@ -249,7 +249,7 @@ class AgentTree:
         return EventRecorder(self.joined.poster if self.joined else None, self._recorder_memory)
 
     def _make_http_server(self) -> HttpServer:
-        feed = self._address(EVENT_FEED)
+        feed, recorder = self._address(EVENT_FEED), self._address(EVENT_RECORDER)
         pods = self._pods.ports() if self._pods else None
         backend = EndpointBackend(
             system=self._system(),
@@ -261,6 +261,7 @@ class AgentTree:
             cluster=self.joined.ports() if self.joined else None,
             objects=self._objects.ports(),
             feed=feed,
+            recorder=recorder,
             limits=self._listeners.limits,
             statuses=pods.statuses if pods else None,
             lives=pods.lives if pods else None,

@@ -25,6 +25,7 @@ from messages.event_feed import (
     FeedTelling,
     ReaderAttached,
 )
+from messages.events import DescribePodEvents, PodEventsDescribed
 from messages.images import DescribeImages, ImagesDescribed
 from messages.objects import (
     DescribeObjects,
@@ -41,7 +42,7 @@ from messages.pod_manager import (
     PodsDescribed,
 )
 from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
-from messages.pods import JsonObject, SourceName
+from messages.pods import JsonObject, Pod, PodUid, SourceName
 from messages.probing import (
     AnswersDescribed,
     DescribeAnswers,
@@ -57,6 +58,7 @@ from messages.watches import WatchesDescribed
 from server.answers import Unanswered, ask, or_unanswered
 from server.cluster_state import ClusterPorts, ClusterState
 from server.limits import ConnectionLimits
+from server.pod_stories import objects_of, pod_story
 
 A = TypeVar("A")
 M = TypeVar("M")
@@ -96,6 +98,8 @@ class EndpointBackend:
     """The managers of Secrets and of ConfigMaps."""
     feed: Port[EventFeedMessage]
     """The event feed."""
+    recorder: Port[DescribePodEvents]
+    """Who remembers what happened to each pod."""
     statuses: Port[DescribeStatuses] | None = None
     """The keeper of statuses. This port and the next two are None where no pods are run."""
     lives: Port[DescribePodLives] | None = None
@@ -283,6 +287,31 @@ class EndpointBackend:
             lambda reply_to: AttachReader(
                 reader=reader, reply_to=reply_to, wants_state=wants_state, since=since
             ),
+        )
+
+    async def pod_story(self, pod: Pod) -> JsonObject:
+        """Return what people are told of one pod beside its status."""
+        remembered, volumes, sources = await asyncio.gather(
+            self._remembered_of(pod),
+            self.volume_state(in_detail=True),
+            self.all_sources(),
+        )
+        return pod_story(pod, remembered, volumes, sources)
+
+    async def _remembered_of(self, pod: Pod) -> PodEventsDescribed | Unanswered:
+        objects = objects_of(pod)
+        return await self._ask(
+            "event-recorder",
+            self.recorder,
+            lambda reply_to: DescribePodEvents(uid=pod.uid, objects=objects, reply_to=reply_to),
+        )
+
+    async def pod(self, uid: PodUid) -> PodDescribed | Unanswered:
+        """Return the pod of a UID, if there is one."""
+        return await self._ask(
+            "pod-manager",
+            self.pod_manager,
+            lambda reply_to: DescribePod(uid=uid, reply_to=reply_to),
         )
 
     async def crash(self, name: str) -> bool | Unanswered:

@@ -92,7 +92,7 @@ class UiPages:
         return await json_answer(request, document, headers=_NEVER_KEPT)
 
     async def pod(self, request: web.Request) -> web.Response:
-        """Return one pod with its status, and its probes."""
+        """Return one pod with its status, its probes, and what happened to it."""
         uid = request.match_info["uid"]
         pods, statuses, probes, answers = await asyncio.gather(
             self._backend.pods(),
@@ -114,6 +114,7 @@ class UiPages:
         document = {
             "pod": with_status(pod, known.get(pod.uid)),
             "probes": rows[0]["probes"] if rows else [],
+            **await self._backend.pod_story(pod),
         }
         return await json_answer(request, document, headers=_NEVER_KEPT)
 

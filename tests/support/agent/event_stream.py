@@ -66,3 +66,12 @@ def event_log(port: int) -> Iterator[EventLog]:
                 with suppress(OSError):  # the agent has ended
                     line.shutdown(socket.SHUT_RDWR)
                 collecting.join()
+
+
+def told_by(stream: EventStream) -> Iterator[tuple[str, Any, str]]:
+    """Yield name, data and id of each event, until the stream ends in whatever way."""
+    with suppress(OSError, http.client.HTTPException, ValueError, AttributeError):
+        while block := stream.next():
+            fields = dict(line.partition(": ")[::2] for line in block.split("\n"))
+            if "data" in fields:
+                yield fields["event"], json.loads(fields["data"]), fields.get("id", "")

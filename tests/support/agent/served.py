@@ -240,6 +240,7 @@ class _StandInActors:
             cluster=ports if self._stand_ins.watches else None,
             objects={kind: system.address(key) for kind, key in self._managers.items()},
             feed=feed,
+            recorder=system.address(self._running),
             statuses=running,
             lives=running,
             runtime=running,

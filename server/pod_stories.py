@@ -1,0 +1,106 @@
+"""What people are told of one pod beside its status: what happened to it, its volumes, its manifest. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from manifests.references.identity import origin_of
+from manifests.references.pods import pod_references
+from manifests.times import rfc3339_milli
+from messages.events import EventType, NotedChange, NotedEvent, PodEventsDescribed
+from messages.objects import ChangeDecided, ObjectId
+from messages.pods import Pod, SourceName
+from messages.sources import SourceDescribed, Verdict
+from messages.volume_state import VolumesDescribed
+from server.answers import Unanswered
+from server.documents import manifest
+
+
+def objects_of(pod: Pod) -> frozenset[ObjectId]:
+    """Return the Secrets and ConfigMaps that a pod references."""
+    origin = origin_of(pod)
+    return frozenset(
+        ObjectId(kind=each.kind, namespace=pod.namespace, name=each.name, origin=origin)
+        for each in pod_references(pod.document)
+    )
+
+
+def pod_story(
+    pod: Pod,
+    remembered: PodEventsDescribed | Unanswered,
+    volumes: VolumesDescribed | Unanswered | None,
+    sources: Sequence[SourceDescribed | Unanswered],
+) -> dict[str, Any]:
+    """Return the document. Those who did not answer are ``missing``, and what they know with them."""
+    asked = (remembered, volumes, *sources)
+    return {
+        "missing": [each.name for each in asked if isinstance(each, Unanswered)],
+        "events": [] if isinstance(remembered, Unanswered) else _steps(remembered),
+        "volumeTroubles": _troubles(pod, volumes),
+        "manifest": next(_verdicts(pod, sources), None),
+    }
+
+
+def _steps(remembered: PodEventsDescribed) -> list[Mapping[str, Any]]:
+    """Return what happened, the oldest first."""
+    events = [(each.last, _event(each)) for each in remembered.events]
+    changes = [(each.at, _change(each)) for each in remembered.changes]
+    return [step for _, step in sorted([*events, *changes], key=itemgetter(0))]
+
+
+def _event(noted: NotedEvent) -> Mapping[str, Any]:
+    again = f" ({noted.times} times)" if noted.times > 1 else ""
+    return {
+        "at": rfc3339_milli(noted.last),
+        "word": noted.reason,
+        "tone": "warn" if noted.type is EventType.WARNING else "plain",
+        "text": noted.message + again,
+        "firstAt": rfc3339_milli(noted.first),
+        "count": noted.times,
+        "type": noted.type.value,
+        "fieldPath": noted.field_path,
+    }
+
+
+def _change(noted: NotedChange) -> Mapping[str, Any]:
+    fact = noted.fact
+    is_decision = isinstance(fact, ChangeDecided)
+    changed = fact.changed if isinstance(fact, ChangeDecided) else fact
+    keys = f", keys: {', '.join(changed.keys)}" if changed.keys else ""
+    done = fact.action.value if isinstance(fact, ChangeDecided) else changed.change.value
+    return {
+        "at": rfc3339_milli(noted.at),
+        "word": f"{changed.object.kind.value} {done}" if not is_decision else done,
+        "tone": "plain",
+        "text": f"{changed.object.kind.value} {changed.object.display_name}{keys}",
+        "firstAt": rfc3339_milli(noted.at),
+        "count": 1,
+        "type": "Change",
+        "fieldPath": "",
+    }
+
+
+def _troubles(pod: Pod, volumes: VolumesDescribed | Unanswered | None) -> list[Mapping[str, str]]:
+    found = volumes.volumes if isinstance(volumes, VolumesDescribed) else ()
+    return [
+        {"name": each.name, "trouble": each.trouble}
+        for each in found
+        if each.uid == pod.uid and each.trouble
+    ]
+
+
+def _verdicts(
+    pod: Pod, sources: Iterable[SourceDescribed | Unanswered]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the verdict on the pod's manifest: the served one first, then others of its name."""
+    answered = [each for each in sources if isinstance(each, SourceDescribed)]
+    found = [
+        (each.uid != pod.uid or each.verdict is Verdict.SHADOWED, source.name, each)
+        for source in answered
+        for each in source.manifests
+        if each.uid == pod.uid or each.pod == pod.display_name
+    ]
+    for _, name, verdict in sorted(found, key=itemgetter(0)):
+        yield {"source": name, **manifest(verdict, SourceName(name))}
