@@ -17,7 +17,7 @@ import structlog
 from messages.probes import ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from probes.agenda import TickAgenda
-from probes.connections import EVENTS, ProbeConnection, Progress, UnreachableTarget
+from probes.connections import EVENTS, HTTP2, ProbeConnection, Progress, UnreachableTarget
 from probes.exchanges import HttpExchange, LeadsTo, ProbeExchange
 from probes.http_requests import HttpPage, UnusableLocationError, led_to
 from probes.names import HostAddresses, HostNames, LookUp
@@ -46,6 +46,8 @@ class Attempt:
     deadline: Seconds
     stalled: Seconds
     """What had been lost to stalls when the deadline was set."""
+    is_tls_call: bool
+    """It is a call of gRPC over TLS."""
     is_reset: bool
     """Connections are broken off at their end."""
     tick: int = 0
@@ -100,6 +102,7 @@ class Attempts:
             exchange=exchange_of(prepared),
             deadline=Seconds(now + watched.spec.timeout),
             stalled=self._stalled,
+            is_tls_call=prepared.is_tls_call,
             is_reset=is_reset,
         )
         self._in_progress[watched] = attempt
@@ -194,7 +197,7 @@ class Attempts:
         self._connect(attempt, found.addresses[0])
 
     def _connect(self, attempt: Attempt, address: str) -> None:
-        page, name = attempt.page, None
+        page, name = attempt.page, "" if attempt.is_tls_call else None
         if page is not None and page.is_https:
             name = "" if family_of(page.host) else page.host
         connection = ProbeConnection(
@@ -202,6 +205,7 @@ class Attempts:
             address_of(address, attempt.port),
             is_reset=attempt.is_reset,
             tls_name=name,
+            speaks=HTTP2 if attempt.is_tls_call else (),
         )
         attempt.connection = connection
         progress = connection.open()

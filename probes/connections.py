@@ -15,6 +15,8 @@ from probes.exchanges import Answer, ProbeExchange, words_for
 
 EVENTS: Final = select.EPOLLIN | select.EPOLLOUT | select.EPOLLRDHUP | select.EPOLLET
 """What is waited for: each change of a connection, once."""
+HTTP2: Final = ("h2",)
+"""What a server of gRPC speaks over TLS, and wants to hear so."""
 AT_ONCE: Final = 8_192
 """Bytes that are read at a time."""
 _HAS_ENDED: Final = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
@@ -75,6 +77,7 @@ class ProbeConnection:
         "_is_reset",
         "_is_shaking",
         "_socket",
+        "_speaks",
         "_tls_name",
         "fd",
     )
@@ -86,15 +89,18 @@ class ProbeConnection:
         *,
         is_reset: bool = False,
         tls_name: str | None = None,
+        speaks: tuple[str, ...] = (),
     ) -> None:
         """With ``is_reset`` the connection is broken off at the end, which leaves no port in use.
 
         ``tls_name`` is what the server may choose its certificate by; None for a connection without TLS.
+        ``speaks`` names the protocols that the server may choose from over TLS; it is not named for HTTP/1.
         """
         self._exchange = exchange
         self._address = address
         self._is_reset = is_reset
         self._tls_name = tls_name
+        self._speaks = speaks
         self._is_shaking = tls_name is not None
         self._is_connected = False
         self._socket: socket.socket | None = None
@@ -159,7 +165,7 @@ class ProbeConnection:
 
     def _begin_tls(self) -> None:
         assert self._socket is not None  # noqa: S101  # it was opened
-        self._socket = tls_context().wrap_socket(
+        self._socket = tls_context(self._speaks).wrap_socket(
             self._socket,
             do_handshake_on_connect=False,
             server_hostname=self._tls_name or None,
@@ -210,13 +216,15 @@ class ProbeConnection:
 
 
 @cache
-def tls_context() -> ssl.SSLContext:
+def tls_context(speaks: tuple[str, ...] = ()) -> ssl.SSLContext:
     """Return a context that takes any certificate: a pod's own, mostly, that nobody signed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     # Short keys too. Nothing is secret here, and a target is to be asked whatever it shows.
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
+    if speaks:
+        context.set_alpn_protocols([*speaks])
     return context
 
 

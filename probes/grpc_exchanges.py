@@ -58,12 +58,14 @@ _CODES: Final = (
 )
 
 
-def call_of(where: str, service: str, timeout: Seconds, user_agent: str) -> bytes:
+def call_of(
+    where: str, service: str, timeout: Seconds, user_agent: str, *, is_tls: bool = False
+) -> bytes:
     """Return what asks for the health of ``service``: all of it can be sent at once."""
     head = Encoder().encode(
         (
             (b":method", b"POST"),
-            (b":scheme", b"http"),
+            (b":scheme", b"https" if is_tls else b"http"),
             (b":path", b"/grpc.health.v1.Health/Check"),
             (b":authority", where.encode()),
             (b"content-type", b"application/grpc"),

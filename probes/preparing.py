@@ -28,11 +28,13 @@ class PreparedProbe(NamedTuple):
     """What is sent first; empty if nothing is."""
     timeout: Seconds = Seconds(0.0)
     """Of a call of gRPC."""
+    is_tls_call: bool = False
+    """Whether such a call is made over TLS."""
 
     @property
     def is_tls(self) -> bool:
         """Whether its first connection is one of TLS."""
-        return self.page is not None and self.page.is_https
+        return self.is_tls_call or (self.page is not None and self.page.is_https)
 
 
 class UnpreparedProbe(NamedTuple):
@@ -57,11 +59,11 @@ def prepare(spec: ProbeSpec, ip: str, user_agent: str) -> PreparedProbe | Unprep
             return PreparedProbe(at, handler.port, page, request_of(page))
         case TcpProbe():
             return PreparedProbe(at, handler.port)
-        case GrpcProbe(port=port, service=service):
+        case GrpcProbe(port=port, service=service, is_tls=is_tls):
             from probes.grpc_exchanges import call_of  # noqa: PLC0415  # its tables are large
 
-            call = call_of(authority(at, port), service, spec.timeout, user_agent)
-            return PreparedProbe(at, port, None, call, spec.timeout)
+            call = call_of(authority(at, port), service, spec.timeout, user_agent, is_tls=is_tls)
+            return PreparedProbe(at, port, None, call, spec.timeout, is_tls)
         case _:
             assert_never(handler)
 

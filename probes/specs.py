@@ -19,6 +19,9 @@ from probes.thresholds import AnswersNeeded
 MOST_PORT: Final = 65_535
 MOST_NUMBER: Final = 2**31 - 1
 """The largest number of the fields of a probe: 68 years, where it counts seconds."""
+TLS: Final = "TLS"
+PLAINTEXT: Final = "Plaintext"
+GRPC_MODES: Final = frozenset({TLS, PLAINTEXT})
 DEFAULT_PERIOD: Final = 10
 DEFAULT_TIMEOUT: Final = 1
 DEFAULT_FAILURES: Final = 3
@@ -52,6 +55,8 @@ class GrpcProbe:
 
     port: int
     service: str
+    is_tls: bool = False
+    """Whether the call is made over TLS, where any certificate will do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +135,17 @@ def _handler(document: JsonObject, container: JsonObject) -> ProbeHandler:
             return port
         return TcpProbe(host=str(target.get("host") or ""), port=port)
     if service := document.get("grpc"):
-        port = _port(service.get("port"), container)
-        if isinstance(port, UnusableProbe):
-            return port
-        return GrpcProbe(port=port, service=str(service.get("service") or ""))
+        return _grpc(service, container)
     return UnusableProbe(why="the probe says nothing that can be done")
+
+
+def _grpc(service: JsonObject, container: JsonObject) -> ProbeHandler:
+    port, mode = _port(service.get("port"), container), service.get("mode") or PLAINTEXT
+    if isinstance(port, UnusableProbe):
+        return port
+    if mode not in GRPC_MODES:
+        return UnusableProbe(why=f"a call of gRPC in mode {str(mode)[:64]!r} is not known")
+    return GrpcProbe(port=port, service=str(service.get("service") or ""), is_tls=mode == TLS)
 
 
 def _http_get(page: JsonObject, container: JsonObject) -> ProbeHandler:
@@ -145,6 +156,8 @@ def _http_get(page: JsonObject, container: JsonObject) -> ProbeHandler:
         (str(each.get("name") or ""), str(each.get("value") or ""))
         for each in page.get("httpHeaders") or ()
     )
+    if page.get("protocol") not in {None, "", "HTTP1"}:
+        return UnusableProbe(why="a page is asked for by HTTP/1.1 alone")
     if any(set("\r\n\0") & set(name + value) for name, value in headers):
         return UnusableProbe(why="a header of the probe has a line feed in it")
     return HttpProbe(

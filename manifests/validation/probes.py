@@ -106,9 +106,16 @@ def _validate_handler(holder: Place, kinds: tuple[str, ...]) -> None:
     elif kind == "tcpSocket":
         validate_port(handler)
     elif kind == "grpc":
-        handler.within("port", 1, MAX_PORT) if handler.has("port") else handler.wrong(
-            REQUIRED, "port"
-        )
+        _validate_grpc(handler)
+
+
+def _validate_grpc(action: Place) -> None:
+    if action.has("port"):
+        action.within("port", 1, MAX_PORT)
+    else:
+        action.wrong(REQUIRED, "port")
+    if action.has("mode") and action.get("mode") not in {"TLS", "Plaintext"}:
+        action.wrong(f"must be TLS or Plaintext, not {quoted(action.get('mode'))}", "mode")
 
 
 def _validate_http_get(action: Place) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import grpc
 import pytest
+import trustme
 
 from messages.probes import ProbeOutcome, ProbeResult
 from probes.http2_frames import END_HEADERS, END_STREAM, FrameType, framed
@@ -42,6 +44,24 @@ def test_a_service_that_serves_is_a_success(stage: ProbeStage) -> None:
     with health_server(health) as port:
         assert asked(stage, port, "db") == ProbeOutcome(SUCCESS, "service healthy")
     assert health.metadata["user-agent"] == "kube-probe/1.34"
+
+
+def test_a_call_over_tls_takes_any_certificate(stage: ProbeStage) -> None:
+    its = trustme.CA().issue_cert("somebody.else.example")
+    chain = b"".join(each.bytes() for each in its.cert_chain_pems)
+    tls = grpc.ssl_server_credentials([(its.private_key_pem.bytes(), chain)])
+    with health_server(HealthService({"db": 1}), tls) as port:
+        over_tls = spec(GrpcProbe(port=port, service="db", is_tls=True))
+        assert stage.outcome_of(over_tls) == ProbeOutcome(SUCCESS, "service healthy")
+        plain = stage.watch(spec(GrpcProbe(port=port, service="db")), container="plain")
+        assert stage.outcome(plain).result is FAILURE
+
+
+def test_a_server_without_tls_is_a_failure_of_a_call_over_tls(stage: ProbeStage) -> None:
+    with health_server(HealthService({"": 1})) as port:
+        outcome = stage.outcome_of(spec(GrpcProbe(port=port, service="", is_tls=True)))
+    assert outcome.result is FAILURE
+    assert outcome.text.startswith(HEALTH_FAILED)
 
 
 @pytest.mark.parametrize(

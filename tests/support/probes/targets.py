@@ -135,12 +135,15 @@ class HealthService(_Handler):
 
 
 @contextmanager
-def health_server(service: HealthService | None) -> Iterator[int]:
-    """Start a server of gRPC, with or without the health service. Yields its port."""
+def health_server(
+    service: HealthService | None, tls: grpc.ServerCredentials | None = None
+) -> Iterator[int]:
+    """Start a server of gRPC, with or without the health service, and TLS. Yields its port."""
     server = grpc.server(ThreadPoolExecutor(2))
     if service is not None:
         server.add_generic_rpc_handlers((service,))
-    port = server.add_insecure_port("127.0.0.1:0")
+    where = "127.0.0.1:0"
+    port = server.add_secure_port(where, tls) if tls else server.add_insecure_port(where)
     server.start()
     try:
         yield port

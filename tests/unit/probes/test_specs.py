@@ -118,3 +118,19 @@ def test_what_may_be_confidential_is_in_no_repr() -> None:
         }
     )
     assert "s3cret" not in repr((page, handler(exec={"command": ["s3cret"]})))
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_tls"), [(None, False), ("", False), ("Plaintext", False), ("TLS", True)]
+)
+def test_a_call_of_grpc_is_made_over_tls_if_it_says_so(mode: str | None, is_tls: bool) -> None:  # noqa: FBT001
+    assert handler(grpc={"port": 80, "mode": mode}) == GrpcProbe(port=80, service="", is_tls=is_tls)
+
+
+def test_what_nobody_here_speaks_is_said_and_not_asked_for_in_another_way() -> None:
+    assert handler(grpc={"port": 80, "mode": "QUIC"}) == UnusableProbe(
+        why="a call of gRPC in mode 'QUIC' is not known"
+    )
+    assert isinstance(handler(httpGet={"port": 80, "protocol": "HTTP1"}), HttpProbe)
+    page = handler(httpGet={"port": 80, "protocol": "HTTP2"})
+    assert page == UnusableProbe(why="a page is asked for by HTTP/1.1 alone")

@@ -20,6 +20,7 @@ BAD: list[Refused] = [
     (f"{C}.startupProbe", {"tcpSocket": {}}, "startupProbe.tcpSocket.port (line 1): is required"),
     (f"{C}.startupProbe", {"grpc": {}}, "startupProbe.grpc.port (line 1): is required"),
     (f"{C}.startupProbe", {"grpc": {"port": 70000}}, "must be between 1 and 65535"),
+    (f"{C}.startupProbe", {"grpc": {"port": 1, "mode": "tls"}}, "must be TLS or Plaintext, not"),
     (f"{C}.livenessProbe", HTTP | {"initialDelaySeconds": -1}, "must be 0 or more, not -1"),
     (f"{C}.livenessProbe", HTTP | {"periodSeconds": -1}, "must be 1 or more, not -1"),
     (f"{C}.livenessProbe", HTTP | {"successThreshold": 2}, "must be 1 for liveness and startup"),
@@ -37,6 +38,7 @@ FINE: list[Taken] = [
     (f"{C}.livenessProbe", {"exec": {"command": ["true"]}, "terminationGracePeriodSeconds": 5}),
     (f"{C}.readinessProbe", {"tcpSocket": {"port": "http"}, "successThreshold": 3}),
     (f"{C}.startupProbe", {"grpc": {"port": 1}}),
+    (f"{C}.startupProbe", {"grpc": {"port": 1, "mode": "TLS"}}),
     (
         f"{C}.livenessProbe",
         {"httpGet": {"port": 1, "httpHeaders": [{"name": "X-A", "value": "b"}]}},
