@@ -31,6 +31,7 @@ from settings.agent import Settings
 from settings.cluster import ChangeDetection
 from volumes.making.jobs import VolumeWriters
 from volumes.making.maker import VolumeMaker
+from volumes.making.teardown import Teardowns
 from volumes.making.threads import VolumeThreads
 from volumes.mounts.system_calls import KernelMounts, MountCalls
 
@@ -67,12 +68,13 @@ class VolumeTree:
         is_untold = cluster is not None and cluster.change_detection is ChangeDetection.GET
         self._reads_every = settings.sync_frequency if is_untold else None
         self._writers = edges.writers or VolumeThreads()
-        self._calls = edges.mounts or KernelMounts()
-        self._root_dir = str(settings.root_dir.absolute())
+        calls: MountCalls = edges.mounts or KernelMounts()
+        root_dir = str(settings.root_dir.absolute())
         room = allocatable(node_resources(settings), machine)
         self._allocatable = written(room)
         memory = room.get(MEMORY) or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
-        self._maker = VolumeMaker(self._root_dir, self._calls, memory, _now)
+        self._maker = VolumeMaker(root_dir, calls, memory, _now)
+        self._teardowns = Teardowns(root_dir, calls)
 
     def specs(self) -> tuple[AnySpec, ...]:
         """Return the specs. They are isolated: what is mounted stays mounted while they are in trouble."""
@@ -107,8 +109,7 @@ class VolumeTree:
             people=people,
             writers=self._writers,
             maker=self._maker,
-            calls=self._calls,
-            root_dir=self._root_dir,
+            teardowns=self._teardowns,
             reads_every=self._reads_every,
             allocatable=self._allocatable,
         )

@@ -30,7 +30,7 @@ from messages.volumes import VolumeMessage, VolumeTroublesAre
 from stores.histograms import TimesCounter
 from volumes.making.jobs import VolumeJob, VolumeWriters
 from volumes.making.maker import VolumeMaker
-from volumes.mounts.system_calls import MountCalls
+from volumes.making.teardown import Teardowns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +100,7 @@ class VolumeKeeperPorts:
     """Who tells people what is wrong."""
     writers: VolumeWriters
     maker: VolumeMaker
-    calls: MountCalls
-    root_dir: str
+    teardowns: Teardowns
     reads_every: Seconds | None = None
     """How often objects are read that nobody tells changes of; None if somebody does."""
     allocatable: Mapping[str, str] | None = None

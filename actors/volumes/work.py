@@ -35,7 +35,6 @@ from volumes.making.jobs import (
     VolumeMade,
     VolumeOutcome,
 )
-from volumes.making.teardown import tear_down
 
 HANGS_AFTER: Final = Seconds(30.0)
 """How long anybody waits for a job that is being done."""
@@ -102,8 +101,7 @@ class VolumeWork:
         if releasing is None:
             return
         detach = releasing.attempts >= DETACH_AFTER
-        work = partial(tear_down, self._ports.root_dir, uid, self._ports.calls, detach=detach)
-        job = VolumeJob(VolumeLane.REMOVALS, work)
+        job = VolumeJob(VolumeLane.REMOVALS, self._ports.teardowns.job(uid, detach=detach))
         releasing.job, releasing.began = job, now
         self._begin(JobOf(uid, ""), job)
 

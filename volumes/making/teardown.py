@@ -3,37 +3,81 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 from messages.pods import PodUid
 from volumes.making.jobs import VolumesTornDown
-from volumes.making.layout import OF_VOLUMES, is_path_part, pod_directory
-from volumes.mounts.mount_table import MountPoint, mounts_below
+from volumes.making.layout import OF_VOLUMES, PODS, is_path_part, pod_directory
+from volumes.mounts.mount_table import MountPoint
 from volumes.mounts.places import VolumePlace
 from volumes.mounts.removal import Unmounted, remove_pod_files, unmount_volume
 from volumes.mounts.system_calls import MountCalls
 
 
-def tear_down(root: str, uid: PodUid, calls: MountCalls, *, detach: bool) -> VolumesTornDown:
-    """Leave nothing of the volumes of a pod. May repeat; it depends on nothing but what is on the disk.
+class Teardowns:
+    """Takes the volumes of pods away. It belongs to the process; several threads may use it.
 
-    With ``detach``, what is mounted there and in use is detached: the last resort.
+    With 1,000 mounts it takes 5 ms to read them. So they are read once for all that was asked for before:
+    the containers of these pods had ended then. Nothing is removed through a mount that came meanwhile.
     """
-    if not is_path_part(uid):
-        return VolumesTornDown()  # no pod has a directory of such a name
-    directory = pod_directory(root, uid)
-    notes: list[str] = []
-    # With 1,000 mounts it takes 5 ms to read them, so they are read once. Nothing is removed through a mount
-    # that came meanwhile.
-    mounts = mounts_below(calls.table(), os.path.realpath(directory))
-    trouble = _unmount(mounts, os.path.realpath(directory), calls, notes, detach=detach)
-    trouble = trouble or next(filter(None, _removals(directory, calls)), "")
-    if not trouble:
-        with suppress(OSError):
-            Path(directory).rmdir()  # its other files, if there are any, are somebody else's
-    return VolumesTornDown(trouble=trouble, notes=tuple(notes))
+
+    def __init__(self, root: str, calls: MountCalls) -> None:
+        self._root = root
+        self._calls = calls
+        self._moments = count()
+        """Tells what was before what, on all threads."""
+        self._seen = _Mounts(moment=-1, of_pods={})
+        """What was read last. Two threads may read at one time: one of them for nothing."""
+
+    def job(self, uid: PodUid, *, detach: bool) -> Callable[[], VolumesTornDown]:
+        """Return what leaves nothing of the volumes of a pod. Its containers have ended. Nothing is done yet.
+
+        It depends on nothing but what is on the disk. With ``detach``, what is mounted there and in use is
+        detached: the last resort.
+        """
+        return partial(self._tear_down, uid, next(self._moments), detach=detach)
+
+    def _tear_down(self, uid: PodUid, asked: int, *, detach: bool) -> VolumesTornDown:
+        if not is_path_part(uid):
+            return VolumesTornDown()  # no pod has a directory of such a name
+        directory = pod_directory(self._root, uid)
+        notes: list[str] = []
+        top = f"{os.path.realpath(self._root)}/{PODS}/{uid}"
+        mounts = self._mounts(asked).get(uid, ())
+        trouble = _unmount(mounts, top, self._calls, notes, detach=detach)
+        trouble = trouble or next(filter(None, _removals(directory, self._calls)), "")
+        if not trouble:
+            with suppress(OSError):
+                Path(directory).rmdir()  # its other files, if there are any, are somebody else's
+        return VolumesTornDown(trouble=trouble, notes=tuple(notes))
+
+    def _mounts(self, asked: int) -> Mapping[str, Sequence[MountPoint]]:
+        """Return what was mounted in the directories of pods at any time since that moment, by UID."""
+        seen = self._seen
+        if seen.moment < asked:
+            moment = next(self._moments)
+            seen = self._seen = _Mounts(moment=moment, of_pods=self._read())
+        return seen.of_pods
+
+    def _read(self) -> Mapping[str, Sequence[MountPoint]]:
+        start = f"{os.path.realpath(self._root)}/{PODS}/"
+        of_pods: dict[str, list[MountPoint]] = {}
+        for each in self._calls.table():
+            if each.path.startswith(start):
+                of_pods.setdefault(each.path[len(start) :].partition("/")[0], []).append(each)
+        return of_pods
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mounts:
+    moment: int
+    """Before they were read."""
+    of_pods: Mapping[str, Sequence[MountPoint]]
 
 
 def _removals(directory: str, calls: MountCalls) -> Iterator[str]:

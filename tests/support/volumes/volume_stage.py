@@ -31,6 +31,7 @@ from tests.support.pod_lives.plain_objects import PlainObjects
 from tests.support.volumes.plain_writers import NoMounts, PlainWriters
 from tests.support.volumes.reading import seen_in
 from volumes.making.maker import VolumeMaker
+from volumes.making.teardown import Teardowns
 from volumes.mounts.system_calls import MountCalls
 
 NODE_MEMORY = 1 << 30
@@ -77,8 +78,7 @@ class VolumeStage:
             events=self.events,
             writers=self.writers,
             maker=maker,
-            calls=self.calls,
-            root_dir=str(self.root),
+            teardowns=Teardowns(str(self.root), self.calls),
             reads_every=self.reads_every,
         )
         keeper = VolumeKeeper(ports, self.memory)
