@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 WIRE = Path("runtimes/cri/wire")
-SOURCES = ("cri.proto", "containerd_events.proto")
+SOURCES = ("cri.proto", "containerd_events.proto", "containerd_tasks.proto")
 
 
 def generate(target: Path) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
+from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import Message
 
 from messages.units import Seconds
 from runtimes.cri.wire import containerd_events_pb2 as events
+from runtimes.cri.wire import containerd_tasks_pb2 as tasks
 from runtimes.cri.wire import cri_pb2 as cri
 from runtimes.cri.wire.transport import Rpc
 
@@ -31,6 +34,9 @@ IMAGES_WITHIN: Final = Seconds(120.0)
 
 IMAGE_SERVICE: Final = "/runtime.v1.ImageService/"
 _RUNTIME = "/runtime.v1.RuntimeService/"
+_TASKS = "/containerd.services.tasks.v1.Tasks/"
+_NAMESPACE: Final = "k8s.io"
+"""Where containerd has what its CRI makes."""
 
 
 def _rpc(
@@ -69,7 +75,7 @@ def container_events() -> Rpc[cri.ContainerEventResponse]:
 def containerd_events() -> Rpc[events.Envelope]:
     """Follow what happens to containers, where containerd's CRI has no events."""
     topics = ("/tasks/exit", "/tasks/oom", "/tasks/start", "/tasks/delete", "/containers/delete")
-    filters = [f'namespace==k8s.io,topic=="{topic}"' for topic in topics]
+    filters = [f'namespace=={_NAMESPACE},topic=="{topic}"' for topic in topics]
     return Rpc(
         "/containerd.services.events.v1.Events/Subscribe",
         events.SubscribeRequest(filters=filters),
@@ -142,6 +148,18 @@ def remove_container(container_id: str) -> Rpc[cri.RemoveContainerResponse]:
     """Remove a container; a running one is killed."""
     request = cri.RemoveContainerRequest(container_id=container_id)
     return _rpc("RemoveContainer", request, cri.RemoveContainerResponse, CHANGE_WITHIN)
+
+
+def kill_task(container_id: str) -> Rpc[Empty]:
+    """Kill all that runs in a container, whatever containerd's CRI believes of it."""
+    request = tasks.KillRequest(container_id=container_id, signal=signal.SIGKILL, all=True)
+    return Rpc(f"{_TASKS}Kill", request, Empty, READ_WITHIN, _NAMESPACE)
+
+
+def delete_task(container_id: str) -> Rpc[tasks.DeleteResponse]:
+    """Have containerd forget what ran in a container and has ended."""
+    request = tasks.DeleteTaskRequest(container_id=container_id)
+    return Rpc(f"{_TASKS}Delete", request, tasks.DeleteResponse, READ_WITHIN, _NAMESPACE)
 
 
 def container_status(

@@ -12,6 +12,7 @@ import pytest
 from runtimes.cri.wire import cri_pb2 as cri
 from tests.support.agent.process import eventually
 from tests.support.containers.containerd import Containerd
+from tests.support.containers.cri_client import CriClient
 from tests.support.containers.images import BUSYBOX
 from tests.support.containers.whole_agent import PATIENT, WholeAgent
 
@@ -104,43 +105,64 @@ def test_logs_that_a_link_leads_elsewhere_are_refused_and_others_go_on(agent: Wh
     assert list(elsewhere.iterdir()) == []
 
 
+def create_old(agent: WholeAgent, client: CriClient, attempt: int) -> str:
+    """Create a container ``old`` in the only pod, as an earlier agent would, and return its id."""
+    (sandbox,) = client.sandboxes()
+    labels = {**sandbox.labels, "io.kubernetes.container.name": "old"}
+    metadata = cri.PodSandboxMetadata(
+        name=sandbox.metadata.name,
+        uid=sandbox.metadata.uid,
+        namespace=sandbox.metadata.namespace,
+        attempt=sandbox.metadata.attempt,
+    )
+    config = cri.ContainerConfig(
+        metadata=cri.ContainerMetadata(name="old", attempt=attempt),
+        image=cri.ImageSpec(image=BUSYBOX),
+        command=["sleep", "1000"],
+        labels=labels,
+        log_path=f"old/{attempt}.log",
+    )
+    request = cri.CreateContainerRequest(
+        pod_sandbox_id=sandbox.id,
+        config=config,
+        sandbox_config=cri.PodSandboxConfig(metadata=metadata, log_directory=str(agent.told)),
+    )
+    return client.call(request, cri.CreateContainerResponse).container_id
+
+
 def test_hundreds_of_dead_containers_at_the_start_leave_one_of_each(agent: WholeAgent) -> None:
     agent.serve("web")
     agent.begins()
     agent.await_running("web")
     agent.dies()
     with agent.containerd.client() as client:
-        (sandbox,) = client.sandboxes()
-        (container,) = client.containers()
-        metadata = cri.PodSandboxMetadata(
-            name=sandbox.metadata.name,
-            uid=sandbox.metadata.uid,
-            namespace=sandbox.metadata.namespace,
-            attempt=sandbox.metadata.attempt,
-        )
-        shared = cri.PodSandboxConfig(metadata=metadata, log_directory=str(agent.told))
         for attempt in range(1, 301):
-            config = cri.ContainerConfig(
-                metadata=cri.ContainerMetadata(name="old", attempt=attempt),
-                image=cri.ImageSpec(image=BUSYBOX),
-                command=["/there-is-none"],
-                labels={**container.labels, "io.kubernetes.container.name": "old"},
-                log_path=f"old/{attempt}.log",
-            )
-            request = cri.CreateContainerRequest(
-                pod_sandbox_id=sandbox.id, config=config, sandbox_config=shared
-            )
-            client.call(request, cri.CreateContainerResponse)
+            create_old(agent, client, attempt)
     agent.begins()
     agent.await_running("web", restarts=0)
     eventually(lambda: len(agent.instances("web")) <= 3, PATIENT)
     assert agent.said("web") == ["begins"]
 
 
+def test_a_task_that_a_cut_start_left_keeps_no_pod_from_its_end(agent: WholeAgent) -> None:
+    agent.serve("web")
+    agent.begins()
+    agent.await_running("web")
+    agent.dies()
+    with agent.containerd.client() as client:
+        # Its CRI knows nothing of the task, as after a start whose caller was killed.
+        agent.containerd.ctr("tasks", "start", "-d", create_old(agent, client, 0))
+    agent.begins()
+    agent.await_running("web", restarts=0)
+    agent.withdraw("web")
+    agent.await_nothing()
+
+
 @pytest.mark.timeout(300)
 def test_a_hundred_containers_of_one_pod_run_and_end(agent: WholeAgent) -> None:
     crowd = [{**agent.container(f"c{number}"), "name": f"c{number}"} for number in range(100)]
-    agent.serve("crowd", containers=crowd, terminationGracePeriodSeconds=1)
+    # containerd's shim has a queue of 32 exits, and hangs while many containers are killed and end at once.
+    agent.serve("crowd", containers=crowd, terminationGracePeriodSeconds=20)
     agent.begins()
     eventually(lambda: len(list(agent.told.iterdir())) >= 50, MORE_PATIENT)
     agent.dies()

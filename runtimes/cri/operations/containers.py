@@ -22,6 +22,7 @@ from runtimes.cri.operations.cgroup_work import on_cgroups
 from runtimes.cri.operations.flow import Operation, RpcError, call, delay, unless_gone
 from runtimes.cri.operations.outcomes import failure_of, is_uncertain
 from runtimes.cri.operations.preparing import prepared, resources_of
+from runtimes.cri.operations.removing import removed
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.operations.termination import with_message
 from runtimes.cri.wire import cri_pb2 as cri
@@ -105,7 +106,7 @@ def _stopped(bare: str, grace: Seconds, around: Surroundings) -> Operation[Conta
 def remove(container_id: str, around: Surroundings) -> Operation[None]:
     """Remove a container. One that is gone is removed."""
     bare = bare_id(container_id)
-    yield from unless_gone(call(rpcs.remove_container(bare)))
+    yield from unless_gone(removed(rpcs.remove_container(bare)))
     around.inventory.note_removed(bare)
 
 

@@ -31,6 +31,7 @@ from runtimes.cri.operations.flow import (
     on_disk,
     unless_gone,
 )
+from runtimes.cri.operations.removing import removed
 from runtimes.cri.operations.surroundings import Surroundings
 from runtimes.cri.wire.transport import RpcCode, RpcFailure
 
@@ -82,7 +83,7 @@ def _without_sandbox(sandbox_id: str, uid: PodUid | None, around: Surroundings) 
     yield from call(rpcs.stop_sandbox(sandbox_id))
     if uid is not None and len(around.inventory.contents(uid)) == 1:
         yield from _remove_files(uid, around)
-    yield from call(rpcs.remove_sandbox(sandbox_id))
+    yield from removed(rpcs.remove_sandbox(sandbox_id))
 
 
 def _remove_files(uid: PodUid, around: Surroundings) -> Operation[None]:

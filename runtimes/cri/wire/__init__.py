@@ -1,6 +1,6 @@
 """Calls over the socket of a runtime. ``transport`` is the interface, ``grpc_wire`` carries it out.
 
-``cri_pb2`` and ``containerd_events_pb2`` are generated from the ``.proto`` files beside them: ``make proto``.
+``cri_pb2`` and those of containerd are generated from the ``.proto`` files beside them: ``make proto``.
 """
 
 import os

@@ -56,7 +56,7 @@ class GrpcWire(Wire):
                 response_deserializer=rpc.reply.FromString,
             )
         try:
-            call = method.future(rpc.request, timeout=rpc.deadline)
+            call = method.future(rpc.request, timeout=rpc.deadline, metadata=_metadata(rpc))
         except ValueError as error:  # the channel was closed
             done(RpcFailure(code=RpcCode.CANCELLED, message=str(error)))
             return _NotSent()
@@ -119,6 +119,10 @@ def _read(
         ended(_failure(error, socket))
     else:
         ended(RpcFailure(code=RpcCode.UNAVAILABLE, message="the runtime ended the stream"))
+
+
+def _metadata(rpc: Rpc[Message]) -> tuple[tuple[str, str], ...]:
+    return (("containerd-namespace", rpc.namespace),) if rpc.namespace else ()
 
 
 def _outcome(call: Any, socket: Path) -> RpcOutcome:

@@ -48,6 +48,8 @@ class Rpc(Generic[ReplyT_co]):
     reply: type[ReplyT_co] = field(repr=False)
     deadline: Seconds
     """From when it is sent. Streams have none."""
+    namespace: str = ""
+    """Of containerd's, which its own calls name beside the request. Empty for calls of the CRI."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,127 @@
+"""What a removal takes when containerd has a task that its CRI does not know of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.message import Message
+
+from runtimes.cri import rpcs
+from runtimes.cri.operations.flow import Delay, RpcError
+from runtimes.cri.operations.removing import LOOKS_AT_AN_END, removed
+from runtimes.cri.wire import containerd_tasks_pb2 as tasks
+from runtimes.cri.wire import cri_pb2 as cri
+from runtimes.cri.wire.transport import Rpc, RpcCode, RpcFailure
+
+GONE = RpcFailure(code=RpcCode.NOT_FOUND, message="no such task")
+RUNS = RpcFailure(code=RpcCode.OTHER, message="task must be stopped before deletion")
+AWAY = RpcFailure(code=RpcCode.UNAVAILABLE, message="connection refused")
+DELETED, KILLED = tasks.DeleteResponse(), Empty()
+
+
+class Tasks:
+    """What a containerd has of tasks: how often each is said to run yet, once it was killed."""
+
+    def __init__(self, kill: Message | RpcFailure = KILLED, **left: int) -> None:
+        self.left = left
+        self.kill = kill
+        self.asked: list[str] = []
+
+    def remove(self, rpc: Rpc[Message]) -> Message | RpcFailure:
+        held = next(iter(self.left), None)
+        if held is None:
+            return rpc.reply()
+        message = f'failed to delete container "{held}": cannot delete running task {held}: failed'
+        return RpcFailure(code=RpcCode.OTHER, message=message)
+
+    def delete(self, task: str) -> Message | RpcFailure:
+        if task not in self.left:
+            return GONE
+        self.left[task] -= 1
+        if self.left[task] >= 0:
+            return RUNS
+        del self.left[task]
+        return DELETED
+
+    def answer(self, rpc: Rpc[Any]) -> Message | RpcFailure:
+        method = rpc.method.rpartition("/")[2]
+        if method.startswith("Remove"):
+            self.asked.append(method)
+            return self.remove(rpc)
+        assert rpc.namespace == "k8s.io"
+        request: Any = rpc.request
+        self.asked.append(f"{method} {request.container_id}")
+        return self.kill if method == "Kill" else self.delete(request.container_id)
+
+
+def carried_out(rpc: Rpc[Any], answer: Callable[[Any], object]) -> Message:
+    operation = removed(rpc)
+    outcome: Any = None
+    try:
+        while True:
+            step = operation.send(outcome)
+            assert isinstance(step, tuple | Delay), step
+            outcome = None if isinstance(step, Delay) else [answer(each) for each in step]
+    except StopIteration as ended:
+        reply: Message = ended.value
+        return reply
+
+
+def test_a_removal_that_nothing_keeps_is_one_call() -> None:
+    containerd = Tasks()
+    reply = carried_out(rpcs.remove_container("a"), containerd.answer)
+    assert reply == cri.RemoveContainerResponse()
+    assert containerd.asked == ["RemoveContainer"]
+
+
+def test_a_task_that_keeps_a_container_is_killed_and_deleted_once_it_has_ended() -> None:
+    containerd = Tasks(a=2)
+    carried_out(rpcs.remove_container("a"), containerd.answer)
+    deletes = ["Delete a"] * 3
+    assert containerd.asked == ["RemoveContainer", "Kill a", *deletes, "RemoveContainer"]
+
+
+def test_each_task_that_keeps_a_sandbox_is_ended() -> None:
+    containerd = Tasks(a=0, b=0)
+    carried_out(rpcs.remove_sandbox("s"), containerd.answer)
+    assert [each for each in containerd.asked if "Kill" in each] == ["Kill a", "Kill b"]
+    assert containerd.asked[-1] == "RemovePodSandbox"
+
+
+def test_a_task_that_has_ended_by_itself_is_deleted() -> None:
+    containerd = Tasks(GONE, a=0)
+    carried_out(rpcs.remove_container("a"), containerd.answer)
+    assert not containerd.left
+
+
+def test_a_task_that_never_ends_keeps_its_container_and_is_not_waited_for_without_end() -> None:
+    containerd = Tasks(a=1000)
+    with pytest.raises(RpcError, match="cannot delete running task a"):
+        carried_out(rpcs.remove_container("a"), containerd.answer)
+    assert containerd.asked.count("Delete a") == LOOKS_AT_AN_END
+    assert containerd.asked.count("Kill a") == 1
+
+
+def test_a_task_that_others_have_deleted_is_no_trouble() -> None:
+    containerd = Tasks(a=0)
+
+    def answer(rpc: Rpc[Any]) -> Message | RpcFailure:
+        if "Kill" in rpc.method:
+            containerd.left.clear()
+        return containerd.answer(rpc)
+
+    carried_out(rpcs.remove_container("a"), answer)
+    assert containerd.asked[-2:] == ["Delete a", "RemoveContainer"]
+
+
+@pytest.mark.parametrize("method", ["Kill", "Delete"])
+def test_a_runtime_that_goes_away_meanwhile_is_the_failure(method: str) -> None:
+    containerd = Tasks(a=0)
+    with pytest.raises(RpcError, match="connection refused"):
+        carried_out(
+            rpcs.remove_container("a"),
+            lambda rpc: AWAY if rpc.method.endswith(method) else containerd.answer(rpc),
+        )
