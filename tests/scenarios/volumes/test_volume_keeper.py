@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
+
 from messages.objects import ObjectKind
 from messages.volume_state import VolumeState
 from messages.volumes import VolumesGone
+from tests.support.volumes.reading import mode_of
 from tests.support.volumes.volume_stage import VolumeStage, pod_with
 
 SECRET = {"name": "s", "secret": {"secretName": "pw"}}
@@ -91,3 +96,23 @@ def test_people_are_told_how_volumes_are(volumes: VolumeStage) -> None:
     volumes.passes(1.0)
     volumes.puts(PW, "pw", user="you")
     assert sum(volumes.described().delays.buckets) == 1
+
+
+@pytest.mark.parametrize("policy", ["Always", "OnRootMismatch", None])
+def test_what_containers_made_of_an_empty_directory_stays_whatever_the_change_policy_of_the_group(
+    volumes: VolumeStage, policy: str | None
+) -> None:
+    pod = pod_with("web", {"name": "e", "emptyDir": {}})
+    pod.document["spec"]["securityContext"] = {
+        "fsGroup": os.getgid(),
+        "fsGroupChangePolicy": policy,
+    }
+    volumes.wants(pod)
+    made = volumes.place(pod, "empty-dir", "e")
+    assert mode_of(made) == 0o2777
+    mine = made / "mine"
+    mine.touch(0o600)
+    made.chmod(0o700)
+    volumes.next_process()
+    volumes.wants(pod)
+    assert (mode_of(made), mode_of(mine)) == (0o700, 0o600)
