@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from actors.volumes.keeper import VOLUME_KEEPER
 from messages.objects import ObjectKind
 from messages.volumes import ReleaseVolumes, VolumesGone
+from runtimes.cri.pod_directories import PodDirectoriesOnDisk
+from tests.support.cri.cri_stage import DiskAtOnce
 from tests.support.volumes.mounting import mounting
 from tests.support.volumes.reading import mode_of
 from tests.support.volumes.volume_stage import NODE_MEMORY, VolumeStage, pod_with, volume_stage
@@ -118,3 +121,31 @@ def test_mounts_of_a_pod_that_is_gone_are_taken_away_by_a_sweep(mounted: VolumeS
     mounted.play.tell(VOLUME_KEEPER, asked)
     mounted.gone.expect(VolumesGone(uid=pod.uid))
     assert below(mounted) == {}
+
+
+def test_the_directory_of_an_unknown_pod_stays_while_what_is_mounted_in_it_is_in_use_and_goes_later(
+    mounted: VolumeStage, logs: list[MutableMapping[str, Any]]
+) -> None:
+    pod = pod_with("web", MEMORY)
+    mounted.wants(pod)
+    mounted.next_process()  # which knows of no such pod
+    keeper = mounted.play.port(VOLUME_KEEPER)
+    directories = PodDirectoriesOnDisk(str(mounted.root), DiskAtOnce(), lambda: keeper)
+    held = os.open(mounted.place(pod, "empty-dir", "m"), os.O_RDONLY)
+    try:
+        directories.remove(pod.uid)
+        mounted.play.settle()
+        mounted.passes(1.0)  # it is tried once more
+        directories.remove(pod.uid)  # and looked for once more
+        mounted.play.settle()
+        assert below(mounted) == {"m": "tmpfs"}
+        assert directories.pods() == [pod.uid]
+    finally:
+        os.close(held)
+    mounted.passes(10.0)
+    assert below(mounted) == {}
+    assert directories.pods() == []
+    said = [each for each in logs if each["log_level"] == "warning"]
+    assert [(each["event"], each["uid"]) for each in said] == [
+        ("volumes of a pod cannot be taken away", pod.uid)
+    ]
