@@ -36,7 +36,7 @@ PURE := \
     runtimes/hollow/hooks.py runtimes/hollow/images.py runtimes/hollow/inventory.py runtimes/hollow/machine.py \
     runtimes/hollow/questions.py runtimes/hollow/records.py runtimes/hollow/rules.py runtimes/hollow/saved.py runtimes/hollow/saved_lines.py \
     runtimes/hollow/saving.py runtimes/hollow/schedule.py \
-    volumes/mounts/adoption.py volumes/mounts/empty_dir_sizes.py volumes/mounts/mount_table.py volumes/mounts/propagation.py \
+    volumes/mounts/empty_dir_sizes.py volumes/mounts/mount_table.py volumes/mounts/propagation.py \
     actors/pods/status_writes.py \
     runtimes/virtual/environment.py runtimes/virtual/following.py runtimes/virtual/listing.py runtimes/virtual/node_reports.py \
     runtimes/virtual/observing.py runtimes/virtual/plan.py runtimes/virtual/pods.py runtimes/virtual/reports.py runtimes/virtual/texts.py \

@@ -87,6 +87,8 @@ class KeptVolume:
     left_at: Seconds | None = None
     said: str = ""
     """The trouble that people were told last."""
+    has_line: bool = False
+    """The log has a line of that by the manager of objects."""
 
     @property
     def is_pending(self) -> bool:

@@ -14,6 +14,7 @@ from messages.objects import (
     ObjectId,
     ObjectKind,
     ObjectRead,
+    Origin,
     RegisterPod,
     UnfollowObjects,
     UnregisterPod,
@@ -26,6 +27,8 @@ ANSWERED_WITHIN: Final = Seconds(3.0)
 READ_AGAIN: Final = Seconds(10.0)
 """How often an object that is not there is read again. Whoever holds objects tells of each change at once;
 this is for strategies that hear of none."""
+READ_FILE_AGAIN: Final = Seconds(2.0)
+"""The same of one that a file of this node may describe. That it came and is refused is told by nobody."""
 
 
 class ObjectsOfVolumes:
@@ -96,7 +99,8 @@ class ObjectsOfVolumes:
             self._objects.give_up(wanted)
             self._read(wanted)
         for wanted in self._objects.missing():
-            self._read_if_older(wanted, Seconds(now - READ_AGAIN))
+            pause = READ_FILE_AGAIN if wanted.origin is Origin.LOCAL else READ_AGAIN
+            self._read_if_older(wanted, Seconds(now - pause))
         if self._ports.reads_every is not None:
             for wanted in list(self._objects):
                 self._read_if_older(wanted, Seconds(now - self._ports.reads_every))

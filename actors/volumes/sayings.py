@@ -30,20 +30,35 @@ class VolumeSayings:
         self._ports = ports
         self._notices = notices
 
-    def say(self, pod: Pod, name: str, volume: KeptVolume, *, quietly: bool = False) -> None:
-        """Say the trouble of a volume, or that it is over. ``quietly``: people are told elsewhere."""
+    def say(
+        self,
+        pod: Pod,
+        name: str,
+        volume: KeptVolume,
+        *,
+        quietly: bool = False,
+        has_line: bool = False,
+    ) -> None:
+        """Say the trouble of a volume, or that it is over.
+
+        With ``has_line``, the log has a line of it by the manager of objects, one for all pods. ``quietly``:
+        the pod has an event of it, too.
+        """
         trouble = "" if volume.trouble is None else volume.trouble.message
         if trouble == volume.said:
             return
         volume.said = trouble
         about = {"pod": pod.display_name, "volume": name}
+        has_line = has_line or quietly
         if not trouble:
-            _log.info("a volume is as it should be again", **about)
-        elif quietly:
-            _log.debug("a volume is not as it should be", **about, reason=trouble)
+            emit = _log.debug if volume.has_line else _log.info
+            emit("a volume is as it should be again", **about)
         else:
-            _log.warning("a volume is not as it should be", **about, reason=trouble)
-            self._post(pod, set_up_failed(name, trouble))
+            emit = _log.debug if has_line else _log.warning
+            emit("a volume is not as it should be", **about, reason=trouble)
+            if not quietly:
+                self._post(pod, set_up_failed(name, trouble))
+        volume.has_line = has_line
 
     def say_left_out(self, pod: Pod, name: str) -> None:
         """Say that the pod does without a volume that an API server has put into it."""

@@ -13,6 +13,8 @@ from actors.volumes.keeper_parts import (
 )
 from actors.volumes.kept_volumes import NO_VERSIONS, KeptVolume, Version, VolumesOfPod
 from actors.volumes.sayings import VolumeSayings
+from manifests.references.identity import object_of
+from manifests.references.pods import volume_references
 from messages.objects import ObjectId
 from messages.pods import Pod, PodUid
 from messages.units import Seconds
@@ -181,8 +183,19 @@ class VolumeWork:
             for known in map(self._memory.objects.get, volume.objects)
         )
         quietly = made.is_missing and made.is_there and is_unread
-        self._sayings.say(pod, name, volume, quietly=quietly)
+        has_line = made.is_missing and self._lacks_object(pod, volume)
+        self._sayings.say(pod, name, volume, quietly=quietly, has_line=has_line)
         self._sayings.note(pod, name, made.notes)
+
+    def _lacks_object(self, pod: Pod, volume: KeptVolume) -> bool:
+        """Return whether an object that has to be there is not, or cannot be read."""
+        required = (
+            object_of(pod, each.kind, each.name)
+            for each in volume_references(volume.source)
+            if not each.is_optional
+        )
+        found = map(self._memory.objects.get, required)
+        return any(known is not None and known.is_missing for known in found)
 
     def _note_seen(self, volume: KeptVolume, made: VolumeMade, now: Seconds) -> None:
         counts = self._memory.counts

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+import structlog
 from typing_extensions import override
 
 from actors.volumes.keeper import VOLUME_KEEPER
-from messages.objects import ObjectKind
+from messages.objects import ObjectKind, ReadVerdict
 from messages.volumes import ReleaseVolumes, VolumesGone
 from tests.support.volumes.plain_writers import NoMounts
 from tests.support.volumes.volume_stage import (
@@ -278,3 +279,40 @@ def test_a_write_that_has_a_bug_is_a_trouble_of_its_volume_and_shows_no_value(
     told = volumes.wants(pod)
     assert told.troubles["s"].message == "the agent has a bug: RuntimeError"
     assert "hunter2" not in " ".join(volumes.said())
+
+
+def test_an_object_that_is_missing_has_one_line_in_the_log_which_is_not_the_volumes(
+    volumes: VolumeStage,
+) -> None:
+    pod = pod_with("web", {"name": "s", "secret": {"secretName": "pw"}})
+    with structlog.testing.capture_logs() as logs:
+        volumes.wants(pod)
+        volumes.puts(ObjectKind.SECRET, "pw", user="me")
+    said = [(each["log_level"], each["event"]) for each in logs if "should be" in each["event"]]
+    assert ("debug", "a volume is not as it should be") in said
+    assert ("debug", "a volume is as it should be again") in said
+    assert {"warning", "info"}.isdisjoint(level for level, _ in said)
+    assert len(volumes.said()) == 1
+
+
+def test_a_key_that_is_missing_is_said_by_the_volume_alone(volumes: VolumeStage) -> None:
+    volumes.puts(ObjectKind.SECRET, "pw", user="me")
+    items = [{"key": "x", "path": "x"}]
+    pod = pod_with("web", {"name": "s", "secret": {"secretName": "pw", "items": items}})
+    with structlog.testing.capture_logs() as logs:
+        volumes.wants(pod)
+    assert "warning" in {each["log_level"] for each in logs if each.get("volume") == "s"}
+
+
+def test_a_static_pod_says_within_seconds_that_a_file_came_and_is_refused(
+    volumes: VolumeStage,
+) -> None:
+    pod = replace(pod_with("web", SECRET), source="file")
+    volumes.wants(pod)
+    assert volumes.seen(pod).troubles["s"].message == 'secret "pw" not found'
+    volumes.objects.unread[PW, "pw"] = ReadVerdict.UNUSABLE
+    volumes.passes(3.5)
+    assert volumes.seen(pod).troubles["s"].message == 'secret "pw" cannot be used'
+    del volumes.objects.unread[PW, "pw"]
+    volumes.passes(3.5)
+    assert volumes.seen(pod).troubles["s"].message == 'secret "pw" not found'
