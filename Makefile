@@ -69,7 +69,7 @@ PROCESSES := $(shell echo $$((2 * $$(nproc))))
 # Bytecode is kept in any case: each of these processes, and each agent that they start, would compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run run-containers test check format cover bench proto clean
+.PHONY: run run-containers test check format cover bench screenshots proto clean
 
 run: .venv/agent
 	$(PY) run.py --runtime hollow --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
@@ -99,6 +99,9 @@ cover: .venv/dev
 
 bench: .venv/dev
 	$(PY) -m benchmarks $(ARGS)
+
+screenshots: .venv/dev
+	$(PY) -m tools.screenshots
 
 proto: .venv/dev
 	$(PY) -m tools.generate_cri

@@ -86,6 +86,7 @@ class UiPages:
             _answered(pods).pods,
             statuses.statuses if isinstance(statuses, StatusesDescribed) else {},
             asked,
+            self._backend.system.clock.wall(),
             phase=request.query.get("phase", ""),
             only_troubled="troubled" in request.query,
         )

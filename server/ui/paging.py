@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -33,7 +34,7 @@ class PageAsked:
     def of(cls, query: Mapping[str, str]) -> PageAsked:
         """Return what ``query`` asks for. Raises WrongPageError."""
         limit = query.get("limit", str(DEFAULT_LIMIT))
-        if not limit.isascii() or not limit.isdecimal() or not 1 <= int(limit[:9]) <= MOST:
+        if not re.fullmatch("[0-9]{1,4}", limit) or not 1 <= int(limit) <= MOST:
             raise WrongPageError(f"limit is a number from 1 to {MOST}")
         return cls(search=query.get("search", ""), after=query.get("after", ""), limit=int(limit))
 

@@ -10,23 +10,32 @@ from typing import Any, Final
 
 from messages.pods import API, JsonObject, Pod, PodPhase, PodUid
 from messages.statuses import PodStatus
+from messages.units import Seconds, Timestamp
 from server.ui.paging import PageAsked, page_of
 from stores.statuses.rendering import with_status
 
 Statuses = Mapping[PodUid, PodStatus]
 
+LATELY: Final = Seconds(600.0)
+"""So long a crash counts in the back-off of the next one."""
 _SHOWN: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp")
 
 
 def pods_page(
-    pods: Iterable[Pod], statuses: Statuses, asked: PageAsked, *, phase: str, only_troubled: bool
+    pods: Iterable[Pod],
+    statuses: Statuses,
+    asked: PageAsked,
+    now: Timestamp,
+    *,
+    phase: str,
+    only_troubled: bool,
 ) -> dict[str, Any]:
     """Return a page of pods. ``only_troubled`` are those that do not run as they should."""
     rows = [
         pod
         for pod in pods
         if (not phase or _phase(pod, statuses) == phase)
-        and (not only_troubled or is_in_trouble(statuses.get(pod.uid)))
+        and (not only_troubled or is_in_trouble(statuses.get(pod.uid), now))
     ]
     return page_of(
         "pods",
@@ -40,13 +49,21 @@ def pods_page(
     )
 
 
-def is_in_trouble(status: PodStatus | None) -> bool:
-    """Return whether somebody should look at a pod: it failed, or it waits, or it is not ready."""
+def is_in_trouble(status: PodStatus | None, now: Timestamp) -> bool:
+    """Return whether somebody should look at a pod: it failed, waits, is not ready, or crashed lately."""
     if status is None or status.phase is PodPhase.SUCCEEDED:
         return False
     if status.phase is PodPhase.FAILED or status.reason:
         return True
-    return not any(each.type == "Ready" and each.status == "True" for each in status.conditions)
+    is_ready = any(each.type == "Ready" and each.status == "True" for each in status.conditions)
+    return not is_ready or _has_failed_lately(status, now)
+
+
+def _has_failed_lately(status: PodStatus, now: Timestamp) -> bool:
+    """Return whether a container that runs again has failed before: it may do so again."""
+    seen = status.observed.containers.values() if status.observed is not None else ()
+    ends = (history.last for history in seen if history.last is not None)
+    return any(end.exit_code and now - (end.finished_at or 0.0) < LATELY for end in ends)
 
 
 def pod_row(pod: Pod, status: PodStatus | None) -> JsonObject:

@@ -38,6 +38,11 @@ export class Happenings {
     this.tell();
   }
 
+  /** Return what was told last about a pod, since the page is open. */
+  last(uid) {
+    return this.told.find((each) => each.data.uid === uid && each.name !== 'pod')?.text ?? '';
+  }
+
   tell() {
     for (const heard of this.listeners) heard();
   }

@@ -66,6 +66,13 @@ const banner = document.getElementById('banner');
 const bannerText = document.getElementById('banner-text');
 const bannerNext = document.getElementById('banner-next');
 let nextTry = null;
+let lostAt = null;
+
+/** Say what may be missing among the events, unless the agent still knew it. */
+function noteGap() {
+  if (lostAt !== null) happenings.noteGap(lostAt);
+  lostAt = null;
+}
 
 function showNextTry() {
   const left = Math.ceil((nextTry - Date.now()) / 1000);
@@ -81,7 +88,7 @@ function hearState(state) {
   if (isLive) {
     if (state.lostAt !== null) {
       announce('The page is live again.');
-      happenings.noteGap(state.lostAt);
+      lostAt = state.lostAt;
     }
     // The stream is there before it is asked what there is: so nothing is missed in between.
     setText(bannerText, '');
@@ -98,6 +105,13 @@ function hearState(state) {
 const stream = new Stream('/events?replay=false', {
   onState: hearState,
   onEvent: (name, data) => {
+    if (name === 'state') {
+      // What happened meanwhile follows, or nobody knows it any more.
+      if (data.state === 'resumes') lostAt = null;
+      else noteGap();
+      return;
+    }
+    noteGap();
     happenings.note(name, data);
     view?.hear?.(name, data);
   },

@@ -1,5 +1,7 @@
 // What a pod is doing, in one word and one sentence, from its document.
 
+import { now } from './dom.js';
+
 const BUSY = new Set(['ContainerCreating', 'PodInitializing', 'Pending', 'Terminating']);
 
 /** Return the statuses of all containers of a pod: init containers first. */
@@ -29,6 +31,7 @@ export function endOf(terminated) {
 /** Return whether a word is the one of a pod, or container, that is well, at work, or in trouble. */
 export function toneOf(word, { isReady = true } = {}) {
   if (word === 'Running') return isReady ? 'good' : 'warn';
+  if (word === 'Restarted') return 'warn';
   if (word === 'Completed' || word === 'Succeeded') return 'plain';
   if (BUSY.has(word) || word.startsWith('Init:') && /^Init:\d/.test(word)) return 'busy';
   return 'bad';
@@ -71,8 +74,17 @@ function troubleOf(pod, containers) {
     const before = last ? `it ended before: ${last.reason ? `${last.reason}, ` : ''}${endOf(last)}` : '';
     return [word, [`container ${each.name}`, sentence, before].filter(Boolean).join(': ')];
   }
+  for (const each of containers) {
+    const last = each.lastState?.terminated;
+    if (each.state?.running && last && last.exitCode !== 0 && wasLately(last.finishedAt)) {
+      return ['Restarted', `container ${each.name}: ${last.reason ? `${last.reason}, ` : ''}${endOf(last)}`];
+    }
+  }
   return ['', ''];
 }
 
+/** Return whether a container ended so lately that it may do so again: so long a crash is remembered in the back-off. */
+const wasLately = (moment) => now() - Date.parse(moment ?? '') < 600000;
+
 /** Return whether somebody should look at the pod of a row. */
-export const isTroubled = (row) => (row.reason !== '' && toneOf(row.reason) === 'bad') || (row.phase === 'Running' && !row.ready) || row.phase === 'Failed';
+export const isTroubled = (row) => (row.reason !== '' && ['bad', 'warn'].includes(toneOf(row.reason))) || (row.phase === 'Running' && !row.ready) || row.phase === 'Failed';

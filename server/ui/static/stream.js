@@ -14,6 +14,7 @@ export class Stream {
     this.lostAt = null;
     this.timer = null;
     this.controller = null;
+    this.lastId = '';
   }
 
   open() {
@@ -42,7 +43,7 @@ export class Stream {
     };
     try {
       heard();
-      const answer = await fetch(this.path, { cache: 'no-store', signal: controller.signal });
+      const answer = await fetch(this.lastId ? `${this.path}&since=${encodeURIComponent(this.lastId)}` : this.path, { cache: 'no-store', signal: controller.signal });
       if (!answer.ok || !answer.body) {
         why = await reasonOf(answer);
         throw new Error(why);
@@ -75,6 +76,7 @@ export class Stream {
     for (const line of block.split('\n')) {
       if (line.startsWith(': dropped') || line.startsWith(': the agent')) return line.slice(2);
       if (line.startsWith('event: ')) name = line.slice(7);
+      else if (line.startsWith('id: ')) this.lastId = line.slice(4);
       else if (line.startsWith('data: ')) data.push(line.slice(6));
     }
     if (data.length > 0) {

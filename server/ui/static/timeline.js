@@ -13,14 +13,16 @@ const MEANINGS = {
 /** Return the steps: `{key, at, word, tone, text}`. */
 export function timelineOf(pod, events) {
   const steps = [];
+  // Times of a status are whole seconds: within one, the steps stay in the order in which they are added here.
   const add = (at, word, tone, text) => {
     const moment = typeof at === 'number' ? at : Date.parse(at ?? '');
-    if (!Number.isNaN(moment)) steps.push({ at: moment, word, tone, text });
+    if (!Number.isNaN(moment)) steps.push({ at: moment, rank: steps.length, word, tone, text });
   };
   const status = pod.status ?? {};
   add(pod.metadata.creationTimestamp, 'Created', 'plain', 'at the API server');
   add(pod.metadata.annotations?.['kubernetes.io/config.seen'], 'Seen', 'plain', `by the source ${pod.metadata.annotations?.['kubernetes.io/config.source'] ?? ''}`);
   add(status.startTime, 'Taken on', 'plain', 'by this node');
+  for (const each of events) add(each.at, each.word, each.tone, each.text);
   for (const each of status.conditions ?? []) {
     const meaning = MEANINGS[each.type] ?? '';
     if (each.status === 'True') add(each.lastTransitionTime, each.type, 'good', meaning);
@@ -36,10 +38,9 @@ export function timelineOf(pod, events) {
     }
   }
   add(pod.metadata.deletionTimestamp, 'Deleted', 'warn', 'its grace period ends then');
-  for (const each of events) add(each.at, each.word, each.tone, each.text);
   const counts = new Map();
   return steps
-    .sort((one, other) => one.at - other.at)
+    .sort((one, other) => Math.floor(one.at / 1000) - Math.floor(other.at / 1000) || one.rank - other.rank)
     .map((step) => {
       const same = `${step.at} ${step.word} ${step.text}`;
       counts.set(same, (counts.get(same) ?? 0) + 1);

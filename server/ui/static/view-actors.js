@@ -9,7 +9,7 @@ const toneOf = (state) => TONES[state] ?? 'busy';
 const columns = [
   { title: 'Actor', class: 'wide', cell: actorCell },
   { title: 'State', cell: badgeCell((actor) => [actor.stateWords ?? actor.state, actor.tone ?? toneOf(actor.state)]) },
-  { title: 'Waiting messages', class: 'number', cell: textCell((actor) => actor.mailbox.toLocaleString('en')) },
+  { title: 'Mailbox', class: 'number', cell: textCell((actor) => actor.mailbox.toLocaleString('en')) },
   { title: 'Restarts', class: 'number', cell: textCell((actor) => (actor.restarts ?? '–').toLocaleString('en')) },
   { title: 'Handled', class: 'number side', cell: textCell((actor) => (actor.handled ?? '–').toLocaleString('en')) },
   { title: 'Type', class: 'side', cell: textCell((actor) => actor.type) },

@@ -90,7 +90,7 @@ export function podView({ about, happenings }) {
     show(found);
   }, { every: 10000 });
 
-  function show({ pod, probes: probed, volumeTroubles, events }) {
+  function show({ pod, probes: probed, volumeTroubles, events, manifest, missing }) {
     const row = rowOf(pod);
     const status = pod.status ?? {};
     setText(document.getElementById('title'), `Pod ${row.namespace}/${row.name}`);
@@ -107,6 +107,8 @@ export function podView({ about, happenings }) {
       ['Addresses', (status.podIPs ?? []).map((each) => each.ip).join(', ') || 'none'],
       ['Quality of service', status.qosClass ?? ''],
       ['UID', row.uid],
+      ...(manifest ? [['Manifest', [`${manifest.path}: ${manifest.verdict}`, manifest.reason].filter(Boolean).join(', ')]] : []),
+      ...(missing.length ? [['Not known at present', missing.join(', ')]] : []),
     ]);
     const isOver = row.phase === 'Succeeded';
     conditions.show((status.conditions ?? []).map((each) => ({ ...each, isFine: isOver })));
@@ -142,8 +144,8 @@ export function podView({ about, happenings }) {
 }
 
 async function load(uid) {
-  const { pod, probes, volumeTroubles = [], events = [] } = await ask(`/ui/pods/${encodeURIComponent(uid)}`);
-  return { pod, probes, volumeTroubles, events };
+  const { pod, probes = [], volumeTroubles = [], events = [], manifest = null, missing = [] } = await ask(`/ui/pods/${encodeURIComponent(uid)}`);
+  return { pod, probes, volumeTroubles, events, manifest, missing };
 }
 
 /** Return the volumes of a pod: what each is made of, and what is wrong with it. */

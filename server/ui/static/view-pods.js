@@ -5,7 +5,7 @@ import { pagedList } from './lists.js';
 import { needsALook } from './look.js';
 import { PHASES, podColumns, podParameters, podRows } from './pod-rows.js';
 
-export function podsView({ parameters }) {
+export function podsView({ parameters, happenings }) {
   const look = needsALook();
   const pods = pagedList({
     path: '/ui/pods',
@@ -16,7 +16,7 @@ export function podsView({ parameters }) {
     empty: 'No pods are found.',
     columns: podColumns,
     keyOf: (pod) => pod.uid,
-    items: podRows,
+    items: (document) => podRows(document).map((pod) => ({ ...pod, lastEvent: happenings.last(pod.uid) })),
     asked: podParameters,
     choiceName: 'Show',
     choices: PHASES,
@@ -30,7 +30,7 @@ export function podsView({ parameters }) {
       pods.refresh();
     },
     hear(name) {
-      if (name === 'pod' || name === 'status') pods.poke();
+      if (['pod', 'status', 'event', 'probe', 'volume'].includes(name)) pods.poke();
       look.poke();
     },
     close() {

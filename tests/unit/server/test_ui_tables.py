@@ -1,0 +1,258 @@
+"""The tables of the page: what is found, where a page starts, and who should be looked at."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from kernel import ActorDescription, DynamicSummary, TreeSummary
+from messages.pod_runtime import (
+    NO_MARK,
+    ContainerHistory,
+    ContainerObserved,
+    ContainerState,
+    ContainerWait,
+    PodObserved,
+)
+from messages.pods import FILE, HTTP, Pod, PodPhase, PodUid
+from messages.sources import Epoch, ManifestVerdict, SourceDescribed, Verdict
+from messages.statuses import PodCondition, PodStatus
+from messages.units import Timestamp
+from server.answers import Unanswered
+from server.health import HealthCheck
+from server.health_questions import AgentHealth
+from server.ui.paging import MOST, PageAsked, WrongPageError, page_of
+from server.ui.pod_table import LATELY, is_in_trouble, pods_page
+from server.ui.tables import (
+    actors_page,
+    manifests_page,
+    objects_page,
+    report_shown,
+    sources_shown,
+    tree_document,
+)
+
+NOW: Final = Timestamp(10_000.0)
+
+
+def page(rows: list[str], **asked: Any) -> dict[str, Any]:
+    return page_of(
+        "rows",
+        rows,
+        PageAsked(**asked),
+        key=lambda row: row,
+        text=lambda row: row,
+        shown=lambda row: {"row": row},
+    )
+
+
+def names(document: dict[str, Any], table: str, field: str) -> list[Any]:
+    return [row[field] for row in document[table]]
+
+
+# Pages.
+
+
+def test_pages_follow_each_other_without_a_gap() -> None:
+    rows = [f"pod-{number}" for number in (3, 1, 5, 2, 4)]
+    first = page(rows, limit=2)
+    second = page(rows, limit=2, after=first["next"])
+    third = page(rows, limit=2, after=second["next"])
+    assert names(first, "rows", "row") == ["pod-1", "pod-2"]
+    assert names(second, "rows", "row") == ["pod-3", "pod-4"]
+    assert names(third, "rows", "row") == ["pod-5"]
+    assert (second["before"], second["matching"], third["next"]) == (2, 5, None)
+
+
+def test_a_search_finds_rows_with_all_of_its_words_in_any_case() -> None:
+    found = page(["Web one", "web two", "db one"], search="  WEB one ")
+    assert names(found, "rows", "row") == ["Web one"]
+    assert (found["total"], found["matching"]) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    "limit", ["0", str(MOST + 1), "-1", "x", "", "²", "9" * 5000, "0000000005123"]
+)
+def test_a_limit_that_is_none_is_refused(limit: str) -> None:
+    with pytest.raises(WrongPageError, match="limit is a number from 1 to"):
+        PageAsked.of({"limit": limit})
+
+
+def test_what_is_not_asked_for_has_a_default() -> None:
+    assert PageAsked.of({}) == PageAsked(search="", after="", limit=50)
+    assert PageAsked.of({"limit": str(MOST)}).limit == MOST
+
+
+# Manifests and sources.
+
+
+def source(*verdicts: ManifestVerdict, seen: Timestamp | None = None) -> SourceDescribed:
+    return SourceDescribed(
+        name=FILE,
+        ready=True,
+        epoch=Epoch(1, 1),
+        last_listed=seen,
+        rejected={},
+        error="",
+        manifests=verdicts,
+    )
+
+
+GOOD: Final = ManifestVerdict(path="/m/good.yaml", verdict=Verdict.ACCEPTED, pod="a/good")
+ODD: Final = ManifestVerdict(path="/m/odd.yaml", verdict=Verdict.ACCEPTED, warnings=("odd",))
+BAD: Final = ManifestVerdict(path="/m/bad.yaml", verdict=Verdict.REJECTED, reason="(line 4)")
+SILENT: Final = Unanswered(name=HTTP, reason="did not answer")
+
+
+def test_manifests_that_are_served_as_they_are_need_no_look() -> None:
+    sources: list[SourceDescribed | Unanswered] = [source(GOOD, ODD, BAD), SILENT]
+    every = manifests_page(sources, PageAsked(), only_troubled=False)
+    troubled = manifests_page(sources, PageAsked(), only_troubled=True)
+    assert names(every, "manifests", "path") == ["/m/bad.yaml", "/m/good.yaml", "/m/odd.yaml"]
+    assert names(troubled, "manifests", "path") == ["/m/bad.yaml", "/m/odd.yaml"]
+    assert troubled["manifests"][0]["reason"] == "(line 4)"
+
+
+def test_sources_are_shown_in_short() -> None:
+    shown = sources_shown([source(GOOD, BAD, seen=Timestamp(9_998.5)), source(), SILENT], NOW)
+    assert [each["seenSecondsAgo"] for each in shown] == [1.5, None, None]
+    assert (shown[0]["verdicts"], shown[0]["troubled"]) == ({"accepted": 1, "rejected": 1}, 1)
+    assert (shown[2]["ready"], shown[2]["error"]) == (False, "did not answer")
+
+
+# Objects.
+
+
+def test_objects_that_are_absent_or_cannot_be_read_need_a_look() -> None:
+    row = {"kind": "Secret", "namespace": "shop", "origin": "api", "lastError": ""}
+    rows = [
+        {**row, "name": "well", "state": "synced"},
+        {**row, "name": "none", "state": "absent"},
+        {**row, "name": "forbidden", "state": "synced", "lastError": "forbidden"},
+    ]
+    troubled = objects_page(rows, PageAsked(), only_troubled=True)
+    assert names(troubled, "objects", "name") == ["forbidden", "none"]
+    found = objects_page(rows, PageAsked(search="secret shop/well"), only_troubled=False)
+    assert names(found, "objects", "name") == ["well"]
+
+
+# Actors and checks.
+
+ACTOR: Final = ActorDescription(
+    name="pods/1",
+    parent="pods",
+    type="PodWorker",
+    state="backoff",
+    restarts=2,
+    mailbox=3,
+    handled=4,
+    last_error="ValueError: no",
+    on_exhausted="isolate",
+)
+
+
+def test_dynamic_actors_are_counted_and_those_that_do_not_run_are_named() -> None:
+    group = DynamicSummary(
+        name="pods/*",
+        supervisor="pods",
+        states={"running": 9, "backoff": 1},
+        mailbox=3,
+        is_failing=False,
+        not_running=(ACTOR,),
+    )
+    document = tree_document(TreeSummary(loops=(), dynamic=(group,)))
+    (shown,) = document["groups"]
+    assert (shown["parent"], shown["states"]) == ("pods", {"running": 9, "backoff": 1})
+    assert names(shown, "notRunning", "lastError") == ["ValueError: no"]
+
+
+def test_actors_are_found_by_their_errors() -> None:
+    assert names(actors_page([ACTOR], PageAsked(search="valueerror")), "actors", "restarts") == [2]
+    assert actors_page([ACTOR], PageAsked(search="running"))["matching"] == 0
+
+
+def test_what_is_outdated_is_not_well() -> None:
+    checks = [HealthCheck(name="a", ok=True), HealthCheck(name="b", ok=True, is_outdated=True)]
+    shown = report_shown(AgentHealth(ok=True, checks=checks))
+    assert [each["ok"] for each in shown["checks"]] == [True, False]
+
+
+# Pods.
+
+
+def pod(name: str, phase: str = "") -> Pod:
+    metadata = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "labels": {"a": "b"}}
+    return Pod.of({"metadata": metadata, "spec": {"containers": []}, "status": {"phase": phase}})
+
+
+def status(phase: PodPhase = PodPhase.RUNNING, ready: str = "True", **history: Any) -> PodStatus:
+    seen = {"main": ContainerHistory(name="main", **history)} if history else {}
+    return PodStatus(
+        phase=phase,
+        conditions=(PodCondition(type="Ready", status=ready, since=Timestamp(1.0)),),
+        observed=PodObserved(uid=PodUid("u"), mark=NO_MARK, containers=seen),
+    )
+
+
+def ended(code: int, at: float) -> ContainerObserved:
+    return ContainerObserved(
+        id="x://1",
+        name="main",
+        attempt=1,
+        state=ContainerState.EXITED,
+        exit_code=code,
+        finished_at=Timestamp(at),
+    )
+
+
+@pytest.mark.parametrize(
+    ("seen", "needs_a_look"),
+    [
+        (None, False),
+        (status(), False),
+        (status(ready="False"), True),
+        (status(PodPhase.SUCCEEDED, "False"), False),
+        (status(PodPhase.FAILED, "False"), True),
+        (status(last=ended(1, NOW - LATELY + 1)), True),
+        (status(last=ended(1, NOW - LATELY - 1)), False),
+        (status(last=ended(0, NOW - 1)), False),
+    ],
+)
+def test_pods_need_a_look_that_do_not_run_or_failed_lately(
+    seen: PodStatus | None, *, needs_a_look: bool
+) -> None:
+    assert is_in_trouble(seen, NOW) is needs_a_look
+
+
+def test_pods_are_found_by_name_phase_and_what_they_wait_for() -> None:
+    waits = status(
+        PodPhase.PENDING, "False", wait=ContainerWait(reason="ImagePullBackOff", message="no")
+    )
+    pods = [pod("web"), pod("db"), pod("old", "Failed")]
+    statuses = {PodUid("uid-web"): status(), PodUid("uid-db"): waits}
+
+    def found(search: str = "", phase: str = "", *, only_troubled: bool = False) -> list[str]:
+        document = pods_page(
+            pods,
+            statuses,
+            PageAsked(search=search),
+            NOW,
+            phase=phase,
+            only_troubled=only_troubled,
+        )
+        return [row["metadata"]["name"] for row in document["pods"]]
+
+    assert found() == ["db", "old", "web"]
+    assert found("imagepull") == ["db"]
+    assert found("shop/w") == ["web"]
+    assert found(phase="Failed") == ["old"]
+    assert found(phase="Pending") == ["db"]
+    assert found(only_troubled=True) == ["db"]
+
+
+def test_a_row_has_nothing_of_the_specification() -> None:
+    document = pods_page([pod("web")], {}, PageAsked(), NOW, phase="", only_troubled=False)
+    (row,) = document["pods"]
+    assert set(row) == {"metadata", "source", "status", "key"}
+    assert set(row["metadata"]) == {"name", "namespace", "uid"}
