@@ -69,3 +69,20 @@ def test_a_life_that_begins_looks_at_some_pods_at_a_time(
     assert {
         pod.uid for pod in pods if volumes.files(pod, "secret", "s") != {"user": b"you"}
     } == set()
+
+
+def test_a_large_config_map_has_all_its_keys_and_a_change_of_one_is_seen(
+    volumes: VolumeStage,
+) -> None:
+    keys = {f"key-{number}": f"{number}" * 256 for number in range(1000)}
+    volumes.puts(ObjectKind.CONFIG_MAP, "large", **keys)
+    pod = pod_with("web", {"name": "c", "configMap": {"name": "large"}})
+    volumes.wants(pod)
+    assert volumes.files(pod, "configmap", "c") == {key: keys[key].encode() for key in keys}
+    volumes.passes(1.0)
+    fewer = {**keys, "key-999": "new", "new": "x"}
+    del fewer["key-0"]
+    volumes.puts(ObjectKind.CONFIG_MAP, "large", **fewer)
+    volumes.passes(1.0)
+    assert volumes.files(pod, "configmap", "c") == {key: fewer[key].encode() for key in fewer}
+    assert len(list(volumes.place(pod, "configmap", "c").iterdir())) == len(fewer) + 2
