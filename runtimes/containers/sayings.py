@@ -15,6 +15,8 @@ from runtimes.container_runtime import (
     FindImage,
     ImageFound,
     PullImage,
+    RemoveContainer,
+    RemoveSandbox,
     RunSandbox,
     RuntimeFailure,
     RuntimeFailureKind,
@@ -154,8 +156,10 @@ def _when_failed(step: Step, failure: RuntimeFailure, container: ContainerShape 
             return ()  # it is said when the container begins to wait for it
         case CreateContainer() | StartContainer():
             return (Saying(WARNING, "Failed", f"Error: {failure.message}"),)
-        case StopContainer() | StopSandbox():
-            return (Saying(WARNING, "FailedKillPod", f"error killing pod: {failure.message}"),)
+        case StopContainer() | StopSandbox() | RemoveContainer() | RemoveSandbox():
+            is_stop = isinstance(step.request, StopContainer | StopSandbox)
+            doing = "killing pod" if is_stop else "removing"  # its pod waits for either
+            return (Saying(WARNING, "FailedKillPod", f"error {doing}: {failure.message}"),)
         case _:
             return ()
 

@@ -17,6 +17,7 @@ from runtimes.container_runtime import (
     CreateContainer,
     FindImage,
     PullImage,
+    RemoveSandbox,
     ResizeContainer,
     RunSandbox,
     RuntimeFailure,
@@ -395,6 +396,15 @@ def test_a_container_that_cannot_be_stopped_is_not_asked_for_without_pause(
     stage.play.advance(10)
     assert stage.containers.alive() == []
     assert ("FailedKillPod", "error killing pod: the runtime said no") in stage.said()
+
+
+def test_a_sandbox_that_cannot_be_removed_is_said_and_removed_later(stage: ScriptedStage) -> None:
+    stage.run(ONE)
+    stage.containers.next(RemoveSandbox, REFUSED)
+    stage.forget(ONE)
+    assert ("FailedKillPod", "error removing: the runtime said no") in stage.said()
+    stage.play.advance(2)
+    assert stage.containers.sandboxes == {}
 
 
 # Images.
