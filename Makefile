@@ -30,7 +30,7 @@ PURE := \
     runtimes/cgroups/amounts.py runtimes/cgroups/container_limits.py runtimes/cgroups/conversions.py \
     runtimes/cgroups/mounts.py runtimes/cgroups/names.py runtimes/cgroups/oom_scores.py runtimes/cgroups/options.py \
     runtimes/cgroups/pod_limits.py runtimes/cgroups/slices.py runtimes/cgroups/writes.py \
-    runtimes/hooks/actions.py runtimes/hooks/http_texts.py \
+    runtimes/hooks/actions.py \
     runtimes/hollow/addresses.py runtimes/hollow/annotations.py runtimes/hollow/behaviour.py \
     runtimes/hollow/behaviours.py runtimes/hollow/commands.py runtimes/hollow/core.py \
     runtimes/hollow/hooks.py runtimes/hollow/images.py runtimes/hollow/inventory.py runtimes/hollow/machine.py \

@@ -10,12 +10,11 @@ from typing_extensions import override
 from manifests.durations import format_duration
 from messages.probes import ProbeOutcome, ProbeResult
 from messages.units import Seconds
-from probes.http_answers import HttpAnswerError, HttpAnswerReader
+from probes.http_answers import REDIRECTS, HttpAnswerError, HttpAnswerReader
 from probes.http_requests import HttpPage, request_of
 
 MOST_QUOTED: Final = 1_024
 """Characters of an answer that are quoted: as many as an event has room for."""
-_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
 class LeadsTo(NamedTuple):
@@ -131,7 +130,7 @@ class HttpExchange(ProbeExchange):
         status = self._reader.status
         if 200 <= status < 300:
             return ProbeOutcome(ProbeResult.SUCCESS, f"HTTP {status}")
-        if status in _REDIRECTS and self._reader.location:
+        if status in REDIRECTS and self._reader.location:
             return LeadsTo(self._reader.location)
         if 300 <= status < 400:
             return self.not_followed()

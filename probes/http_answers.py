@@ -15,6 +15,8 @@ MOST_OF_BODY: Final = 10 * 1024
 """Bytes of a body that are read, as a kubelet does."""
 KEPT_OF_BODY: Final = 1_024
 MOST_OF_CHUNK_LINE: Final = 4_096
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+"""Statuses of answers that lead elsewhere."""
 
 _BEGINNING: Final = b"HTTP/1."
 _HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
@@ -28,6 +30,10 @@ _WITHOUT_BODY: Final = frozenset({101, 204, 304})
 
 class HttpAnswerError(Exception):
     """What came is no answer. The text is for people."""
+
+
+class EndlessHeadError(HttpAnswerError):
+    """The head is longer than anybody reads."""
 
 
 class HttpAnswerReader:
@@ -105,7 +111,7 @@ class HttpAnswerReader:
 
     def _check_length(self, more: int) -> None:
         if self._seen + more > MOST_OF_HEAD:
-            raise HttpAnswerError(f"the headers are longer than {MOST_OF_HEAD} bytes")
+            raise EndlessHeadError(f"the headers are longer than {MOST_OF_HEAD} bytes")
 
     def _understand(self, head: bytes) -> None:
         line = _STATUS_LINE.match(head)

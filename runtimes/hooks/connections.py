@@ -8,8 +8,9 @@ import os
 import socket
 import ssl
 import threading
-from functools import cache
 from typing import Any, Final, TypeAlias
+
+from probes.connections import tls_context
 
 MOST_BYTES: Final = 16_384
 """Of a line, and of what is read ahead."""
@@ -55,17 +56,8 @@ async def _open(address: str, host: str, port: int, *, is_https: bool) -> Stream
     options: dict[str, Any] = {}
     if is_https:
         # A name is what the server may choose its certificate by; an address says nothing.
-        options = {"ssl": _tls(), "server_hostname": "" if _is_address(host) else host}
+        options = {"ssl": tls_context(), "server_hostname": "" if _is_address(host) else host}
     return await asyncio.open_connection(address, port, limit=MOST_BYTES, **options)
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Return a context that takes any certificate: a pod's own, mostly, that nobody signed."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context
 
 
 async def _look_up(host: str, where: str) -> list[str]:

@@ -1,29 +1,29 @@
 """Asks for a page as a kubelet's hooks do, on the event loop.
 
-Any answer will do, whatever its status. Ten kB of a body are read and thrown away, or all of it if it is
-shorter: a hook lasts until its answer is complete.
+What is sent and read is as for probes; what becomes of it is not. Any answer will do, whatever its status.
+Ten kB of a body are read and thrown away, or all of it if it is shorter: a hook lasts until its answer is
+complete.
 """
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Final
 
+from probes.http_answers import REDIRECTS, EndlessHeadError, HttpAnswerError, HttpAnswerReader
+from probes.http_requests import HttpPage, UnusableLocationError, led_to, page_of, request_of
+from probes.specs import HttpProbe
 from runtimes.hooks.actions import HttpGetHook
-from runtimes.hooks.connections import HookConnectionError, PlainAnswerError, close, connect
-from runtimes.hooks.http_texts import (
-    AnswerHead,
-    UnusableTextError,
-    head_of,
-    redirected,
-    request_of,
-    without_credentials,
+from runtimes.hooks.connections import (
+    MOST_BYTES,
+    HookConnectionError,
+    PlainAnswerError,
+    close,
+    connect,
 )
 
 MOST_REDIRECTS: Final = 10
-MOST_OF_HEAD: Final = 65_536
-"""Bytes of the beginning of an answer. A longer one is no answer."""
-MOST_OF_BODY: Final = 10 * 1024
 
 FALLBACK: Final = "HTTPS was answered by plain HTTP, and it was asked for once more by that"
 
@@ -33,84 +33,71 @@ async def get(action: HttpGetHook, user_agent: str) -> str:
 
     Raises ``HookConnectionError``.
     """
-    remark, page = "", action
+    remark, page = "", _page(action, user_agent)
     for _ in range(MOST_REDIRECTS):
         try:
-            following = await _following(page, user_agent)
+            following = await _following(page)
         except PlainAnswerError:
-            following, remark = without_credentials(page), FALLBACK
+            following, remark = _without_credentials(page), FALLBACK
         if following is None:
             return remark
         page = following
     raise HookConnectionError(f"stopped after {MOST_REDIRECTS} redirects")
 
 
-async def _following(page: HttpGetHook, user_agent: str) -> HttpGetHook | None:
+def _page(action: HttpGetHook, user_agent: str) -> HttpPage:
+    if any(set("\r\n\0") & set(name + value) for name, value in action.headers):
+        raise HookConnectionError(f"{action.host}:{action.port}: a header cannot be sent")
+    wanted = HttpProbe(
+        is_https=action.is_https,
+        host=action.host,
+        port=action.port,
+        path=action.path,
+        headers=action.headers,
+    )
+    return page_of(wanted, "", user_agent)
+
+
+def _without_credentials(page: HttpPage) -> HttpPage:
+    """Return the same page, asked for by plain HTTP and without an ``Authorization``."""
+    headers = tuple(each for each in page.headers if each[0].lower() != "authorization")
+    return replace(page, is_https=False, headers=headers)
+
+
+async def _following(page: HttpPage) -> HttpPage | None:
     """Ask for a page. Return the one that the answer leads to; None if it leads to none."""
+    answer = await _ask(page)
+    if answer.status not in REDIRECTS or not answer.location:
+        return None
     try:
-        head = await _ask(page, user_agent)
-        return redirected(page, head.location) if head.location else None
-    except UnusableTextError as error:
-        raise HookConnectionError(f"{page.host}:{page.port}: {error}") from None
+        return led_to(page, answer.location)
+    except UnusableLocationError:
+        raise HookConnectionError(f"{page.host}:{page.port}: the answer leads nowhere") from None
 
 
-async def _ask(page: HttpGetHook, user_agent: str) -> AnswerHead:
-    request = request_of(page, user_agent)
+async def _ask(page: HttpPage) -> HttpAnswerReader:
     reader, writer = await connect(page.host, page.port, is_https=page.is_https)
-    where = f"{page.host}:{page.port}"
+    where, answer = f"{page.host}:{page.port}", HttpAnswerReader()
     try:
-        writer.write(request)
-        head = await _head(reader)
-        await _discard_body(reader, head)
-    except (OSError, EOFError) as error:
-        raise HookConnectionError(f"{where}: the connection ended without an answer") from error
-    except (ValueError, asyncio.LimitOverrunError):
+        writer.write(request_of(page))
+        await _read(reader, answer)
+    except OSError as error:
+        if not answer.status:
+            raise HookConnectionError(f"{where}: the connection ended without an answer") from error
+    except EndlessHeadError:
         raise HookConnectionError(f"{where}: the answer is too long") from None
+    except HttpAnswerError:
+        # What follows on a head does not matter, nonsense or broken off.
+        if not answer.status:
+            raise HookConnectionError(f"{where}: the answer is no HTTP") from None
     finally:
         close(writer)
-    return head
+    return answer
 
 
-async def _head(reader: asyncio.StreamReader) -> AnswerHead:
-    left = MOST_OF_HEAD
-    while True:
-        lines: list[bytes] = []
-        while (line := await reader.readuntil(b"\n")).strip() or not lines:
-            left -= len(line)
-            if left < 0:
-                raise ValueError
-            lines.append(line.rstrip(b"\r\n"))
-        head = head_of(lines)
-        if not head.is_interim:
-            return head
-
-
-async def _discard_body(reader: asyncio.StreamReader, head: AnswerHead) -> None:
-    """Read what belongs to the answer. A body that breaks off, or is nonsense, does not matter."""
-    try:
-        if head.is_chunked:
-            await _discard_chunks(reader)
-        else:
-            length = MOST_OF_BODY if head.length is None else head.length
-            await _discard(reader, min(length, MOST_OF_BODY))
-    except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
-        pass
-
-
-async def _discard(reader: asyncio.StreamReader, count: int) -> None:
-    while count > 0:
-        read = await reader.read(count)
-        if not read:
+async def _read(reader: asyncio.StreamReader, answer: HttpAnswerReader) -> None:
+    while data := await reader.read(MOST_BYTES):
+        if answer.feed(data):
             return
-        count -= len(read)
-
-
-async def _discard_chunks(reader: asyncio.StreamReader) -> None:
-    left = MOST_OF_BODY
-    while left > 0:
-        line = await reader.readuntil(b"\n")
-        size = int(line.partition(b";")[0].strip(), 16)
-        if size <= 0:
-            return
-        await _discard(reader, min(size + 2, left))
-        left -= size + 2
+    if not answer.status:
+        raise ConnectionError
