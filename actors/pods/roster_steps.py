@@ -70,6 +70,8 @@ class RosterMemory:
     """Static pods that were refused since the Node was not known in time."""
     mirrors: dict[FullName, Pod] = field(default_factory=dict)
     """Mirrors that were seen before the pods that they show."""
+    gone: set[FullName] = field(default_factory=set)
+    """Static pods that this process has run and removed. What a mirror of one shows is its own writing."""
     rooms: dict[PodUid, set[PodUid]] = field(default_factory=dict)
     """By a pod that is being stopped for others: these others."""
     deferred: dict[PodUid, None] = field(default_factory=dict)
@@ -110,7 +112,7 @@ class RosterSteps:
         """Take a pod that was not known, and see whether it may start."""
         record = self.new_record(pod)
         mirror = self._memory.mirrors.pop(pod.full_name, None) if pod.is_static else None
-        if mirror is not None and is_mirror_pod_of(mirror, pod):
+        if mirror is not None and self._is_of_earlier_process(mirror, pod):
             record.mirror = mirror
         self.begin(record)
 
@@ -169,10 +171,13 @@ class RosterSteps:
         record = self._records.get(uid) if uid is not None else None
         if record is None:
             self._memory.mirrors[mirror.full_name] = mirror
-        elif record.mirror is None and is_mirror_pod_of(mirror, record.pod):
+        elif record.mirror is None and self._is_of_earlier_process(mirror, record.pod):
             record.mirror = mirror
             if mirror.document.get("status") and record.is_up:
                 self.wish(record)
+
+    def _is_of_earlier_process(self, mirror: Pod, pod: Pod) -> bool:
+        return pod.full_name not in self._memory.gone and is_mirror_pod_of(mirror, pod)
 
     def _make_room(self, record: PodRecord, victims: tuple[PodUid, ...]) -> None:
         record.stage, record.waits_for = RecordStage.MAKING_ROOM, set(victims)
@@ -273,6 +278,7 @@ class RosterSteps:
         self.note_stopped(record)
         if not record.has_no_document:
             self.effects.append(ForgetStatus(pod.uid))
+            self._memory.gone |= {pod.full_name} if pod.is_static else set()
         self.leave_name(record)
         if returned is not None:
             counts = self._memory.counts
