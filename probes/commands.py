@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from kernel import Clock
 from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
+from messages.units import Seconds
 from probes.names import LookUp
 from probes.news import ProbeFact
 from probes.specs import ProbeSpec
@@ -36,6 +37,8 @@ class NoteRun(NamedTuple):
     key: ProbeKey
     run: int
     outcome: ProbeOutcome
+    took: Seconds | None = None
+    """How long it ran; None for as long as since it was due."""
 
 
 ProbeCommand: TypeAlias = WatchProbe | ForgetProbe | NoteRun

@@ -274,6 +274,10 @@ class ProbeEngine:
             return
         self._dues.discard(watched.tick, watched)
         watched.run = 0
+        if noted.took is not None:
+            watched.began = Seconds(
+                self._now - noted.took
+            )  # it may have waited for its turn before
         self._ended(watched, noted.outcome)
 
     def _ended(self, watched: WatchedProbe, outcome: ProbeOutcome) -> None:

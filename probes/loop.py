@@ -41,8 +41,13 @@ class ProbeRunner(Protocol):
         """Carry a probe out no more. What was told just now may still arrive."""
         ...
 
-    def note(self, key: ProbeKey, run: int, outcome: ProbeOutcome) -> None:
-        """Take how a command ended that was due as ``run``. An unknown outcome is tried again."""
+    def note(
+        self, key: ProbeKey, run: int, outcome: ProbeOutcome, took: Seconds | None = None
+    ) -> None:
+        """Take how a command ended that was due as ``run``. An unknown outcome is tried again.
+
+        ``took`` is how long it ran; without it, it counts from when it was due.
+        """
         ...
 
     def answers(self, keys: Iterable[ProbeKey]) -> list[ProbeAnswer]:
@@ -98,8 +103,10 @@ class ProbeLoop(ProbeRunner):
         self._engine.call(ForgetProbe(key))
 
     @override
-    def note(self, key: ProbeKey, run: int, outcome: ProbeOutcome) -> None:
-        self._engine.call(NoteRun(key, run, outcome))
+    def note(
+        self, key: ProbeKey, run: int, outcome: ProbeOutcome, took: Seconds | None = None
+    ) -> None:
+        self._engine.call(NoteRun(key, run, outcome, took))
 
     @override
     def answers(self, keys: Iterable[ProbeKey]) -> list[ProbeAnswer]:

@@ -237,9 +237,10 @@ class ProbeLoopOwner(PooledActor[ProbeLoopMessage]):
         self.after(Seconds(due.timeout + ANSWERED_WITHIN), CommandOverdue(run=due.run))
 
     def _end_command(self, run: int, outcome: ProbeOutcome) -> None:
-        due = self._memory.turns.end(run)
-        if due is not None:
-            self._loop.note(due.key, run, outcome)
+        ended = self._memory.turns.end(run, self.clock.monotonic())
+        if ended is not None:
+            due, took = ended
+            self._loop.note(due.key, run, outcome, took)
             self._begin_commands()
 
     def _say_late(self, late: LateCommands) -> None:

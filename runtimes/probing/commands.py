@@ -36,8 +36,8 @@ class CommandTurns:
         self._limit = limit
         self._waiting: dict[ProbeKey, tuple[ExecIsDue, Seconds]] = {}
         """In the order in which they came due."""
-        self._running: dict[int, ExecIsDue] = {}
-        """By the number of their run."""
+        self._running: dict[int, tuple[ExecIsDue, Seconds]] = {}
+        """By the number of their run, with when they began."""
         self._late_at: Seconds | None = None
         self._waits: deque[tuple[Seconds, Seconds]] = deque()
         self._ended = 0
@@ -45,7 +45,7 @@ class CommandTurns:
     @property
     def running(self) -> tuple[ExecIsDue, ...]:
         """Those that run."""
-        return tuple(self._running.values())
+        return tuple(due for due, _ in self._running.values())
 
     def add(self, due: ExecIsDue, now: Seconds) -> None:
         """Have a command wait for its turn, unless it does already, or runs."""
@@ -65,7 +65,7 @@ class CommandTurns:
             return None
         key = next(iter(self._waiting))
         due, since = self._waiting.pop(key)
-        self._running[due.run] = due
+        self._running[due.run] = due, now
         waited = Seconds(now - since)
         self._note_wait(waited, now)
         if waited < LATE:
@@ -74,11 +74,14 @@ class CommandTurns:
         self._late_at = now
         return due, LateCommands(waited, len(self._waiting)) if is_new else None
 
-    def end(self, run: int) -> ExecIsDue | None:
-        """Return the command that has ended; None if it was not awaited any more."""
-        due = self._running.pop(run, None)
-        self._ended += due is not None
-        return due
+    def end(self, run: int, now: Seconds) -> tuple[ExecIsDue, Seconds] | None:
+        """Return the command that has ended, and how long it ran; None if it was not awaited any more."""
+        ended = self._running.pop(run, None)
+        if ended is None:
+            return None
+        self._ended += 1
+        due, began = ended
+        return due, Seconds(now - began)
 
     def described(self, now: Seconds) -> CommandsWaiting:
         """Return how they get on."""

@@ -10,6 +10,7 @@ from kernel import Clock, Key, Port
 from messages.events import PostEvent
 from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
 from messages.probing import AnswersCounted
+from messages.units import Seconds
 from probes.news import ProbeFact
 from probes.specs import ProbeSpec
 from probes.watched import ProbeMemory
@@ -39,8 +40,10 @@ class Loop(Protocol):
         """Do not carry it out any more."""
         ...
 
-    def note(self, key: ProbeKey, run: int, outcome: ProbeOutcome) -> None:
-        """Take in how a command ended."""
+    def note(
+        self, key: ProbeKey, run: int, outcome: ProbeOutcome, took: Seconds | None = None
+    ) -> None:
+        """Take in how a command ended, and how long it ran."""
         ...
 
     def close(self) -> None:

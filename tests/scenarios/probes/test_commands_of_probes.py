@@ -138,6 +138,26 @@ def test_a_command_that_waited_for_minutes_has_one_turn_and_its_answer_counts(
     assert (lateness.told_again, lateness.late_notes) == (1, 0)
 
 
+def test_what_a_command_took_is_how_long_it_ran_and_not_how_long_it_waited(
+    world: LoopWorld,
+) -> None:
+    world.commands.answer = lambda: None
+    target = world.start_container()
+    for number in range(3):
+        world.tells(
+            replace(wish(world, target, spec=readiness(timeoutSeconds=60)), key=key(number))
+        )
+    world.passes(5.0)
+    world.commands.end(world.commands.kept[0], FINE)
+    world.passes(2.0)
+    world.commands.end(world.commands.kept[1], FINE)
+    world.play.settle()
+    answers = world.answers()
+    assert answers[key(0)].answer.took == pytest.approx(5.0, abs=0.1)
+    assert answers[key(2)].answer.took == pytest.approx(2.0, abs=0.1)
+    assert answers[key(2)].seconds == pytest.approx(2.0, abs=0.1)
+
+
 def test_a_late_answer_of_an_old_instance_is_dropped(world: LoopWorld) -> None:
     world.commands.answer = lambda: None
     world.tells(wish(world, world.start_container()))

@@ -88,8 +88,10 @@ class SteppedLoop(Loop):
         self._turn()
 
     @override
-    def note(self, key: ProbeKey, run: int, outcome: ProbeOutcome) -> None:
-        self._engine.call(NoteRun(key, run, outcome))
+    def note(
+        self, key: ProbeKey, run: int, outcome: ProbeOutcome, took: Seconds | None = None
+    ) -> None:
+        self._engine.call(NoteRun(key, run, outcome, took))
         self._turn()
 
     @override

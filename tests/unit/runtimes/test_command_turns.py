@@ -24,8 +24,8 @@ def test_a_command_that_is_due_again_keeps_its_place() -> None:
     assert first is not None
     assert first[0].run == 7
     assert turns.next(Seconds(5.0)) is None
-    assert turns.end(7) == due(1, run=7)
-    assert turns.end(7) is None
+    assert turns.end(7, Seconds(6.5)) == (due(1, run=7), Seconds(1.5))
+    assert turns.end(7, Seconds(7.0)) is None
 
 
 def test_one_that_runs_does_not_wait_a_second_time() -> None:
