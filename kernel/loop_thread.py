@@ -7,7 +7,10 @@ import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+ENDS_WITHIN: Final = 1.0
+"""Seconds that what is in progress has to end when the loop does."""
 
 T = TypeVar("T")
 
@@ -38,7 +41,7 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
     def close(self) -> None:
-        """End the loop. What is in progress is dropped. What is begun later has another loop."""
+        """End the loop. What is in progress is cancelled. What is begun later has another loop."""
         loop, self._loop = self._loop, None
         if loop is not None:
             loop.call_soon_threadsafe(loop.stop)
@@ -50,4 +53,14 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
         loop.run_forever()
     finally:
         with suppress(Exception):
+            _end_tasks(loop)
             loop.close()
+
+
+def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancel what is in progress, so that it closes what it has open. What does not end is dropped."""
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        loop.run_until_complete(asyncio.wait(tasks, timeout=ENDS_WITHIN))

@@ -48,3 +48,23 @@ def test_after_its_end_there_is_another_loop_for_who_begins_something() -> None:
     assert loop.run(where()).result(10) == "beside"
     loop.close()
     loop.close()
+
+
+def test_what_is_in_progress_when_the_loop_ends_closes_what_it_has_open() -> None:
+    begun, closed = threading.Event(), threading.Event()
+
+    async def holding() -> None:
+        begun.set()
+        try:
+            await forever()
+        finally:
+            await asyncio.sleep(0)
+            closed.set()
+
+    loop = LoopThread("beside")
+    task = loop.run(holding())
+    assert begun.wait(10)
+    loop.close()
+    assert closed.wait(10)
+    with pytest.raises(CancelledError):
+        task.result(10)
