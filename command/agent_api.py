@@ -82,9 +82,12 @@ class AgentApi:
             return Answer(status=response.status, headers=dict(response.headers), body=body)
 
     @contextmanager
-    def lines(self, path: str) -> Iterator[Iterator[bytes]]:
-        """Yield the lines of an answer that goes on for ever. Raises as ``document`` does."""
-        with self._translated(path), self._asked(path, goes_on=True) as response:
+    def lines(self, path: str, *, is_endless: bool) -> Iterator[Iterator[bytes]]:
+        """Yield the lines of an answer that goes on. ``is_endless`` if nobody waits for its end.
+
+        Raises as ``document`` does.
+        """
+        with self._translated(path), self._asked(path, goes_on=is_endless) as response:
             if response.status != http.client.OK:
                 body = response.read(2**16)
                 raise self._refusal(path, Answer(status=response.status, headers={}, body=body))

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from command.reading import Document, count, flag, number, parts, text, texts
 
 OPERATIONS: Final = {
-    "ADD": "is here",
+    "PRESENT": "is here",
+    "ADD": "is added",
     "UPDATE": "is changed",
     "REMOVE": "is gone",
-    "DELETE": "is to be deleted",
+    "DELETE": "is being deleted",
     "RECONCILE": "has another status at the API server",
 }
-"""What a listing changed, in words."""
+"""What became of a pod, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,25 +26,25 @@ class Happening:
 
     name: str
     data: Document = field(default_factory=dict)
+    id: str = ""
     comment: str = ""
 
 
 def happenings(lines: Iterable[bytes]) -> Iterator[Happening]:
     """Yield the events of a stream. What is no event and no comment is passed over."""
-    name, data = "", ""
+    fields: dict[str, str] = {}
     for raw in lines:
         line = raw.decode(errors="replace").rstrip("\r\n")
         key, _, said = line.partition(":")
         if line.startswith(":"):
             yield Happening(name="", comment=said.strip())
-        elif key == "event":
-            name = said.strip()
-        elif key == "data":
-            data += said
-        elif not line:
-            if data:
-                yield Happening(name=name or "message", data=_document(data))
-            name, data = "", ""
+        elif line:
+            before = fields.get(key, "") if key == "data" else ""
+            fields[key] = before + said.removeprefix(" ")
+        elif "data" in fields:
+            name, data = fields.get("event", "message"), _document(fields["data"])
+            yield Happening(name=name, data=data, id=fields.get("id", ""))
+            fields = {}
 
 
 def _document(data: str) -> dict[str, Any]:
@@ -54,24 +55,76 @@ def _document(data: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def is_complete(event: Happening) -> bool:
+    """Return whether the present state was told until here."""
+    return event.name == "state" and text(event.data, "state") == "complete"
+
+
 def sentence(event: Happening) -> str:
     """Return what happened, in words."""
-    data = event.data
-    who = f"{text(data, 'namespace')}/{text(data, 'name')}"
-    match event.name:
-        case "pod":
-            op = text(data, "op")
-            return f"{who} {OPERATIONS.get(op, op)} ({text(data, 'source')})"
-        case "status":
-            ready = "ready" if flag(data, "ready") else "not ready"
-            return f"{who} {_with(text(data, 'phase'), text(data, 'reason'))}, {ready}{_containers(data)}"
-        case "object":
-            keys = ", ".join(texts(data, "keys"))
-            return f"{text(data, 'kind')} {who} {text(data, 'change')}{keys and f': {keys}'}"
-        case "decision":
-            return _decision(data)
-        case _:
-            return ", ".join(f"{key}={_brief(value)}" for key, value in data.items())
+    tell = _SENTENCES.get(event.name)
+    return tell(event.data) if tell is not None else _plain(event.data)
+
+
+def _who(data: Document) -> str:
+    return "/".join(filter(None, (text(data, "namespace"), text(data, "name")))) or text(
+        data, "uid"
+    )
+
+
+def _pod(data: Document) -> str:
+    op = text(data, "op")
+    return _with(f"{_who(data)} {OPERATIONS.get(op, op)}", text(data, "source"))
+
+
+def _status(data: Document) -> str:
+    ready = "ready" if flag(data, "ready") else "not ready"
+    phase = _with(text(data, "phase"), text(data, "reason"))
+    return f"{_who(data)} {phase}, {ready}{_containers(data)}"
+
+
+def _object(data: Document) -> str:
+    keys = ", ".join(texts(data, "keys"))
+    state = " ".join(filter(None, (text(data, "change"), text(data, "state"))))
+    error = text(data, "lastError")
+    rest = keys or error
+    return f"{text(data, 'kind')} {_who(data)} {state}{rest and f': {rest}'}"
+
+
+def _verdict(data: Document) -> str:
+    reason = "; ".join(filter(None, (text(data, "reason"), *texts(data, "warnings"))))
+    what = _with(text(data, "verdict"), text(data, "pod") or text(data, "object"))
+    return f"{text(data, 'path')} {what}{reason and f': {reason}'}"
+
+
+def _probe(data: Document) -> str:
+    result = text(data, "result") or "no answer yet"
+    which = f"{text(data, 'container')} {text(data, 'probe')}"
+    return f"{_who(data)} {which}: {_with(result, text(data, 'waitsFor'))}"
+
+
+def _volume(data: Document) -> str:
+    told = [f"{text(each, 'volume')}: {text(each, 'reason')}" for each in parts(data, "troubles")]
+    return f"{_who(data)} {'; '.join(told) or 'its volumes are well again'}"
+
+
+def _posted(data: Document) -> str:
+    times = count(data, "count")
+    again = f" (x{times})" if times > 1 else ""
+    return f"{_who(data)} {text(data, 'reason')}: {text(data, 'message')}{again}"
+
+
+def _actor(data: Document) -> str:
+    error = text(data, "lastError")
+    restarts = count(data, "restarts")
+    times = f", {restarts} restart{'' if restarts == 1 else 's'}" if restarts else ""
+    return f"{text(data, 'name')} {text(data, 'state')}{times}{error and f': {error}'}"
+
+
+def _state(data: Document) -> str:
+    missing = ", ".join(texts(data, "missing"))
+    lacking = f"; nobody tells {missing}" if missing else ""
+    return f"{text(data, 'message') or text(data, 'state')}{lacking}"
 
 
 def _containers(data: Document) -> str:
@@ -95,9 +148,27 @@ def _decision(data: Document) -> str:
     return f"{text(data, 'pod')} {action}{later}, because of {cause}"
 
 
+def _plain(data: Document) -> str:
+    return ", ".join(f"{key}={_brief(each)}" for key, each in data.items())
+
+
 def _with(word: str, reason: str) -> str:
     return f"{word} ({reason})" if reason else word
 
 
 def _brief(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+_SENTENCES: Final[Mapping[str, Callable[[Document], str]]] = {
+    "pod": _pod,
+    "status": _status,
+    "object": _object,
+    "decision": _decision,
+    "verdict": _verdict,
+    "probe": _probe,
+    "volume": _volume,
+    "event": _posted,
+    "actor": _actor,
+    "state": _state,
+}

@@ -49,7 +49,11 @@ OBJECTS = (
     Column(title="BY", is_folded=True),
     Column(title="ERROR", is_folded=True),
 )
-EVENTS = (Column(title="WHEN"), Column(title="WHAT HAPPENED", is_folded=True))
+EVENTS = (
+    Column(title="WHEN"),
+    Column(title="WHAT"),
+    Column(title="HOW", is_folded=True),
+)
 
 
 def draw_pod(
@@ -70,7 +74,7 @@ def draw_pod(
         ("Volumes", volumes(known.volumes)),
         ("Secrets and ConfigMaps", objects(known)),
         ("Conditions", conditions(pod, now)),
-        ("What happened", events(pod, now)),
+        ("What happened", events(known, now)),
     ):
         if sheet.rows:
             drawing.title(title)
@@ -206,10 +210,17 @@ def objects(known: PodEvidence) -> Sheet:
     return Sheet(columns=OBJECTS, rows=list(dict.fromkeys(rows)))
 
 
-def events(pod: Document, now: float) -> Sheet:
-    """Return what the pod's times tell of its life, the oldest first."""
-    told = sorted(dict.fromkeys(_moments(pod)), key=lambda each: each[0])
-    return Sheet(columns=EVENTS, rows=[(ago(at, now), what) for at, what in told])
+def events(known: PodEvidence, now: float) -> Sheet:
+    """Return what happened to the pod, the oldest first: as the agent remembers, else by the pod's times."""
+    if known.events:
+        rows = [
+            (ago(text(each, "at"), now), text(each, "word"), text(each, "text"))
+            for each in known.events
+        ]
+    else:
+        told = sorted(dict.fromkeys(_moments(known.pod)), key=lambda each: each[0])
+        rows = [(ago(at, now), "", what) for at, what in told]
+    return Sheet(columns=EVENTS, rows=rows)
 
 
 def _moments(pod: Document) -> Iterator[tuple[str, str]]:

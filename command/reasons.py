@@ -29,6 +29,8 @@ class PodEvidence:
     objects: list[Document] = field(default_factory=list)
     probes: Document = field(default_factory=dict)
     volumes: Sequence[Document] = ()
+    events: Sequence[Document] = ()
+    """What the agent remembers of it, the oldest first."""
     checks: tuple[CheckLine, ...] = ()
     """The checks of the agent that fail."""
 

@@ -1,4 +1,4 @@
-"""``actorlet events -f``: what happens to pods, objects and actors, as it happens."""
+"""``actorlet events``: how everything is, and what happens then."""
 
 from __future__ import annotations
 
@@ -6,42 +6,62 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from urllib.parse import urlencode
 
 import click
 
 from command.agent_api import AgentApi
-from command.event_lines import Happening, happenings, sentence
+from command.event_lines import Happening, happenings, is_complete, sentence
 from command.failures import UnreachableError
 from command.options import output_option, server_option
 from command.showing import JSON
 
 
-@click.command("events", short_help="What happens, as it happens")
+@click.command("events", short_help="How everything is, and what happens then")
 @click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C, or until the agent ends.")
+@click.option(
+    "--new", is_flag=True, help="Leave out how everything is: only what happens from now on."
+)
+@click.option(
+    "--since", metavar="ID", default="", help="Only what came after the event with this id."
+)
 @click.option("--only", multiple=True, metavar="KIND", help="Only events of this kind; may repeat.")
 @server_option
 @output_option(only=(JSON,))
-def command(api: AgentApi, follow: bool, only: tuple[str, ...], output: str) -> None:  # noqa: FBT001
-    """Show what happens to pods and their objects, one event in a line.
+def command(
+    api: AgentApi,
+    *,
+    follow: bool,
+    new: bool,
+    since: str,
+    only: tuple[str, ...],
+    output: str,
+) -> None:
+    """Show how everything is, one event in a line, and with -f what happens from then on, without a gap.
 
-    With -o json each line is a JSON object, with the kind of the event as `event`.
+    With -o json each line is a JSON object, with `event`, the kind, and `id`, from which --since goes on.
     """
-    if not follow:
-        raise click.UsageError(
-            "events needs -f: the agent keeps none, and tells them as they happen"
-        )
+    if not follow and (new or since):
+        raise click.UsageError("--new and --since need -f: they are about what happens")
     tell = _as_json if output == JSON else _as_text()
-    with api.lines("/events?replay=false") as lines:
+    with api.lines(f"/events{_query(since, new=new)}", is_endless=follow) as lines:
         for event in happenings(lines):
             if event.comment.startswith("dropped"):
                 raise UnreachableError(f"the agent at {api.name} says: {event.comment}")
             if event.name and (not only or event.name in only):
                 tell(event)
+            if not follow and is_complete(event):
+                return
     raise UnreachableError(f"the agent at {api.name} has ended the stream: it stops, or restarts")
 
 
+def _query(since: str, *, new: bool) -> str:
+    wanted = {**({"since": since} if since else {}), **({"replay": "false"} if new else {})}
+    return f"?{urlencode(wanted)}" if wanted else ""
+
+
 def _as_json(event: Happening) -> None:
-    sys.stdout.write(json.dumps({"event": event.name, **event.data}) + "\n")
+    sys.stdout.write(json.dumps({"event": event.name, "id": event.id, **event.data}) + "\n")
     sys.stdout.flush()
 
 

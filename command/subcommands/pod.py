@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
@@ -65,6 +66,9 @@ def _evidence(api: AgentApi, pod: Document, sources: Document) -> PodEvidence:
             for each in parts(api.optional("/volumez") or {}, "volumes")
             if text(each, "uid") == uid
         ],
+        events=parts(api.optional(f"/ui/pods/{quote(uid, safe='')}") or {}, "events")
+        if uid
+        else (),
         checks=tuple(health_report(api, "/readyz").troubles()),
     )
 
@@ -83,6 +87,7 @@ def _show(known: PodEvidence, output: str, now: float) -> None:
         "manifests": known.manifests,
         "probes": parts(known.probes, "probes"),
         "volumes": list(known.volumes),
+        "events": list(known.events),
     }
     show(ShownAnswer(document=document, names=lambda: [pod_name(known.pod)], draw=draw), output)
 

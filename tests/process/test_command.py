@@ -165,7 +165,7 @@ def test_a_full_disk_is_a_sentence(agent: AgentProcess) -> None:
 
 def test_events_are_told_as_they_happen_until_somebody_interrupts(agent: AgentProcess) -> None:
     with subprocess.Popen(
-        command("--server", f"127.0.0.1:{agent.port}", "events", "-f", "--only", "pod"),
+        command("--server", f"127.0.0.1:{agent.port}", "events", "-f", "--new", "--only", "pod"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -175,7 +175,7 @@ def test_events_are_told_as_they_happen_until_somebody_interrupts(agent: AgentPr
         try:
             eventually(lambda: "actorlet_event_readers 1.0" in agent.get("/metrics")[1])
             agent.write("later.yaml", manifest("later"))
-            assert "default/later-node1 is here" in following.stdout.readline()
+            assert "default/later-node1 is added" in following.stdout.readline()
             following.send_signal(signal.SIGINT)
             assert following.wait(15) == 130
             assert following.stderr.read() == ""

@@ -261,8 +261,9 @@ def test_an_agent_without_probes_and_objects_shows_its_pods_all_the_same(capsys:
 EVENTS = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: connected\n\n"
     b'event: pod\ndata: {"op":"ADD","source":"file","namespace":"n","name":"web"}\n\n'
-    b'event: object\ndata: {"kind":"Secret","namespace":"n","name":"s","change":"updated"}\n\n'
+    b'event: object\ndata: {"kind":"Secret","namespace":"n","name":"s","change":"updated"}\nid: 7\n\n'
 )
+COMPLETE = b'event: state\ndata: {"state":"complete","message":"all is told"}\n\n'
 
 
 def test_events_are_a_line_each_until_the_agent_ends_them(capsys: Capture) -> None:
@@ -270,7 +271,7 @@ def test_events_are_a_line_each_until_the_agent_ends_them(capsys: Capture) -> No
         assert asked(server, "events -f") == 4
     said = capsys.readouterr()
     lines = [line.split(maxsplit=2)[1:] for line in said.out.splitlines()]
-    assert lines == [["pod", "n/web is here (file)"], ["object", "Secret n/s updated"]]
+    assert lines == [["pod", "n/web is added (file)"], ["object", "Secret n/s updated"]]
     assert "has ended the stream: it stops, or restarts" in said.err
 
 
@@ -278,7 +279,32 @@ def test_events_are_chosen_by_kind_and_told_as_json(capsys: Capture) -> None:
     with answering(sends(EVENTS)) as server:
         assert asked(server, "events -f --only object -o json") == 4
     (line,) = capsys.readouterr().out.splitlines()
-    assert json.loads(line)["event"] == "object"
+    assert (json.loads(line)["event"], json.loads(line)["id"]) == ("object", "7")
+
+
+def test_without_following_the_present_state_is_all(capsys: Capture) -> None:
+    def goes_on(connection: socket.socket, path: str) -> None:
+        assert path == "/events"
+        connection.sendall(EVENTS + COMPLETE)
+        connection.recv(1)
+
+    with answering(goes_on) as server:
+        assert asked(server, "events") == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith("all is told")
+
+
+def test_what_happens_is_told_from_now_or_from_an_event_on(capsys: Capture) -> None:
+    paths: list[str] = []
+
+    def answer(connection: socket.socket, path: str) -> None:
+        paths.append(path)
+        connection.sendall(EVENTS)
+
+    with answering(answer) as server:
+        assert asked(server, "events -f --new") == 4
+        assert asked(server, "events -f --since 1a.2-3&x") == 4
+    assert paths == ["/events?replay=false", "/events?since=1a.2-3%26x"]
+    assert capsys.readouterr().out
 
 
 def test_a_reader_that_was_dropped_is_told_why(capsys: Capture) -> None:
@@ -306,7 +332,8 @@ def test_events_that_are_refused_are_a_sentence(capsys: Capture) -> None:
         "pods more",
         "pod",
         "pods -o xml",
-        "events",
+        "events --new",
+        "events --since 1",
         "events -f -o yaml",
         "status -o wide",
         "validate",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from command.event_lines import Happening, happenings, sentence
+from command.event_lines import _SENTENCES, Happening, happenings, sentence
 
 STREAM = b""": connected
 
@@ -29,7 +29,26 @@ data: {"pod":"n/web","action":"signal","signal":"SIGHUP","delaySeconds":2.5,
 data: "kind":"Secret","namespace":"n","name":"s"}
 
 event: probe
-data: {"pod":"n/web","result":"failure"}
+data: {"namespace":"n","name":"web","container":"nginx","probe":"liveness","result":"failure"}
+
+event: verdict
+data: {"path":"/m/web.yaml","verdict":"rejected","reason":"spec (line 3): is required","warnings":["w"],
+data: "pod":"n/web"}
+
+event: volume
+data: {"namespace":"n","name":"web","troubles":[{"volume":"data","reason":"no space"}]}
+
+event: event
+data: {"namespace":"n","name":"web","reason":"BackOff","message":"Back-off restarting","count":3}
+
+event: actor
+data: {"name":"source/file","state":"backoff","restarts":1,"lastError":"OSError: no"}
+
+event: state
+data: {"state":"complete","message":"the present state is complete","missing":["probes"]}
+
+event: news
+data: {"what":"it","more":["a"]}
 
 data: {"only":"data"}
 
@@ -49,6 +68,12 @@ def test_a_stream_is_events_and_comments_and_passes_over_the_rest() -> None:
         "object",
         "decision",
         "probe",
+        "verdict",
+        "volume",
+        "event",
+        "actor",
+        "state",
+        "news",
         "message",
     ]
 
@@ -56,11 +81,17 @@ def test_a_stream_is_events_and_comments_and_passes_over_the_rest() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("pod", "default/web is here (file)"),
+        ("pod", "default/web is added (file)"),
         ("status", "default/web Running, not ready: nginx waiting (CrashLoopBackOff) x3"),
         ("object", "Secret n/s updated: a, b"),
         ("decision", "n/web signal (SIGHUP) in 2.5 s, because of Secret n/s"),
-        ("probe", "pod=n/web, result=failure"),
+        ("probe", "n/web nginx liveness: failure"),
+        ("verdict", "/m/web.yaml rejected (n/web): spec (line 3): is required; w"),
+        ("volume", "n/web data: no space"),
+        ("event", "n/web BackOff: Back-off restarting (x3)"),
+        ("actor", "source/file backoff, 1 restart: OSError: no"),
+        ("state", "the present state is complete; nobody tells probes"),
+        ("news", 'what=it, more=["a"]'),
         ("broken", ""),
     ],
 )
@@ -70,5 +101,5 @@ def test_people_read_a_sentence(name: str, said: str) -> None:
 
 
 def test_an_event_without_what_it_should_have_is_a_sentence_too() -> None:
-    for name in ("pod", "status", "object", "decision", "other"):
+    for name in (*_SENTENCES, "other"):
         assert isinstance(sentence(Happening(name=name)), str)
