@@ -102,6 +102,7 @@ def _rendering(logging_format: str, *, colors: bool) -> list[Processor]:
         structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S.%f", utc=False),
         structlog.processors.format_exc_info,
         _printable_traces,
+        _printable_event,
         _without_empty_fields,
         _text(colors=colors),
     ]
@@ -162,6 +163,11 @@ def _printable_traces(_logger: WrappedLogger, _method: str, event: EventDict) ->
     """Return the event with traces that a terminal does not obey: errors may quote a manifest."""
     traces = {key: _printable(str(event[key])) for key in _TRACES if event.get(key)}
     return {**event, **traces}
+
+
+def _printable_event(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Return the event as one line that a terminal does not obey: it may quote a manifest."""
+    return {**event, "event": _printable(str(event.get("event", ""))).replace("\n", "\\u000a")}
 
 
 def _printable(text: str) -> str:

@@ -105,6 +105,14 @@ def test_a_value_is_one_word_or_in_quotes_and_never_a_line_of_its_own(
     assert fields_of(log.read()) == f"field={shown}\n"
 
 
+def test_an_event_is_one_line_that_a_terminal_does_not_obey() -> None:
+    log = Log("text")
+
+    log.say.info("no such part: `a\x1b[2J\x00\nb`")
+
+    assert r"no such part: `a\u001b[2J\u0000\u000ab`" in log.read()
+
+
 @pytest.mark.parametrize("key", ["exception", "stack"])
 def test_a_traceback_in_text_is_lines_of_its_own(key: str) -> None:
     log = Log("text")
