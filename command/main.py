@@ -112,6 +112,8 @@ def _answered(arguments: Sequence[str]) -> int:
         # Not by the method main: that makes an exit code of a reader who has read enough.
         with actorlet.make_context("actorlet", list(arguments)) as context:
             actorlet.invoke(context)
+    except click.exceptions.NoArgsIsHelpError as nothing:
+        click.echo(nothing.format_message())
     except click.exceptions.Exit as done:
         code = done.exit_code
     sys.stdout.flush()

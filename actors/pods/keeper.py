@@ -101,6 +101,8 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         self._is_going_on = False
         self._listing: Timer | None = None
         self._lists_soon = False
+        self._has_runtime_answered = False
+        """In this life: what it has is taken before everything that waits."""
 
     @override
     def started(self) -> None:
@@ -156,7 +158,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
 
     def _note_runtime_life(self, life: int) -> None:
         before, self._memory.runtime_life = self._memory.runtime_life, life
-        self._memory.has_runtime_listed = True
+        self._has_runtime_answered = True
         if before not in {None, life}:
             self._work.command_again()
 
@@ -190,11 +192,15 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
             case _:
                 assert_never(timer)
 
+    @property
+    def _knows_runtime(self) -> bool:
+        return self._has_runtime_answered or self._memory.has_runtime_listed
+
     # --- in portions -----------------------------------------------------------------------------------
 
     def _go_on_later(self) -> None:
         memory = self._memory
-        may_begin = memory.has_runtime_listed and memory.kept is not None
+        may_begin = self._knows_runtime and memory.kept is not None
         if self._work.is_there and may_begin and not self._is_going_on:
             self._is_going_on = True
             self.me.tell(NextPortion())
@@ -243,7 +249,7 @@ class PodKeeper(PooledActor[PodKeeperMessage]):
         if self._listing is not None:
             self._listing.cancel()
         self._lists_soon = self._roster.is_replacing
-        pause = LIST_EVERY if self._memory.has_runtime_listed else LIST_AGAIN
+        pause = LIST_EVERY if self._knows_runtime else LIST_AGAIN
         if self._lists_soon:
             pause = LIST_SOON
         self._listing = self.after(pause, ListDue())

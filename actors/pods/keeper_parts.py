@@ -108,6 +108,7 @@ class PodKeeperMemory:
     listed: set[SourceName] = field(default_factory=set)
     """The sources that have listed for good."""
     has_runtime_listed: bool = False
+    """What the runtime has was carried out once. Heard alone, it is lost with the life that heard it."""
     has_node: bool = False
     """The cluster has shown the Node, or was waited for long enough."""
     runtime_life: int | None = None

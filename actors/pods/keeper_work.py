@@ -115,6 +115,7 @@ class KeeperWork:
         for found in observed.pods:
             self._roster.note_runtime_pod(found)
             yield
+        self._memory.has_runtime_listed = True
         self._roster.note_listing()
         yield from self._sweeping()
 

@@ -115,9 +115,12 @@ def test_a_lost_stream_shows_and_heals(agent: AgentProcess, look_at: Opener) -> 
     shows(page.locator("#live"), "not live")
     shows(row(page, "first-node1"), "Running")  # what was known stays
 
-    agent.write("second.yaml", manifest("second"))
-    agent.start_on_manifests()
+    # Nobody answers yet: whoever tries now sees the banner still.
     banner.get_by_role("button", name="Try now").click()
+    shows(banner, "This page is not live since")
+
+    agent.write("second.yaml", manifest("second"))
+    agent.start_on_manifests()  # the page tries by itself, too
 
     is_live(page)
     shows(row(page, "second-node1"), "Running")

@@ -108,6 +108,12 @@ def test_status_names_what_is_not_well_beside_an_agent_that_is(agent: AgentProce
     assert "broken.yaml: rejected" in " ".join(ended.stdout.split())
 
 
+def test_without_a_subcommand_the_help_is_shown_line_by_line() -> None:
+    shown = run(None)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.startswith("Usage: actorlet [OPTIONS] COMMAND [ARGS]...\n")
+
+
 def test_what_goes_into_a_pipe_has_no_colours_and_whole_lines(agent: AgentProcess) -> None:
     ended = run(agent, "pods", COLUMNS="")
     assert "\x1b" not in ended.stdout

@@ -39,6 +39,9 @@ _WANTED: Final[Mapping[HostPathType, tuple[str, Callable[[int], bool]]]] = {
     HostPathType.BLOCK_DEVICE: ("block device", stat.S_ISBLK),
 }
 
+MOST_SHOWN: Final = 256
+"""Characters of a path in a sentence: the kernel takes 4,095, and the sentence is shown in many places."""
+
 
 def prepare_host_path(path: str, kind: HostPathType) -> str:
     """Make ``path`` if ``kind`` says so, and return what is wrong with it; empty if nothing is."""
@@ -48,9 +51,13 @@ def prepare_host_path(path: str, kind: HostPathType) -> str:
         _make(path, kind)
         mode = os.stat(path).st_mode  # noqa: PTH116
     except OSError as error:
-        return f"hostPath type check failed: {path}: {error.strerror}"
+        return f"hostPath type check failed: {_shown(path)}: {error.strerror}"
     name, is_wanted = _WANTED[kind]
-    return "" if is_wanted(mode) else f"hostPath type check failed: {path} is not a {name}"
+    return "" if is_wanted(mode) else f"hostPath type check failed: {_shown(path)} is not a {name}"
+
+
+def _shown(path: str) -> str:
+    return path if len(path) <= MOST_SHOWN else f"{path[:MOST_SHOWN]}..."
 
 
 def _make(path: str, kind: HostPathType) -> None:

@@ -57,3 +57,9 @@ def test_a_path_of_the_node_has_to_be_what_the_volume_says(
         assert found.startswith(f"hostPath type check failed: {places[name]}")
     elif kind.endswith("OrCreate"):
         assert Path(places[name]).exists()
+
+
+def test_a_sentence_about_a_path_has_the_beginning_of_a_long_one(tmp_path: Path) -> None:
+    path = f"{tmp_path}/{'deep/' * 600}"
+    found = prepare_host_path(path, HostPathType.DIRECTORY)
+    assert found == f"hostPath type check failed: {path[:256]}...: No such file or directory"
