@@ -12,7 +12,7 @@ from agent import garbage
 from agent.descriptors import limits_of_connections, raise_descriptor_limit
 from agent.edges import Edges
 from agent.kubelets import warn_of_kubelets
-from agent.listeners import listen
+from agent.listeners import control_socket, listen
 from agent.logs import configure_logs
 from agent.process import Process, leave
 from agent.root_dir import root_dir
@@ -95,6 +95,7 @@ def _run(settings: Settings) -> int:
             healthz=listen(
                 settings.healthz_bind_address, settings.healthz_port, "the healthz port"
             ),
+            control=held.enter_context(control_socket(settings.root_dir)),
             limits=limits_of_connections(raise_descriptor_limit()),
         )
         for listener in (*listeners.read_only, *listeners.healthz):

@@ -35,6 +35,7 @@ from probes.watching import ProbesToRun
 from runtimes.cgroups.opening import open_cgroups
 from runtimes.container_logs.keeper import LogKeeper
 from runtimes.container_logs.messages import LOG_KEEPER, LogKeeperMemory, LogKeeperPorts
+from runtimes.container_runtime import AskContainer
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,
@@ -174,6 +175,10 @@ class CriComposition:
         return self._address(LOG_KEEPER)
 
     def containers(self) -> Port[DescribeContainerRuntime]:
+        """Return the address of who speaks with the container runtime."""
+        return self._address(CRI_CONTAINERS)
+
+    def asked(self) -> Port[AskContainer]:
         """Return the address of who speaks with the container runtime."""
         return self._address(CRI_CONTAINERS)
 

@@ -8,6 +8,7 @@ from kernel import Address, AnySpec, Port, isolated
 from messages.events import PostEvent
 from messages.pod_runtime import PodRuntimeMessage, RuntimeNode
 from probes.watching import ProbesToRun
+from runtimes.container_runtime import AskContainer
 from runtimes.containers.actor import (
     POD_RUNTIME,
     ContainersOptions,
@@ -81,6 +82,10 @@ class HollowRuntime:
     def logs() -> None:
         """Return nobody: the logs of hollow containers are not on disk."""
         return
+
+    def asked(self) -> Port[AskContainer]:
+        """Return the address of the containers."""
+        return self._address(HOLLOW_CONTAINERS)
 
     def probes(self) -> Port[ProbesToRun]:
         """Return the address of the containers: they answer their probes themselves."""

@@ -47,6 +47,7 @@ from messages.tokens import TokensMessage
 from messages.volume_state import DescribeVolumes
 from messages.watches import Unwatch, Watch
 from probes.watching import ProbesToRun
+from runtimes.container_runtime import AskContainer
 from runtimes.hollow.core import HollowCore
 from runtimes.hollow.rules import HollowRules
 from settings.agent import Settings
@@ -89,6 +90,8 @@ class PodPorts:
     """Who makes volumes; None where nobody does."""
     rollouts: Port[RolloutMessage]
     """Who knows what came of change hooks."""
+    asked: Port[AskContainer] | None = None
+    """Who answers questions about single containers; None where nobody does."""
     tokens: Port[TokensMessage] | None = None
     """Who gets tokens of service accounts; None where pods have none."""
 
@@ -131,6 +134,10 @@ class ComposedRuntime(Protocol):
 
     def logs(self) -> Port[DescribeContainerLogs] | None:
         """Return the address of the keeper of logs; None if there is none."""
+        ...
+
+    def asked(self) -> Port[AskContainer] | None:
+        """Return the address of who answers questions about single containers; None if nobody does."""
         ...
 
     def probes(self) -> Port[ProbesToRun]:
@@ -212,6 +219,7 @@ class PodTree:
             containers=self._runtime.containers(),
             images=self._runtime.images(),
             logs=self._runtime.logs(),
+            asked=self._runtime.asked(),
             volumes=self._volumes.state() if self._volumes is not None else None,
             tokens=self._volumes.tokens() if self._volumes is not None else None,
             probes=probes,

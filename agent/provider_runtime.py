@@ -88,6 +88,11 @@ class ProviderRuntime:
         """Return nobody: the class keeps its logs itself."""
         return
 
+    @staticmethod
+    def asked() -> None:
+        """Return nobody: what the class runs is its own."""
+        return
+
     def probes(self) -> Port[ProbesToRun]:
         """Return the address of who carries probes out, as far as that can be done from outside."""
         return self._address(PROBE_LOOP)

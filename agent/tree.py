@@ -13,6 +13,7 @@ from actors.events.feed import EVENT_FEED, EventFeed, FeedMemory, FeedPorts
 from actors.events.recorder import EVENT_RECORDER, EventRecorder, RecorderMemory
 from actors.node.machine import LinuxMachine, Machine
 from actors.pod_manager import POD_MANAGER, PodManager, PodMemory
+from agent.console import AgentConsole
 from agent.edges import Edges
 from agent.manifest_rules import manifest_rules
 from agent.object_tree import ApiPorts, ObjectEdges, ObjectTree
@@ -276,7 +277,16 @@ class AgentTree:
             rollouts=pods.rollouts if pods else None,
             hosts=self._settings.hosts,
         )
-        return HttpServer(backend, self._listeners)
+        return HttpServer(backend, self._listeners, self._console())
+
+    def _console(self) -> AgentConsole:
+        runtime = self._settings.runtime
+        containers = runtime.containers if runtime is not None else None
+        return AgentConsole(
+            self._system,
+            self._pods.ports().asked if self._pods else None,
+            containers.pod_logs_dir if containers is not None else None,
+        )
 
 
 def _static_uids(settings: Settings) -> dict[SourceName, StaticUids]:

@@ -13,11 +13,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Event, Timer
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from command.failures import StrangeAnswerError, UnreachableError
+from command.failures import NoAnswerError, StrangeAnswerError, UnreachableError
 from command.reading import Document, text
-from command.server_names import ServerName
 from command.wording import plain
 
 PATIENCE: Final = 2.0
@@ -39,10 +38,23 @@ class Answer:
     body: bytes = field(repr=False)
 
 
+class AgentPlace(Protocol):
+    """Where an agent is asked."""
+
+    @property
+    def absence(self) -> str:
+        """Why there may be nobody, in words."""
+        ...
+
+    def connection(self, patience: float) -> http.client.HTTPConnection:
+        """Return a connection that is not made yet."""
+        ...
+
+
 class AgentApi:
     """The endpoints of one agent."""
 
-    def __init__(self, server: ServerName, patience: float = PATIENCE) -> None:
+    def __init__(self, server: AgentPlace, patience: float = PATIENCE) -> None:
         self._server = server
         self._patience = patience
         self._is_over = Event()
@@ -73,9 +85,16 @@ class AgentApi:
             raise self._refusal(path, answer)
         return self._object(path, answer)
 
-    def answer(self, path: str) -> Answer:
+    def act(self, path: str, document: Document) -> Document:
+        """Return what ``path`` answers to ``document``. Raises ``NoAnswerError``."""
+        answer = self.answer(path, json.dumps(document).encode())
+        if answer.status != http.client.OK:
+            raise self._refusal(path, answer)
+        return self._object(path, answer)
+
+    def answer(self, path: str, body_sent: bytes | None = None) -> Answer:
         """Return whatever ``path`` answers. Raises ``UnreachableError`` and ``StrangeAnswerError``."""
-        with self._translated(path), self._asked(path) as response:
+        with self._translated(path), self._asked(path, body=body_sent) as response:
             body = _whole_body(response)
             if len(body) > LARGEST:
                 raise StrangeAnswerError(f"{self._who} answers {path} with more than can be read")
@@ -94,9 +113,10 @@ class AgentApi:
             yield _lines(response)
 
     @contextmanager
-    def _asked(self, path: str, *, goes_on: bool = False) -> Iterator[http.client.HTTPResponse]:
-        host, port = self._server
-        connection = http.client.HTTPConnection(host, port, timeout=self._patience)
+    def _asked(
+        self, path: str, *, goes_on: bool = False, body: bytes | None = None
+    ) -> Iterator[http.client.HTTPResponse]:
+        connection = self._server.connection(self._patience)
         with closing(connection):
             connection.connect()
             wire = connection.sock
@@ -104,7 +124,8 @@ class AgentApi:
             whole.daemon = True
             whole.start()
             try:
-                connection.request("GET", path, headers={"Accept": "application/json, */*"})
+                method = "GET" if body is None else "POST"
+                connection.request(method, path, body, {"Accept": "application/json, */*"})
                 with connection.getresponse() as response:
                     if goes_on:
                         whole.cancel()
@@ -124,10 +145,9 @@ class AgentApi:
         """Raise one sentence for each thing that may go wrong on the way."""
         try:
             yield
-        except ConnectionRefusedError:
+        except (ConnectionRefusedError, FileNotFoundError):
             raise UnreachableError(
-                f"no agent answers at {self.name}: it does not run, or its read-only port is off or "
-                "another one (--server)"
+                f"no agent answers at {self.name}: {self._server.absence}"
             ) from None
         except TimeoutError:
             raise UnreachableError(
@@ -156,9 +176,11 @@ class AgentApi:
             )
         return found
 
-    def _refusal(self, path: str, answer: Answer) -> UnreachableError | StrangeAnswerError:
+    def _refusal(self, path: str, answer: Answer) -> NoAnswerError:
         said = plain(_error_of(answer.body))[:300]
         told = f": {said}" if said else ""
+        if answer.status == http.client.CONFLICT and said:
+            return NoAnswerError(said)
         if answer.status == http.client.SERVICE_UNAVAILABLE:
             return UnreachableError(f"{self._who} cannot answer {path} at the moment{told}")
         if answer.status == http.client.NOT_FOUND:

@@ -25,6 +25,8 @@ SUBCOMMANDS: Final = {
     "sources": "sources",
     "actors": "actors",
     "events": "events",
+    "logs": "logs",
+    "exec": "run_in_container",
     "validate": "validate",
 }
 """The module of each subcommand, in the order of the help."""

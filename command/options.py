@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from command.agent_api import PATIENCE, AgentApi
+from command.control_api import ROOT_DIR
 from command.server_names import DEFAULT_SERVER, server_name
 from command.showing import JSON, NAME, TABLE, WIDE, YAML
 
@@ -30,6 +32,18 @@ def server_option(function: F) -> F:
         show_default=True,
         callback=_api,
         help="Where the agent answers: its read-only port. $ACTORLET_SERVER sets it too.",
+    )(function)
+
+
+def root_dir_option(function: F) -> F:
+    """Give a subcommand the root directory of the agent whose socket it uses, as ``root_dir``."""
+    return click.option(
+        "--root-dir",
+        type=click.Path(path_type=Path),
+        default=ROOT_DIR,
+        envvar="ACTORLET_ROOT_DIR",
+        show_default=True,
+        help="The agent's own --root-dir, where its socket is. $ACTORLET_ROOT_DIR sets it too.",
     )(function)
 
 

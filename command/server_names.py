@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http.client import HTTPConnection
 from typing import Final, NamedTuple
 
 from typing_extensions import override
@@ -23,6 +24,15 @@ class ServerName(NamedTuple):
         """Return it as it stands in a URL."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
+
+    @property
+    def absence(self) -> str:
+        """Why there may be nobody."""
+        return "it does not run, or its read-only port is off or another one (--server)"
+
+    def connection(self, patience: float) -> HTTPConnection:
+        """Return a connection that is not made yet."""
+        return HTTPConnection(self.host, self.port, timeout=patience)
 
 
 def server_name(said: str) -> ServerName:

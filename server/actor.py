@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
+from aiohttp import web
 from typing_extensions import override
 
 from kernel import Actor, Key
 from server.backend import EndpointBackend
+from server.control.console import ContainerConsole
 from server.endpoints import Endpoints
-from server.limits import ConnectionLimits
+from server.limits import CONTROLS, ConnectionLimits
 from server.serving import Serving
 
 
@@ -38,6 +41,8 @@ class Listeners:
 
     read_only: Sequence[socket.socket] = ()
     healthz: Sequence[socket.socket] = ()
+    control: Sequence[socket.socket] = ()
+    """Unix sockets, for root and the agent's own user."""
     limits: ConnectionLimits = field(default_factory=ConnectionLimits)
     """How many connections they may have."""
 
@@ -45,7 +50,7 @@ class Listeners:
 class HttpServer(Actor[HttpServerMessage]):
     """Serves the endpoints on sockets that it is given.
 
-    Owns: an asyncio loop on a thread of its own, and what runs there. Nothing if both ports are off.
+    Owns: an asyncio loop on a thread of its own, and what runs there. Nothing if all sockets are off.
     Hears: ``ServingEnded`` from that thread.
     Tells: the event feed when a reader ends. Its handlers ask actors from outside of the tree.
     Fails when: the loop cannot start, or ends by itself.
@@ -54,17 +59,28 @@ class HttpServer(Actor[HttpServerMessage]):
     them. A connection that was accepted and not answered is cut.
     """
 
-    def __init__(self, backend: EndpointBackend, listeners: Listeners) -> None:
+    def __init__(
+        self,
+        backend: EndpointBackend,
+        listeners: Listeners,
+        console: ContainerConsole | None = None,
+    ) -> None:
         self._backend = backend
         self._listeners = listeners
+        self._console = console
 
     @override
     def started(self) -> None:
         endpoints = Endpoints(self._backend)
         limits = self._listeners.limits
-        served = [
+        served: list[tuple[Callable[[], web.Application], Sequence[socket.socket], int]] = [
             (endpoints.application, self._listeners.read_only, limits.read_only),
             (endpoints.health_application, self._listeners.healthz, limits.healthz),
+            (
+                partial(endpoints.control_application, self._console),
+                self._listeners.control,
+                CONTROLS,
+            ),
         ]
         if not any(sockets for _, sockets, _ in served):
             return

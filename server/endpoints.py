@@ -24,6 +24,9 @@ from messages.volume_state import VolumesDescribed
 from server import documents, health, metrics
 from server.answers import Unanswered
 from server.backend import EndpointBackend
+from server.control.console import ContainerConsole
+from server.control.pages import ControlPages
+from server.control.peers import allowed_users, only_users
 from server.event_streams import EventStreams
 from server.health_questions import cluster_checks, healthiness, readiness
 from server.hosts import gets_details, only_for, wants_details
@@ -43,6 +46,8 @@ T = TypeVar("T")
 STATUSES_HEADER = "Actorlet-Statuses"
 """Of ``/pods`` and ``/runningpods``: present if the statuses are not those that the node gives at present."""
 
+NO_ROUTES: Mapping[str, Handler] = {}
+
 _log = structlog.get_logger("http-server")
 
 
@@ -58,8 +63,21 @@ class Endpoints:
         """Return what the healthz port serves, verdicts for whatever host is asked for."""
         return self._application(self._health_routes(), others_get_verdicts=True)
 
-    def application(self) -> web.Application:
-        """Return what the read-only port serves."""
+    def control_application(self, console: ContainerConsole | None) -> web.Application:
+        """Return what the control socket serves: the same as the read-only port, and more if there is more.
+
+        Only the users that may have it are answered.
+        """
+        pages = ControlPages(self._backend, console) if console is not None else None
+        application = self.application(pages.routes() if pages is not None else {})
+        # Behind the one that makes documents of errors, before the one that looks for hosts.
+        application.middlewares.insert(1, only_users(allowed_users()))
+        for path, handler in (pages.actions() if pages is not None else {}).items():
+            application.router.add_post(path, handler)
+        return application
+
+    def application(self, more: Mapping[str, Handler] = NO_ROUTES) -> web.Application:
+        """Return what the read-only port serves, and ``more``."""
         routes = {
             "/": self.index,
             "/pods": self.pods,
@@ -74,7 +92,9 @@ class Endpoints:
             "/probez": self.probez,
             "/events": self._streams.stream,
         }
-        application = self._application(self._health_routes() | routes | self._pages.routes())
+        application = self._application(
+            self._health_routes() | routes | self._pages.routes() | dict(more)
+        )
         application[EXEMPT] = self._streams.connections
         application.on_shutdown.append(self._streams.close)
         if self._backend.chaos:

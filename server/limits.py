@@ -11,6 +11,8 @@ MOST_ON_HEALTHZ: Final = 100
 """The same of the port that answers for the agent's health only."""
 MOST_READERS: Final = 32
 """Readers of events. Each has a connection of its own, which does not count among the others."""
+CONTROLS: Final = 10
+"""Connections of the control socket: people, and not many at a time."""
 OWN: Final = 25
 """Descriptors that logs, files and calls take, about."""
 RESERVE: Final = 40

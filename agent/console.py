@@ -1,0 +1,161 @@
+"""Reads the logs of containers and runs commands in them, for whoever may use the control socket.
+
+Logs of real containers are files: they are read on threads that belong to the server's loop. All else is
+asked of whoever runs the containers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from typing_extensions import override
+
+from kernel import ActorSystem, Port
+from manifests.times import rfc3339_milli
+from messages.units import Seconds, Timestamp
+from runtimes.container_logs.answers import log_reading
+from runtimes.container_logs.layout import LoggedPod
+from runtimes.container_logs.reading import LogQuery, LogReading
+from runtimes.container_logs.records import LogRecord
+from runtimes.container_questions import (
+    ContainerLog,
+    ContainerQuestion,
+    ExecEnded,
+    ExecInContainer,
+    LogLine,
+    ReadContainerLog,
+)
+from runtimes.container_runtime import AskContainer, ContainerAnswered, RuntimeFailure
+from server.answers import Unanswered, ask
+from server.control.console import (
+    CommandEnded,
+    ConsoleError,
+    ContainerConsole,
+    LogAsked,
+    StillRuns,
+)
+
+LOOK_AGAIN: Final = Seconds(0.25)
+"""How often it is looked for new lines of a log that is followed."""
+LOG_WITHIN: Final = Seconds(30.0)
+"""How long the answer with a log may take."""
+SPARE: Final = Seconds(5.0)
+"""How much longer than its command an answer may take."""
+
+
+class AgentConsole(ContainerConsole):
+    """The containers of one agent.
+
+    ``containers`` is who runs them, or None; ``logs`` is the directory of their logs, or None if these are
+    no files.
+    """
+
+    def __init__(
+        self,
+        system: Callable[[], ActorSystem],
+        containers: Port[AskContainer] | None,
+        logs: Path | None,
+    ) -> None:
+        self._system = system
+        self._containers = containers
+        self._logs = logs
+
+    @override
+    def log(self, asked: LogAsked, still_runs: StillRuns | None) -> AsyncIterator[bytes]:
+        if self._logs is not None:
+            return _from_files(self._logs, asked, still_runs)
+        return self._from_answers(asked, still_runs)
+
+    @override
+    async def run(
+        self, container_id: str, command: tuple[str, ...], within: Seconds
+    ) -> CommandEnded:
+        answer = await self._ask(ExecInContainer(id=container_id, command=command), within)
+        if not isinstance(answer, ExecEnded):
+            raise ConsoleError("the runtime has no answer to that")
+        return CommandEnded(exit_code=answer.exit_code, output=answer.output)
+
+    async def _from_answers(
+        self, asked: LogAsked, still_runs: StillRuns | None
+    ) -> AsyncIterator[bytes]:
+        """Yield the lines of a log that only whoever runs the container knows."""
+        since, told, tail = asked.since, 0, asked.tail
+        goes_on = True
+        while goes_on:
+            # First: what is written before it ended is read after that is known.
+            goes_on = still_runs is not None and await still_runs()
+            question = ReadContainerLog(id=asked.container_id, since=since, tail=tail)
+            answer = await self._ask(question, LOG_WITHIN)
+            lines = answer.lines if isinstance(answer, ContainerLog) else ()
+            # Also if there are none: whoever asked learns that it is being read.
+            yield b"".join(_shown(each, with_times=asked.with_times) for each in lines[told:])
+            if lines:
+                since = lines[-1].at
+                told, tail = sum(each.at == since for each in lines), None
+            if goes_on:
+                await asyncio.sleep(LOOK_AGAIN)
+
+    async def _ask(self, question: ContainerQuestion, within: Seconds) -> object:
+        if self._containers is None:
+            raise ConsoleError("what runs the pods of this agent has no logs and runs no commands")
+
+        def carried(reply_to: Port[ContainerAnswered]) -> AskContainer:
+            return AskContainer(question=question, reply_to=reply_to, ref=None, deadline=within)
+
+        patience = Seconds(within + SPARE)
+        answered = await ask("runtime", self._system(), self._containers, carried, patience)
+        if isinstance(answered, Unanswered):
+            raise ConsoleError(f"{answered.name}: {answered.reason}")
+        if isinstance(answered.answer, RuntimeFailure):
+            raise ConsoleError(answered.answer.message)
+        return answered.answer
+
+
+def _shown(line: LogLine, *, with_times: bool) -> bytes:
+    time = f"{rfc3339_milli(Timestamp(line.at))} " if with_times else ""
+    return f"{time}{line.text}\n".encode(errors="replace")
+
+
+async def _from_files(
+    root: Path, asked: LogAsked, still_runs: StillRuns | None
+) -> AsyncIterator[bytes]:
+    """Yield the lines of a log on disk."""
+    pod = LoggedPod(asked.pod.namespace, asked.pod.name, asked.pod.uid)
+    query = LogQuery(tail=asked.tail, since=asked.since, is_following=still_runs is not None)
+    with ExitStack() as held:
+
+        def begin() -> LogReading:
+            reading = log_reading(root, pod, asked.container, asked.attempt, query)
+            return held.enter_context(reading)
+
+        try:
+            reading = await asyncio.to_thread(begin)
+            yield b""  # whoever asked learns that it is being read
+            goes_on = True
+            while goes_on:
+                goes_on = still_runs is not None and await still_runs()
+                while records := await asyncio.to_thread(reading.read):
+                    yield _joined(records, with_times=asked.with_times)
+                if goes_on:
+                    await asyncio.sleep(LOOK_AGAIN)
+            yield _joined(await asyncio.to_thread(reading.finish), with_times=asked.with_times)
+        except FileNotFoundError:
+            raise ConsoleError(f"container {asked.container} has no log") from None
+        except OSError as error:
+            reason = error.strerror or "it cannot be read"
+            raise ConsoleError(f"the log of container {asked.container}: {reason}") from None
+
+
+def _joined(records: Iterable[LogRecord], *, with_times: bool) -> bytes:
+    pieces: list[bytes] = []
+    for each in records:
+        if with_times and each.is_begin:
+            pieces.append(each.stamp + b" ")
+        pieces.append(each.text)
+        if each.is_end:
+            pieces.append(b"\n")
+    return b"".join(pieces)

@@ -1,0 +1,64 @@
+"""``actorlet logs POD``: what a container has written, by the socket that only few may use."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import click
+
+from command.agent_api import PATIENCE, AgentApi
+from command.answers import rows_of
+from command.control_api import ControlPlace
+from command.failures import NothingFoundError
+from command.moments import beginning
+from command.options import root_dir_option
+from command.reading import Document, text
+from command.selecting import in_namespace, selected_pod
+
+
+@click.command("logs", short_help="What a container has written")
+@click.argument("pod")
+@click.option("-n", "--namespace", default="", help="The pod is in this namespace.")
+@click.option(
+    "-c", "--container", default="", help="The container; not needed if there is only one."
+)
+@click.option("-f", "--follow", is_flag=True, help="Go on until the container ends, or Ctrl-C.")
+@click.option("--since", default="", help="Only lines of the last 10s, 5m, 1h30m, or since a time.")
+@click.option("--tail", type=click.IntRange(min=0), help="So many of the last lines.")
+@click.option("-p", "--previous", is_flag=True, help="The instance before the one that runs.")
+@click.option("--timestamps", is_flag=True, help="Begin each line with its time.")
+@root_dir_option
+def command(pod: str, namespace: str, since: str, root_dir: Path, **wanted: object) -> None:
+    """Show the log of a container. Only root and the agent's own user may.
+
+    POD may be written as for `actorlet pod`.
+    """
+    begins = f"{beginning(since, time.time()):.3f}" if since else ""
+    asked = {name: _said(each) for name, each in {"since": begins, **wanted}.items()}
+    api = AgentApi(ControlPlace(root_dir), PATIENCE)
+    uid = text(pod_of(api, pod, namespace), "metadata", "uid")
+    query = urlencode({name: each for name, each in asked.items() if each})
+    with api.lines(f"/control/pods/{quote(uid, safe='')}/log?{query}", is_endless=True) as lines:
+        for line in lines:
+            sys.stdout.buffer.write(line)
+            if wanted["follow"]:
+                sys.stdout.buffer.flush()
+
+
+def _said(wanted: object) -> str:
+    """Return how an option is asked for; empty if it was not given."""
+    if isinstance(wanted, bool):
+        return "true" if wanted else ""
+    return "" if wanted is None else str(wanted)
+
+
+def pod_of(api: AgentApi, name: str, namespace: str) -> Document:
+    """Return the pod that is meant. Raises ``NoAnswerError``."""
+    pods = in_namespace(rows_of(api.document("/pods"), "items", "/pods"), namespace)
+    found = selected_pod(pods, name)
+    if found is None:
+        raise NothingFoundError(f"there is no pod {name}: actorlet pods lists them")
+    return found

@@ -1,0 +1,62 @@
+"""``actorlet exec POD -- COMMAND``: runs a command in a container."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import click
+
+from command.agent_api import PATIENCE, AgentApi
+from command.control_api import ControlPlace
+from command.failures import StrangeAnswerError
+from command.options import root_dir_option
+from command.reading import number, text
+from command.subcommands.logs import pod_of
+
+SPARE = 10.0
+"""Seconds that an answer may take beside its command."""
+
+
+@click.command("exec", short_help="Run a command in a container")
+@click.argument("pod")
+@click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("-n", "--namespace", default="", help="The pod is in this namespace.")
+@click.option(
+    "-c", "--container", default="", help="The container; not needed if there is only one."
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, max=600, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="Seconds after which it is killed.",
+)
+@root_dir_option
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    pod: str,
+    words: tuple[str, ...],
+    timeout: float,
+    root_dir: Path,
+    **where: str,
+) -> None:
+    """Run a command in a container, and show what it wrote once it has ended. Its exit code is this one's.
+
+    Only root and the agent's own user may. There is no terminal, and no input.
+    """
+    place = ControlPlace(root_dir)
+    uid = text(pod_of(AgentApi(place, PATIENCE), pod, where["namespace"]), "metadata", "uid")
+    query = urlencode({"container": where["container"]} if where["container"] else {})
+    answer = AgentApi(place, timeout + SPARE).act(
+        f"/control/pods/{quote(uid, safe='')}/exec?{query}",
+        {"command": list(words), "timeoutSeconds": timeout},
+    )
+    code = number(answer, "exitCode")
+    if code is None:
+        raise StrangeAnswerError("the agent does not say how the command ended: another version?")
+    sys.stdout.buffer.write(text(answer, "output").encode(errors="replace"))
+    context.exit(int(code) & 0xFF)

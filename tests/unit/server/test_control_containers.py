@@ -1,0 +1,80 @@
+"""Which instance of a container is meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from server.control.console import ConsoleError
+from server.control.containers import Instance, instance_of
+
+
+def status(name: str = "main", **fields: Any) -> dict[str, Any]:
+    return {"name": name, "restartCount": 0, **fields}
+
+
+def pod(*statuses: dict[str, Any], inits: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
+    return {
+        "spec": {"containers": [{"name": each["name"]} for each in statuses]},
+        "status": {"containerStatuses": list(statuses), "initContainerStatuses": list(inits)},
+    }
+
+
+RUNS = status(
+    containerID="cri://b",
+    restartCount=3,
+    state={"running": {}},
+    lastState={"terminated": {"containerID": "cri://a"}},
+)
+LOOPS = status(
+    containerID="cri://a",
+    restartCount=3,
+    state={"waiting": {"reason": "CrashLoopBackOff"}},
+    lastState={"terminated": {"containerID": "cri://a"}},
+)
+CREATED = status(state={"waiting": {"reason": "ContainerCreating"}})
+
+
+@pytest.mark.parametrize(
+    ("given", "previous", "found"),
+    [
+        (RUNS, False, Instance("main", "cri://b", 3, is_running=True)),
+        (RUNS, True, Instance("main", "cri://a", 2, is_running=False)),
+        (LOOPS, False, Instance("main", "cri://a", 3, is_running=False)),
+        (LOOPS, True, Instance("main", "cri://a", 3, is_running=False)),
+    ],
+    ids=["runs", "before the one that runs", "loops", "before the next one"],
+)
+def test_it_is_the_one_that_runs_or_ran_last_or_the_one_before(
+    given: dict[str, Any], *, previous: bool, found: Instance
+) -> None:
+    assert instance_of(pod(given), "", previous=previous) == found
+
+
+def test_init_containers_are_found_by_their_name() -> None:
+    init = status("setup", containerID="cri://i", state={"terminated": {}})
+    assert instance_of(pod(RUNS, inits=(init,)), "setup", previous=False).id == "cri://i"
+
+
+@pytest.mark.parametrize(
+    ("given", "container", "previous", "why"),
+    [
+        (pod(CREATED), "", False, "container main has not been started yet: ContainerCreating"),
+        (pod(CREATED), "", True, "container main has no instance before this one"),
+        (pod(RUNS), "other", False, "there is no container other in this pod; there is main"),
+        (
+            pod(RUNS, status("side")),
+            "",
+            False,
+            "this pod has several containers, name one of them: main, side",
+        ),
+        ({}, "main", False, "there is no container main in this pod; there is none"),
+    ],
+)
+def test_what_cannot_be_read_is_a_sentence(
+    given: dict[str, Any], container: str, *, previous: bool, why: str
+) -> None:
+    with pytest.raises(ConsoleError) as raised:
+        instance_of(given, container, previous=previous)
+    assert str(raised.value) == why
