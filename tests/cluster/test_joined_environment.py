@@ -11,6 +11,7 @@ import pytest
 from messages.pods import JsonObject
 from tests.support.agent.joined_agent import NODE_NAME, PLENTY, JoinedAgent, Onlooker
 from tests.support.agent.joined_objects import CANARY, secret, value, wipe_objects
+from tests.support.agent.joined_pods import waiting
 from tests.support.agent.process import eventually
 from tests.support.agent.real_node import RealNode, telling
 from tests.support.cluster.cluster import Cluster
@@ -42,9 +43,8 @@ def from_field(name: str, path: str) -> JsonObject:
 
 def reason(onlooker: Onlooker, name: str) -> str:
     """Return why the container of a pod waits."""
-    statuses = ((onlooker.pod(name) or {}).get("status") or {}).get("containerStatuses") or [{}]
-    waiting = (statuses[0].get("state") or {}).get("waiting") or {}
-    return f"{waiting.get('reason')}: {waiting.get('message')}"
+    found = waiting(onlooker, name)
+    return f"{found.get('reason')}: {found.get('message')}"
 
 
 def test_a_container_has_the_variables_of_its_pod_and_of_services(

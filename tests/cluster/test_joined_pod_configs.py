@@ -10,6 +10,7 @@ import pytest
 from messages.pods import JsonObject
 from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
 from tests.support.agent.joined_objects import wipe_objects
+from tests.support.agent.joined_pods import status, waiting
 from tests.support.agent.process import eventually
 from tests.support.agent.real_node import RealNode, telling
 from tests.support.cluster.cluster import Cluster
@@ -70,9 +71,12 @@ def test_a_volume_that_there_cannot_be_is_named_and_its_neighbour_runs(
     (message, *_) = eventually(lambda: messages(onlooker, "FailedMount"), PLENTY)
     assert 'MountVolume.SetUp failed for volume "data"' in message
     assert "nfs" in message
-    status = (onlooker.pod("bad") or {})["status"]
-    assert status["containerStatuses"][0]["state"]["waiting"]["reason"] == "ContainerCreating"
-    (condition,) = [each for each in status["conditions"] if each["type"] == "actorlet/Supported"]
+    eventually(lambda: waiting(onlooker, "bad").get("reason") == "ContainerCreating", PLENTY)
+    (condition,) = [
+        each
+        for each in status(onlooker, "bad")["conditions"]
+        if each["type"] == "actorlet/Supported"
+    ]
     assert (condition["status"], condition["message"]) == ("False", message)
 
 

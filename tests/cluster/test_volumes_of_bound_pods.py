@@ -12,7 +12,7 @@ import pytest
 from messages.pods import JsonObject
 from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
 from tests.support.agent.joined_objects import config_map, edit, secret, value, wipe_objects
-from tests.support.agent.joined_pods import runs
+from tests.support.agent.joined_pods import runs, waiting
 from tests.support.agent.process import eventually
 from tests.support.agent.real_node import RealNode, telling
 from tests.support.cluster.cluster import Cluster
@@ -105,8 +105,7 @@ def test_a_pod_waits_for_its_secret_with_an_event_that_names_it_and_starts_when_
         lambda: [each for each in onlooker.warnings() if each["reason"] == "FailedMount"], PLENTY
     )
     assert any("login" in each["message"] for each in events)
-    (status,) = (onlooker.pod("web") or {})["status"]["containerStatuses"]
-    assert status["state"]["waiting"]["reason"] == "ContainerCreating"
+    eventually(lambda: waiting(onlooker, "web").get("reason") == "ContainerCreating", PLENTY)
     onlooker.admin.add(secret("login"))
     began = monotonic()
     eventually(lambda: said(told) == [value("login")], PLENTY)

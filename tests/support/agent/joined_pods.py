@@ -76,6 +76,13 @@ def status(onlooker: Onlooker, name: str) -> JsonObject:
     return found["status"] if found is not None else {}
 
 
+def waiting(onlooker: Onlooker, name: str) -> JsonObject:
+    """Return what the first container of a pod waits for; empty if it does not wait, or is not shown."""
+    first, *_ = status(onlooker, name).get("containerStatuses") or [{}]
+    state: JsonObject = first.get("state") or {}
+    return state.get("waiting") or {}
+
+
 def runs(onlooker: Onlooker, name: str) -> bool:
     """Whether a pod runs and is ready, as ``kubectl wait`` asks."""
     now = status(onlooker, name)
