@@ -7,6 +7,7 @@ The modules, from the bottom:
 - Time: ``clock``, ``timers``, and ``control``, the thread that timers and supervisors run on.
 - One life of an actor: ``incarnation`` (its turns), ``current`` (whose turn a thread runs), ``endings``.
 - Threads: ``executors`` and ``runtimes``; ``cancelling`` for tasks of asyncio.
+- Beside the actors: ``loop_thread`` and ``work_threads``, for what would block one.
 - What users write: ``actor`` (the two actor types) and ``specs`` (the tree as they want it).
 - The tree: ``children``, ``supervisor`` and ``dynamic``, with ``restarts`` (decisions), ``groups`` (children
   that are restarted together), ``loops`` (what counts as failed), ``reports`` and ``telemetry`` (logs and

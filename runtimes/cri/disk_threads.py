@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from typing import Final, NamedTuple, TypeAlias
 
 from typing_extensions import override
 
+from kernel.work_threads import WorkThreads
 from runtimes.cri.operations.flow import Disk, DiskFailure, DiskJob, Lane, result_of
 
 THREADS: Final = {
@@ -76,13 +78,12 @@ class DiskThreads(Disk):
 
 
 class _HandsOut:
-    """Hands jobs out to the threads of their lanes, each in its turn. All of it is one thread's."""
+    """Hands jobs out to the threads of their lanes, each in its turn. What it knows is one thread's."""
 
     def __init__(self, told: SimpleQueue[_Told], is_closed: threading.Event) -> None:
         self._told = told
-        self._lanes = {
-            lane: _Workers(f"cri-{lane}", most, told, is_closed) for lane, most in THREADS.items()
-        }
+        self._is_closed = is_closed
+        self._lanes = {lane: WorkThreads(f"cri-{lane}", most) for lane, most in THREADS.items()}
         self._keys: set[str] = set()
         """Of the jobs in progress that have one."""
         self._turns: dict[str, deque[_Begun]] = {}
@@ -115,52 +116,27 @@ class _HandsOut:
             return
         if job.turn:
             self._turns[job.turn] = deque()
-        self._lanes[job.lane].start(begun)
+        self._hand_out(begun)
 
     def _end(self, job: DiskJob[object]) -> None:
-        self._lanes[job.lane].note_end()
         self._keys.discard(job.key)
         line = self._turns.get(job.turn)
         if line:
-            following = line.popleft()
-            self._lanes[following.job.lane].start(following)
+            self._hand_out(line.popleft())
         else:
             self._turns.pop(job.turn, None)
 
+    def _hand_out(self, begun: _Begun) -> None:
+        self._lanes[begun.job.lane].start(
+            partial(self._outcome, begun.job), partial(self._tell, begun)
+        )
 
-class _Workers:
-    """Threads that take jobs in their order. They are counted by who hands the jobs out."""
+    # --- on the threads of the lanes -------------------------------------------------------------------
 
-    def __init__(
-        self, name: str, most: int, told: SimpleQueue[_Told], is_closed: threading.Event
-    ) -> None:
-        self._name = name
-        self._most = most
-        self._told = told
-        self._is_closed = is_closed
-        self._threads = 0
-        self._in_progress = 0
-        """Jobs that were handed out and have not ended, whether or not a thread has taken them."""
-        self._jobs: SimpleQueue[_Begun | None] = SimpleQueue()
+    def _outcome(self, job: DiskJob[object]) -> object:
+        return DiskFailure(STOPS) if self._is_closed.is_set() else result_of(job.work)
 
-    def start(self, begun: _Begun) -> None:
-        self._jobs.put(begun)
-        self._in_progress += 1
-        if self._threads < min(self._in_progress, self._most):
-            self._threads += 1
-            threading.Thread(target=self._work, name=self._name, daemon=True).start()
-
-    def note_end(self) -> None:
-        self._in_progress -= 1
-
-    def close(self) -> None:
-        for _ in range(self._threads):
-            self._jobs.put(None)
-
-    def _work(self) -> None:
-        while (begun := self._jobs.get()) is not None:
-            is_over = self._is_closed.is_set()
-            outcome = DiskFailure(STOPS) if is_over else result_of(begun.job.work)
-            # Who is told may begin the next job, which is then handed out after this end.
-            self._told.put(_Ended(begun.job))
-            begun.done(outcome)
+    def _tell(self, begun: _Begun, outcome: object) -> None:
+        # Who is told may begin the next job, which is then handed out after this end.
+        self._told.put(_Ended(begun.job))
+        begun.done(outcome)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import threading
+from collections import Counter
 from collections.abc import Callable
-from queue import SimpleQueue
+from functools import partial
 from typing import Final
 
 import structlog
 from typing_extensions import override
 
+from kernel.work_threads import WorkThreads
 from volumes.making.jobs import VolumeJob, VolumeJobFailure, VolumeLane, VolumeWriters
 
 THREADS: Final = {
@@ -27,57 +28,24 @@ _log = structlog.get_logger("volumes")
 
 
 class VolumeThreads(VolumeWriters):
-    """Does jobs, a few at a time. It belongs to the process, not to a life of an actor.
+    """Does jobs, a few of each lane at a time. It belongs to the process, not to a life of an actor.
 
-    Its threads keep no process alive: work that hangs for good would keep it from ending.
+    Only the actor starts jobs.
     """
 
     def __init__(self) -> None:
-        self._lanes = {lane: _Lane(f"volumes-{lane}", most) for lane, most in THREADS.items()}
+        self._lanes = {lane: WorkThreads(f"volumes-{lane}", most) for lane, most in THREADS.items()}
+        self._given_up: Counter[VolumeLane] = Counter()
 
     @override
     def start(self, job: VolumeJob, ended: Callable[[], None]) -> None:
-        self._lanes[job.lane].start(job, ended)
+        self._lanes[job.lane].start(partial(do, job), lambda _: ended())
 
     @override
     def give_up(self, job: VolumeJob) -> None:
-        self._lanes[job.lane].add_one()
-
-
-class _Lane:
-    """Threads that take jobs in their order. Only the actor starts jobs."""
-
-    def __init__(self, name: str, most: int) -> None:
-        self._name = name
-        self._most = most
-        self._given_up = 0
-        self._begun = 0
-        self._idle = threading.Semaphore(0)
-        """Counts the threads that wait for a job."""
-        self._jobs: SimpleQueue[tuple[VolumeJob, Callable[[], None]]] = SimpleQueue()
-
-    def start(self, job: VolumeJob, ended: Callable[[], None]) -> None:
-        self._jobs.put((job, ended))
-        if not self._idle.acquire(blocking=False):
-            self._begin()
-
-    def add_one(self) -> None:
-        """Have one thread more: another one hangs."""
-        if self._given_up < MOST_GIVEN_UP:
-            self._given_up += 1
-            self._begin()
-
-    def _begin(self) -> None:
-        if self._begun < self._most + self._given_up:
-            self._begun += 1
-            threading.Thread(target=self._work, name=self._name, daemon=True).start()
-
-    def _work(self) -> None:
-        while True:
-            job, ended = self._jobs.get()
-            do(job)
-            ended()
-            self._idle.release()
+        if self._given_up[job.lane] < MOST_GIVEN_UP:
+            self._given_up[job.lane] += 1
+            self._lanes[job.lane].add_one()
 
 
 def do(job: VolumeJob) -> None:
