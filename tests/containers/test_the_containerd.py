@@ -188,6 +188,23 @@ def test_nothing_of_a_test_is_left_for_the_next(containerd: Containerd, client: 
     assert not client.has_network()
 
 
+def test_a_process_that_only_sees_the_mounts_of_a_containerd_is_none_of_its_own(
+    containerd: Containerd, client: CriClient
+) -> None:
+    # The first process of another one's container is so for a moment; it was killed for that.
+    running_pod(containerd, client)
+    own = containerd.processes()
+    command = ["unshare", "--mount", "sleep", "infinity"]
+    with subprocess.Popen(command) as onlooker:
+        try:
+            mounts = Path(f"/proc/{onlooker.pid}/ns/mnt")
+            eventually(lambda: mounts.readlink() != Path("/proc/self/ns/mnt").readlink())
+            assert str(containerd.folder) in Path(f"/proc/{onlooker.pid}/mountinfo").read_text()
+            assert containerd.processes() == own
+        finally:
+            onlooker.kill()
+
+
 def test_a_runtime_that_cannot_tidy_up_begins_anew(
     containerd: Containerd, client: CriClient
 ) -> None:

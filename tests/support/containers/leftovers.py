@@ -115,6 +115,7 @@ def processes_of(folder: Path) -> set[int]:
         if (
             str(folder / "config.toml") in command
             or _is_shim(folder, command)
+            or _makes_a_container(folder, command)
             or _has_its_root_below(folder, pid, own_namespace)
         ):
             found.add(pid)
@@ -126,13 +127,24 @@ def _is_shim(folder: Path, command: list[str]) -> bool:
     return is_shim and str(folder / "containerd.sock") in command and "-id" in command
 
 
+def _makes_a_container(folder: Path, command: list[str]) -> bool:
+    """Return whether this is a runc at work. What it has begun to make ends with it."""
+    return Path(command[0]).name == "runc" and any(str(folder) in word for word in command)
+
+
 def _has_its_root_below(folder: Path, pid: int, own_namespace: Path) -> bool:
+    """Return whether this runs in a container.
+
+    Its root alone says so. Elsewhere it may see the mounts of all worlds: so does the first process of any
+    container, until it has changed its root.
+    """
     try:
         if Path(f"/proc/{pid}/ns/mnt").readlink() == own_namespace:
             return False
-        return folder.name in Path(f"/proc/{pid}/mountinfo").read_text()
+        lines = Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
     except OSError:
         return False  # It has ended.
+    return any(line.split()[4] == "/" and folder.name in line for line in lines)
 
 
 def _commands() -> Iterator[tuple[int, list[str]]]:
