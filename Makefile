@@ -3,6 +3,7 @@
 # make test   every test that this machine can run, in several processes; ARGS="-n0 -k name" runs some in one
 # make check  format, lint, types, layers
 # make bench  the numbers of docs/numbers.md
+# make docs   the documents as a site, in the folder site; make docs-serve shows it at 127.0.0.1:8000 while one writes
 PYTHON ?= python3
 PY := .venv/bin/python
 # The kernel, and every module that decides without doing: held to a higher share of branches.
@@ -69,7 +70,7 @@ PROCESSES := $(shell echo $$((2 * $$(nproc))))
 # Bytecode is kept in any case: each of these processes, and each agent that they start, would compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run run-containers test check format cover bench screenshots proto clean
+.PHONY: run run-containers test check format cover bench docs docs-serve screenshots proto clean
 
 run: .venv/agent
 	$(PY) run.py --runtime hollow --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
@@ -100,6 +101,14 @@ cover: .venv/dev
 bench: .venv/dev
 	$(PY) -m benchmarks $(ARGS)
 
+# The module, not the program: so the hook finds our other modules. Never with --quiet: what is not said is not counted as
+# an error then. What the theme tells of its makers is none of ours.
+docs: .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build $(ARGS)
+
+docs-serve: .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs serve --dev-addr 127.0.0.1:8000 $(ARGS)
+
 screenshots: .venv/dev
 	$(PY) -m tools.screenshots
 
@@ -107,12 +116,12 @@ proto: .venv/dev
 	$(PY) -m tools.generate_cri
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # The command is the checkout's own module, whatever folder it is called from.
 RUN_COMMAND = exec "$(CURDIR)/$(PY)" -P "$(CURDIR)/command/__main__.py" "$$@"
-# The two stamps say for which requirements the environment was made; they are made anew when those change.
+# The three stamps say for which requirements the environment was made; they are made anew when those change.
 .venv/agent: requirements.txt constraints.txt
 	test -x $(PY) || $(PYTHON) -m venv .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements.txt
@@ -122,4 +131,8 @@ RUN_COMMAND = exec "$(CURDIR)/$(PY)" -P "$(CURDIR)/command/__main__.py" "$$@"
 
 .venv/dev: .venv/agent requirements-dev.txt
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt
+	touch $@
+
+.venv/docs: .venv/agent requirements-docs.txt
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-docs.txt
 	touch $@

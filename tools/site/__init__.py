@@ -1,0 +1,1 @@
+"""What `make docs` does beside mkdocs: see `pages` and `hook`."""
