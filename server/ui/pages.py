@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import TypeVar
 
 from aiohttp import web
@@ -21,6 +21,7 @@ from server.probe_pages import ProbeState, probez
 from server.ui import pod_table, tables
 from server.ui.files import INDEX, file_answer, static_files
 from server.ui.paging import PageAsked, WrongPageError
+from server.ui.usage import process_usage
 from stores.statuses.rendering import with_status
 
 T = TypeVar("T")
@@ -63,12 +64,21 @@ class UiPages:
     async def agent(self, request: web.Request) -> web.Response:
         """Return how the agent is: its node, its health, its sources, the API server."""
         backend = self._backend
-        health, ready, cluster, sources = await asyncio.gather(
-            healthiness(backend), readiness(backend), cluster_checks(backend), backend.all_sources()
+        (health, ready, cluster), sources, pods, statuses = await asyncio.gather(
+            asyncio.gather(healthiness(backend), readiness(backend), cluster_checks(backend)),
+            backend.all_sources(),
+            backend.pods(),
+            backend.pod_statuses(),
         )
         now = backend.system.clock.wall()
+        known = statuses.statuses if isinstance(statuses, StatusesDescribed) else {}
+        counts = (
+            None if isinstance(pods, Unanswered) else pod_table.pod_counts(pods.pods, known, now)
+        )
         document = {
             "node": backend.node_name,
+            "process": process_usage(),
+            "pods": counts,
             "now": rfc3339_milli(now),
             "chaos": backend.chaos,
             "health": tables.report_shown(health),
@@ -80,15 +90,18 @@ class UiPages:
 
     async def pods(self, request: web.Request) -> web.Response:
         """Return a page of the pods that this node should have."""
-        asked = _asked(request)
+        asked = _asked(request, pod_table.ORDERS)
         pods, statuses = await asyncio.gather(self._backend.pods(), self._backend.pod_statuses())
         document = pod_table.pods_page(
             _answered(pods).pods,
             statuses.statuses if isinstance(statuses, StatusesDescribed) else {},
             asked,
             self._backend.system.clock.wall(),
-            phase=request.query.get("phase", ""),
-            only_troubled="troubled" in request.query,
+            pod_table.PodsChosen(
+                phase=request.query.get("phase", ""),
+                only_troubled="troubled" in request.query,
+                uses=request.query.get("uses", ""),
+            ),
         )
         return await json_answer(request, document, headers=_NEVER_KEPT)
 
@@ -121,7 +134,7 @@ class UiPages:
 
     async def manifests(self, request: web.Request) -> web.Response:
         """Return a page of the verdicts on manifests."""
-        asked = _asked(request)
+        asked = _asked(request, tables.MANIFEST_ORDERS)
         document = tables.manifests_page(
             await self._backend.all_sources(), asked, only_troubled="troubled" in request.query
         )
@@ -129,7 +142,7 @@ class UiPages:
 
     async def objects(self, request: web.Request) -> web.Response:
         """Return a page of the Secrets and ConfigMaps that the agent keeps."""
-        asked = _asked(request)
+        asked = _asked(request, tables.OBJECT_ORDERS)
         kinds, watches = await asyncio.gather(
             self._backend.all_objects(in_detail=True), self._backend.watches()
         )
@@ -142,7 +155,7 @@ class UiPages:
 
     async def actors(self, request: web.Request) -> web.Response:
         """Return the tree in short, or a page of the actors that are searched for."""
-        asked = _asked(request)
+        asked = _asked(request, tables.ACTOR_ORDERS)
         if asked.search:
             document = tables.actors_page(_answered(await self._backend.tree()), asked)
         else:
@@ -150,9 +163,9 @@ class UiPages:
         return await json_answer(request, document, headers=_NEVER_KEPT)
 
 
-def _asked(request: web.Request) -> PageAsked:
+def _asked(request: web.Request, orders: Collection[str]) -> PageAsked:
     try:
-        return PageAsked.of(request.query)
+        return PageAsked.of(request.query, orders)
     except WrongPageError as error:
         raise web.HTTPBadRequest(text=str(error)) from None
 

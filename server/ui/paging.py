@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from messages.pods import JsonObject
 
 T = TypeVar("T")
+
+Order: TypeAlias = Callable[[T], Any]
+"""What rows are sorted by: values that can be compared with each other."""
 
 DEFAULT_LIMIT: Final = 50
 MOST: Final = 500
@@ -29,41 +32,80 @@ class PageAsked:
     after: str = ""
     """The key of the last row of the page before; empty for the first page."""
     limit: int = DEFAULT_LIMIT
+    skip: int = 0
+    """How many of the rows that are found come before the page. They are counted behind ``after``."""
+    sort: str = ""
+    """By which order the rows are sorted; empty for that of their keys."""
+    is_reversed: bool = False
+    """The last row of that order is the first one."""
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> PageAsked:
-        """Return what ``query`` asks for. Raises WrongPageError."""
-        limit = query.get("limit", str(DEFAULT_LIMIT))
+    def of(cls, query: Mapping[str, str], orders: Collection[str] = ()) -> PageAsked:
+        """Return what ``query`` asks for of a table that has ``orders``. Raises WrongPageError."""
+        limit, skip = query.get("limit", str(DEFAULT_LIMIT)), query.get("skip", "0")
         if not re.fullmatch("[0-9]{1,4}", limit) or not 1 <= int(limit) <= MOST:
             raise WrongPageError(f"limit is a number from 1 to {MOST}")
-        return cls(search=query.get("search", ""), after=query.get("after", ""), limit=int(limit))
+        if not re.fullmatch("[0-9]{1,9}", skip):
+            raise WrongPageError("skip is a number of rows")
+        sort, after = query.get("sort", ""), query.get("after", "")
+        order = sort.removeprefix("-")
+        if order and order not in orders:
+            known = f"one of {', '.join(orders)}" if orders else "not for this table"
+            raise WrongPageError(f"sort is {known}")
+        if sort and after:
+            raise WrongPageError(
+                "after is for rows in the order of their keys: sort goes with skip"
+            )
+        return cls(
+            search=query.get("search", ""),
+            after=after,
+            limit=int(limit),
+            skip=int(skip),
+            sort=order,
+            is_reversed=sort.startswith("-"),
+        )
 
 
-def page_of(
-    name: str,
-    rows: Iterable[T],
-    asked: PageAsked,
-    *,
-    key: Callable[[T], str],
-    text: Callable[[T], str],
-    shown: Callable[[T], JsonObject],
-) -> dict[str, Any]:
-    """Return one page of ``rows`` as a document, in the order of their keys.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PagedTable(Generic[T]):
+    """What a table is made of."""
 
-    ``key`` is unique, ``text`` is what a row is found by. ``total`` counts all rows, ``matching`` those that
-    are found. ``next`` is what ``after`` has to be for the next page, null at the end.
+    name: str
+    key: Callable[[T], str]
+    """Unique: rows are in the order of it unless another one is asked for."""
+    text: Callable[[T], str]
+    """What a row is found by."""
+    shown: Callable[[T], JsonObject]
+    orders: Mapping[str, Order[T]] = field(default_factory=dict)
+
+
+def page_of(rows: Iterable[T], asked: PageAsked, table: PagedTable[T]) -> dict[str, Any]:
+    """Return one page of ``rows`` as a document.
+
+    ``total`` counts all rows, ``matching`` those that are found, ``before`` those of them that come before
+    the page. ``next`` is what ``after`` has to be for the next page; null at the end, and unless the order is
+    that of keys.
     """
     everything = list(rows)
     words = asked.search.casefold().split()
-    found = [row for row in everything if _has(text(row), words)] if words else everything
-    rest = sorted((row for row in found if key(row) > asked.after), key=key)
-    page = rest[: asked.limit]
+    found = [row for row in everything if _has(table.text(row), words)] if words else everything
+    key = table.key
+    rest = sorted((row for row in found if not asked.after or key(row) > asked.after), key=key)
+    before = len(found) - len(rest) + min(asked.skip, len(rest))
+    if asked.sort:
+        rest.sort(key=table.orders[asked.sort], reverse=asked.is_reversed)
+    elif asked.is_reversed:
+        rest.reverse()
+    page = rest[asked.skip : asked.skip + asked.limit]
+    is_by_key = not (asked.sort or asked.is_reversed)
     return {
-        name: [{**shown(row), "key": key(row)} for row in page],
+        table.name: [{**table.shown(row), "key": key(row)} for row in page],
         "total": len(everything),
         "matching": len(found),
-        "before": len(found) - len(rest),
-        "next": key(page[-1]) if len(rest) > len(page) else None,
+        "before": before,
+        "next": key(page[-1])
+        if page and is_by_key and len(rest) > asked.skip + len(page)
+        else None,
     }
 
 

@@ -5,20 +5,38 @@ A status is rendered for the rows of one page alone: a node may have thousands o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
+from manifests.references.pods import pod_references
+from manifests.times import moment_of
 from messages.pods import API, JsonObject, Pod, PodPhase, PodUid
 from messages.statuses import PodStatus
 from messages.units import Seconds, Timestamp
-from server.ui.paging import PageAsked, page_of
+from server.ui.paging import PageAsked, PagedTable, page_of
 from stores.statuses.rendering import with_status
 
 Statuses = Mapping[PodUid, PodStatus]
 
 LATELY: Final = Seconds(600.0)
 """So long a crash counts in the back-off of the next one."""
+ORDERS: Final = ("age", "restarts", "state", "source")
+"""By what pods can be sorted beside their names. Numbers grow, the youngest pod is the first."""
+_CONTAINERS: Final = ("initContainers", "containers")
 _SHOWN: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodsChosen:
+    """Which pods somebody wants to see, beside those that a search finds."""
+
+    phase: str = ""
+    only_troubled: bool = False
+    """Only those that do not run as they should."""
+    uses: str = ""
+    """``KIND/NAMESPACE/NAME``: only pods that refer to that object."""
 
 
 def pods_page(
@@ -26,27 +44,44 @@ def pods_page(
     statuses: Statuses,
     asked: PageAsked,
     now: Timestamp,
-    *,
-    phase: str,
-    only_troubled: bool,
+    chosen: PodsChosen,
 ) -> dict[str, Any]:
-    """Return a page of pods. ``only_troubled`` are those that do not run as they should."""
+    """Return a page of the pods that are ``chosen``."""
     rows = [
         pod
         for pod in pods
-        if (not phase or _phase(pod, statuses) == phase)
-        and (not only_troubled or is_in_trouble(statuses.get(pod.uid), now))
+        if (not chosen.phase or _phase(pod, statuses) == chosen.phase)
+        and (not chosen.only_troubled or is_in_trouble(statuses.get(pod.uid), now))
+        and (not chosen.uses or _uses(pod, chosen.uses))
     ]
     return page_of(
-        "pods",
         rows,
         asked,
-        key=lambda pod: f"{pod.namespace}/{pod.name}/{pod.uid}",
-        text=lambda pod: (
-            f"{pod.namespace}/{pod.name} {pod.uid} {pod.source} {_words(pod, statuses)}"
+        PagedTable(
+            name="pods",
+            key=lambda pod: f"{pod.namespace}/{pod.name}/{pod.uid}",
+            text=lambda pod: (
+                f"{pod.namespace}/{pod.name} {pod.uid} {pod.source} {_words(pod, statuses)}"
+            ),
+            shown=lambda pod: pod_row(pod, statuses.get(pod.uid)),
+            orders={
+                "age": lambda pod: _beginning(pod, statuses.get(pod.uid)),
+                "restarts": lambda pod: _restarts(statuses.get(pod.uid)),
+                "state": lambda pod: _words(pod, statuses),
+                "source": lambda pod: pod.source,
+            },
         ),
-        shown=lambda pod: pod_row(pod, statuses.get(pod.uid)),
     )
+
+
+def pod_counts(pods: Iterable[Pod], statuses: Statuses, now: Timestamp) -> JsonObject:
+    """Return how many pods there are, by phase, and how many of them somebody should look at."""
+    everything = list(pods)
+    return {
+        "total": len(everything),
+        "phases": dict(Counter(_phase(pod, statuses) for pod in everything)),
+        "troubled": sum(is_in_trouble(statuses.get(pod.uid), now) for pod in everything),
+    }
 
 
 def is_in_trouble(status: PodStatus | None, now: Timestamp) -> bool:
@@ -67,14 +102,47 @@ def _has_failed_lately(status: PodStatus, now: Timestamp) -> bool:
 
 
 def pod_row(pod: Pod, status: PodStatus | None) -> JsonObject:
-    """Return what the table needs of a pod's document: nothing of its specification."""
+    """Return what the table needs of a pod's document: of its specification only which containers it has."""
     document = with_status(pod, status)
     metadata = document.get("metadata") or {}
     return {
         "metadata": {name: metadata[name] for name in _SHOWN if name in metadata},
+        "spec": {name: _named(document["spec"].get(name)) for name in _CONTAINERS},
         "source": pod.source or API,
         "status": document.get("status") or {},
     }
+
+
+def _named(containers: object) -> list[JsonObject]:
+    found = containers if isinstance(containers, list) else []
+    return [
+        {name: each[name] for name in ("name", "restartPolicy") if name in each} for each in found
+    ]
+
+
+def _uses(pod: Pod, name: str) -> bool:
+    kind, _, rest = name.partition("/")
+    namespace, _, named = rest.partition("/")
+    return pod.namespace == namespace and any(
+        each.kind == kind and each.name == named for each in pod_references(pod.document)
+    )
+
+
+def _beginning(pod: Pod, status: PodStatus | None) -> float:
+    """Return the time from which the pod's age counts, negative so that the youngest is the first."""
+    metadata = pod.document.get("metadata") or {}
+    made = moment_of(metadata.get("creationTimestamp"))
+    if made is None and status is not None:
+        made = status.start_time
+    return -(made or 0.0)
+
+
+def _restarts(status: PodStatus | None) -> int:
+    if status is None or status.observed is None:
+        return 0
+    histories = status.observed.containers.values()
+    newest = [history.current or history.last for history in histories]
+    return sum(each.attempt for each in newest if each is not None)
 
 
 def _phase(pod: Pod, statuses: Statuses) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from math import inf
 from typing import Any, Final
 
 from kernel import ActorDescription, DynamicSummary, TreeSummary
@@ -14,8 +15,12 @@ from server import documents
 from server.answers import Unanswered
 from server.health import HealthCheck
 from server.health_questions import AgentHealth
-from server.ui.paging import PageAsked, page_of
+from server.ui.paging import PageAsked, PagedTable, page_of
 
+MANIFEST_ORDERS: Final = ("verdict", "source")
+OBJECT_ORDERS: Final = ("state", "references", "age")
+ACTOR_ORDERS: Final = ("state", "restarts", "mailbox", "handled")
+"""By what rows can be sorted beside their keys."""
 _BY_CHOICE: Final = frozenset({Verdict.ACCEPTED, Verdict.IGNORED})
 """Verdicts that nobody has to do anything about."""
 
@@ -32,12 +37,17 @@ def manifests_page(
         if not only_troubled or is_troubled(verdict)
     ]
     return page_of(
-        "manifests",
         rows,
         asked,
-        key=_manifest_key,
-        text=lambda row: f"{row[0]} {row[1].path} {row[1].verdict} {row[1].pod} {row[1].reason}",
-        shown=_manifest,
+        PagedTable(
+            name="manifests",
+            key=_manifest_key,
+            text=lambda row: (
+                f"{row[0]} {row[1].path} {row[1].verdict} {row[1].pod} {row[1].reason}"
+            ),
+            shown=_manifest,
+            orders={"verdict": lambda row: row[1].verdict, "source": lambda row: row[0]},
+        ),
     )
 
 
@@ -61,18 +71,31 @@ def objects_page(
 ) -> dict[str, Any]:
     """Return rows of ``/watchz``. ``only_troubled`` are those that are absent, or cannot be read."""
     return page_of(
-        "objects",
         [row for row in rows if not only_troubled or is_missing(row)],
         asked,
-        key=_object_key,
-        text=lambda row: f"{_object_key(row)} {row['state']} {row['lastError']}",
-        shown=lambda row: row,
+        PagedTable(
+            name="objects",
+            key=_object_key,
+            text=lambda row: f"{_object_key(row)} {row['state']} {row['lastError']}",
+            shown=lambda row: row,
+            orders={
+                "state": lambda row: row["state"],
+                "references": lambda row: row["references"],
+                "age": _staleness,
+            },
+        ),
     )
 
 
 def is_missing(row: JsonObject) -> bool:
     """Return whether pods may wait for an object, or have an old one."""
     return bool(row["lastError"]) or row["state"] == "absent"
+
+
+def _staleness(row: JsonObject) -> float:
+    """Return how old the knowledge is in seconds. What was never known is older than anything."""
+    age = row["ageSeconds"]
+    return inf if age is None else age
 
 
 def _object_key(row: JsonObject) -> str:
@@ -101,12 +124,20 @@ def _group(group: DynamicSummary) -> JsonObject:
 def actors_page(tree: Iterable[ActorDescription], asked: PageAsked) -> dict[str, Any]:
     """Return the actors that are searched for, of all that there are."""
     return page_of(
-        "actors",
         tree,
         asked,
-        key=lambda actor: actor.name,
-        text=lambda actor: f"{actor.name} {actor.type} {actor.state} {actor.last_error}",
-        shown=lambda actor: documents.actors([actor])["actors"][0],
+        PagedTable(
+            name="actors",
+            key=lambda actor: actor.name,
+            text=lambda actor: f"{actor.name} {actor.type} {actor.state} {actor.last_error}",
+            shown=lambda actor: documents.actors([actor])["actors"][0],
+            orders={
+                "state": lambda actor: actor.state,
+                "restarts": lambda actor: actor.restarts,
+                "mailbox": lambda actor: actor.mailbox,
+                "handled": lambda actor: actor.handled,
+            },
+        ),
     )
 
 

@@ -22,9 +22,10 @@ from messages.units import Timestamp
 from server.answers import Unanswered
 from server.health import HealthCheck
 from server.health_questions import AgentHealth
-from server.ui.paging import MOST, PageAsked, WrongPageError, page_of
-from server.ui.pod_table import LATELY, is_in_trouble, pods_page
+from server.ui.paging import MOST, PageAsked, PagedTable, WrongPageError, page_of
+from server.ui.pod_table import LATELY, ORDERS, PodsChosen, is_in_trouble, pod_counts, pods_page
 from server.ui.tables import (
+    OBJECT_ORDERS,
     actors_page,
     manifests_page,
     objects_page,
@@ -38,12 +39,14 @@ NOW: Final = Timestamp(10_000.0)
 
 def page(rows: list[str], **asked: Any) -> dict[str, Any]:
     return page_of(
-        "rows",
         rows,
         PageAsked(**asked),
-        key=lambda row: row,
-        text=lambda row: row,
-        shown=lambda row: {"row": row},
+        PagedTable(
+            name="rows",
+            key=lambda row: row,
+            text=lambda row: row,
+            shown=lambda row: {"row": row},
+        ),
     )
 
 
@@ -82,6 +85,49 @@ def test_a_limit_that_is_none_is_refused(limit: str) -> None:
 def test_what_is_not_asked_for_has_a_default() -> None:
     assert PageAsked.of({}) == PageAsked(search="", after="", limit=50)
     assert PageAsked.of({"limit": str(MOST)}).limit == MOST
+
+
+def test_a_page_may_start_anywhere_and_says_where() -> None:
+    rows = [f"pod-{number}" for number in (3, 1, 5, 2, 4)]
+    second = page(rows, limit=2, skip=1)
+    assert names(second, "rows", "row") == ["pod-2", "pod-3"]
+    assert (second["before"], second["next"]) == (1, "pod-3")
+    beyond = page(rows, limit=2, skip=9)
+    assert (beyond["rows"], beyond["before"], beyond["next"]) == ([], 5, None)
+
+
+def test_rows_are_sorted_as_somebody_wants_and_by_their_keys_where_that_says_nothing() -> None:
+    asked = PageAsked.of({"sort": "-length", "limit": "2"}, ["length"])
+    first = page_of(
+        ["b", "ccc", "a", "dd"],
+        asked,
+        PagedTable(
+            name="rows",
+            key=lambda row: row,
+            text=lambda row: row,
+            shown=lambda row: {"row": row},
+            orders={"length": len},
+        ),
+    )
+    assert (names(first, "rows", "row"), first["next"]) == (["ccc", "dd"], None)
+    by_key = PageAsked.of({"sort": "-"})
+    assert (by_key.sort, by_key.is_reversed) == ("", True)
+    assert names(page(["a", "c", "b"], is_reversed=True), "rows", "row") == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ({"sort": "colour"}, "sort is one of age, state"),
+        ({"sort": "-colour"}, "sort is one of age, state"),
+        ({"sort": "age", "after": "x"}, "sort goes with skip"),
+        ({"skip": "-1"}, "skip is a number"),
+        ({"skip": "9" * 5000}, "skip is a number"),
+    ],
+)
+def test_an_order_that_is_none_is_refused(query: dict[str, str], why: str) -> None:
+    with pytest.raises(WrongPageError, match=why):
+        PageAsked.of(query, ["age", "state"])
 
 
 # Manifests and sources.
@@ -135,6 +181,22 @@ def test_objects_that_are_absent_or_cannot_be_read_need_a_look() -> None:
     assert names(troubled, "objects", "name") == ["forbidden", "none"]
     found = objects_page(rows, PageAsked(search="secret shop/well"), only_troubled=False)
     assert names(found, "objects", "name") == ["well"]
+
+
+def test_objects_that_were_never_known_are_older_than_all_others() -> None:
+    row = {"kind": "Secret", "namespace": "shop", "origin": "api", "lastError": "", "state": ""}
+    ages = {"now": 0.0, "never": None, "late": 9.5}
+    rows = [
+        {**row, "name": name, "ageSeconds": age, "references": len(name)}
+        for name, age in ages.items()
+    ]
+
+    def by(sort: str) -> list[Any]:
+        asked = PageAsked.of({"sort": sort}, OBJECT_ORDERS)
+        return names(objects_page(rows, asked, only_troubled=False), "objects", "name")
+
+    assert by("-age") == ["never", "late", "now"]
+    assert by("-references") == ["never", "late", "now"]
 
 
 # Actors and checks.
@@ -238,8 +300,7 @@ def test_pods_are_found_by_name_phase_and_what_they_wait_for() -> None:
             statuses,
             PageAsked(search=search),
             NOW,
-            phase=phase,
-            only_troubled=only_troubled,
+            PodsChosen(phase=phase, only_troubled=only_troubled),
         )
         return [row["metadata"]["name"] for row in document["pods"]]
 
@@ -251,8 +312,62 @@ def test_pods_are_found_by_name_phase_and_what_they_wait_for() -> None:
     assert found(only_troubled=True) == ["db"]
 
 
-def test_a_row_has_nothing_of_the_specification() -> None:
-    document = pods_page([pod("web")], {}, PageAsked(), NOW, phase="", only_troubled=False)
+def test_a_row_has_of_the_specification_only_which_containers_there_are() -> None:
+    container = {"name": "main", "image": "x", "env": [{"name": "TOKEN", "value": "hidden"}]}
+    spec = {"initContainers": [{**container, "restartPolicy": "Always"}], "containers": [container]}
+    metadata = {"name": "web", "namespace": "shop", "uid": "1", "labels": {"a": "b"}}
+    with_env = Pod.of({"metadata": metadata, "spec": spec})
+    document = pods_page([with_env], {}, PageAsked(), NOW, PodsChosen())
     (row,) = document["pods"]
-    assert set(row) == {"metadata", "source", "status", "key"}
+    assert set(row) == {"metadata", "spec", "source", "status", "key"}
     assert set(row["metadata"]) == {"name", "namespace", "uid"}
+    assert row["spec"] == {
+        "initContainers": [{"name": "main", "restartPolicy": "Always"}],
+        "containers": [{"name": "main"}],
+    }
+
+
+def test_pods_are_sorted_by_age_restarts_and_state() -> None:
+    pods = [pod("b"), pod("a"), pod("c")]
+    for each, year in zip(pods, (2021, 2022, 2020), strict=True):
+        each.document["metadata"]["creationTimestamp"] = f"{year}-01-01T00:00:00Z"
+    statuses = {
+        PodUid("uid-a"): status(last=ended(1, 1.0)),
+        PodUid("uid-b"): status(PodPhase.PENDING),
+    }
+
+    def by(sort: str) -> list[str]:
+        asked = PageAsked.of({"sort": sort}, ORDERS)
+        document = pods_page(pods, statuses, asked, NOW, PodsChosen())
+        return [row["metadata"]["name"] for row in document["pods"]]
+
+    assert by("age") == ["a", "b", "c"]
+    assert by("-age") == ["c", "b", "a"]
+    assert by("-restarts")[0] == "a"
+    assert by("state") == ["c", "b", "a"]
+
+
+def test_the_pods_that_refer_to_an_object_are_found() -> None:
+    needing = Pod.of(
+        {
+            "metadata": {"name": "web", "namespace": "shop", "uid": "1"},
+            "spec": {"volumes": [{"name": "v", "secret": {"secretName": "keys"}}]},
+        }
+    )
+
+    def found(uses: str) -> int:
+        asked = PageAsked()
+        every = [needing, pod("db")]
+        document = pods_page(every, {}, asked, NOW, PodsChosen(uses=uses))
+        return int(document["total"])
+
+    assert found("Secret/shop/keys") == 1
+    assert found("ConfigMap/shop/keys") == 0
+    assert found("Secret/other/keys") == 0
+    assert found("nonsense") == 0
+
+
+def test_pods_are_counted_by_phase_and_those_that_need_a_look() -> None:
+    statuses = {PodUid("uid-a"): status(), PodUid("uid-b"): status(ready="False")}
+    counts = pod_counts([pod("a"), pod("b"), pod("c")], statuses, NOW)
+    assert counts == {"total": 3, "phases": {"Running": 2, "Pending": 1}, "troubled": 1}
