@@ -23,12 +23,13 @@ from dataclasses import asdict, dataclass
 import aiohttp
 
 from kernel import SystemClock
+from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.pods import PodUid
 from messages.probes import ProbeKey, ProbeKind
 from messages.units import Seconds, Timestamp
 from probes.commands import ProbeEdges
 from probes.loop import ProbeLoop
-from probes.specs import HttpProbe, ProbeSpec, TcpProbe
+from probes.specs import ProbeSpec
 from probes.watched import ProbeMemory, ProbeTarget
 
 HOST = "127.0.0.1"
@@ -69,9 +70,9 @@ def ours(kind: str, port: int, count: int) -> Callable[[], Figures]:
     before = tracemalloc.get_traced_memory()[0]
     for each in keys:
         handler = (
-            HttpProbe(is_https=False, host="", port=port, path="/healthz")
+            HttpGetAction(is_https=False, host="", port=port, path="/healthz")
             if kind == "http"
-            else TcpProbe(host="", port=port)
+            else TcpSocketAction(host="", port=port)
         )
         spec = ProbeSpec(kind=each.kind, handler=handler, period=Seconds(PERIOD))
         loop.watch(each, spec, ProbeTarget(each.uid, HOST, Timestamp(time.time())))

@@ -12,6 +12,7 @@ from typing import Final, assert_never
 
 import structlog
 
+from manifests.handlers import ExecAction
 from messages.probes import ProbeKey, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from probes.agenda import TICK, TickAgenda, TickRoom
@@ -20,7 +21,6 @@ from probes.commands import ForgetProbe, NoteRun, ProbeCommand, ProbeEdges, Watc
 from probes.counting import AnsweredAt, count
 from probes.news import ExecIsDue, ProbeFact
 from probes.preparing import PreparedProbe, UnpreparedProbe, prepare
-from probes.specs import ExecProbe
 from probes.thresholds import begin
 from probes.timing import first_due, next_due
 from probes.wake_up import Bell
@@ -190,7 +190,7 @@ class ProbeEngine:
         """Find out what its attempts need, once for all of them."""
         self._count_destination(watched, -1)
         watched.prepared = None
-        if not isinstance(watched.spec.handler, ExecProbe):
+        if not isinstance(watched.spec.handler, ExecAction):
             watched.prepared = prepare(watched.spec, watched.target.ip, self._edges.user_agent)
         self._count_destination(watched, 1)
 
@@ -240,7 +240,7 @@ class ProbeEngine:
         if not watched.tries:
             self._note_lateness(watched)
         watched.began, watched.is_asked = self._now, True
-        if isinstance(watched.spec.handler, ExecProbe):
+        if isinstance(watched.spec.handler, ExecAction):
             self._memory.runs += 1
             watched.run = self._memory.runs
             self._tell_due(watched)
@@ -297,7 +297,7 @@ class ProbeEngine:
 
     def _tell_due(self, watched: WatchedProbe) -> None:
         handler = watched.spec.handler
-        if isinstance(handler, ExecProbe):
+        if isinstance(handler, ExecAction):
             self._facts.append(
                 ExecIsDue(
                     watched.key,

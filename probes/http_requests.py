@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import quote, urljoin, urlsplit
 
-from probes.specs import HttpProbe
+from manifests.handlers import HttpGetAction
 
 _RESERVED: Final = "%/:?#[]@!$&'()*+,;=~"
 
@@ -44,7 +44,7 @@ class HttpPage:
         return f"{'https' if self.is_https else 'http'}://{self.authority}{self.target}"
 
 
-def page_of(probe: HttpProbe, ip: str, user_agent: str) -> HttpPage:
+def page_of(probe: HttpGetAction, ip: str, user_agent: str) -> HttpPage:
     """Return the page that ``probe`` asks for. ``ip`` is the pod's."""
     return HttpPage(
         is_https=probe.is_https,

@@ -7,11 +7,12 @@ import socket
 from functools import lru_cache
 from typing import Final, NamedTuple, assert_never
 
+from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction, UnusableHandler
 from messages.units import Seconds
 from probes.connections import SocketAddress
 from probes.exchanges import HttpExchange, ProbeExchange, TcpExchange
 from probes.http_requests import HttpPage, page_of, request_of
-from probes.specs import ExecProbe, GrpcProbe, HttpProbe, ProbeSpec, TcpProbe, UnusableProbe
+from probes.specs import GrpcAction, ProbeSpec
 
 MOST_ADDRESSES: Final = 4_096
 """That are remembered as they were read, since each attempt needs its one."""
@@ -46,20 +47,20 @@ class UnpreparedProbe(NamedTuple):
 def prepare(spec: ProbeSpec, ip: str, user_agent: str) -> PreparedProbe | UnpreparedProbe:
     """Return what attempts need. ``ip`` is the pod's; empty as long as it has none."""
     handler = spec.handler
-    if isinstance(handler, UnusableProbe):
+    if isinstance(handler, UnusableHandler):
         return UnpreparedProbe(handler.why)
-    if isinstance(handler, ExecProbe):
+    if isinstance(handler, ExecAction):
         return UnpreparedProbe("a command needs no connection")
-    at = ip if isinstance(handler, GrpcProbe) else handler.host.strip("[]") or ip
+    at = ip if isinstance(handler, GrpcAction) else handler.host.strip("[]") or ip
     if not at:
         return UnpreparedProbe("the pod has no address")
     match handler:
-        case HttpProbe():
+        case HttpGetAction():
             page = page_of(handler, ip, user_agent)
             return PreparedProbe(at, handler.port, page, request_of(page))
-        case TcpProbe():
+        case TcpSocketAction():
             return PreparedProbe(at, handler.port)
-        case GrpcProbe(port=port, service=service, is_tls=is_tls):
+        case GrpcAction(port=port, service=service, is_tls=is_tls):
             from probes.grpc_exchanges import call_of  # noqa: PLC0415  # its tables are large
 
             call = call_of(authority(at, port), service, spec.timeout, user_agent, is_tls=is_tls)

@@ -7,13 +7,14 @@ written down before anything else is done with it: a crash over what follows doe
 from __future__ import annotations
 
 from kernel import Port
+from manifests.handlers import UnusableHandler
 from messages.pod_runtime import ContainerObserved, ContainerState, ContainerWait
 from messages.units import Seconds
 from runtimes.container_runtime import StartContainer
 from runtimes.containers.hook_notes import HookKey, HookRun, HookStep
 from runtimes.containers.record import RuntimeRecord
 from runtimes.containers.situation import Step
-from runtimes.hooks.actions import HookAction, UnusableHook, action_of
+from runtimes.hooks.actions import HookAction, action_of
 from runtimes.hooks.messages import (
     ForgetHook,
     HookEnded,
@@ -111,7 +112,7 @@ def _action(record: RuntimeRecord, step: HookStep) -> HookAction:
         is_start = step.kind is HookKind.POST_START
         handler = container.post_start if is_start else container.pre_stop
     if container is None or handler is None:
-        return UnusableHook(why="the pod has no such hook any more")
+        return UnusableHandler(why="the pod has no such hook any more")
     ips = next(
         (
             each.sandbox.ips

@@ -9,17 +9,12 @@ from __future__ import annotations
 from math import inf
 from typing import NamedTuple, assert_never
 
+from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction, UnusableHandler
 from messages.units import Seconds
 from runtimes.hollow.commands import run
 from runtimes.hollow.machine import HollowMachine
 from runtimes.hollow.records import ContainerRecord, HookEnds
-from runtimes.hooks.actions import (
-    ExecHook,
-    HttpGetHook,
-    SleepHook,
-    TcpSocketHook,
-    UnusableHook,
-)
+from runtimes.hooks.actions import SleepAction
 from runtimes.hooks.messages import (
     SHORTENED,
     ForgetHook,
@@ -110,17 +105,17 @@ def _outcome(
 
 def _plain_outcome(record: ContainerRecord, request: RunHook) -> tuple[float, str]:
     match request.action:
-        case ExecHook(command=command):
+        case ExecAction(command=command):
             outcome = run(command)
             code = record.behaviour.exec_exit_code or (outcome.exit_code if outcome else 0)
             takes = 0.0 if outcome is None else outcome.seconds
             failure = f"the command exited with code {code}" if code else ""
             return inf if takes is None else takes, failure
-        case SleepHook(seconds=seconds):
+        case SleepAction(seconds=seconds):
             return seconds, ""
-        case HttpGetHook() | TcpSocketHook():
+        case HttpGetAction() | TcpSocketAction():
             return 0.0, ""
-        case UnusableHook(why=why):
+        case UnusableHandler(why=why):
             return 0.0, why
         case _:
             assert_never(request.action)

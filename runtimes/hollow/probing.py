@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from math import ceil, floor, inf
 from typing import Final, NamedTuple, TypeAlias
 
+from manifests.handlers import ExecAction, UnusableHandler
 from messages.probes import ProbeAnswer, ProbeKey, ProbeKind, ProbeOutcome, ProbeResult
 from messages.probing import AnswersCounted
 from messages.units import Seconds, Timestamp
-from probes.specs import ExecProbe, UnusableProbe
 from probes.thresholds import Count, begin, counted
 from probes.watching import (
     DropProbe,
@@ -226,7 +226,7 @@ def outcome_at(
     """Return what a probe answers when its container has run for ``elapsed`` seconds."""
     behaviour, kind = record.behaviour, watch.spec.kind
     elapsed += _ALMOST
-    if isinstance(watch.spec.handler, UnusableProbe):
+    if isinstance(watch.spec.handler, UnusableHandler):
         return ProbeOutcome(ProbeResult.UNKNOWN, watch.spec.handler.why)
     hangs = behaviour.hangs_after
     if hangs is not None and elapsed >= machine.drawn_for(record, "hangs_after"):
@@ -243,7 +243,7 @@ def outcome_at(
 
 
 def _outcome_of_command(record: ContainerRecord, watch: RunProbe) -> ProbeOutcome:
-    if not isinstance(watch.spec.handler, ExecProbe):
+    if not isinstance(watch.spec.handler, ExecAction):
         return _SUCCESS
     command = watch.spec.handler.command
     outcome = run(command) if command else None

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias, assert_never
 from typing_extensions import override
 
 from kernel import Key, PooledActor, Port
+from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction, UnusableHandler
 from messages.units import Seconds
 from runtimes.container_questions import ExecEnded, ExecInContainer
 from runtimes.container_runtime import (
@@ -16,13 +17,7 @@ from runtimes.container_runtime import (
     ContainerRuntimeMessage,
     RuntimeFailure,
 )
-from runtimes.hooks.actions import (
-    ExecHook,
-    HttpGetHook,
-    SleepHook,
-    TcpSocketHook,
-    UnusableHook,
-)
+from runtimes.hooks.actions import SleepAction
 from runtimes.hooks.messages import (
     SHORTENED,
     ForgetHook,
@@ -157,19 +152,19 @@ class HookRunner(PooledActor[HookRunnerMessage]):
         hook = HookInProgress(request, Seconds(now + within))
         self._memory.in_progress[ref] = hook
         match action:
-            case ExecHook(command=command):
+            case ExecAction(command=command):
                 question = ExecInContainer(id=ref.container_id, command=command)
                 self._ports.containers.tell(
                     AskContainer(
                         question=question, reply_to=self._ports.me, ref=ref, deadline=within
                     )
                 )
-            case HttpGetHook() | TcpSocketHook():
+            case HttpGetAction() | TcpSocketAction():
                 hook.call = SocketCall(ref, action, within)
                 self._sockets.start(hook.call, self._ports.me)
-            case SleepHook(seconds=seconds):
+            case SleepAction(seconds=seconds):
                 hook.wakes_at = Seconds(now + seconds)
-            case UnusableHook(why=why):
+            case UnusableHandler(why=why):
                 self._end(ref, why)
                 return
             case _:

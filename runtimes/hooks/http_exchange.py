@@ -11,10 +11,9 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
+from manifests.handlers import HttpGetAction
 from probes.http_answers import REDIRECTS, EndlessHeadError, HttpAnswerError, HttpAnswerReader
 from probes.http_requests import HttpPage, UnusableLocationError, led_to, page_of, request_of
-from probes.specs import HttpProbe
-from runtimes.hooks.actions import HttpGetHook
 from runtimes.hooks.connections import (
     MOST_BYTES,
     HookConnectionError,
@@ -28,7 +27,7 @@ MOST_REDIRECTS: Final = 10
 FALLBACK: Final = "HTTPS was answered by plain HTTP, and it was asked for once more by that"
 
 
-async def get(action: HttpGetHook, user_agent: str) -> str:
+async def get(action: HttpGetAction, user_agent: str) -> str:
     """Ask for a page. Return what people should know of it, mostly nothing.
 
     Raises ``HookConnectionError``.
@@ -45,17 +44,10 @@ async def get(action: HttpGetHook, user_agent: str) -> str:
     raise HookConnectionError(f"stopped after {MOST_REDIRECTS} redirects")
 
 
-def _page(action: HttpGetHook, user_agent: str) -> HttpPage:
-    if any(set("\r\n\0") & set(name + value) for name, value in action.headers):
+def _page(action: HttpGetAction, user_agent: str) -> HttpPage:
+    if action.has_unusable_header:
         raise HookConnectionError(f"{action.host}:{action.port}: a header cannot be sent")
-    wanted = HttpProbe(
-        is_https=action.is_https,
-        host=action.host,
-        port=action.port,
-        path=action.path,
-        headers=action.headers,
-    )
-    return page_of(wanted, "", user_agent)
+    return page_of(action, "", user_agent)
 
 
 def _without_credentials(page: HttpPage) -> HttpPage:

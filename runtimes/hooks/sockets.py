@@ -14,9 +14,9 @@ from typing import Final, NamedTuple, Protocol
 from typing_extensions import override
 
 from kernel.loop_thread import LoopThread
+from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.port import Port
 from messages.units import Seconds
-from runtimes.hooks.actions import HttpGetHook, TcpSocketHook
 from runtimes.hooks.connections import HookConnectionError, close, connect
 from runtimes.hooks.http_exchange import get
 from runtimes.hooks.messages import HookRef, given_up
@@ -47,7 +47,7 @@ class SocketCall:
     """One hook, and its outcome once there is one. The thread of the loop sets that, and nobody else."""
 
     ref: HookRef
-    action: HttpGetHook | TcpSocketHook
+    action: HttpGetAction | TcpSocketAction
     within: Seconds
     outcome: SocketOutcome | None = None
     task: Future[None] | None = field(default=None, repr=False)
@@ -97,13 +97,13 @@ class LoopSockets(HookSockets):
             call.outcome = SocketOutcome(f"{_where(call.action)}: {type(error).__name__}")
         reply_to.tell(SocketHookEnded(ref=call.ref))
 
-    async def _outcome(self, action: HttpGetHook | TcpSocketHook) -> SocketOutcome:
-        if isinstance(action, HttpGetHook):
+    async def _outcome(self, action: HttpGetAction | TcpSocketAction) -> SocketOutcome:
+        if isinstance(action, HttpGetAction):
             return SocketOutcome(remark=await get(action, USER_AGENT))
         _, writer = await connect(action.host, action.port)
         close(writer)
         return SocketOutcome()
 
 
-def _where(action: HttpGetHook | TcpSocketHook) -> str:
+def _where(action: HttpGetAction | TcpSocketAction) -> str:
     return f"{action.host}:{action.port}"

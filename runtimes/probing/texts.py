@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction
 from messages.probes import ProbeOutcome, ProbeResult
 from messages.probing import AnswersCounted
-from probes.specs import ExecProbe, GrpcProbe, HttpProbe, TcpProbe
+from probes.specs import GrpcAction
 from probes.watching import RunProbe
 from runtimes.container_questions import ContainerAnswer, ExecEnded
 from runtimes.container_runtime import RuntimeFailure
@@ -67,9 +68,9 @@ def added(counted: AnswersCounted, before: AnswersCounted | None) -> AnswersCoun
 def cannot_run(wish: RunProbe) -> str:
     """Return why a probe cannot be carried out where nobody runs commands; empty if it can."""
     match wish.spec.handler:
-        case ExecProbe():
+        case ExecAction():
             return "nobody runs commands in this container, so the probe counts as passed"
-        case HttpProbe(host="") | TcpProbe(host="") | GrpcProbe() if not wish.target.ip:
+        case HttpGetAction(host="") | TcpSocketAction(host="") | GrpcAction() if not wish.target.ip:
             return "nobody tells the pod's address, so the probe counts as passed"
         case _:
             return ""

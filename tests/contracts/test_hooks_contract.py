@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from manifests.handlers import ExecAction, UnusableHandler
 from messages.units import Seconds
-from runtimes.hooks.actions import ExecHook, SleepHook, UnusableHook
+from runtimes.hooks.actions import SleepAction
 from runtimes.hooks.messages import SHORTENED, ForgetHook, HookKind
 from tests.support.runtimes.hooks_stage import HOOK_RUNNERS, HooksStage, hooks_stage
 
-SLEEP = SleepHook(seconds=Seconds(10.0))
+SLEEP = SleepAction(seconds=Seconds(10.0))
 
 
 @pytest.fixture(params=sorted(HOOK_RUNNERS))
@@ -21,24 +22,24 @@ def stage(request: pytest.FixtureRequest) -> Iterator[HooksStage]:
 
 
 def test_a_command_that_ends_with_0_succeeds(stage: HooksStage) -> None:
-    stage.run(ExecHook(command=("true",)))
+    stage.run(ExecAction(command=("true",)))
     assert stage.failures() == [""]
 
 
 def test_a_command_that_ends_otherwise_fails_and_says_with_what(stage: HooksStage) -> None:
-    stage.run(ExecHook(command=("sh", "-c", "echo s3cr3t; exit 3")))
+    stage.run(ExecAction(command=("sh", "-c", "echo s3cr3t; exit 3")))
     assert stage.failures() == ["the command exited with code 3"]
 
 
 def test_a_command_in_a_container_that_is_not_there_fails(stage: HooksStage) -> None:
     stage.container_id = "hollow://nobody"
-    stage.run(ExecHook(command=("true",)))
+    stage.run(ExecAction(command=("true",)))
     (failure,) = stage.failures()
     assert "not" in failure
 
 
 def test_a_hook_that_cannot_be_carried_out_fails_at_once(stage: HooksStage) -> None:
-    stage.run(UnusableHook(why="the container has no port 'x'"))
+    stage.run(UnusableHandler(why="the container has no port 'x'"))
     assert stage.failures() == ["the container has no port 'x'"]
 
 
@@ -101,7 +102,7 @@ def test_the_same_hook_again_is_carried_out_once(stage: HooksStage) -> None:
 
 
 def test_who_asks_again_is_answered_again(stage: HooksStage) -> None:
-    stage.run(ExecHook(command=("false",)))
+    stage.run(ExecAction(command=("false",)))
     stage.run(SLEEP)
     assert stage.failures() == ["the command exited with code 1"] * 2
 
@@ -111,7 +112,7 @@ def test_nothing_is_told_of_a_hook_that_was_forgotten(stage: HooksStage) -> None
     stage.forget()
     stage.play.advance(100)
     assert stage.failures() == []
-    stage.run(ExecHook(command=("true",)))
+    stage.run(ExecAction(command=("true",)))
     assert stage.failures() == [""]
 
 

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from typing_extensions import override
 
+from manifests.handlers import ExecAction
 from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
 from probes.news import ExecIsDue
-from probes.specs import ExecProbe, ProbeSpec
+from probes.specs import ProbeSpec
 from tests.support.probes.probe_stage import ProbeStage, key, spec, target
 
 SUCCESS, FAILURE = ProbeResult.SUCCESS, ProbeResult.FAILURE
@@ -71,7 +72,7 @@ class ThresholdsMachine(RuleBasedStateMachine):
     def begin(self, kind: ProbeKind, failures: int, successes: int) -> None:
         """Ask for a probe."""
         self.wanted = spec(
-            ExecProbe(command=("ready",)),
+            ExecAction(command=("ready",)),
             kind,
             failure_threshold=failures,
             success_threshold=successes if kind is ProbeKind.READINESS else 1,

@@ -12,9 +12,9 @@ from typing import Self
 import pytest
 import trustme
 
+from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.pods import PodUid
 from messages.units import Seconds
-from runtimes.hooks.actions import HttpGetHook, TcpSocketHook
 from runtimes.hooks.messages import HookKind, HookRef
 from runtimes.hooks.sockets import LoopSockets, SocketCall, SocketHookEnded, SocketOutcome
 from tests.support.kernel.probe import Probe
@@ -38,13 +38,13 @@ class Hooks:
         self.sockets = LoopSockets()
         self.told: Probe[SocketHookEnded] = Probe()
 
-    def begin(self, action: HttpGetHook | TcpSocketHook, within: float = 10.0) -> SocketCall:
+    def begin(self, action: HttpGetAction | TcpSocketAction, within: float = 10.0) -> SocketCall:
         call = SocketCall(REF, action, Seconds(within))
         self.sockets.start(call, self.told)
         return call
 
     def outcome(
-        self, action: HttpGetHook | TcpSocketHook, within: float = 10.0
+        self, action: HttpGetAction | TcpSocketAction, within: float = 10.0
     ) -> SocketOutcome | None:
         call = self.begin(action, within)
         assert self.told.next() == SocketHookEnded(ref=REF)
@@ -78,8 +78,8 @@ def page(
     *headers: tuple[str, str],
     is_https: bool = False,
     host: str = "127.0.0.1",
-) -> HttpGetHook:
-    return HttpGetHook(is_https=is_https, host=host, port=server.port, path=path, headers=headers)
+) -> HttpGetAction:
+    return HttpGetAction(is_https=is_https, host=host, port=server.port, path=path, headers=headers)
 
 
 GOOD = SocketOutcome()
@@ -123,7 +123,7 @@ def test_https_answered_by_plain_http_is_asked_for_by_that_without_credentials(
     with _PlainServer() as server:
         headers = (("Authorization", "Bearer s3cr3t"), ("X-A", "1"))
         outcome = hooks.outcome(
-            HttpGetHook(
+            HttpGetAction(
                 is_https=True, host="127.0.0.1", port=server.port, path="/", headers=headers
             )
         )
@@ -264,7 +264,7 @@ def test_a_header_that_is_two_is_not_sent(hooks: Hooks, server: Http1Server) -> 
 def test_tls_from_a_server_that_says_something_else_fails(hooks: Hooks) -> None:
     with _PlainServer(answer=b"\x15\x03\x01\x00\x02\x02\x28") as server:
         outcome = hooks.outcome(
-            HttpGetHook(is_https=True, host="127.0.0.1", port=server.port, path="/")
+            HttpGetAction(is_https=True, host="127.0.0.1", port=server.port, path="/")
         )
     assert outcome is not None
     assert outcome.failure.startswith("127.0.0.1:")
@@ -275,7 +275,7 @@ def test_many_silent_servers_hold_nobody_up(hooks: Hooks, server: Http1Server) -
     with closing(silent):
         port = silent.getsockname()[1]
         stuck = [
-            hooks.begin(HttpGetHook(is_https=False, host="127.0.0.1", port=port, path="/"))
+            hooks.begin(HttpGetAction(is_https=False, host="127.0.0.1", port=port, path="/"))
             for _ in range(100)
         ]
         threads = threading.active_count()
@@ -291,25 +291,25 @@ def test_many_silent_servers_hold_nobody_up(hooks: Hooks, server: Http1Server) -
 def test_a_port_that_accepts_is_enough(hooks: Hooks) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         port = listener.getsockname()[1]
-        assert hooks.outcome(TcpSocketHook(host="127.0.0.1", port=port)) == GOOD
-        assert hooks.outcome(TcpSocketHook(host="localhost", port=port)) == GOOD
+        assert hooks.outcome(TcpSocketAction(host="127.0.0.1", port=port)) == GOOD
+        assert hooks.outcome(TcpSocketAction(host="localhost", port=port)) == GOOD
 
 
 def test_a_port_that_nobody_listens_at_fails_and_says_where(hooks: Hooks) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         port = listener.getsockname()[1]
-    outcome = hooks.outcome(TcpSocketHook(host="127.0.0.1", port=port))
+    outcome = hooks.outcome(TcpSocketAction(host="127.0.0.1", port=port))
     assert outcome == SocketOutcome(f"127.0.0.1:{port}: connection refused")
 
 
 def test_a_name_that_is_not_known_fails(hooks: Hooks) -> None:
-    outcome = hooks.outcome(TcpSocketHook(host="nobody.invalid", port=80))
+    outcome = hooks.outcome(TcpSocketAction(host="nobody.invalid", port=80))
     assert outcome == SocketOutcome("nobody.invalid:80: the name has no address")
 
 
 @pytest.mark.parametrize("host", ["", "a b", "\0", "x" * 300, "é" * 70, "a..b"])
 def test_a_host_that_is_no_name_fails(hooks: Hooks, host: str) -> None:
-    outcome = hooks.outcome(TcpSocketHook(host=host, port=1))
+    outcome = hooks.outcome(TcpSocketAction(host=host, port=1))
     assert outcome is not None
     assert outcome.failure
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
 from probes.commands import WatchProbe
-from probes.specs import HttpProbe, TcpProbe
 from tests.support.kernel.probe import PATIENCE
 from tests.support.probes.probe_stage import LOOPBACK, ProbeStage, key, probe_stage, spec, target
 from tests.support.probes.targets import raw_target
@@ -33,7 +33,7 @@ def server() -> Iterator[Http1Server]:
         yield server
 
 
-def page(server: Http1Server, path: str = "/", **fields: object) -> HttpProbe:
+def page(server: Http1Server, path: str = "/", **fields: object) -> HttpGetAction:
     given: dict[str, object] = {
         "is_https": server.tls is not None,
         "host": "",
@@ -41,7 +41,7 @@ def page(server: Http1Server, path: str = "/", **fields: object) -> HttpProbe:
         "path": path,
         **fields,
     }
-    return HttpProbe(**given)  # type: ignore[arg-type]  # as the test says
+    return HttpGetAction(**given)  # type: ignore[arg-type]  # as the test says
 
 
 def test_a_page_that_answers_is_a_success(stage: ProbeStage, server: Http1Server) -> None:
@@ -90,7 +90,9 @@ def test_a_request_of_megabytes_is_sent_in_pieces(stage: ProbeStage) -> None:
 
     with raw_target(behave) as target:
         headers = (("X-Large", "x" * 5_000_000),)
-        handler = HttpProbe(is_https=False, host="", port=target.port, path="/", headers=headers)
+        handler = HttpGetAction(
+            is_https=False, host="", port=target.port, path="/", headers=headers
+        )
         its_key = stage.watch(spec(handler))
         for _ in range(3):
             stage.engine.turn(0.05)
@@ -111,7 +113,7 @@ def test_connections_to_a_destination_that_is_asked_often_leave_no_port_in_use(
             ended.append(True)
 
     with raw_target(behave) as target:
-        handler = TcpProbe(host="", port=target.port)
+        handler = TcpSocketAction(host="", port=target.port)
         for each in range(others):
             rest = spec(handler, initial_delay=1_000.0)
             stage.engine.call(WatchProbe(key(container=f"c{each}"), rest, AT_ONCE, None))
@@ -122,7 +124,7 @@ def test_connections_to_a_destination_that_is_asked_often_leave_no_port_in_use(
 
 def test_a_port_that_nobody_listens_on_is_a_failure(stage: ProbeStage) -> None:
     port = free_ports(1)[0]
-    outcome = stage.outcome_of(spec(HttpProbe(is_https=False, host="", port=port, path="/")))
+    outcome = stage.outcome_of(spec(HttpGetAction(is_https=False, host="", port=port, path="/")))
     where = f"127.0.0.1:{port}"
     text = f'Get "http://{where}/": dial tcp {where}: connect: connection refused'
     assert outcome == ProbeOutcome(FAILURE, text)
@@ -130,20 +132,20 @@ def test_a_port_that_nobody_listens_on_is_a_failure(stage: ProbeStage) -> None:
 
 def test_a_connection_that_is_accepted_is_a_success(stage: ProbeStage) -> None:
     with socket.create_server((LOOPBACK, 0)) as listener:
-        handler = TcpProbe(host="", port=listener.getsockname()[1])
+        handler = TcpSocketAction(host="", port=listener.getsockname()[1])
         assert stage.outcome_of(spec(handler)) == ProbeOutcome(SUCCESS)
 
 
 def test_a_connection_that_is_refused_is_a_failure(stage: ProbeStage) -> None:
     port = free_ports(1)[0]
     text = f"dial tcp 127.0.0.1:{port}: connect: connection refused"
-    outcome = stage.outcome_of(spec(TcpProbe(host="", port=port)))
+    outcome = stage.outcome_of(spec(TcpSocketAction(host="", port=port)))
     assert outcome == ProbeOutcome(FAILURE, text)
 
 
 def test_only_what_changes_is_told(stage: ProbeStage) -> None:
     with socket.create_server((LOOPBACK, 0)) as listener:
-        handler = TcpProbe(host="", port=listener.getsockname()[1])
+        handler = TcpSocketAction(host="", port=listener.getsockname()[1])
         watched = stage.watch(spec(handler, ProbeKind.READINESS))
         stage.outcome(watched)
         stage.outcome_after(watched, 10)

@@ -10,7 +10,7 @@ import trustme
 
 from messages.probes import ProbeOutcome, ProbeResult
 from probes.http2_frames import END_HEADERS, END_STREAM, FrameType, framed
-from probes.specs import GrpcProbe
+from probes.specs import GrpcAction
 from tests.support.probes.probe_stage import ProbeStage, probe_stage, spec
 from tests.support.probes.targets import (
     Behave,
@@ -36,7 +36,7 @@ def stage() -> Iterator[ProbeStage]:
 
 
 def asked(stage: ProbeStage, port: int, service: str = "") -> ProbeOutcome:
-    return stage.outcome_of(spec(GrpcProbe(port=port, service=service)))
+    return stage.outcome_of(spec(GrpcAction(port=port, service=service)))
 
 
 def test_a_service_that_serves_is_a_success(stage: ProbeStage) -> None:
@@ -51,15 +51,15 @@ def test_a_call_over_tls_takes_any_certificate(stage: ProbeStage) -> None:
     chain = b"".join(each.bytes() for each in its.cert_chain_pems)
     tls = grpc.ssl_server_credentials([(its.private_key_pem.bytes(), chain)])
     with health_server(HealthService({"db": 1}), tls) as port:
-        over_tls = spec(GrpcProbe(port=port, service="db", is_tls=True))
+        over_tls = spec(GrpcAction(port=port, service="db", is_tls=True))
         assert stage.outcome_of(over_tls) == ProbeOutcome(SUCCESS, "service healthy")
-        plain = stage.watch(spec(GrpcProbe(port=port, service="db")), container="plain")
+        plain = stage.watch(spec(GrpcAction(port=port, service="db")), container="plain")
         assert stage.outcome(plain).result is FAILURE
 
 
 def test_a_server_without_tls_is_a_failure_of_a_call_over_tls(stage: ProbeStage) -> None:
     with health_server(HealthService({"": 1})) as port:
-        outcome = stage.outcome_of(spec(GrpcProbe(port=port, service="", is_tls=True)))
+        outcome = stage.outcome_of(spec(GrpcAction(port=port, service="", is_tls=True)))
     assert outcome.result is FAILURE
     assert outcome.text.startswith(HEALTH_FAILED)
 
@@ -151,7 +151,7 @@ def test_a_hostile_target_is_a_failure_with_its_reason(
 
 def test_a_target_that_never_answers_is_given_up(stage: ProbeStage) -> None:
     with raw_target(silent) as target:
-        its_key = stage.watch(spec(GrpcProbe(port=target.port, service="")))
+        its_key = stage.watch(spec(GrpcAction(port=target.port, service="")))
         stage.until(lambda: target.accepted)
         text = f'timeout: failed to connect service "127.0.0.1:{target.port}" within 1s'
         assert stage.outcome_after(its_key, 1.01) == ProbeOutcome(FAILURE, text)

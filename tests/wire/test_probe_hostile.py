@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.probes import ProbeOutcome, ProbeResult
-from probes.specs import HttpProbe, TcpProbe
 from tests.support.probes.probe_stage import LOOPBACK, ProbeStage, probe_stage, spec
 from tests.support.probes.targets import (
     Behave,
@@ -33,8 +33,8 @@ def stage() -> Iterator[ProbeStage]:
         yield stage
 
 
-def page(port: int, path: str = "/", *, is_https: bool = False) -> HttpProbe:
-    return HttpProbe(is_https=is_https, host="", port=port, path=path)
+def page(port: int, path: str = "/", *, is_https: bool = False) -> HttpGetAction:
+    return HttpGetAction(is_https=is_https, host="", port=port, path=path)
 
 
 @pytest.mark.parametrize(
@@ -155,14 +155,14 @@ def test_a_target_that_takes_no_connections_is_given_up(stage: ProbeStage) -> No
     with socket.create_server((LOOPBACK, 0), backlog=0) as listener:
         port = listener.getsockname()[1]
         with socket.create_connection((LOOPBACK, port)):
-            its_key = stage.watch(spec(TcpProbe(host="", port=port)))
+            its_key = stage.watch(spec(TcpSocketAction(host="", port=port)))
             outcome = stage.outcome_after(its_key, 1.01)
     assert outcome == ProbeOutcome(FAILURE, f"dial tcp 127.0.0.1:{port}: i/o timeout")
 
 
 def test_a_target_that_breaks_off_at_once_has_taken_the_connection(stage: ProbeStage) -> None:
     with raw_target(lambda _connection: None) as target:
-        assert stage.outcome_of(spec(TcpProbe(host="", port=target.port))).result is SUCCESS
+        assert stage.outcome_of(spec(TcpSocketAction(host="", port=target.port))).result is SUCCESS
 
 
 def test_redirects_on_the_same_host_are_followed(stage: ProbeStage) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 import trustme
 
+from manifests.handlers import HttpGetAction, TcpSocketAction
 from messages.probes import ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from probes.names import MOST_NAMES, HostNames
-from probes.specs import HttpProbe, TcpProbe
 from tests.support.kernel.probe import PATIENCE
 from tests.support.probes.probe_stage import ProbeStage, probe_stage, spec
 from tests.support.probes.targets import answering, raw_target, resetting, silent
@@ -35,8 +35,8 @@ def stage() -> Iterator[ProbeStage]:
         yield stage
 
 
-def page(port: int, host: str = "", *, is_https: bool = True) -> HttpProbe:
-    return HttpProbe(is_https=is_https, host=host, port=port, path="/")
+def page(port: int, host: str = "", *, is_https: bool = True) -> HttpGetAction:
+    return HttpGetAction(is_https=is_https, host=host, port=port, path="/")
 
 
 def test_any_certificate_will_do(stage: ProbeStage, tls: ssl.SSLContext) -> None:
@@ -126,7 +126,7 @@ def test_a_host_that_is_a_name_is_looked_up_and_named_in_the_request() -> None:
         assert server.seen[0].values("host") == [f"web.example:{server.port}"]
         # For 5 s what was found is used again.
         stage.outcome_after(its_key, 10)
-        stage.watch(spec(TcpProbe(host="web.example", port=server.port)), container="other")
+        stage.watch(spec(TcpSocketAction(host="web.example", port=server.port)), container="other")
     assert looked_up == ["web.example"] * 2
 
 
@@ -135,7 +135,7 @@ def test_the_next_address_of_a_name_is_tried_when_one_is_refused() -> None:
         probe_stage(lambda _host: ("127.0.0.2", "127.0.0.1")) as stage,
         http1_server() as server,
     ):
-        outcome = stage.outcome_of(spec(TcpProbe(host="web.example", port=server.port)))
+        outcome = stage.outcome_of(spec(TcpSocketAction(host="web.example", port=server.port)))
     assert outcome.result is SUCCESS
 
 
@@ -151,7 +151,7 @@ def test_a_name_that_does_not_resolve_is_a_failure() -> None:
 
 def test_the_names_of_this_machine_are_known() -> None:
     with probe_stage() as stage, http1_server() as server:
-        outcome = stage.outcome_of(spec(TcpProbe(host="localhost", port=server.port)))
+        outcome = stage.outcome_of(spec(TcpSocketAction(host="localhost", port=server.port)))
     assert outcome.result is SUCCESS
 
 
@@ -181,9 +181,11 @@ def test_a_name_server_that_hangs_ends_the_attempt_and_nobody_elses() -> None:
         return ("127.0.0.1",)
 
     with probe_stage(look_up) as stage, http1_server() as server:
-        slow = stage.watch(spec(TcpProbe(host="slow.example", port=server.port)), container="slow")
+        slow = stage.watch(
+            spec(TcpSocketAction(host="slow.example", port=server.port)), container="slow"
+        )
         assert asked.wait(PATIENCE)
-        fast = stage.watch(spec(TcpProbe(host="fast.example", port=server.port)))
+        fast = stage.watch(spec(TcpSocketAction(host="fast.example", port=server.port)))
         assert stage.outcome(fast).result is SUCCESS
         text = f"dial tcp slow.example:{server.port}: i/o timeout"
         assert stage.outcome_after(slow, 1.01) == ProbeOutcome(FAILURE, text)

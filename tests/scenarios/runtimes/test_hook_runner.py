@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction
 from runtimes.container_runtime import ContainerAnswered
-from runtimes.hooks.actions import ExecHook, HttpGetHook, TcpSocketHook
 from runtimes.hooks.actor import CRASHED, HOOK_RUNNER
 from runtimes.hooks.messages import HookEnded, RunHook
 from runtimes.hooks.sockets import SocketHookEnded
 from tests.support.runtimes.hooks_stage import BuggyRunner, HooksStage, hooks_stage
 
-TCP = TcpSocketHook(host="10.0.0.7", port=80)
-PAGE = HttpGetHook(is_https=True, host="10.0.0.7", port=443, path="/")
+TCP = TcpSocketAction(host="10.0.0.7", port=80)
+PAGE = HttpGetAction(is_https=True, host="10.0.0.7", port=443, path="/")
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def stage() -> Iterator[HooksStage]:
 
 @pytest.mark.parametrize("action", [TCP, PAGE])
 def test_a_hook_ends_as_its_connection_does(
-    stage: HooksStage, action: TcpSocketHook | HttpGetHook
+    stage: HooksStage, action: TcpSocketAction | HttpGetAction
 ) -> None:
     stage.run(action, within=7.0)
     ((call, _),) = stage.sockets.calls
@@ -90,6 +90,6 @@ def test_a_hook_that_it_failed_over_is_answered_once_by_the_next_life(
 
 def test_a_command_over_whose_end_it_failed_is_answered_once(stage: HooksStage) -> None:
     BuggyRunner.fails_over = ContainerAnswered
-    stage.run(ExecHook(command=("true",)))
+    stage.run(ExecAction(command=("true",)))
     stage.play.advance(100)
     assert stage.failures() == [CRASHED]

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from manifests.handlers import ExecAction, TcpSocketAction
 from messages.pod_runtime import ContainerState
 from messages.pods import Pod
 from runtimes.container_runtime import StartContainer
-from runtimes.hooks.actions import ExecHook, TcpSocketHook
 from runtimes.hooks.messages import HookKind
 from tests.support.builders import make_pod
 from tests.support.runtimes.containers_stage import (
@@ -72,7 +72,7 @@ def test_the_hook_knows_the_address_of_the_pod_and_the_ports_of_its_container(
     hook = {"tcpSocket": {"port": "web"}}
     stage.run(pod_of(container("main", ports=ports, lifecycle={"postStart": hook})))
     (request,) = stage.containers.hooks.held.values()
-    assert request.action == TcpSocketHook(host="10.0.0.7", port=8080)
+    assert request.action == TcpSocketAction(host="10.0.0.7", port=8080)
 
 
 def test_a_failed_hook_kills_its_container_which_restarts_by_its_policy_with_back_off(
@@ -300,7 +300,7 @@ def test_values_of_a_hook_are_in_no_line_of_the_log(stage: ScriptedStage) -> Non
     with capture_logs() as lines:
         stage.run(pod_with(postStart=hook))
     (request,) = stage.containers.hooks.held.values()
-    assert request.action == ExecHook(command=("curl", "-H", "s3cr3t"))
+    assert request.action == ExecAction(command=("curl", "-H", "s3cr3t"))
     assert "s3cr3t" not in repr(lines) + repr(request) + repr(stage.memory)
 
 

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from manifests.handlers import TcpSocketAction
 from messages.probes import ProbeKind
 from messages.units import Seconds
 from probes.agenda import TICK, TickAgenda, TickRoom
-from probes.specs import ProbeSpec, TcpProbe
+from probes.specs import ProbeSpec
 from probes.timing import first_due, next_due
 
 TIMES = st.floats(0.0, 1e6).map(Seconds)
@@ -18,7 +19,7 @@ TIMES = st.floats(0.0, 1e6).map(Seconds)
 def spec(initial_delay: float = 0.0, period: float = 10.0) -> ProbeSpec:
     return ProbeSpec(
         kind=ProbeKind.LIVENESS,
-        handler=TcpProbe(host="", port=80),
+        handler=TcpSocketAction(host="", port=80),
         initial_delay=Seconds(initial_delay),
         period=Seconds(period),
     )

@@ -11,12 +11,13 @@ from dataclasses import replace
 import pytest
 from typing_extensions import override
 
+from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction, UnusableHandler
 from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Seconds
 from probes import connections
 from probes.commands import ProbeEdges
 from probes.engine import TOLD_AGAIN_AFTER, ProbeEngine
-from probes.specs import ExecProbe, HttpProbe, ProbeSpec, TcpProbe, UnusableProbe
+from probes.specs import ProbeSpec
 from tests.support.kernel.clock import ManualClock
 from tests.support.probes.probe_stage import (
     FIRST,
@@ -49,11 +50,11 @@ def listener() -> Iterator[socket.socket]:
 
 
 def command(kind: ProbeKind = READINESS, **fields: float) -> ProbeSpec:
-    return spec(ExecProbe(command=("ready",)), kind, **fields)
+    return spec(ExecAction(command=("ready",)), kind, **fields)
 
 
 def tcp(listener: socket.socket, kind: ProbeKind = READINESS, **fields: float) -> ProbeSpec:
-    return spec(TcpProbe(host="", port=listener.getsockname()[1]), kind, **fields)
+    return spec(TcpSocketAction(host="", port=listener.getsockname()[1]), kind, **fields)
 
 
 def run(stage: ProbeStage, outcome: ProbeOutcome) -> None:
@@ -233,7 +234,7 @@ def test_a_change_is_told_at_once_whatever_was_told_before(stage: ProbeStage) ->
 
 
 def test_a_probe_that_is_impossible_says_why_and_changes_nothing(stage: ProbeStage) -> None:
-    its_key = stage.watch(spec(UnusableProbe(why="the container has no port 'x'"), LIVENESS))
+    its_key = stage.watch(spec(UnusableHandler(why="the container has no port 'x'"), LIVENESS))
     stage.advance(10)
     (news,) = stage.news()
     assert news.outcome == ProbeOutcome(UNKNOWN, "the container has no port 'x'")
@@ -320,10 +321,10 @@ def test_an_attempt_at_an_address_that_the_pod_has_no_more_is_begun_again(
     ):
         port = full.getsockname()[1]
         with socket.create_server(("127.0.0.2", port)):
-            its_key = stage.watch(spec(TcpProbe(host="", port=port)))
+            its_key = stage.watch(spec(TcpSocketAction(host="", port=port)))
             stage.engine.turn(0.0)
             assert stage.known(its_key).is_asked
-            stage.watch(spec(TcpProbe(host="", port=port)), target(ip="127.0.0.2"))
+            stage.watch(spec(TcpSocketAction(host="", port=port)), target(ip="127.0.0.2"))
             assert stage.outcome(its_key).result is SUCCESS
 
 
@@ -368,7 +369,7 @@ def test_another_engine_goes_on_with_the_counts_and_the_run_in_progress(stage: P
 def test_another_engine_makes_attempts_anew_that_were_in_progress(stage: ProbeStage) -> None:
     held = stage.watch(command(STARTUP), initial=SUCCESS)
     with raw_target(silent) as asked:
-        page = HttpProbe(is_https=False, host="", port=asked.port, path="/")
+        page = HttpGetAction(is_https=False, host="", port=asked.port, path="/")
         its_key = stage.watch(spec(page))
         stage.until(lambda: asked.accepted == 1)
         stage.engine.close()
@@ -406,7 +407,7 @@ def test_a_bug_in_beginning_an_attempt_is_no_other_probes(
 
     with monkeypatch.context() as broken:
         broken.setattr("probes.engine.prepare", fail)
-        stage.watch(spec(TcpProbe(host="", port=80)), container="broken")
+        stage.watch(spec(TcpSocketAction(host="", port=80)), container="broken")
     stage.watch(command(LIVENESS))
     assert len(stage.runs_due()) == 1
 
@@ -421,7 +422,7 @@ def test_a_stall_of_the_agent_is_not_counted_against_the_target(
         socket.create_server((LOOPBACK, 0), backlog=0) as full,
         socket.create_connection(full.getsockname()),
     ):
-        its_key = stage.watch(spec(TcpProbe(host="", port=full.getsockname()[1])))
+        its_key = stage.watch(spec(TcpSocketAction(host="", port=full.getsockname()[1])))
         stage.watch(tcp(listener), container="other")
         stage.engine.turn(0.0)
         # The thread comes 2 s late, and nobody knows since when it could not run.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from manifests.handlers import HttpGetAction
 from probes.http_requests import HttpPage, UnusableLocationError, led_to, page_of, request_of
-from probes.specs import HttpProbe
 
 
 def page(path: str = "/", host: str = "", *headers: tuple[str, str]) -> HttpPage:
-    probe = HttpProbe(is_https=False, host=host, port=8080, path=path, headers=headers)
+    probe = HttpGetAction(is_https=False, host=host, port=8080, path=path, headers=headers)
     return page_of(probe, "10.0.0.7", "kube-probe/1.34")
 
 

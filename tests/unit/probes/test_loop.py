@@ -10,12 +10,12 @@ from queue import SimpleQueue
 import pytest
 
 from kernel import SystemClock
+from manifests.handlers import ExecAction, TcpSocketAction
 from messages.probes import ProbeKind, ProbeOutcome, ProbeResult
 from messages.units import Timestamp
 from probes.commands import ProbeEdges
 from probes.loop import ProbeLoop
 from probes.news import ExecIsDue, ProbeFact, ProbeNews
-from probes.specs import ExecProbe, TcpProbe
 from probes.watched import ProbeMemory, ProbeTarget
 from tests.support.kernel.clock import ManualClock
 from tests.support.kernel.probe import PATIENCE
@@ -43,7 +43,7 @@ def test_a_probe_is_carried_out_and_its_change_told() -> None:
     heard = Listening()
     with socket.create_server((LOOPBACK, 0)) as listener:
         port = listener.getsockname()[1]
-        heard.loop.watch(key(), spec(TcpProbe(host="", port=port), period=0.05), OF_NOW)
+        heard.loop.watch(key(), spec(TcpSocketAction(host="", port=port), period=0.05), OF_NOW)
         news = heard.facts.get(timeout=PATIENCE)
         assert isinstance(news, ProbeNews)
         assert news.result is ProbeResult.SUCCESS
@@ -59,7 +59,7 @@ def test_a_probe_is_carried_out_and_its_change_told() -> None:
 def test_time_that_a_test_moves_wakes_the_thread() -> None:
     clock = ManualClock()
     heard = Listening(clock=clock)
-    exec_spec = spec(ExecProbe(command=("ready",)), ProbeKind.LIVENESS, initial_delay=50.0)
+    exec_spec = spec(ExecAction(command=("ready",)), ProbeKind.LIVENESS, initial_delay=50.0)
     heard.loop.watch(key(ProbeKind.LIVENESS), exec_spec, target())
     clock.move(type(exec_spec.period)(100.0))
     due = heard.facts.get(timeout=PATIENCE)
@@ -84,7 +84,7 @@ def test_a_bug_in_the_loop_is_told_and_the_next_loop_goes_on() -> None:
     edges = ProbeEdges(clock=SystemClock(), tell=fail, user_agent="x")
     heard.loop.close()
     broken = ProbeLoop(heard.memory, edges, heard.bugs.put)
-    exec_spec = spec(ExecProbe(command=("ready",)), period=0.05)
+    exec_spec = spec(ExecAction(command=("ready",)), period=0.05)
     broken.watch(key(), exec_spec, OF_NOW)
     assert isinstance(heard.bugs.get(timeout=PATIENCE), RuntimeError)
     following = Listening(heard.memory)

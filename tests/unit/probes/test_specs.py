@@ -6,18 +6,9 @@ from typing import Any
 
 import pytest
 
+from manifests.handlers import ExecAction, HttpGetAction, TcpSocketAction, UnusableHandler
 from messages.probes import ProbeKind
-from probes.specs import (
-    MOST_NUMBER,
-    ExecProbe,
-    GrpcProbe,
-    HttpProbe,
-    ProbeHandler,
-    ProbeSpec,
-    TcpProbe,
-    UnusableProbe,
-    probe_of,
-)
+from probes.specs import MOST_NUMBER, GrpcAction, ProbeHandler, ProbeSpec, probe_of
 
 PORTS = [{"name": "web", "containerPort": 8080}, {"name": "none"}]
 
@@ -73,11 +64,11 @@ def test_one_success_is_enough_for_liveness_whatever_is_said() -> None:
 
 
 def test_each_handler_is_read() -> None:
-    assert handler(tcpSocket={"port": "web"}) == TcpProbe(host="", port=8080)
-    assert handler(tcpSocket={"port": "81", "host": "db"}) == TcpProbe(host="db", port=81)
-    assert handler(grpc={"port": 9000}) == GrpcProbe(port=9000, service="")
-    assert handler(grpc={"port": 9000, "service": "db"}) == GrpcProbe(port=9000, service="db")
-    assert handler(exec={"command": ["cat", "/ready"]}) == ExecProbe(command=("cat", "/ready"))
+    assert handler(tcpSocket={"port": "web"}) == TcpSocketAction(host="", port=8080)
+    assert handler(tcpSocket={"port": "81", "host": "db"}) == TcpSocketAction(host="db", port=81)
+    assert handler(grpc={"port": 9000}) == GrpcAction(port=9000, service="")
+    assert handler(grpc={"port": 9000, "service": "db"}) == GrpcAction(port=9000, service="db")
+    assert handler(exec={"command": ["cat", "/ready"]}) == ExecAction(command=("cat", "/ready"))
     page = {
         "port": "web",
         "scheme": "HTTPS",
@@ -85,28 +76,28 @@ def test_each_handler_is_read() -> None:
         "path": "/a",
         "httpHeaders": [{"name": "A", "value": "b"}],
     }
-    assert handler(httpGet=page) == HttpProbe(
+    assert handler(httpGet=page) == HttpGetAction(
         is_https=True, host="h", port=8080, path="/a", headers=(("A", "b"),)
     )
-    assert handler(httpGet={"port": 80}) == HttpProbe(is_https=False, host="", port=80, path="")
+    assert handler(httpGet={"port": 80}) == HttpGetAction(is_https=False, host="", port=80, path="")
 
 
 @pytest.mark.parametrize("port", ["other", "none", 0, -1, 65_536, None, "", "\u0661", 10**9])
 @pytest.mark.parametrize("name", ["httpGet", "tcpSocket", "grpc"])
 def test_a_port_that_no_container_names_is_a_reason(name: str, port: Any) -> None:
     found = handler(**{name: {"port": port}})
-    assert isinstance(found, UnusableProbe)
+    assert isinstance(found, UnusableHandler)
     assert found.why.startswith("the container has no port")
 
 
 def test_a_header_with_a_line_feed_is_a_reason() -> None:
     headers = [{"name": "A", "value": "b\r\nC: d"}]
     found = handler(httpGet={"port": 80, "httpHeaders": headers})
-    assert found == UnusableProbe(why="a header of the probe has a line feed in it")
+    assert found == UnusableHandler(why="a header of the probe has a line feed in it")
 
 
 def test_a_probe_that_says_nothing_is_a_reason() -> None:
-    assert isinstance(handler(exec={"command": []}, periodSeconds=1), UnusableProbe)
+    assert isinstance(handler(exec={"command": []}, periodSeconds=1), UnusableHandler)
 
 
 def test_what_may_be_confidential_is_in_no_repr() -> None:
@@ -124,13 +115,15 @@ def test_what_may_be_confidential_is_in_no_repr() -> None:
     ("mode", "is_tls"), [(None, False), ("", False), ("Plaintext", False), ("TLS", True)]
 )
 def test_a_call_of_grpc_is_made_over_tls_if_it_says_so(mode: str | None, is_tls: bool) -> None:  # noqa: FBT001
-    assert handler(grpc={"port": 80, "mode": mode}) == GrpcProbe(port=80, service="", is_tls=is_tls)
+    assert handler(grpc={"port": 80, "mode": mode}) == GrpcAction(
+        port=80, service="", is_tls=is_tls
+    )
 
 
 def test_what_nobody_here_speaks_is_said_and_not_asked_for_in_another_way() -> None:
-    assert handler(grpc={"port": 80, "mode": "QUIC"}) == UnusableProbe(
+    assert handler(grpc={"port": 80, "mode": "QUIC"}) == UnusableHandler(
         why="a call of gRPC in mode 'QUIC' is not known"
     )
-    assert isinstance(handler(httpGet={"port": 80, "protocol": "HTTP1"}), HttpProbe)
+    assert isinstance(handler(httpGet={"port": 80, "protocol": "HTTP1"}), HttpGetAction)
     page = handler(httpGet={"port": 80, "protocol": "HTTP2"})
-    assert page == UnusableProbe(why="a page is asked for by HTTP/1.1 alone")
+    assert page == UnusableHandler(why="a page is asked for by HTTP/1.1 alone")
