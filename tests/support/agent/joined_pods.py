@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -15,6 +16,8 @@ RUN_FOR: Final = "hollow.actorlet/run-for"
 EXITS: Final = "hollow.actorlet/exits"
 STOPS_IN: Final = "hollow.actorlet/time-to-stop"
 IGNORES_SIGTERM: Final = "hollow.actorlet/ignores-sigterm"
+WATCHED_FOR: Final = 30
+"""Seconds until events of a pod are missed."""
 
 
 def annotated(name: str, annotations: dict[str, str], **spec: Any) -> JsonObject:
@@ -33,10 +36,17 @@ class PodHistory:
 
     def of(self, name: str) -> list[JsonObject]:
         """Return the events of a pod; the last one is its deletion if it is gone."""
-        # The API server remembers for minutes what happened, and ends the watch after a second.
-        with self._admin.watch(PODS, since=self._since, seconds=1) as events:
-            seen = [each for each in events if each["type"] != "BOOKMARK"]
-        return [each for each in seen if each["object"]["metadata"]["name"] == name]
+        listed = self._admin.handle(ApiRequest(verb=Verb.GET, path=PODS))["items"]
+        now = [_version(each) for each in listed if each["metadata"]["name"] == name]
+        seen: list[JsonObject] = []
+        # The API server remembers for minutes what happened.
+        with self._admin.watch(PODS, since=self._since, seconds=WATCHED_FOR) as events:
+            for each in events:
+                if each["object"]["metadata"].get("name") == name:
+                    seen.append(each)
+                if _is_whole(seen, now):
+                    return seen
+        raise AssertionError(f"of {name} there is {now}, and nothing was told but {seen}")
 
     def phases(self, name: str) -> list[str]:
         """Return the phases that a pod went through."""
@@ -55,6 +65,17 @@ class PodHistory:
         (container,) = last["object"]["status"]["containerStatuses"]
         state: JsonObject = container["state"]
         return state
+
+
+def _version(pod: JsonObject) -> int:
+    return int(pod["metadata"]["resourceVersion"])
+
+
+def _is_whole(seen: Sequence[JsonObject], now: Sequence[int]) -> bool:
+    """Whether the last event of a pod is there: its version of ``now``, or its deletion if it has none."""
+    if not seen:
+        return False
+    return _version(seen[-1]["object"]) >= now[0] if now else seen[-1]["type"] == "DELETED"
 
 
 def add_ephemeral_container(onlooker: Onlooker, name: str, container: JsonObject) -> None:
