@@ -42,7 +42,6 @@ from messages.tokens import TokensAre, WantTokens
 from messages.units import Seconds
 from messages.volume_state import DescribeVolumes
 from messages.volumes import ReleaseVolumes, VolumeTrouble, VolumeTroublesAre, WantVolumes
-from volumes.making.forms import is_injected_token
 from volumes.making.jobs import VolumeJob
 
 __all__ = ["VOLUME_KEEPER", "VolumeKeeper", "VolumeKeeperMemory", "VolumeKeeperPorts"]
@@ -174,10 +173,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         before, shown = kept.volumes, kept.objects
         kept.volumes = {}
         for name, source in sources_of(pod):
-            if self._can_have_tokens(pod) or not is_injected_token(source):
-                kept.volumes[name] = kept_volume(pod, source, before.get(name))
-            elif kept.pod is None:
-                self._sayings.say_left_out(pod, name)
+            kept.volumes[name] = kept_volume(pod, source, before.get(name))
         self._want_tokens(pod, kept)
         self._reading.take(pod, shown, kept.objects)
         for name, volume in kept.volumes.items():

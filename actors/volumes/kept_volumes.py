@@ -118,7 +118,7 @@ class VolumesOfPod:
     """None if nobody wanted any, and there is only to be nothing of it."""
     reply_to: Port[VolumesAre] | None = None
     volumes: dict[str, KeptVolume] = field(default_factory=dict)
-    """By name, without those that the pod does without."""
+    """By name."""
     tokens: TokensAre | None = None
     """None until they were told once."""
     tokens_asked_at: Seconds | None = None

@@ -12,7 +12,6 @@ from messages.events import EventType, ObjectReference, PostEvent
 from messages.pods import Pod
 
 FAILED_MOUNT: Final = "FailedMount"
-LEFT_OUT: Final = "VolumeLeftOut"
 NO_TOKENS: Final = "nobody issues tokens for this pod"
 
 _log = structlog.get_logger("volumes")
@@ -60,12 +59,6 @@ class VolumeSayings:
                 self._post(pod, set_up_failed(name, trouble))
         volume.has_line = has_line
 
-    def say_left_out(self, pod: Pod, name: str) -> None:
-        """Say that the pod does without a volume that an API server has put into it."""
-        message = f'volume "{name}" with the token of a service account is left out: {NO_TOKENS}'
-        _log.warning("a volume is left out", pod=pod.display_name, volume=name, reason=NO_TOKENS)
-        self._post(pod, message, LEFT_OUT)
-
     def note(self, pod: Pod, name: str, notes: tuple[str, ...]) -> None:
         """Log what was found at a volume. What is the same on the whole node is said once."""
         for each in notes:
@@ -75,9 +68,11 @@ class VolumeSayings:
                     "a volume is not as usual", pod=pod.display_name, volume=name, note=each
                 )
 
-    def _post(self, pod: Pod, message: str, reason: str = FAILED_MOUNT) -> None:
+    def _post(self, pod: Pod, message: str) -> None:
         if self._ports.events is not None:
             about = ObjectReference(kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid)
             self._ports.events.tell(
-                PostEvent(regarding=about, type=EventType.WARNING, reason=reason, message=message)
+                PostEvent(
+                    regarding=about, type=EventType.WARNING, reason=FAILED_MOUNT, message=message
+                )
             )

@@ -12,9 +12,6 @@ from messages.pods import JsonObject
 from volumes.mounts.empty_dir_sizes import HUGE_PAGES
 from volumes.mounts.host_paths import HostPathType
 
-_INJECTED: Final = "kube-api-access-"
-"""How the names of the volumes begin that API servers put into every pod."""
-
 
 class VolumePlugin(StrEnum):
     """The kinds of volume that are made, by the kubelet's names."""
@@ -126,14 +123,6 @@ def plugin_of(form: VolumeForm) -> VolumePlugin | None:
             return VolumePlugin.IMAGE
         case _:
             return None
-
-
-def is_injected_token(volume: JsonObject) -> bool:
-    """Return whether it is one with a service account's token, which API servers put into every pod."""
-    sources = (volume.get("projected") or {}).get("sources") or ()
-    return (volume.get("name") or "").startswith(_INJECTED) and any(
-        "serviceAccountToken" in source for source in sources
-    )
 
 
 def shows_pod(volume: JsonObject) -> bool:

@@ -16,7 +16,6 @@ from runtimes.cri.configs.refusals import ConfigRefusedError
 from runtimes.cri.configs.sub_paths import shown_sub_path, sub_path_of
 from runtimes.cri.disk.tasks import BindSubPath, CheckPropagation, DiskTask
 from runtimes.cri.wire import cri_pb2 as cri
-from volumes.making.forms import is_injected_token
 from volumes.mounts.sub_paths import SubPath
 
 _PROPAGATIONS: Final[Mapping[str, cri.MountPropagation]] = {
@@ -65,17 +64,14 @@ class VolumeMounts:
                 raise _refused(wanted, "is not one of the pod's volumes")
             if found.get("image") is not None:
                 mounts.append(self._image(wanted))
-            elif (volume := self._volume(found)) is not None:
-                mounts.append(self._mount(index, wanted, volume))
+            else:
+                mounts.append(self._mount(index, wanted, self._volume(found)))
         return mounts, self._tasks
 
-    def _volume(self, specified: JsonObject) -> PodVolume | None:
-        """Return what is mounted; None for a token that nobody issues here: the container starts without."""
+    def _volume(self, specified: JsonObject) -> PodVolume:
         name = specified.get("name") or ""
         if name in self.given.volumes:
             return self.given.volumes[name]
-        if is_injected_token(specified):
-            return None
         container = self.container.get("name")
         text = f'cannot find volume "{name}" to mount into container "{container}"'
         raise ConfigRefusedError(text)

@@ -26,7 +26,6 @@ TOKEN = {
         ]
     },
 }
-LEFT_OUT = "with the token of a service account is left out"
 UNFETCHED = "failed to fetch token"
 NO_TOKENS = "nobody issues tokens for this pod"
 NEEDED = TokenNeeded(audience="", expiration_seconds=3607, path="token")
@@ -180,20 +179,18 @@ def test_a_token_that_cannot_be_had_is_the_trouble_of_its_volume(volumes: Volume
     assert trouble.message == "failed to fetch token: 403: no"
 
 
-def test_where_nobody_issues_tokens_a_pod_does_without_those_that_it_did_not_ask_for(
+def test_where_nobody_issues_tokens_a_volume_that_shows_one_has_a_trouble(
     volumes: VolumeStage,
 ) -> None:
     volumes.has_tokens = False
     volumes.crashes()
     volumes.puts(CM, "conf", ca="x")
-    own = {**TOKEN, "name": "own"}
-    pod = pod_with("web", TOKEN, own)
+    pod = pod_with("web", TOKEN)
     told = volumes.wants(pod)
     assert (told.volumes, told.pending) == ({}, frozenset())
-    assert told.troubles.keys() == {"own"}
+    assert told.troubles.keys() == {"kube-api-access-x"}
     assert volumes.said() == [
-        f'VolumeLeftOut: volume "kube-api-access-x" {LEFT_OUT}: {NO_TOKENS}',
-        f'FailedMount: MountVolume.SetUp failed for volume "own" : {UNFETCHED}: {NO_TOKENS}',
+        f'FailedMount: MountVolume.SetUp failed for volume "kube-api-access-x" : {UNFETCHED}: {NO_TOKENS}'
     ]
 
 

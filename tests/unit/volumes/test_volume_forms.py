@@ -16,7 +16,6 @@ from volumes.making.forms import (
     RefusedForm,
     VolumePlugin,
     form_of,
-    is_injected_token,
     kind_of,
     plugin_of,
     shows_pod,
@@ -85,13 +84,6 @@ def test_what_there_cannot_be_is_refused_with_a_reason(volume: dict[str, Any], r
 def test_only_config_maps_are_written_to_the_disk() -> None:
     on_disk = [plugin for plugin in VolumePlugin if not ContentForm(plugin).is_in_memory]
     assert on_disk == [VolumePlugin.CONFIG_MAP]
-
-
-def test_the_token_of_api_servers_is_known_by_its_name_and_its_source() -> None:
-    assert is_injected_token({"name": "kube-api-access-x", "projected": TOKEN})
-    assert not is_injected_token({"name": "own", "projected": TOKEN})
-    assert not is_injected_token({"name": "kube-api-access-x", "projected": {"sources": []}})
-    assert not is_injected_token({"name": "kube-api-access-x", "secret": {}})
 
 
 def test_files_that_say_something_of_the_pod_follow_it() -> None:
