@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from messages.pods import JsonObject
-from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker
+from tests.support.agent.joined_agent import PLENTY, JoinedAgent, Onlooker, condition
 from tests.support.agent.joined_objects import wipe_objects
 from tests.support.agent.joined_pods import status, waiting
 from tests.support.agent.process import eventually
@@ -46,6 +46,12 @@ def messages(onlooker: Onlooker, reason: str) -> list[str]:
     return [each["message"] for each in onlooker.warnings() if each["reason"] == reason]
 
 
+def supported(onlooker: Onlooker, name: str) -> tuple[str, str]:
+    """Return what a pod's condition of the agent's own says: its status and its message."""
+    found = condition({"status": status(onlooker, name)}, "actorlet/Supported")
+    return found.get("status", ""), found.get("message", "")
+
+
 @pytest.mark.usefixtures("classes")
 def test_the_class_of_a_pod_says_by_which_handler_it_runs(
     node: RealNode, onlooker: Onlooker
@@ -72,12 +78,7 @@ def test_a_volume_that_there_cannot_be_is_named_and_its_neighbour_runs(
     assert 'MountVolume.SetUp failed for volume "data"' in message
     assert "nfs" in message
     eventually(lambda: waiting(onlooker, "bad").get("reason") == "ContainerCreating", PLENTY)
-    (condition,) = [
-        each
-        for each in status(onlooker, "bad")["conditions"]
-        if each["type"] == "actorlet/Supported"
-    ]
-    assert (condition["status"], condition["message"]) == ("False", message)
+    eventually(lambda: supported(onlooker, "bad") == ("False", message), PLENTY)
 
 
 def test_the_files_of_a_pod_go_with_it(node: RealNode, onlooker: Onlooker) -> None:

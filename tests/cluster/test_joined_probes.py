@@ -54,7 +54,9 @@ def add(onlooker: Onlooker, told: Path, **probes: Any) -> None:
 def while_there(name: str, **fields: Any) -> JsonObject:
     """Return a probe that succeeds while a file is there."""
     command = f"test -e /told/{name} || {{ echo no {name}; exit 1; }}"
-    return {"exec": {"command": ["sh", "-c", command]}, "periodSeconds": 1, **fields}
+    # Within a second a busy machine runs no command.
+    more = {"periodSeconds": 1, "timeoutSeconds": 20, **fields}
+    return {"exec": {"command": ["sh", "-c", command]}, **more}
 
 
 def ready(onlooker: Onlooker) -> JsonObject:
@@ -110,6 +112,8 @@ def test_a_container_that_is_killed_for_its_probe_says_so_in_a_kubelets_words(
         found: JsonObject = status(onlooker, "web")["containerStatuses"][0]
         return found
 
-    eventually(lambda: main()["restartCount"] == 1 and main()["ready"], PLENTY)
+    # Whoever hears late of it may have seen it killed twice.
+    eventually(lambda: main()["restartCount"] >= 1 and main()["ready"], PLENTY)
     assert main()["lastState"]["terminated"]["exitCode"] == 3
-    assert ("Unhealthy", "Liveness probe failed: no alive") in events(onlooker)
+    unhealthy = ("Unhealthy", "Liveness probe failed: no alive")
+    eventually(lambda: unhealthy in events(onlooker), PLENTY)

@@ -91,10 +91,12 @@ def test_pods_go_from_pending_to_their_end_and_restarts_are_counted(
 ) -> None:
     history = PodHistory(onlooker.admin)
     node.starts()
-    pods.add("done", "echo done; sleep 0.3", restartPolicy="Never")
+    pods.add("done", "until [ -e /told/go ]; do sleep 0.05; done", restartPolicy="Never")
     pods.add("failed", "exit 7", restartPolicy="Never")
     again = "if [ -e /told/again ]; then exit 0; fi; touch /told/again; exit 4"
     pods.add("job", again, restartPolicy="OnFailure")
+    eventually(lambda: status(onlooker, "done").get("phase") == "Running", PLENTY)
+    (pods.told / "go").touch()
     eventually(lambda: status(onlooker, "done").get("phase") == "Succeeded", PLENTY)
     eventually(lambda: status(onlooker, "failed").get("phase") == "Failed", PLENTY)
     eventually(lambda: status(onlooker, "job").get("phase") == "Succeeded", PLENTY)
@@ -125,7 +127,8 @@ def test_a_running_pod_is_debugged_by_a_container_that_comes_to_it(
 
     eventually(lambda: "running" in (debugger().get("state") or {}), PLENTY)
     assert pods.main("web")["restartCount"] == 0
-    assert ("Started", "Started container debugger") in pods.events("web")
+    started = ("Started", "Started container debugger")
+    eventually(lambda: started in pods.events("web"), PLENTY)
 
 
 def test_a_deletion_runs_the_hook_and_lets_the_container_end(

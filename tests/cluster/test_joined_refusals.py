@@ -54,7 +54,7 @@ def test_a_name_that_is_taken_is_a_verdict_and_the_mirror_follows_once_it_is_fre
     shared.serve("web")
     verdict = shows_the_trouble(shared, onlooker, "web")
     assert "its name is taken by a pod that is no mirror of this node" in verdict
-    assert refused(shared, "name_taken") > refused_before
+    eventually(lambda: refused(shared, "name_taken") > refused_before)
     found = onlooker.admin.get("pods", "default", "web-n1")
     assert found["metadata"]["uid"] == taken["metadata"]["uid"]
 
@@ -82,6 +82,7 @@ def test_a_static_pod_waits_for_a_bound_pod_of_its_name(
     onlooker.admin.remove("pods", "default", "web-n1")
     eventually(lambda: [*onlooker.mirrors()] == ["web-n1"])
     eventually(lambda: bound not in shared.pods().values())
+    eventually(lambda: [each["verdict"] for each in shared.manifest_verdicts()] == ["accepted"])
     assert shared.warnings("web") == []
 
 
@@ -93,7 +94,7 @@ def test_a_missing_namespace_is_a_verdict_and_the_mirror_follows_once_it_is_ther
     assert 'namespaces "late" not found' in verdict
     event = eventually(lambda: event_about(onlooker, "late/web-n1"))
     assert "not found" in event["message"]
-    assert refused(shared, "not_found") >= 1
+    eventually(lambda: refused(shared, "not_found") >= 1)
     assert [*shared.pods()] == ["web-n1"]
 
     onlooker.admin.add({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "late"}})
@@ -110,7 +111,7 @@ def test_a_priority_that_admission_refuses_is_a_verdict_until_the_manifest_is_me
     assert "cannot create pod default/vital-n1 at https://127.0.0.1" in verdict
     assert "as system:node:n1: forbidden" in verdict
     assert "priority" in verdict
-    assert refused(shared, "forbidden") >= 1
+    eventually(lambda: refused(shared, "forbidden") >= 1)
     assert onlooker.mirrors() == {}
 
     shared.write("vital.yaml", text)

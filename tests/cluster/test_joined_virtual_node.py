@@ -109,14 +109,19 @@ def test_a_pod_that_cannot_be_run_has_an_event_that_says_why(
         return any(message in each["message"] for each in events)
 
     eventually(is_told)
-    assert status(onlooker, "imaged").get("phase") == "Pending"
+    eventually(lambda: status(onlooker, "imaged").get("phase") == "Pending")
     assert "Traceback" not in node.log()
+
+
+def is_ready(onlooker: Onlooker) -> dict[str, Any]:
+    """Return the Node once it is ready; empty before."""
+    node = dict(onlooker.node() or {})
+    return node if condition(node, "Ready").get("status") == "True" else {}
 
 
 @pytest.mark.usefixtures("node")
 def test_the_node_is_as_the_class_says(onlooker: Onlooker, tmp_path: Path) -> None:
-    shown = onlooker.node()
-    assert shown is not None
+    shown = eventually(lambda: is_ready(onlooker), 60.0)
     assert shown["metadata"]["labels"]["topology.kubernetes.io/zone"] == "b"
     assert shown["status"]["capacity"]["cpu"] == "640"
     assert shown["status"]["allocatable"]["example.com/gpu"] == "16"

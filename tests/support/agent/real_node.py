@@ -34,7 +34,9 @@ class RealNode:
         """Return what ``env`` wrote in the last container of a pod; empty until it has ended."""
         files = sorted(self._logs.glob(f"default_{name}_*/main/*.log"))
         text = files[-1].read_text() if files else ""
-        lines = [line.split(" ", 3)[3] for line in text.splitlines()]
+        # What is written at this moment is no line yet.
+        whole = text[: text.rfind("\n") + 1].splitlines()
+        lines = [line.split(" ", 3)[3] for line in whole]
         return dict(line.split("=", 1) for line in lines[:-1]) if lines[-1:] == ["end"] else {}
 
 

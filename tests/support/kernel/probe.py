@@ -44,7 +44,8 @@ class Probe(Port[M], Generic[M]):
 
     def expect_silence(self) -> None:
         """Fail if there are messages that the test has not taken. Call ``fence`` or ``settle`` before."""
-        assert self.drain() == []
+        told = self.drain()
+        assert told == [], told
 
     def drain(self) -> list[M]:
         """Return all messages that the test has not taken."""
