@@ -1,0 +1,68 @@
+"""The commands of the pages, typed beside a whole agent, show what the pages say."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent.process import ROOT, AgentProcess, eventually
+from tests.support.project.consoles import Terminal, commands, shown_as
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
+
+
+class OnExamples(AgentProcess):
+    """An agent on a copy of the examples, as ``make run`` starts it in a checkout."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        shutil.copytree(ROOT / "examples", folder / "examples")
+        self._folder = folder
+
+    def runs(self, *flags: str, examples: str = "examples/manifests") -> OnExamples:
+        """Start it on a folder of the examples, and return once it is ready."""
+        self.start(
+            "--hostname-override=edge-1",
+            f"--pod-manifest-path={examples}",
+            *flags,
+            launcher=("env", "-C", str(self._folder)),
+        )
+        eventually(self.is_ready)
+        return self
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[OnExamples]:
+    """Return an agent that is not started yet."""
+    with OnExamples(tmp_path) as agent:
+        yield agent
+
+
+def test_start_here_from_the_first_status_to_the_last_removal(
+    agent: OnExamples, tmp_path: Path
+) -> None:
+    terminal = Terminal(tmp_path, agent.runs())
+    for each in commands(ROOT / "docs/start-here.md"):
+        if not each.section.startswith("5."):
+            terminal.carry_out(each)
+
+
+@pytest.mark.parametrize(
+    ("page", "shown", "fits"),
+    [
+        (("1 pod runs  for 3s",), "1 pod runs for 12m4s\n", True),
+        (("1 pod runs",), "1 pod waits\n", False),
+        (("first", "...", "last"), "first\nsecond\nthird\nlast\n", True),
+        (("first", "..."), "first\n", True),
+        (("first", "..."), "second\nfirst\n", False),
+        (("first",), "first\nsecond\n", False),
+        (("folded", "here"), "folded here\n", True),
+    ],
+)
+def test_what_a_terminal_shows_fits_its_page_but_for_numbers_and_folds(
+    page: tuple[str, ...], shown: str, *, fits: bool
+) -> None:
+    assert bool(shown_as(page).fullmatch(shown)) is fits
