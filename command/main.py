@@ -28,6 +28,7 @@ SUBCOMMANDS: Final = {
     "logs": "logs",
     "exec": "run_in_container",
     "validate": "validate",
+    "explain-node": "explain_node",
 }
 """The module of each subcommand, in the order of the help."""
 

@@ -16,6 +16,7 @@ _TONES: Final = {
         "Running",
         "accepted",
         "local",
+        "obeyed",
         "ok",
         "ready",
         "running",

@@ -28,7 +28,9 @@ def checked_url(url: str) -> str:
     except ValueError:
         good = False
     if url and not good:
-        raise UsageError("staticPodURL should be an http or https URL with a host")
+        raise UsageError(
+            "staticPodURL should be an http or https URL with a host", at="staticPodURL"
+        )
     return url
 
 
@@ -38,7 +40,8 @@ def checked_node_name(name: str) -> str:
     if len(node_name) > 253 or not _NODE_NAME.fullmatch(node_name):
         raise UsageError(
             f"{name[:64]!r} cannot be the name of a node: letters, digits, - and . only, beginning and "
-            "ending with a letter or digit, up to 253 of them; choose one with --hostname-override"
+            "ending with a letter or digit, up to 253 of them; choose one with --hostname-override",
+            at="--hostname-override",
         )
     return node_name
 
@@ -52,22 +55,30 @@ def check_contradictions(line: CommandLine) -> None:
     }
     names = [name for name, is_chosen in chosen.items() if is_chosen]
     if len(names) > 1:
-        raise UsageError(f"{' and '.join(names)} contradict each other")
+        raise UsageError(f"{' and '.join(names)} contradict each other", at=names[-1])
     if line.output and line.validate is None and not line.explain_takeover:
-        raise UsageError("--output has an effect only with --validate and --explain-takeover")
+        raise UsageError(
+            "--output has an effect only with --validate and --explain-takeover", at="--output"
+        )
     if line.explain_takeover and line.validate is not None:
-        raise UsageError("--validate and --explain-takeover are two questions: ask one at a time")
+        raise UsageError(
+            "--validate and --explain-takeover are two questions: ask one at a time",
+            at="--explain-takeover",
+        )
 
 
-def check_path(what: str, path: Path) -> None:
-    """Raise ``UsageError`` if neither a directory nor a file is at ``path``. It may be missing yet."""
+def check_path(what: str, path: Path, *, at: str) -> None:
+    """Raise ``UsageError`` if neither a directory nor a file is at ``path``. It may be missing yet.
+
+    ``at`` is the field or the flag that names it.
+    """
     try:
         mode = path.stat().st_mode
     except OSError:
         return
     kind = next((name for is_kind, name in _FILE_KINDS if is_kind(mode)), None)
     if kind:
-        raise UsageError(f"{what} {path} is {kind}; it should be a directory or a file")
+        raise UsageError(f"{what} {path} is {kind}; it should be a directory or a file", at=at)
 
 
 def check_apart(local_objects_dir: Path, static_pod_path: Path | None) -> None:
@@ -80,5 +91,6 @@ def check_apart(local_objects_dir: Path, static_pod_path: Path | None) -> None:
         where = "is" if here == there else "is inside of"
         raise UsageError(
             f"--local-objects-dir {local_objects_dir} {where} the manifest path {static_pod_path}; "
-            "keep Secrets and ConfigMaps apart from the manifests of pods"
+            "keep Secrets and ConfigMaps apart from the manifests of pods",
+            at="--local-objects-dir",
         )

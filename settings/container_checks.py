@@ -29,7 +29,10 @@ def check_containers(configuration: KubeletConfiguration) -> None:
     _check_numbers(configuration)
     enforced = configuration.enforceNodeAllocatable
     if "none" in enforced and len(enforced) > 1:
-        raise UsageError("enforceNodeAllocatable has none, and something else beside it")
+        raise UsageError(
+            "enforceNodeAllocatable has none, and something else beside it",
+            at="enforceNodeAllocatable",
+        )
     for each in configuration.preloadedImagesVerificationAllowlist:
         _check_repository(each)
 
@@ -39,45 +42,61 @@ def _check_dns(configuration: KubeletConfiguration) -> None:
         try:
             ip_address(address)
         except ValueError:
-            raise UsageError(f"clusterDNS {address[:64]!r} should be an IP address") from None
+            raise UsageError(
+                f"clusterDNS {address[:64]!r} should be an IP address", at="clusterDNS"
+            ) from None
     domain = configuration.clusterDomain
     labels = domain.removesuffix(".").split(".")
     if domain and not (len(domain) <= LONGEST_DOMAIN and all(map(_LABEL.fullmatch, labels))):
-        raise UsageError(f"clusterDomain {domain[:64]!r} should be a domain in lower case")
+        raise UsageError(
+            f"clusterDomain {domain[:64]!r} should be a domain in lower case", at="clusterDomain"
+        )
 
 
 def _check_paths(configuration: KubeletConfiguration) -> None:
     logs = configuration.podLogsDir
     if not logs.startswith("/") or ".." in logs.split("/") or not logs.strip("/"):
-        raise UsageError(f"podLogsDir {logs[:128]!r} should be an absolute path below /")
+        raise UsageError(
+            f"podLogsDir {logs[:128]!r} should be an absolute path below /", at="podLogsDir"
+        )
     for name in ("podLogsDir", "resolvConf", "containerRuntimeEndpoint", "imageServiceEndpoint"):
         path: str = getattr(configuration, name)
         if not path.isprintable():
-            raise UsageError(f"{name} {path[:128]!r} has characters that no path here may have")
+            raise UsageError(
+                f"{name} {path[:128]!r} has characters that no path here may have", at=name
+            )
 
 
 def _check_logs(configuration: KubeletConfiguration) -> None:
     if configuration.containerLogMaxFiles < FEWEST_LOGS:
         raise UsageError(
             f"containerLogMaxFiles {configuration.containerLogMaxFiles} should be at least "
-            f"{FEWEST_LOGS}: the log and one that was rotated"
+            f"{FEWEST_LOGS}: the log and one that was rotated",
+            at="containerLogMaxFiles",
         )
     workers = configuration.value_of("containerLogMaxWorkers")
     if workers < 1:
-        raise UsageError(f"containerLogMaxWorkers {workers} should be at least 1")
+        raise UsageError(
+            f"containerLogMaxWorkers {workers} should be at least 1", at="containerLogMaxWorkers"
+        )
     if configuration.value_of("containerLogMonitorInterval") < SHORTEST_LOG_INTERVAL:
-        raise UsageError("containerLogMonitorInterval should be at least 3s")
+        raise UsageError(
+            "containerLogMonitorInterval should be at least 3s", at="containerLogMonitorInterval"
+        )
 
 
 def _check_numbers(configuration: KubeletConfiguration) -> None:
     pids = configuration.podPidsLimit
     if pids < ANY_NUMBER_OF_PIDS:
-        raise UsageError(f"podPidsLimit {pids} should be a number of processes, or -1 for any")
+        raise UsageError(
+            f"podPidsLimit {pids} should be a number of processes, or -1 for any", at="podPidsLimit"
+        )
     ids = configuration.userNamespaces.value_of("idsPerPod")
     if ids % IDS_OF_POD or not IDS_OF_POD <= ids <= MOST_IDS_OF_POD:
         raise UsageError(
             f"userNamespaces.idsPerPod {ids} should be a multiple of {IDS_OF_POD}, "
-            f"up to {MOST_IDS_OF_POD}"
+            f"up to {MOST_IDS_OF_POD}",
+            at="userNamespaces.idsPerPod",
         )
 
 
@@ -88,5 +107,6 @@ def _check_repository(pattern: str) -> None:
     if image is None or image.repository != name:
         raise UsageError(
             f"preloadedImagesVerificationAllowlist has {pattern[:128]!r}, which should be the full name "
-            "of a repository, such as docker.io/library/busybox, or end in /* for all below it"
+            "of a repository, such as docker.io/library/busybox, or end in /* for all below it",
+            at="preloadedImagesVerificationAllowlist",
         )

@@ -22,3 +22,9 @@ class UsageError(StartError):
     """The command line or the configuration file is wrong and has to be mended first."""
 
     exit_code: ClassVar[int] = 2
+
+    def __init__(self, sentence: str, *, at: str = "") -> None:
+        super().__init__(sentence)
+        self.at = at
+        """The field by its path, or the flag with its dashes, that has to be mended. The agent starts without
+        it, or says what else is wrong. Empty if there is no such one."""

@@ -21,31 +21,27 @@ from settings.checks import (
     checked_node_name,
     checked_url,
 )
-from settings.cluster import ClusterSettings
 from settings.configuration.file import (
     ConfigurationFile,
+    drop_ins,
     merged,
     read_configuration,
-    read_drop_ins,
 )
 from settings.configuration.schema import API_VERSION, KIND, KubeletConfiguration
+from settings.effects import Effect, Situation
 from settings.errors import UsageError
 from settings.flags.command_line import CommandLine
-from settings.flags.kubelet_flags import told
 from settings.load_cluster import (
     FLAGS_OF_A_CLUSTER,
-    SERVED_IN_A_CLUSTER,
     cluster_settings_of,
     fields_of_a_cluster,
 )
 from settings.load_containers import (
-    SERVED_OF_CONTAINERS,
     SOCKETS,
     fields_of_containers,
     found_socket,
 )
 from settings.load_resources import (
-    SERVED_OF_RESOURCES,
     fields_of_resources,
     pod_networks_of,
     resources_of,
@@ -58,24 +54,7 @@ from settings.load_runtime import (
     taints_of,
 )
 from settings.values.addresses import is_loopback
-
-SERVED = frozenset({
-    "staticPodPath",
-    "fileCheckFrequency",
-    "staticPodURL",
-    "staticPodURLHeader",
-    "httpCheckFrequency",
-    "address",
-    "readOnlyPort",
-    "healthzBindAddress",
-    "healthzPort",
-    "enableServer",
-    "logging.format",
-    "logging.verbosity",
-    "registerWithTaints",
-    "crashLoopBackOff.maxContainerRestartPeriod",
-    *SERVED_OF_RESOURCES,
-})  # fmt: skip
+from settings.without_effect import told
 
 
 def load_settings(line: CommandLine, sockets: Iterable[Path] = SOCKETS) -> Settings:
@@ -86,13 +65,29 @@ def load_settings(line: CommandLine, sockets: Iterable[Path] = SOCKETS) -> Setti
     ``UsageError``, and ``StartError`` when a configuration file cannot be read.
     """
     check_contradictions(line)
-    files = [read_configuration(line.config)] if line.config else []
-    files += read_drop_ins(line.config_dir) if line.config_dir else []
-    settings = settings_of(line, files, hostname=gethostname(), socket=found_socket(sockets))
+    files = [read_configuration(each) for each in configuration_files(line)]
+    return checked_settings(line, files, socket=found_socket(sockets))
+
+
+def configuration_files(line: CommandLine) -> list[Path]:
+    """Return the configuration files that ``line`` names, in the order in which they are merged.
+
+    Raises ``StartError``.
+    """
+    files = [line.config] if line.config else []
+    return [*files, *(drop_ins(line.config_dir) if line.config_dir else ())]
+
+
+def checked_settings(
+    line: CommandLine, files: Iterable[ConfigurationFile], *, socket: Path | None
+) -> Settings:
+    """Return the settings of ``line`` over ``files`` on this machine. Raises ``UsageError``."""
+    check_contradictions(line)
+    settings = settings_of(line, files, hostname=gethostname(), socket=socket)
     if settings.static_pod_path:
-        check_path("the manifest path", settings.static_pod_path)
+        check_path("the manifest path", settings.static_pod_path, at="staticPodPath")
     if settings.local_objects_dir:
-        check_path("--local-objects-dir", settings.local_objects_dir)
+        check_path("--local-objects-dir", settings.local_objects_dir, at="--local-objects-dir")
         check_apart(settings.local_objects_dir, settings.static_pod_path)
     return settings
 
@@ -122,8 +117,11 @@ def settings_of(
     is_real = containers is not None
     resources = resources_of(line, configuration, is_machine=cluster is not None or is_real)
     node_name = checked_node_name(line.hostname_override or hostname)
-    unserved = _unserved(configuration, is_real=is_real)
-    idle = _idle(configuration, line, cluster)
+    situation = Situation(
+        is_joined=cluster is not None, runtime=runtime.kind if runtime is not None else None
+    )
+    unserved = _unserved(configuration, situation)
+    idle = _idle(configuration, line, situation)
     return Settings(
         node_name=node_name,
         root_dir=line.root_dir,
@@ -190,22 +188,21 @@ def _with_flags(given: JsonObject, flags: Mapping[str, Any]) -> JsonObject:
     return result
 
 
-def _unserved(configuration: KubeletConfiguration, *, is_real: bool) -> tuple[str, ...]:
-    of_containers = SERVED_OF_CONTAINERS if is_real else {"containerRuntimeEndpoint"}
-    served = SERVED | SERVED_IN_A_CLUSTER | of_containers
-    return tuple(sorted(path for path in configuration.changed() if path not in served))
+def _unserved(configuration: KubeletConfiguration, situation: Situation) -> tuple[str, ...]:
+    """Return what was set and has no effect; without the endpoint, which has a warning of its own."""
+    idle = {Effect.OBEYED, Effect.IDLE_WITHOUT_CLUSTER}
+    fields = sorted(path for path in configuration.changed() if situation.effect(path) not in idle)
+    return tuple(path for path in fields if path != "containerRuntimeEndpoint")
 
 
 def _idle(
-    configuration: KubeletConfiguration, line: CommandLine, cluster: ClusterSettings | None
+    configuration: KubeletConfiguration, line: CommandLine, situation: Situation
 ) -> tuple[str, ...]:
     """Return what was set and has an effect only in a cluster; nothing if the agent joins one."""
-    if cluster is not None:
-        return ()
-    fields = sorted(path for path in configuration.changed() if path in SERVED_IN_A_CLUSTER)
-    given = (line.node_ip,)
-    flags = (name for name, value in zip(FLAGS_OF_A_CLUSTER, given, strict=True) if value)
-    return (*fields, *flags)
+    given = dict.fromkeys(FLAGS_OF_A_CLUSTER, line.node_ip)
+    names = (*sorted(configuration.changed()), *(name for name in given if given[name]))
+    idle = Effect.IDLE_WITHOUT_CLUSTER
+    return tuple(name for name in names if situation.effect(name) is idle)
 
 
 def _checked_address(configuration: KubeletConfiguration, line: CommandLine) -> str:
@@ -218,13 +215,16 @@ def _checked_address(configuration: KubeletConfiguration, line: CommandLine) -> 
     address: str = configuration.value_of("address")
     healthz: str = configuration.value_of("healthzBindAddress")
     if configuration.healthzPort and not is_loopback(healthz) and not line.allow_non_loopback:
-        raise UsageError(_reachable("healthzPort", healthz))
+        raise UsageError(_reachable("healthzPort", healthz), at="healthzBindAddress")
     if configuration.readOnlyPort and not is_loopback(address) and not line.allow_non_loopback:
         if "readOnlyPort" in configuration.model_fields_set or "address" in line.fields:
-            raise UsageError(_reachable("readOnlyPort", address))
+            raise UsageError(_reachable("readOnlyPort", address), at="address")
         address = defaults.ADDRESS
     if line.enable_chaos and not is_loopback(address):
-        raise UsageError(f"--enable-chaos works on a loopback address only, not on {address}")
+        raise UsageError(
+            f"--enable-chaos works on a loopback address only, not on {address}",
+            at="--enable-chaos",
+        )
     return address
 
 

@@ -59,7 +59,7 @@ def cluster_settings_of(
     """Return how to be a node of a cluster; None for a standalone agent. Raises ``UsageError``."""
     for name in ("eventRecordQPS", "eventBurst"):
         if getattr(configuration, name) < 0:
-            raise UsageError(f"{name} {getattr(configuration, name)} should be at least 0")
+            raise UsageError(f"{name} {getattr(configuration, name)} should be at least 0", at=name)
     if not line.kubeconfig and not line.in_cluster:
         return None
     value = configuration.value_of

@@ -133,10 +133,13 @@ def socket_of(name: str, endpoint: str) -> Path:
     """Return the path of the socket that ``endpoint`` names, as a URL or as a path. Raises ``UsageError``."""
     parts = urlsplit(endpoint)
     if parts.scheme not in {"", "unix"} or parts.netloc or not parts.path.startswith("/"):
-        raise UsageError(f"{name} {endpoint[:128]!r} should be unix:// with an absolute path")
+        raise UsageError(
+            f"{name} {endpoint[:128]!r} should be unix:// with an absolute path", at=name
+        )
     if len(parts.path.encode()) > LONGEST_SOCKET:
         raise UsageError(
-            f"{name} is longer than {LONGEST_SOCKET} bytes, which no socket's path can be"
+            f"{name} is longer than {LONGEST_SOCKET} bytes, which no socket's path can be",
+            at=name,
         )
     return Path(parts.path)
 
@@ -167,11 +170,15 @@ def _is_socket(path: Path) -> bool:
 
 def _size(text: str) -> int:
     if not is_quantity(text):
-        raise UsageError(f"containerLogMaxSize {text[:32]!r} should be a quantity, such as 10Mi")
+        raise UsageError(
+            f"containerLogMaxSize {text[:32]!r} should be a quantity, such as 10Mi",
+            at="containerLogMaxSize",
+        )
     size = int(amount(text))
     if size == 0:
         raise UsageError(
-            f"containerLogMaxSize {text[:32]!r} should be more than nothing, or below it for no rotation"
+            f"containerLogMaxSize {text[:32]!r} should be more than nothing, or below it for no rotation",
+            at="containerLogMaxSize",
         )
     return size
 

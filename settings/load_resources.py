@@ -26,6 +26,8 @@ SERVED_OF_RESOURCES: Final = frozenset({
     "mergeDefaultEvictionSettings",
     "podCIDR",
 })  # fmt: skip
+SERVED_OF_HOLLOW_PODS: Final = frozenset({"podCIDR"})
+"""Of these, fields that have an effect on hollow pods alone."""
 _RESERVABLE: Final = frozenset({CPU, MEMORY, STORAGE, "pid"})
 _SIGNALS: Final = frozenset({
     *defaults.EVICTION_HARD,
@@ -84,9 +86,11 @@ def pod_networks_of(configuration: KubeletConfiguration) -> tuple[str, ...]:
             ip_network(text.strip(), strict=False) for text in _listed(configuration.podCIDR)
         ]
     except ValueError:
-        raise UsageError("podCIDR should be a network, such as 10.244.0.0/16") from None
+        raise UsageError(
+            "podCIDR should be a network, such as 10.244.0.0/16", at="podCIDR"
+        ) from None
     if len({network.version for network in networks}) < len(networks):
-        raise UsageError("podCIDR should be one network, or one of each family")
+        raise UsageError("podCIDR should be one network, or one of each family", at="podCIDR")
     return tuple(map(str, networks))
 
 
@@ -100,7 +104,9 @@ def _reserved(configuration: KubeletConfiguration) -> Amounts:
         for name, text in getattr(configuration, field).items():
             if name not in _RESERVABLE:
                 known = ", ".join(sorted(_RESERVABLE))
-                raise UsageError(f"{field} has {name[:64]!r}; what can be reserved is {known}")
+                raise UsageError(
+                    f"{field} has {name[:64]!r}; what can be reserved is {known}", at=field
+                )
             total[name] = total.get(name, 0) + _amount(field, name, text)
     return total
 
@@ -116,12 +122,14 @@ def _thresholds(given: Mapping[str, str]) -> Thresholds:
     found = {PIDS_FREE: DEFAULT_THRESHOLDS[PIDS_FREE]}
     for signal, text in given.items():
         if signal not in _SIGNALS:
-            raise UsageError(f"evictionHard has {signal[:64]!r}, which no kubelet looks at")
+            raise UsageError(
+                f"evictionHard has {signal[:64]!r}, which no kubelet looks at", at="evictionHard"
+            )
         try:
             found[signal] = parse_threshold(text)
         except ValueError as error:
             raise UsageError(
-                f"evictionHard has {text[:64]!r} for {signal}, which {error}"
+                f"evictionHard has {text[:64]!r} for {signal}, which {error}", at="evictionHard"
             ) from None
     return found
 
@@ -131,11 +139,13 @@ def _hollow_capacity(given: Mapping[str, str]) -> Amounts:
         if not _can_be_had(name):
             raise UsageError(
                 f"--hollow-capacity has {name[:64]!r}; a hollow node has cpu, memory, ephemeral-storage, "
-                "pods, hugepages-SIZE, and resources with a domain such as example.com/gpu"
+                "pods, hugepages-SIZE, and resources with a domain such as example.com/gpu",
+                at="--hollow-capacity",
             )
         if name not in {CPU, MEMORY, STORAGE} and _is_part(given[name]):
             raise UsageError(
-                f"--hollow-capacity has {given[name][:64]!r} for {name}, which should be a whole number"
+                f"--hollow-capacity has {given[name][:64]!r} for {name}, which should be a whole number",
+                at="--hollow-capacity",
             )
     return {name: _amount("--hollow-capacity", name, text) for name, text in given.items()}
 
@@ -152,6 +162,7 @@ def _is_part(text: str) -> bool:
 def _amount(what: str, name: str, text: str) -> int:
     if not is_quantity(text) or amount(text) < 0:
         raise UsageError(
-            f"{what} has {text[:64]!r} for {name}, which should be an amount such as 500m or 2Gi"
+            f"{what} has {text[:64]!r} for {name}, which should be an amount such as 500m or 2Gi",
+            at=what,
         )
     return units(name, amount(text))

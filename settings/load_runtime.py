@@ -51,7 +51,7 @@ def runtime_of(
     is_hollow = chosen is not None and chosen.kind is RuntimeKind.HOLLOW
     for flag in _hollow_flags(line):
         if not is_hollow:
-            raise UsageError(f"{flag} has an effect only with --runtime hollow")
+            raise UsageError(f"{flag} has an effect only with --runtime hollow", at=flag)
     if chosen is not None and chosen.containers is not None:
         return replace(
             chosen,
@@ -60,7 +60,7 @@ def runtime_of(
         )
     if line.adopt_static_pods or line.explain_takeover:
         flag = "--adopt-static-pods" if line.adopt_static_pods else "--explain-takeover"
-        raise UsageError(f"{flag} has an effect only with --runtime cri")
+        raise UsageError(f"{flag} has an effect only with --runtime cri", at=flag)
     if not is_hollow:
         return chosen
     return RuntimeSettings(
@@ -95,7 +95,10 @@ def restart_pause_of(configuration: KubeletConfiguration) -> Seconds:
     """Return how long containers wait at most to be started again. Raises ``UsageError``."""
     pause = configuration.crashLoopBackOff.maxContainerRestartPeriod
     if not SHORTEST_RESTART_PAUSE <= pause <= LONGEST_RESTART_PAUSE:
-        raise UsageError("crashLoopBackOff.maxContainerRestartPeriod should be from 1s to 5m")
+        raise UsageError(
+            "crashLoopBackOff.maxContainerRestartPeriod should be from 1s to 5m",
+            at="crashLoopBackOff.maxContainerRestartPeriod",
+        )
     return Seconds(pause)
 
 
@@ -106,7 +109,7 @@ def node_labels_of(
     try:
         check_labels(line.node_labels, is_restricted=is_joined)
     except ValueError as error:
-        raise UsageError(f"--node-labels {error}") from None
+        raise UsageError(f"--node-labels {error}", at="--node-labels") from None
     hollow = {HOLLOW_LABEL: HOLLOW_LABEL_VALUE} if _is_hollow(runtime) else {}
     return {**line.node_labels, **hollow}
 
@@ -124,7 +127,7 @@ def taints_of(
     try:
         check_taints(taints)
     except ValueError as error:
-        raise UsageError(f"registerWithTaints {error}") from None
+        raise UsageError(f"registerWithTaints {error}", at="registerWithTaints") from None
     return taints
 
 
@@ -133,7 +136,10 @@ def _with_plugins(containers: ContainerSettings, line: CommandLine) -> Container
     if (config is None) != (programs is None):
         raise UsageError(
             "--image-credential-provider-config and --image-credential-provider-bin-dir "
-            "need each other"
+            "need each other",
+            at="--image-credential-provider-config"
+            if config
+            else "--image-credential-provider-bin-dir",
         )
     return replace(
         containers,
@@ -156,7 +162,9 @@ def _chosen(
         return None
     place, _, name = told.rpartition(":")
     if not place or not name.isidentifier():
-        raise UsageError(f"--runtime {told[:64]!r} should be hollow, cri or MODULE:CLASS")
+        raise UsageError(
+            f"--runtime {told[:64]!r} should be hollow, cri or MODULE:CLASS", at="--runtime"
+        )
     return RuntimeSettings(kind=RuntimeKind.PROVIDER, provider=told)
 
 

@@ -18,6 +18,7 @@ from pydantic import (
     PlainSerializer,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 
 from messages.units import Seconds
 from settings.values.addresses import ip_address
@@ -68,6 +69,30 @@ class Part(BaseModel):
     def given(self) -> dict[str, Any]:
         """Return the fields that the file sets, as JSON."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    def set_paths(self, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+        """Yield the path of every field that is set, in the order of the schema."""
+        for name, field in type(self).model_fields.items():
+            path = (*above, field.alias or name)
+            value = getattr(self, name)
+            if name not in self.model_fields_set:
+                continue
+            if isinstance(value, Part):
+                yield from value.set_paths(path)
+            else:
+                yield path
+
+    @classmethod
+    def known_fields(
+        cls, above: tuple[str, ...] = ()
+    ) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
+        """Yield the path of every field that there is, with what is known of it."""
+        for name, field in cls.model_fields.items():
+            path = (*above, field.alias or name)
+            if isinstance(field.default, Part):
+                yield from type(field.default).known_fields(path)
+            else:
+                yield path, field
 
     def changed(self, path: str = "") -> Iterator[str]:
         """Yield the path of every field whose value differs from its default.

@@ -13,7 +13,7 @@ from itertools import islice
 
 import click
 
-from settings.flags.kubelet_flags import SWITCHES, VALUED
+from settings.without_effect import SWITCHES, VALUED
 
 _END_OF_FLAGS = "--"
 _VERSION = "--version"
@@ -29,6 +29,23 @@ class Arguments:
     """Names of flags that only a kubelet has, with their dashes. An empty value is no flag."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedFlag:
+    """One flag as it was typed, with its value, or an argument that is no flag."""
+
+    name: str
+    """With its dashes."""
+    arguments: tuple[str, ...] = field(repr=False)
+    has_effect: bool = True
+    """It is no flag that only a kubelet has."""
+
+    @property
+    def value(self) -> str:
+        """The value as it was typed."""
+        _, equals, behind = self.arguments[0].partition("=")
+        return behind if equals else "".join(self.arguments[1:])
+
+
 def taken_apart(
     arguments: Sequence[str], *, switches: Collection[str], valued: Collection[str]
 ) -> Arguments:
@@ -38,27 +55,38 @@ def taken_apart(
     the next argument, whatever that looks like. Raises ``click.BadOptionUsage`` if there is none.
     """
     taken = Arguments()
+    for each in typed_flags(arguments, switches=switches, valued=valued):
+        if each.has_effect:
+            taken.own.extend(each.arguments)
+        elif each.arguments[-1]:
+            taken.without_effect.append(each.name)
+    return taken
+
+
+def typed_flags(
+    arguments: Sequence[str], *, switches: Collection[str], valued: Collection[str]
+) -> Iterator[TypedFlag]:
+    """Yield each flag of ``arguments`` with its value, and each argument that is no flag. Raises as above."""
     rest = iter(arguments)
     for argument in rest:
         typed, equals, behind = argument.partition("=")
         # A kubelet reads --read_only_port as well.
         name = typed.replace("_", "-") if typed.startswith("--") else typed
         if argument == _END_OF_FLAGS:
-            taken.own.extend((argument, *rest))
+            yield TypedFlag(name=name, arguments=(argument, *rest))
         elif name in SWITCHES:
-            taken.without_effect.append(name)
+            yield TypedFlag(name=name, arguments=(name,), has_effect=False)
         elif name in VALUED:
             value = behind if equals else _next(rest, name)
-            taken.without_effect.extend([name] if value else [])
+            yield TypedFlag(name=name, arguments=(name, value), has_effect=False)
         elif name in switches and not equals:
-            taken.own.append(f"{name}=true")
+            yield TypedFlag(name=name, arguments=(f"{name}=true",))
         elif name == _VERSION:
-            taken.own.append(name)
+            yield TypedFlag(name=name, arguments=(name,))
         else:
-            taken.own.append(argument)
             is_complete = equals or name not in valued
-            taken.own.extend(islice(rest, 0 if is_complete else 1))
-    return taken
+            following = islice(rest, 0 if is_complete else 1)
+            yield TypedFlag(name=name, arguments=(argument, *following))
 
 
 def _next(rest: Iterator[str], name: str) -> str:

@@ -6,7 +6,8 @@ A flag that stands for a field of the configuration file is kept under that fiel
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ import click
 from manifests.durations import Span
 from settings import defaults
 from settings.errors import UsageError
-from settings.flags.arguments import taken_apart
+from settings.flags.arguments import TypedFlag, taken_apart, typed_flags
 from settings.flags.definitions import COMMAND, FLAGS, SWITCHES, VALUED
+from settings.flags.flag import Flag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,16 +69,34 @@ def parse(arguments: Sequence[str]) -> CommandLine:
 
     Raises ``UsageError`` for a mistake, and ``SystemExit`` after it printed help or version.
     """
-    try:
+    with _complaining():
         taken = taken_apart(arguments, switches=SWITCHES, valued=VALUED)
-        values = COMMAND.make_context("run.py", taken.own).params
-    except click.exceptions.Exit as done:
-        raise SystemExit(done.exit_code) from None
-    except click.ClickException as error:
-        raise UsageError(f"{error.format_message().rstrip('.')} (--help lists the flags)") from None
-    given = [(flag, values[flag.key]) for flag in FLAGS if values[flag.key] is not None]
+    given = given_flags(taken.own)
     return CommandLine(
         **{flag.key: value for flag, value in given if flag.key in _OWN},
         fields={flag.field: value for flag, value in given if flag.field},
         without_effect=tuple(dict.fromkeys(taken.without_effect)),
     )
+
+
+def typed_flags_of(arguments: Sequence[str]) -> list[TypedFlag]:
+    """Return each flag in ``arguments`` as it was typed. Raises ``UsageError`` if one has no value."""
+    with _complaining():
+        return list(typed_flags(arguments, switches=SWITCHES, valued=VALUED))
+
+
+def given_flags(arguments: Sequence[str]) -> list[tuple[Flag, Any]]:
+    """Return the flags in ``arguments``, all of which are ours, with their values. Raises as ``parse``."""
+    with _complaining():
+        values = COMMAND.make_context("run.py", list(arguments)).params
+    return [(flag, values[flag.key]) for flag in FLAGS if values[flag.key] is not None]
+
+
+@contextmanager
+def _complaining() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.Exit as done:
+        raise SystemExit(done.exit_code) from None
+    except click.ClickException as error:
+        raise UsageError(f"{error.format_message().rstrip('.')} (--help lists the flags)") from None

@@ -255,3 +255,45 @@ def test_what_cannot_be_validated_is_a_sentence(
 ) -> None:
     ended = run(None, *arguments)
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, "", said)
+
+
+def test_explain_node_says_of_a_kubelet_s_file_what_is_obeyed_ignored_and_refused() -> None:
+    file = ROOT / "tests" / "fixtures" / "configurations" / "kubeadm.yaml"
+    ended = run(None, "explain-node", file, "--runtime=hollow", COLUMNS="100")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "The agent would start here without a cluster, with --runtime hollow." in ended.stdout
+    assert all(len(line) <= 100 for line in ended.stdout.splitlines())
+    ended = run(None, "explain-node", file, "-o", "json", "--", "--runtime=cri", "--max-pods=many")
+    assert ended.returncode == 1
+    document = json.loads(ended.stdout)
+    refused = [each for each in document["settings"] if each["fate"] == "refused"]
+    assert [each["name"] for each in refused] == ["--max-pods"]
+    assert (document["starts"], document["refusals"]) == (False, [refused[0]["why"]])
+
+
+def test_explain_node_without_a_file_knows_every_field_and_changes_nothing() -> None:
+    names = run(None, "explain-node", "-o", "name").stdout.splitlines()
+    assert {"staticPodPath", "logging.format", "failSwapOn"} < set(names)
+    everything = run(None, "explain-node", "--all", "-o", "name", "--", "--max-pods=3")
+    assert set(everything.stdout.splitlines()) == {*names, "--max-pods"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (
+            ("/nowhere",),
+            3,
+            "cannot read the configuration file /nowhere: No such file or directory",
+        ),
+        (("a", "--config=b"), 2, "a and --config are two files: name one"),
+        (("--", "--fail-swap-on", "--cni-bin-dir"), 2, "Option '--cni-bin-dir' requires an arg"),
+    ],
+)
+def test_what_cannot_be_explained_is_a_sentence(
+    arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    ended = run(None, "explain-node", *arguments)
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert ended.stderr.startswith(f"actorlet: {said}")
+    assert len(ended.stderr.splitlines()) == 1

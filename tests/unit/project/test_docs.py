@@ -11,8 +11,8 @@ import pytest
 
 from command.main import SUBCOMMANDS, actorlet
 from settings.flags.definitions import FLAGS
-from settings.flags.kubelet_flags import SWITCHES, VALUED
 from settings.load_cluster import SERVED_IN_A_CLUSTER
+from settings.without_effect import SWITCHES, VALUED
 from tests.support.project.checkout import ROOT
 
 PAGES = sorted(

@@ -9,7 +9,7 @@ import pytest
 
 from settings.agent import effective_configuration
 from settings.configuration.schema import KubeletConfiguration
-from settings.load import SERVED
+from settings.effects import SERVED
 from settings.load_cluster import SERVED_IN_A_CLUSTER
 from tests.support.settings.settled import settled
 

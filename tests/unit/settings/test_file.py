@@ -9,9 +9,9 @@ import pytest
 
 from settings.configuration.file import (
     ConfigurationFile,
+    drop_ins,
     merged,
     read_configuration,
-    read_drop_ins,
 )
 from settings.errors import StartError, UsageError
 
@@ -246,20 +246,20 @@ def test_drop_ins_are_read_in_the_order_of_their_names_and_nothing_else_is(tmp_p
     (tmp_path / "15-sub").mkdir()
     (tmp_path / "15-sub" / "x.conf").write_text(HEAD + "maxPods: 15\n")
     (tmp_path / "30-c.yaml").write_text("not read\n")
-    assert [file.given["maxPods"] for file in read_drop_ins(tmp_path)] == [1, 15, 2]
+    assert [read_configuration(each).given["maxPods"] for each in drop_ins(tmp_path)] == [1, 15, 2]
 
 
 def test_a_missing_drop_in_folder_is_named(tmp_path: Path) -> None:
     said = r"cannot read the drop-in folder .*none: No such file"
     with pytest.raises(StartError, match=said) as caught:
-        list(read_drop_ins(tmp_path / "none"))
+        list(drop_ins(tmp_path / "none"))
     assert caught.value.exit_code == 1
 
 
 def test_a_wrong_drop_in_is_named(tmp_path: Path) -> None:
     (tmp_path / "10-a.conf").write_text("maxPods: 1\n")
     with pytest.raises(UsageError, match=r"10-a\.conf: not a KubeletConfiguration"):
-        list(read_drop_ins(tmp_path))
+        list(map(read_configuration, drop_ins(tmp_path)))
 
 
 def test_objects_are_merged_field_by_field_and_all_else_is_replaced() -> None:

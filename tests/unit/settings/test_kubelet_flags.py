@@ -9,7 +9,7 @@ from settings.flags.command_line import CommandLine, parse
 from settings.flags.definitions import FLAGS
 from settings.flags.definitions import SWITCHES as OWN_SWITCHES
 from settings.flags.definitions import VALUED as OWN_VALUED
-from settings.flags.kubelet_flags import SWITCHES, TABLE, VALUED, told
+from settings.without_effect import SWITCHES, TABLE, VALUED, told
 from tests.support.settings.settled import settled
 
 SAMPLES = ("0", "-1", "x=y,z=w", "", "--read-only-port", "/a b", "memory.available<1Gi")

@@ -1,11 +1,14 @@
-"""Flags of a kubelet that have no effect here. They are taken, so that the flags of its unit work unchanged.
+"""Flags of a kubelet, and fields of its file, that have no effect here, and why.
+
+They are taken, so that the flags and the file of a kubelet's unit work unchanged.
 
 Every flag that a kubelet from 1.20 to 1.36 knows on Linux or Windows is here, or in
 ``settings.flags.definitions`` if it is obeyed. The sources are the page "kubelet" of Kubernetes' reference of
 command line tools, and the code that registers the flags: ``cmd/kubelet/app/options`` for its own and
-cAdvisor's, ``component-base/logs`` and klog for those of logs.
+cAdvisor's, ``component-base/logs`` and klog for those of logs. Every field that ``settings.configuration``
+knows and nobody obeys is here.
 
-A value is taken as it is. It may be a secret, so it is neither kept nor shown.
+The value of a flag is taken as it is. It may be a secret, so it is neither kept nor shown.
 """
 
 from __future__ import annotations
@@ -17,10 +20,12 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithoutEffect:
-    """Flags that have no effect for one reason, without their dashes, between spaces."""
+    """Flags and fields that have no effect for one reason, between spaces; flags without their dashes."""
 
     instead: str
     """What is done instead, in words; empty for nothing."""
+    fields: str = ""
+    """Paths of fields of a KubeletConfiguration."""
     switches: str = ""
     """Flags that take a value behind ``=`` only. What follows one is no value."""
     valued: str = ""
@@ -38,6 +43,11 @@ def _dashed(names: str) -> frozenset[str]:
 TABLE: Final[Sequence[WithoutEffect]] = (
     WithoutEffect(
         instead="logs go to standard error, as --logging-format and --v say",
+        fields="""
+            logging.flushFrequency logging.vmodule
+            logging.options.text.splitStream logging.options.text.infoBufferSize
+            logging.options.json.splitStream logging.options.json.infoBufferSize
+            """,
         switches="""
             add-dir-header alsologtostderr experimental-logging-sanitization log-json-split-stream
             log-text-split-stream logtostderr one-output skip-headers skip-log-headers
@@ -47,13 +57,19 @@ TABLE: Final[Sequence[WithoutEffect]] = (
             log-json-info-buffer-size log-text-info-buffer-size stderrthreshold vmodule
             """,
     ),
-    WithoutEffect(instead="swap is not looked at", switches="fail-swap-on"),
+    WithoutEffect(
+        instead="swap is not looked at",
+        fields="failSwapOn memorySwap.swapBehavior",
+        switches="fail-swap-on",
+    ),
     WithoutEffect(
         instead="the kernel's settings are not looked at",
+        fields="failCgroupV1 protectKernelDefaults",
         switches="fail-cgroupv1 protect-kernel-defaults",
     ),
     WithoutEffect(
         instead="networks of pods are the container runtime's",
+        fields="makeIPTablesUtilChains iptablesMasqueradeBit iptablesDropBit hairpinMode",
         switches="make-iptables-util-chains",
         valued="""
             cni-bin-dir cni-cache-dir cni-conf-dir hairpin-mode iptables-drop-bit
@@ -66,6 +82,7 @@ TABLE: Final[Sequence[WithoutEffect]] = (
     ),
     WithoutEffect(
         instead="each call has a deadline of its own: minutes where one that is cut off does harm",
+        fields="runtimeRequestTimeout",
         valued="runtime-request-timeout",
     ),
     WithoutEffect(
@@ -85,6 +102,17 @@ TABLE: Final[Sequence[WithoutEffect]] = (
     ),
     WithoutEffect(
         instead="not served yet",
+        fields="""
+            cpuManagerPolicy cpuManagerPolicyOptions cpuManagerReconcilePeriod
+            draManagerReconcilePeriod evictionMaxPodGracePeriod evictionMinimumReclaim
+            evictionPressureTransitionPeriod evictionSoft evictionSoftGracePeriod
+            kernelMemcgNotification kubeletCgroups localStorageCapacityIsolation
+            memoryManagerPolicy memoryReservationPolicy memoryThrottlingFactor qosReserved
+            reservedMemory reservedSystemCPUs shutdownGracePeriod
+            shutdownGracePeriodByPodPriority shutdownGracePeriodCriticalPods systemCgroups
+            topologyManagerPolicy topologyManagerPolicyOptions topologyManagerScope
+            tracing.endpoint tracing.samplingRatePerMillion volumePluginDir volumeStatsAggPeriod
+            """,
         switches="""
             experimental-allocatable-ignore-eviction
             experimental-check-node-capabilities-before-mount
@@ -105,15 +133,26 @@ TABLE: Final[Sequence[WithoutEffect]] = (
     ),
     WithoutEffect(
         instead="only pods have cgroups of the agent's",
+        fields="kubeReservedCgroup systemReservedCgroup",
         valued="kube-reserved-cgroup system-reserved-cgroup",
     ),
     WithoutEffect(
         instead="the Node does not say it",
+        fields="nodeStatusMaxImages providerID",
         switches="register-schedulable",
         valued="cloud-config cloud-provider node-status-max-images provider-id",
     ),
     WithoutEffect(
         instead="there is no TLS server yet, only the read-only port",
+        fields="""
+            authentication.anonymous.enabled authentication.webhook.cacheTTL
+            authentication.webhook.enabled authentication.x509.clientCAFile authorization.mode
+            authorization.webhook.cacheAuthorizedTTL authorization.webhook.cacheUnauthorizedTTL
+            enableContentionProfiling enableDebugFlagsHandler enableDebuggingHandlers
+            enableProfilingHandler enableSystemLogHandler enableSystemLogQuery port
+            serverTLSBootstrap showHiddenMetricsForVersion streamingConnectionIdleTimeout
+            tlsCertFile tlsCipherSuites tlsCurvePreferences tlsMinVersion tlsPrivateKeyFile
+            """,
         switches="""
             anonymous-auth authentication-token-webhook contention-profiling
             enable-cadvisor-json-endpoints enable-debugging-handlers rotate-server-certificates
@@ -128,12 +167,16 @@ TABLE: Final[Sequence[WithoutEffect]] = (
     ),
     WithoutEffect(
         instead="credentials are those of --kubeconfig, read again when they change",
+        fields="rotateCertificates",
         switches="rotate-certificates",
         valued="bootstrap-kubeconfig experimental-bootstrap-kubeconfig",
     ),
-    WithoutEffect(instead="requests are JSON", valued="kube-api-content-type"),
+    WithoutEffect(
+        instead="requests are JSON", fields="contentType", valued="kube-api-content-type"
+    ),
     WithoutEffect(
         instead="what starts the agent can set it, such as a systemd unit",
+        fields="maxOpenFiles oomScoreAdj",
         valued="max-open-files oom-score-adj windows-priorityclass",
     ),
     WithoutEffect(
@@ -141,7 +184,13 @@ TABLE: Final[Sequence[WithoutEffect]] = (
         switches="exit-on-lock-contention",
         valued="lock-file",
     ),
-    WithoutEffect(instead="there are no feature gates", valued="feature-gates"),
+    WithoutEffect(
+        instead="there are no feature gates", fields="featureGates", valued="feature-gates"
+    ),
+    WithoutEffect(
+        instead="what has ended is cleared away at once, not every so often",
+        fields="podHousekeepingPeriod",
+    ),
     WithoutEffect(
         instead="there is no cAdvisor",
         switches="docker-only docker-tls enable-load-reader log-cadvisor-usage storage-driver-secure",
@@ -156,6 +205,7 @@ TABLE: Final[Sequence[WithoutEffect]] = (
     ),
     WithoutEffect(
         instead="",
+        fields="runOnce",
         switches="really-crash-for-testing runonce windows-service",
         valued="chaos-chance dynamic-config-dir",
     ),
@@ -163,6 +213,8 @@ TABLE: Final[Sequence[WithoutEffect]] = (
 
 SWITCHES: Final = frozenset[str]().union(*(_dashed(row.switches) for row in TABLE))
 VALUED: Final = frozenset[str]().union(*(_dashed(row.valued) for row in TABLE))
+REASONS: Final = {path: row.instead or "not served" for row in TABLE for path in row.fields.split()}
+"""Why each field has no effect that nobody obeys."""
 
 
 def told(flags: Iterable[str]) -> str:

@@ -1,0 +1,1 @@
+"""What of flags and configuration files is obeyed, ignored or refused, and why."""

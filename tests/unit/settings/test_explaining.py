@@ -1,0 +1,301 @@
+"""What is said of flags and files, held against the loader: neither knows more than the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from settings.configuration.schema import API_VERSION, KIND, KubeletConfiguration
+from settings.effects import SERVED, Situation
+from settings.errors import StartError, UsageError
+from settings.explaining.explain import explained
+from settings.explaining.explanation import ExplainedSetting, Explanation, SettingFate
+from settings.flags.command_line import parse
+from settings.load import load_settings
+from settings.load_cluster import SERVED_IN_A_CLUSTER
+from settings.load_containers import SERVED_OF_CONTAINERS
+from settings.load_resources import SERVED_OF_HOLLOW_PODS
+from settings.without_effect import REASONS
+from tests.support.settings.settled import refusal
+
+CONFIGURATIONS = Path(__file__).parents[2] / "fixtures" / "configurations"
+HEAD = f"apiVersion: {API_VERSION}\nkind: {KIND}\n"
+WRONG_FIELDS: dict[str, Any] = {
+    "staticPodURL": "ftp://nowhere",
+    "healthzBindAddress": "0.0.0.0",
+    "clusterDNS": ["dns"],
+    "clusterDomain": "Upper",
+    "podLogsDir": "logs",
+    "containerLogMaxFiles": 1,
+    "containerLogMaxSize": "much",
+    "containerLogMaxWorkers": -1,
+    "containerLogMonitorInterval": "1s",
+    "podPidsLimit": -2,
+    "userNamespaces": {"idsPerPod": 7},
+    "enforceNodeAllocatable": ["none", "pods"],
+    "preloadedImagesVerificationAllowlist": ["busybox:1"],
+    "eventBurst": -1,
+    "containerRuntimeEndpoint": "http://host",
+    "imageServiceEndpoint": "unix://relative",
+    "podCIDR": "here",
+    "systemReserved": {"gold": "1"},
+    "kubeReserved": {"cpu": "much"},
+    "evictionHard": {"memory.available": "much"},
+    "crashLoopBackOff": {"maxContainerRestartPeriod": "1h"},
+    "registerWithTaints": [{"key": "a", "effect": "No"}],
+    "maxPods": "many",
+    "statcPodPath": "/pods",
+    "logging": {"verbosity": -1},
+    "authentication": {"webhok": {}},
+}
+RIGHT_FIELDS: dict[str, Any] = {
+    "maxPods": 7,
+    "failSwapOn": False,
+    "kubeAPIQPS": 9,
+    "cgroupDriver": "systemd",
+    "address": "0.0.0.0",
+    "fileCheckFrequency": "5s",
+    "podCIDR": "10.1.0.0/16",
+}
+FLAGS = (
+    "--runtime=cri",
+    "--runtime=hollow",
+    "--runtime=nonsense",
+    "--v=x",
+    "--max-pods=9",
+    "--node-labels=kubernetes.io/x=y",
+    "--standalone",
+    "--kubeconfig=/k",
+    "--enable-chaos",
+    "--address=0.0.0.0",
+    "--hollow-seed=1",
+    "--adopt-static-pods",
+    "--fail-swap-on",
+    "--nonsense",
+)
+
+
+def written(folder: Path, fields: Mapping[str, Any], name: str = "kubelet.json") -> Path:
+    """Write a configuration file with ``fields``, one in each line from the fourth on."""
+    path = folder / name
+    path.write_text(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **fields}, indent=1))
+    return path
+
+
+def starts(arguments: list[str]) -> bool:
+    """Return whether the loader takes them."""
+    try:
+        load_settings(parse(arguments), sockets=())
+    except UsageError:
+        return False
+    return True
+
+
+def told(explanation: Explanation) -> dict[str, ExplainedSetting]:
+    """Return what is said, by the names of fields and flags."""
+    return {each.name: each for each in explanation.settings}
+
+
+def less(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return ``fields`` without that at the path ``name``."""
+    first, _, rest = name.partition(".")
+    kept = {key: value for key, value in fields.items() if key != first}
+    return {**kept, first: less(fields[first], rest)} if rest and first in fields else kept
+
+
+@settings(
+    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+@given(
+    wrong=st.sets(st.sampled_from(sorted(WRONG_FIELDS)), max_size=4),
+    right=st.sets(st.sampled_from(sorted(RIGHT_FIELDS)), max_size=3),
+    flags=st.lists(st.sampled_from(FLAGS), max_size=3, unique=True),
+)
+def test_what_is_refused_keeps_the_agent_from_starting_and_nothing_else_does(
+    wrong: set[str], right: set[str], flags: list[str], tmp_path: Path
+) -> None:
+    fields = {name: RIGHT_FIELDS[name] for name in right} | {n: WRONG_FIELDS[n] for n in wrong}
+    arguments = [f"--config={written(tmp_path, fields)}", *flags]
+    found = explained(arguments, sockets=())
+
+    assert bool(found.refusals) == (not starts(arguments))
+
+    refused = {each.name for each in found.settings if each.fate is SettingFate.REFUSED}
+    about_all = len(found.refusals) > len(refused)
+    for name in refused:
+        fields = less(fields, name)
+    flags = [each for each in flags if each.partition("=")[0] not in refused]
+    arguments = [f"--config={written(tmp_path, fields)}", *flags]
+    assert starts(arguments) or about_all
+
+
+@pytest.mark.parametrize("name", WRONG_FIELDS)
+def test_a_field_that_is_refused_is_told_with_its_line_and_the_loader_s_sentence(
+    tmp_path: Path, name: str
+) -> None:
+    path = written(tmp_path, {"fileCheckFrequency": "1s", name: WRONG_FIELDS[name]})
+    arguments = [f"--config={path}", "--runtime=cri"]
+    sentence = refusal(lambda: load_settings(parse(arguments), sockets=()))
+    found = explained(arguments, sockets=())
+
+    assert found.refusals == (sentence,)
+    [refused] = [each for each in found.settings if each.fate is SettingFate.REFUSED]
+    assert refused.name.startswith(name)
+    assert refused.why in sentence
+    assert refused.value is None
+    assert refused.line in {5, 6}
+    assert refused.file == str(path)
+
+
+def test_each_wrong_thing_is_told_and_not_the_first_alone(tmp_path: Path) -> None:
+    path = written(tmp_path, {"maxPods": "x", "clusterDNS": ["dns"], "podLogsDir": "logs"})
+    found = explained([f"--config={path}", "--runtime=cri", "--v=x", "--hollow-seed=1"], sockets=())
+    assert {name for name, each in told(found).items() if each.fate is SettingFate.REFUSED} == {
+        "maxPods",
+        "clusterDNS",
+        "podLogsDir",
+        "--v",
+        "--hollow-seed",
+    }
+    assert len(found.refusals) == 5
+    assert found.warnings == ()
+
+
+def test_whoever_names_a_wrong_socket_is_told_of_containers_all_the_same(tmp_path: Path) -> None:
+    path = written(tmp_path, {"containerRuntimeEndpoint": "http://x", "clusterDNS": ["dns"]})
+    found = explained([f"--config={path}"], sockets=())
+    assert {name for name, each in told(found).items() if each.fate is SettingFate.REFUSED} == {
+        "containerRuntimeEndpoint",
+        "clusterDNS",
+    }
+
+
+def test_a_kubelet_s_file_has_a_reason_for_each_field_that_is_ignored() -> None:
+    found = explained([f"--config={CONFIGURATIONS / 'kubeadm.yaml'}"], sockets=())
+    rows = told(found)
+    assert (found.refusals, found.situation.is_joined) == ((), False)
+    assert [
+        each.name for each in found.settings if each.fate is SettingFate.IGNORED and not each.why
+    ] == []
+    assert (rows["staticPodPath"].fate, rows["staticPodPath"].line) == (SettingFate.OBEYED, 47)
+    assert rows["rotateCertificates"].why == (
+        "credentials are those of --kubeconfig, read again when they change"
+    )
+    assert rows["nodeStatusUpdateFrequency"].why == "only a node of a cluster has a use for it"
+    assert rows["clusterDNS"].why == "it has an effect with --runtime cri alone"
+    assert rows["fileCheckFrequency"].in_effect == "2s"
+
+
+def test_in_a_cluster_and_with_containers_the_same_fields_are_obeyed() -> None:
+    file = f"--config={CONFIGURATIONS / 'kubeadm.yaml'}"
+    rows = told(explained([file, "--kubeconfig=/k", "--runtime=cri"], sockets=()))
+    for name in ("nodeStatusUpdateFrequency", "clusterDNS", "cgroupDriver", "--kubeconfig"):
+        assert rows[name].fate is SettingFate.OBEYED
+
+
+def test_what_wins_over_a_field_is_named(tmp_path: Path) -> None:
+    base = written(tmp_path, {"maxPods": 1, "podsPerCore": 2, "evictionHard": {}})
+    drop_ins = tmp_path / "drop-ins"
+    drop_ins.mkdir()
+    over = written(drop_ins, {"podsPerCore": 3, "evictionHard": {}}, "10.conf")
+    found = explained([f"--config={base}", f"--config-dir={drop_ins}", "--max-pods=9"], sockets=())
+    why = [(each.name, each.fate, each.why) for each in found.settings if each.file == str(base)]
+    assert why[2:] == [
+        ("maxPods", SettingFate.IGNORED, "--max-pods wins over it"),
+        ("podsPerCore", SettingFate.IGNORED, f"{over} wins over it"),
+        ("evictionHard", SettingFate.OBEYED, ""),  # both are merged
+    ]
+    assert found.files == (str(base), str(over))
+
+
+def test_a_field_for_the_tls_server_does_not_open_the_read_only_port(tmp_path: Path) -> None:
+    path = written(tmp_path, {"address": "0.0.0.0", "enableServer": True})
+    rows = told(explained([f"--config={path}"], sockets=()))
+    assert rows["address"].why == (
+        "the read-only port listens on 127.0.0.1: --allow-non-loopback insists"
+    )
+    assert rows["enableServer"].why == "there is no TLS server yet, only the read-only port"
+
+
+def test_headers_without_an_address_to_ask_are_ignored(tmp_path: Path) -> None:
+    path = written(tmp_path, {"staticPodURLHeader": {"X": ["hunter2"]}})
+    assert told(explained([f"--config={path}"], sockets=()))["staticPodURLHeader"].why == (
+        "staticPodURL is not set"
+    )
+
+
+def test_flags_of_a_kubelet_s_unit_are_explained_too() -> None:
+    rows = told(
+        explained(["--fail-swap-on=false", "--max-pods=5", "--node-ip=10.0.0.1"], sockets=())
+    )
+    assert (rows["--fail-swap-on"].fate, rows["--fail-swap-on"].why) == (
+        SettingFate.IGNORED,
+        "swap is not looked at",
+    )
+    assert (rows["--max-pods"].fate, rows["--max-pods"].field) == (SettingFate.OBEYED, "maxPods")
+    assert (rows["--max-pods"].value, rows["--max-pods"].in_effect) == ("5", 5)
+    assert rows["--node-ip"].why == "only a node of a cluster has a use for it"
+
+
+def test_no_secret_is_told(tmp_path: Path) -> None:
+    secrets = {
+        "staticPodURL": "http://hunter2:hunter2@host/?hunter2",
+        "staticPodURLHeader": {"Authorization": ["hunter2"]},
+    }
+    flags = [
+        "--manifest-url=http://hunter2@host",
+        "--manifest-url-header=a:hunter2",
+        "--storage-driver-password=hunter2",
+        "--v=hunter2",
+    ]
+    for given_fields in (
+        secrets,
+        {"staticPodURLHeader": ["hunter2"], "staticPodURL": "ftp://u:hunter2@h"},
+    ):
+        for typed in ([], flags):
+            found = explained([f"--config={written(tmp_path, given_fields)}", *typed], sockets=())
+            shown = [(each.value, each.in_effect, each.why) for each in found.settings]
+            assert "hunter2" not in repr((found, shown))
+
+
+@pytest.mark.parametrize("text", ["", "a: [", "kind: Pod\n", "- a\n"])
+def test_a_file_that_is_no_configuration_is_refused_as_a_whole(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "kubelet.yaml"
+    path.write_text(text)
+    found = explained([f"--config={path}", "--max-pods=3"], sockets=())
+    assert found.refusals == (refusal(lambda: load_settings(parse([f"--config={path}"]), ())),)
+    assert told(found)["--max-pods"].fate is SettingFate.OBEYED
+
+
+def test_a_file_that_cannot_be_read_is_no_explanation(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="No such file or directory"):
+        explained([f"--config={tmp_path / 'none'}"], sockets=())
+
+
+def test_a_node_of_a_cluster_that_was_not_told_what_runs_pods_does_not_start() -> None:
+    found = explained(["--kubeconfig=/k", "--node-ip=10.0.0.1"], sockets=())
+    assert "a node of a cluster needs a runtime" in found.refusals[0]
+    assert found.situation == Situation(is_joined=True, runtime=None)
+    assert told(found)["--node-ip"].fate is SettingFate.OBEYED
+
+
+def test_without_a_file_every_field_is_known_with_what_is_in_effect() -> None:
+    found = explained([], sockets=())
+    others = {each.name: each for each in found.others}
+    assert found.settings == ()
+    assert set(others) == {".".join(path) for path, _ in KubeletConfiguration.known_fields()}
+    assert others["readOnlyPort"].in_effect == 10255
+    assert others["clusterDNS"].fate is SettingFate.IGNORED
+
+
+def test_every_field_is_obeyed_somewhere_or_has_a_reason_and_none_has_both() -> None:
+    known = {".".join(path) for path, _ in KubeletConfiguration.known_fields()}
+    somewhere = SERVED | SERVED_IN_A_CLUSTER | SERVED_OF_CONTAINERS | SERVED_OF_HOLLOW_PODS
+    assert somewhere | set(REASONS) == known - {"apiVersion", "kind"}
+    assert somewhere & set(REASONS) == set()
