@@ -11,6 +11,7 @@ PY := .venv/bin/python
 PURE := \
     command/answers.py command/event_lines.py command/health_checks.py command/moments.py command/pod_words.py command/reading.py command/reasons.py \
     command/references.py command/selecting.py command/server_names.py command/tables.py command/wording.py \
+    server/reasons/* \
     kernel/* messages/* manifests/* stores/* settings/* volumes/content/* volumes/payload.py \
     files/keeping/pages.py files/looking/* files/watching/directories.py files/watching/pace.py files/verdicts/judging.py files/verdicts/state.py \
     probes/agenda.py probes/counting.py probes/exchanges.py probes/grpc_exchanges.py probes/http2_frames.py probes/http_answers.py probes/http_requests.py probes/preparing.py probes/specs.py probes/thresholds.py probes/timing.py \

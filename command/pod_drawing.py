@@ -56,15 +56,15 @@ EVENTS = (
 )
 
 
-def draw_pod(
-    drawing: Drawing, known: PodEvidence, why: list[str], now: float, *, wide: bool
-) -> None:
+def draw_pod(drawing: Drawing, known: PodEvidence, now: float, *, wide: bool) -> None:
     """Draw what is known of a pod."""
     pod = known.pod
     drawing.line(f"{pod_name(pod)}: {state(pod)}, {readiness(pod)} ready", style="bold")
-    for each in why:
-        drawing.item(each, style=DOUBTFUL if is_well(pod) else BAD)
-    if not why:
+    for each in known.why:
+        drawing.item(each.text, style=DOUBTFUL if is_well(pod) else BAD)
+        if each.advice:
+            drawing.item(each.advice, mark=" ")
+    if not known.why:
         drawing.line("It is well.", style=GOOD)
     drawing.line("")
     drawing.pairs(_facts(known, now, wide=wide))

@@ -75,6 +75,8 @@ class NotedEvent(NamedTuple):
     message: str
     field_path: str
     """The part of the pod that it is about, such as ``spec.containers{main}``."""
+    before: tuple[Timestamp, ...] = ()
+    """When it was before its last time, as far as that is remembered."""
 
 
 class NotedChange(NamedTuple):
@@ -126,7 +128,22 @@ class PodEventsDescribed:
     changes: tuple[NotedChange, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeEventsOfPods:
+    """Asks what is remembered of the events of several pods. Answered by one ``EventsOfPods``."""
+
+    uids: tuple[PodUid, ...]
+    reply_to: Port[EventsOfPods]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsOfPods:
+    """What is remembered of each pod that had events, the oldest first."""
+
+    events: Mapping[PodUid, tuple[NotedEvent, ...]]
+
+
 EventRecorderMessage: TypeAlias = (
-    PostEvent | ObjectFact | FollowPosts | UnfollowPosts | DescribePodEvents
+    PostEvent | ObjectFact | FollowPosts | UnfollowPosts | DescribePodEvents | DescribeEventsOfPods
 )
 """What the recorder of events hears."""

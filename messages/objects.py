@@ -297,6 +297,8 @@ class DescribeObjects:
     reply_to: Port[ObjectsDescribed]
     in_detail: bool = True
     """Whether to describe them one by one. That takes 50 ms for 5,000 objects; counting them takes 5 ms."""
+    only: frozenset[ObjectId] | None = None
+    """Which of them to describe one by one; None for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ An actor that does not answer does not keep the others from being shown: its ans
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -25,10 +25,16 @@ from messages.event_feed import (
     FeedTelling,
     ReaderAttached,
 )
-from messages.events import DescribePodEvents, PodEventsDescribed
+from messages.events import (
+    DescribeEventsOfPods,
+    DescribePodEvents,
+    EventsOfPods,
+    PodEventsDescribed,
+)
 from messages.images import DescribeImages, ImagesDescribed
 from messages.objects import (
     DescribeObjects,
+    ObjectId,
     ObjectKind,
     ObjectManagerMessage,
     ObjectsDescribed,
@@ -42,7 +48,7 @@ from messages.pod_manager import (
     PodsDescribed,
 )
 from messages.pod_runtime import DescribeRuntime, RuntimeDescribed
-from messages.pods import JsonObject, Pod, PodUid, SourceName
+from messages.pods import JsonObject, PodUid, SourceName
 from messages.probing import (
     AnswersDescribed,
     DescribeAnswers,
@@ -58,7 +64,6 @@ from messages.watches import WatchesDescribed
 from server.answers import Unanswered, ask, or_unanswered
 from server.cluster_state import ClusterPorts, ClusterState
 from server.limits import ConnectionLimits
-from server.pod_stories import objects_of, pod_story
 
 A = TypeVar("A")
 M = TypeVar("M")
@@ -66,6 +71,9 @@ M = TypeVar("M")
 ANSWER_WITHIN = Seconds(2.0)
 """An actor that takes longer is not well. Handlers take milliseconds, and the longest wait between two lives
 of an actor, before its supervisor gives up, is 1.7 s."""
+
+
+_RECORDER = "event-recorder"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +106,7 @@ class EndpointBackend:
     """The managers of Secrets and of ConfigMaps."""
     feed: Port[EventFeedMessage]
     """The event feed."""
-    recorder: Port[DescribePodEvents]
+    recorder: Port[DescribePodEvents | DescribeEventsOfPods]
     """Who remembers what happened to each pod."""
     statuses: Port[DescribeStatuses] | None = None
     """The keeper of statuses. This port and the next two are None where no pods are run."""
@@ -266,9 +274,11 @@ class EndpointBackend:
             return None
         return await self.cluster.described_watches(self.system, self.answer_within)
 
-    async def all_objects(self, *, in_detail: bool) -> tuple[ObjectsDescribed | Unanswered, ...]:
-        """Return the state of the objects of all kinds, asked at the same time."""
-        kinds = (self._objects(kind, in_detail=in_detail) for kind in self.objects)
+    async def all_objects(
+        self, *, in_detail: bool, only: frozenset[ObjectId] | None = None
+    ) -> tuple[ObjectsDescribed | Unanswered, ...]:
+        """Return the state of the objects of all kinds: of each of them, or of ``only`` some, in detail."""
+        kinds = (self._objects(kind, only, in_detail=in_detail) for kind in self.objects)
         return tuple(await asyncio.gather(*kinds))
 
     async def feed_state(self) -> FeedDescribed | Unanswered:
@@ -289,21 +299,22 @@ class EndpointBackend:
             ),
         )
 
-    async def pod_story(self, pod: Pod) -> JsonObject:
-        """Return what people are told of one pod beside its status."""
-        remembered, volumes, sources = await asyncio.gather(
-            self._remembered_of(pod),
-            self.volume_state(in_detail=True),
-            self.all_sources(),
-        )
-        return pod_story(pod, remembered, volumes, sources)
-
-    async def _remembered_of(self, pod: Pod) -> PodEventsDescribed | Unanswered:
-        objects = objects_of(pod)
+    async def remembered_of(
+        self, uid: PodUid, objects: frozenset[ObjectId]
+    ) -> PodEventsDescribed | Unanswered:
+        """Return what is remembered of a pod, and of these objects."""
         return await self._ask(
-            "event-recorder",
+            _RECORDER,
             self.recorder,
-            lambda reply_to: DescribePodEvents(uid=pod.uid, objects=objects, reply_to=reply_to),
+            lambda reply_to: DescribePodEvents(uid=uid, objects=objects, reply_to=reply_to),
+        )
+
+    async def events_of(self, uids: Iterable[PodUid]) -> EventsOfPods | Unanswered:
+        """Return what is remembered of the events of pods."""
+        return await self._ask(
+            _RECORDER,
+            self.recorder,
+            lambda reply_to: DescribeEventsOfPods(uids=tuple(uids), reply_to=reply_to),
         )
 
     async def pod(self, uid: PodUid) -> PodDescribed | Unanswered:
@@ -318,11 +329,13 @@ class EndpointBackend:
         """Crash an actor. Return False if there is none of that name."""
         return await or_unanswered("tree", asking.crash(self.system, name, self.answer_within))
 
-    async def _objects(self, kind: ObjectKind, *, in_detail: bool) -> ObjectsDescribed | Unanswered:
+    async def _objects(
+        self, kind: ObjectKind, only: frozenset[ObjectId] | None, *, in_detail: bool
+    ) -> ObjectsDescribed | Unanswered:
         return await self._ask(
             f"the manager of {kind}s",
             self.objects[kind],
-            lambda reply_to: DescribeObjects(reply_to=reply_to, in_detail=in_detail),
+            lambda reply_to: DescribeObjects(reply_to=reply_to, in_detail=in_detail, only=only),
         )
 
     async def _ask(

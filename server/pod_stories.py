@@ -39,7 +39,7 @@ def pod_story(
         "missing": [each.name for each in asked if isinstance(each, Unanswered)],
         "events": [] if isinstance(remembered, Unanswered) else _steps(remembered),
         "volumeTroubles": _troubles(pod, volumes),
-        "manifest": next(_verdicts(pod, sources), None),
+        "manifest": next(verdicts_on(pod, sources), None),
     }
 
 
@@ -58,6 +58,7 @@ def _event(noted: NotedEvent) -> Mapping[str, Any]:
         "tone": "warn" if noted.type is EventType.WARNING else "plain",
         "text": noted.message + again,
         "firstAt": rfc3339_milli(noted.first),
+        "before": [rfc3339_milli(each) for each in noted.before],
         "count": noted.times,
         "type": noted.type.value,
         "fieldPath": noted.field_path,
@@ -76,6 +77,7 @@ def _change(noted: NotedChange) -> Mapping[str, Any]:
         "tone": "plain",
         "text": f"{changed.object.kind.value} {changed.object.display_name}{keys}",
         "firstAt": rfc3339_milli(noted.at),
+        "before": [],
         "count": 1,
         "type": "Change",
         "fieldPath": "",
@@ -91,7 +93,7 @@ def _troubles(pod: Pod, volumes: VolumesDescribed | Unanswered | None) -> list[M
     ]
 
 
-def _verdicts(
+def verdicts_on(
     pod: Pod, sources: Iterable[SourceDescribed | Unanswered]
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the verdict on the pod's manifest: the served one first, then others of its name."""

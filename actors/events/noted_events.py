@@ -13,6 +13,8 @@ from messages.pods import PodUid
 from messages.units import Timestamp
 
 MOST_OF_A_POD: Final = 40
+MOST_MOMENTS: Final = 10
+"""Moments before its last one that are remembered of an event that came again and again."""
 MOST_PODS: Final = 20_000
 """Pods whose events are remembered. Those that had none for the longest time are forgotten first."""
 MOST_OF_AN_OBJECT: Final = 10
@@ -37,7 +39,11 @@ class NotedEvents:
         known = next((each for each in events if _is_like(each, post)), None)
         if known is not None:
             events.remove(known)
-            noted = known._replace(last=now, times=known.times + 1)
+            noted = known._replace(
+                last=now,
+                times=known.times + 1,
+                before=(*known.before, known.last)[-MOST_MOMENTS:],
+            )
         else:
             noted = _noted(post, now)
         events.append(noted)

@@ -13,9 +13,11 @@ from typing_extensions import override
 from actors.events.noted_events import NotedChanges, NotedEvents
 from kernel import Key, PooledActor, Port
 from messages.events import (
+    DescribeEventsOfPods,
     DescribePodEvents,
     EventNoted,
     EventRecorderMessage,
+    EventsOfPods,
     FollowPosts,
     PodEventsDescribed,
     PostEvent,
@@ -40,7 +42,8 @@ class EventRecorder(PooledActor[EventRecorderMessage]):
 
     Owns: these.
     Hears: ``PostEvent`` of everybody who has something to say; ``ObjectFact`` of the managers of objects,
-    of what they know of in any case; ``FollowPosts``, ``UnfollowPosts``, ``DescribePodEvents``.
+    of what they know of in any case; ``FollowPosts``, ``UnfollowPosts``, ``DescribePodEvents``,
+    ``DescribeEventsOfPods``.
     Tells: who posts events ``PostEvent``, followers ``EventNoted``.
     Fails when: it has a bug. The event that it failed over is lost.
 
@@ -64,6 +67,11 @@ class EventRecorder(PooledActor[EventRecorderMessage]):
             case DescribePodEvents(uid=uid, objects=objects, reply_to=reply_to):
                 changes = memory.changes.of(uid, objects)
                 reply_to.tell(PodEventsDescribed(events=memory.events.of(uid), changes=changes))
+            case DescribeEventsOfPods(uids=uids, reply_to=reply_to):
+                known = {uid: memory.events.of(uid) for uid in uids}
+                reply_to.tell(
+                    EventsOfPods(events={uid: each for uid, each in known.items() if each})
+                )
             case FollowPosts(subscriber=subscriber):
                 memory.followers[subscriber] = None
             case UnfollowPosts(subscriber=subscriber):

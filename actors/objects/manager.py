@@ -172,8 +172,8 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
                 self._read(message)
             case FollowObjects() | UnfollowObjects():
                 self._note_follower(message)
-            case DescribeObjects(reply_to=reply_to, in_detail=in_detail):
-                reply_to.tell(self._described(in_detail=in_detail))
+            case DescribeObjects(reply_to=reply_to):
+                reply_to.tell(self._described(message))
             case NodeIs() | NodeIsGone():
                 self._note_node(message)
             case PortionDue() | SayDue():
@@ -305,13 +305,17 @@ class ObjectManager(PooledActor[ObjectManagerOwnMessage]):
         references = self._references.count_of(wanted)
         return self._holders.of(wanted.origin).described(wanted, references)
 
-    def _described(self, *, in_detail: bool) -> ObjectsDescribed:
+    def _described(self, asked: DescribeObjects) -> ObjectsDescribed:
         references, memory = self._references, self._memory
         counts = tuple(references.counts())
-        described = (self._holders.of(each.origin).described(each, pods) for each, pods in counts)
+        described = (
+            self._holders.of(each.origin).described(each, pods)
+            for each, pods in counts
+            if asked.only is None or each in asked.only
+        )
         return ObjectsDescribed(
             kind=self._kind,
-            objects=tuple(described) if in_detail else (),
+            objects=tuple(described) if asked.in_detail else (),
             states=Counter(self._holders.of(each.origin).state(each) for each, _ in counts),
             references=sum(pods for _, pods in counts),
             pods=references.pods(),

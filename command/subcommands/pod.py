@@ -17,7 +17,6 @@ from command.reading import Document, parts, text
 from command.reasons import PodEvidence, reasons
 from command.selecting import in_namespace, manifests_named, manifests_of, selected_pod
 from command.showing import JSON, NAME, TABLE, WIDE, YAML, ShownAnswer, show
-from command.subcommands.status import health_report
 
 if TYPE_CHECKING:
     from command.drawing import Drawing
@@ -56,6 +55,7 @@ def _of_manifest(pods: list[Document], manifests: list[Document]) -> Document | 
 def _evidence(api: AgentApi, pod: Document, sources: Document) -> PodEvidence:
     uid = text(pod, "metadata", "uid")
     probes = api.optional("/probez") or {}
+    told = api.document(f"/ui/pods/{quote(uid, safe='')}")
     return PodEvidence(
         pod=pod,
         manifests=manifests_of(sources, pod),
@@ -66,24 +66,21 @@ def _evidence(api: AgentApi, pod: Document, sources: Document) -> PodEvidence:
             for each in parts(api.optional("/volumez") or {}, "volumes")
             if text(each, "uid") == uid
         ],
-        events=parts(api.optional(f"/ui/pods/{quote(uid, safe='')}") or {}, "events")
-        if uid
-        else (),
-        checks=tuple(health_report(api, "/readyz").troubles()),
+        events=parts(told, "events"),
+        why=reasons(told),
     )
 
 
 def _show(known: PodEvidence, output: str, now: float) -> None:
-    why = reasons(known, now)
-
     def draw(drawing: Drawing, wide: bool) -> None:  # noqa: FBT001
         from command.pod_drawing import draw_pod  # noqa: PLC0415 - only tables need it
 
-        draw_pod(drawing, known, why, now, wide=wide)
+        draw_pod(drawing, known, now, wide=wide)
 
     document: dict[str, Any] = {
         "pod": known.pod,
-        "why": why,
+        "why": [each.text for each in known.why],
+        "advice": [each.advice for each in known.why],
         "manifests": known.manifests,
         "probes": parts(known.probes, "probes"),
         "volumes": list(known.volumes),

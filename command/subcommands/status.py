@@ -14,6 +14,7 @@ from command.health_checks import CheckLine, check_lines
 from command.options import output_option, server_option
 from command.pod_words import is_well, pod_name, state
 from command.reading import Document, parts, text
+from command.reasons import reasons
 from command.showing import JSON, YAML, ShownAnswer, show
 from command.subcommands.sources import is_troubled, troubles_of
 from command.tables import BAD, DOUBTFUL, GOOD
@@ -22,6 +23,8 @@ from command.wording import counted, tally
 if TYPE_CHECKING:
     from command.drawing import Drawing
 
+MOST_EXPLAINED = 100
+"""Of how many pods the agent is asked why they are not as they should be."""
 MOST_NAMED = 10
 """How many pods and manifests are named. `actorlet pods --troubled` has the rest."""
 
@@ -51,14 +54,15 @@ def command(context: click.Context, api: AgentApi, output: str) -> None:
     pods = rows_of(api.document("/pods"), "items", "/pods")
     sources = rows_of(api.document("/sourcez"), "sources", "/sourcez")
     manifests = [each for one in sources for each in parts(one, "manifests")]
+    why = first_causes(api)
 
     def draw(drawing: Drawing, _wide: bool) -> None:  # noqa: FBT001
         _draw_health(drawing, api.name, ready, healthy)
         drawing.pairs([("node", _node(pods)), *_counts(pods, manifests)])
-        _draw_pods(drawing, [each for each in pods if not is_well(each)])
+        _draw_pods(drawing, [each for each in pods if not is_well(each)], why)
         _draw_manifests(drawing, [each for each in manifests if is_troubled(each)])
 
-    document = _document(api.name, ready, healthy, pods, manifests)
+    document = _document(api.name, ready, healthy, pods, manifests, why)
     show(ShownAnswer(document=document, names=lambda: (), draw=draw), output)
     context.exit(OK if ready.is_well and healthy.is_well else NOT_WELL)
 
@@ -103,12 +107,20 @@ def _not(report: HealthReport) -> str:
     return "" if report.is_well else "not "
 
 
-def _draw_pods(drawing: Drawing, troubled: list[Document]) -> None:
+def first_causes(api: AgentApi) -> dict[str, str]:
+    """Return why pods are not as they should be, by their UIDs: the first cause of the first of them."""
+    told = parts(api.document(f"/ui/pods?troubled&limit={MOST_EXPLAINED}"), "pods")
+    return {text(each, "metadata", "uid"): why[0].text for each in told if (why := reasons(each))}
+
+
+def _draw_pods(drawing: Drawing, troubled: list[Document], why: dict[str, str]) -> None:
     if not troubled:
         return
-    drawing.title(f"{counted(len(troubled), 'pod')} not ready: actorlet pod NAME says why")
+    drawing.title(f"{counted(len(troubled), 'pod')} not ready: actorlet pod NAME says more")
     for each in sorted(troubled, key=pod_name)[:MOST_NAMED]:
-        drawing.item(f"{pod_name(each)}: {state(each)}", style=DOUBTFUL)
+        cause = why.get(text(each, "metadata", "uid"), "")
+        said = f"{pod_name(each)}: {state(each)}{cause and f': {cause}'}"
+        drawing.item(said, style=DOUBTFUL)
     _draw_more(drawing, len(troubled), "actorlet pods --troubled")
 
 
@@ -133,6 +145,7 @@ def _document(
     healthy: HealthReport,
     pods: list[Document],
     manifests: list[Document],
+    why: dict[str, str],
 ) -> dict[str, Any]:
     return {
         "server": name,
@@ -142,7 +155,13 @@ def _document(
         "healthz": [asdict(each) for each in healthy.checks],
         "pods": len(pods),
         "troubledPods": [
-            {"pod": pod_name(each), "state": state(each)} for each in pods if not is_well(each)
+            {
+                "pod": pod_name(each),
+                "state": state(each),
+                "why": why.get(text(each, "metadata", "uid"), ""),
+            }
+            for each in pods
+            if not is_well(each)
         ],
         "manifests": len(manifests),
         "troubledManifests": [each for each in manifests if is_troubled(each)],

@@ -10,6 +10,7 @@ from typing import TypeVar
 from aiohttp import web
 
 from manifests.times import rfc3339_milli
+from messages.pods import JsonObject, Pod
 from messages.probing import AnswersDescribed, ProbesDescribed
 from messages.statuses import StatusesDescribed
 from server.answers import Unanswered
@@ -17,6 +18,7 @@ from server.backend import EndpointBackend
 from server.health_questions import cluster_checks, healthiness, readiness
 from server.json_answers import joined, json_answer
 from server.object_pages import watchz
+from server.pod_questions import background_of, story_of
 from server.probe_pages import ProbeState, probez
 from server.ui import pod_table, tables
 from server.ui.files import INDEX, file_answer, static_files
@@ -92,17 +94,23 @@ class UiPages:
         """Return a page of the pods that this node should have."""
         asked = _asked(request, pod_table.ORDERS)
         pods, statuses = await asyncio.gather(self._backend.pods(), self._backend.pod_statuses())
-        document = pod_table.pods_page(
-            _answered(pods).pods,
-            statuses.statuses if isinstance(statuses, StatusesDescribed) else {},
-            asked,
-            self._backend.system.clock.wall(),
-            pod_table.PodsChosen(
-                phase=request.query.get("phase", ""),
-                only_troubled="troubled" in request.query,
-                uses=request.query.get("uses", ""),
-            ),
+        known = statuses.statuses if isinstance(statuses, StatusesDescribed) else {}
+        now = self._backend.system.clock.wall()
+        chosen = pod_table.PodsChosen(
+            phase=request.query.get("phase", ""),
+            only_troubled="troubled" in request.query,
+            uses=request.query.get("uses", ""),
         )
+        found = pod_table.pods_found(_answered(pods).pods, known, asked, now, chosen)
+        troubled = [
+            each for each in found.rows if pod_table.is_in_trouble(known.get(each.uid), now)
+        ]
+        background = await background_of(self._backend, found.rows, troubled)
+
+        def shown(pod: Pod) -> JsonObject:
+            return pod_table.pod_row(pod, known.get(pod.uid), background, now)
+
+        document = found.document("pods", pod_table.pod_key, shown)
         return await json_answer(request, document, headers=_NEVER_KEPT)
 
     async def pod(self, request: web.Request) -> web.Response:
@@ -125,10 +133,12 @@ class UiPages:
             statuses=known,
         )
         rows = json.loads("".join(probez(state)))["pods"]
+        shown = with_status(pod, known.get(pod.uid))
+        now = self._backend.system.clock.wall()
         document = {
-            "pod": with_status(pod, known.get(pod.uid)),
+            "pod": shown,
             "probes": rows[0]["probes"] if rows else [],
-            **await self._backend.pod_story(pod),
+            **await story_of(self._backend, pod, shown, now),
         }
         return await json_answer(request, document, headers=_NEVER_KEPT)
 

@@ -79,34 +79,67 @@ class PagedTable(Generic[T]):
     orders: Mapping[str, Order[T]] = field(default_factory=dict)
 
 
-def page_of(rows: Iterable[T], asked: PageAsked, table: PagedTable[T]) -> dict[str, Any]:
-    """Return one page of ``rows`` as a document.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageFound(Generic[T]):
+    """One page of rows."""
 
-    ``total`` counts all rows, ``matching`` those that are found, ``before`` those of them that come before
-    the page. ``next`` is what ``after`` has to be for the next page; null at the end, and unless the order is
-    that of keys.
-    """
+    rows: list[T]
+    total: int
+    """All rows."""
+    matching: int
+    """Those that were searched for."""
+    before: int
+    """Those of them that come before the page."""
+    following: str | None
+    """What ``after`` has to be for the next page; None at the end, and unless the order is that of keys."""
+
+    def document(
+        self, name: str, key: Callable[[T], str], shown: Callable[[T], JsonObject]
+    ) -> dict[str, Any]:
+        """Return the page as it is answered."""
+        return {
+            name: [{**shown(row), "key": key(row)} for row in self.rows],
+            "total": self.total,
+            "matching": self.matching,
+            "before": self.before,
+            "next": self.following,
+        }
+
+
+def page_found(
+    rows: Iterable[T],
+    asked: PageAsked,
+    *,
+    key: Callable[[T], str],
+    text: Callable[[T], str],
+    orders: Mapping[str, Order[T]],
+) -> PageFound[T]:
+    """Return one page of ``rows``, by their ``key`` unless another order is asked for."""
     everything = list(rows)
     words = asked.search.casefold().split()
-    found = [row for row in everything if _has(table.text(row), words)] if words else everything
-    key = table.key
+    found = [row for row in everything if _has(text(row), words)] if words else everything
     rest = sorted((row for row in found if not asked.after or key(row) > asked.after), key=key)
     before = len(found) - len(rest) + min(asked.skip, len(rest))
     if asked.sort:
-        rest.sort(key=table.orders[asked.sort], reverse=asked.is_reversed)
+        rest.sort(key=orders[asked.sort], reverse=asked.is_reversed)
     elif asked.is_reversed:
         rest.reverse()
     page = rest[asked.skip : asked.skip + asked.limit]
     is_by_key = not (asked.sort or asked.is_reversed)
-    return {
-        table.name: [{**table.shown(row), "key": key(row)} for row in page],
-        "total": len(everything),
-        "matching": len(found),
-        "before": before,
-        "next": key(page[-1])
-        if page and is_by_key and len(rest) > asked.skip + len(page)
-        else None,
-    }
+    goes_on = page and is_by_key and len(rest) > asked.skip + len(page)
+    return PageFound(
+        rows=page,
+        total=len(everything),
+        matching=len(found),
+        before=before,
+        following=key(page[-1]) if goes_on else None,
+    )
+
+
+def page_of(rows: Iterable[T], asked: PageAsked, table: PagedTable[T]) -> dict[str, Any]:
+    """Return one page of ``rows`` as a document."""
+    found = page_found(rows, asked, key=table.key, text=table.text, orders=table.orders)
+    return found.document(table.name, table.key, table.shown)
 
 
 def _has(text: str, words: Iterable[str]) -> bool:

@@ -8,20 +8,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from manifests.references.pods import pod_references
-from manifests.times import moment_of
+from manifests.times import moment_of, rfc3339_milli
+from messages.events import NotedEvent
 from messages.pods import API, JsonObject, Pod, PodPhase, PodUid
 from messages.statuses import PodStatus
-from messages.units import Seconds, Timestamp
-from server.ui.paging import PageAsked, PagedTable, page_of
+from messages.units import Timestamp
+from server.pod_questions import PodsBackground, case_of
+from server.reasons.ends import LATELY
+from server.reasons.judging import reasons
+from server.ui.paging import PageAsked, PageFound, page_found
 from stores.statuses.rendering import with_status
 
 Statuses = Mapping[PodUid, PodStatus]
 
-LATELY: Final = Seconds(600.0)
-"""So long a crash counts in the back-off of the next one."""
 ORDERS: Final = ("age", "restarts", "state", "source")
 """By what pods can be sorted beside their names. Numbers grow, the youngest pod is the first."""
 _CONTAINERS: Final = ("initContainers", "containers")
@@ -39,13 +41,13 @@ class PodsChosen:
     """``KIND/NAMESPACE/NAME``: only pods that refer to that object."""
 
 
-def pods_page(
+def pods_found(
     pods: Iterable[Pod],
     statuses: Statuses,
     asked: PageAsked,
     now: Timestamp,
     chosen: PodsChosen,
-) -> dict[str, Any]:
+) -> PageFound[Pod]:
     """Return a page of the pods that are ``chosen``."""
     rows = [
         pod
@@ -54,24 +56,25 @@ def pods_page(
         and (not chosen.only_troubled or is_in_trouble(statuses.get(pod.uid), now))
         and (not chosen.uses or _uses(pod, chosen.uses))
     ]
-    return page_of(
+    return page_found(
         rows,
         asked,
-        PagedTable(
-            name="pods",
-            key=lambda pod: f"{pod.namespace}/{pod.name}/{pod.uid}",
-            text=lambda pod: (
-                f"{pod.namespace}/{pod.name} {pod.uid} {pod.source} {_words(pod, statuses)}"
-            ),
-            shown=lambda pod: pod_row(pod, statuses.get(pod.uid)),
-            orders={
-                "age": lambda pod: _beginning(pod, statuses.get(pod.uid)),
-                "restarts": lambda pod: _restarts(statuses.get(pod.uid)),
-                "state": lambda pod: _words(pod, statuses),
-                "source": lambda pod: pod.source,
-            },
+        key=pod_key,
+        text=lambda pod: (
+            f"{pod.namespace}/{pod.name} {pod.uid} {pod.source} {_words(pod, statuses)}"
         ),
+        orders={
+            "age": lambda pod: _beginning(pod, statuses.get(pod.uid)),
+            "restarts": lambda pod: _restarts(statuses.get(pod.uid)),
+            "state": lambda pod: _words(pod, statuses),
+            "source": lambda pod: pod.source,
+        },
     )
+
+
+def pod_key(pod: Pod) -> str:
+    """Return by what pods are in order, and each page follows the one before."""
+    return f"{pod.namespace}/{pod.name}/{pod.uid}"
 
 
 def pod_counts(pods: Iterable[Pod], statuses: Statuses, now: Timestamp) -> JsonObject:
@@ -101,15 +104,32 @@ def _has_failed_lately(status: PodStatus, now: Timestamp) -> bool:
     return any(end.exit_code and now - (end.finished_at or 0.0) < LATELY for end in ends)
 
 
-def pod_row(pod: Pod, status: PodStatus | None) -> JsonObject:
-    """Return what the table needs of a pod's document: of its specification only which containers it has."""
+def pod_row(
+    pod: Pod, status: PodStatus | None, background: PodsBackground, now: Timestamp
+) -> JsonObject:
+    """Return what the table needs of a pod: of its specification only which containers it has."""
     document = with_status(pod, status)
     metadata = document.get("metadata") or {}
+    events = background.events.get(pod.uid, ())
+    is_troubled = is_in_trouble(status, now)
+    found = reasons(case_of(pod, document, background), now) if is_troubled else ()
     return {
         "metadata": {name: metadata[name] for name in _SHOWN if name in metadata},
         "spec": {name: _named(document["spec"].get(name)) for name in _CONTAINERS},
         "source": pod.source or API,
         "status": document.get("status") or {},
+        "why": [{"text": each.text, "advice": each.advice} for each in found],
+        "lastEvent": _event(events[-1]) if events else None,
+    }
+
+
+def _event(noted: NotedEvent) -> JsonObject:
+    return {
+        "at": rfc3339_milli(noted.last),
+        "reason": noted.reason,
+        "message": noted.message,
+        "type": noted.type.value,
+        "count": noted.times,
     }
 
 

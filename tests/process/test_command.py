@@ -82,13 +82,13 @@ def run(
 @pytest.mark.parametrize(
     ("name", "code", "why"),
     [
-        ("lacking", 0, "Secret default/nobody-made-it does not exist (no file describes it)"),
+        ("lacking", 0, "Secret default/nobody-made-it does not exist; it is needed by"),
         (
             "broken",
             3,
             "spec.containers (line 4): is required (unknown beside it: containrs on line 5)",
         ),
-        ("loop", 0, "Container main ended with 3 (Error)"),
+        ("loop", 0, "Container main ended with code 3 (Error)"),
     ],
 )
 def test_the_first_lines_say_why_a_pod_is_not_running(
@@ -104,7 +104,9 @@ def test_status_names_what_is_not_well_beside_an_agent_that_is(agent: AgentProce
     ended = run(agent, "status")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "is ready and healthy" in ended.stdout
-    assert "default/loop-node1: CrashLoopBackOff" in ended.stdout
+    said = " ".join(ended.stdout.split())
+    assert "default/loop-node1: CrashLoopBackOff: Container main ended with code 3" in said
+    assert "default/lacking-node1: ContainerCreating: Secret default/nobody-made-it" in said
     assert "broken.yaml: rejected" in " ".join(ended.stdout.split())
 
 

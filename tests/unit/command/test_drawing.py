@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from command.drawing import Drawing
 from command.pod_drawing import draw_pod
-from command.reasons import PodEvidence, reasons
+from command.reasons import PodEvidence, WhyNot
 from command.subcommands.actors import grouped
 from command.subcommands.actors import sheet as actor_sheet
 from command.subcommands.objects import sheet as object_sheet
@@ -99,9 +99,10 @@ def test_colours_are_for_terminals_that_want_them(
 
 @pytest.mark.parametrize("name", [each["metadata"]["name"] for each in body("pods")["items"]])
 def test_every_pod_is_drawn_at_80_columns(name: str) -> None:
-    known = PodEvidence(pod=pod(name), objects=body("watchz")["objects"])
+    why = [WhyNot("It " + "waits " * 40, "Wait " * 40)]
+    known = PodEvidence(pod=pod(name), objects=body("watchz")["objects"], why=why)
     output = io.StringIO()
-    draw_pod(Drawing(output, {"COLUMNS": "80"}), known, reasons(known, NOW), NOW, wide=False)
+    draw_pod(Drawing(output, {"COLUMNS": "80"}), known, NOW, wide=False)
     lines = output.getvalue().splitlines()
     assert lines[0].startswith(f"{known.pod['metadata']['namespace']}/{name}: ")
     assert max(map(cell_len, lines)) <= 80
@@ -110,7 +111,7 @@ def test_every_pod_is_drawn_at_80_columns(name: str) -> None:
 def test_what_happened_is_told_in_the_order_in_which_it_did() -> None:
     known = PodEvidence(pod=pod("loop-edge-1"))
     output = io.StringIO()
-    draw_pod(Drawing(output, {}), known, [], NOW, wide=False)
+    draw_pod(Drawing(output, {}), known, NOW, wide=False)
     assert output.getvalue().splitlines()[-3:] == [
         "15m ago  taken by this node",
         "20s ago  container a started",

@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 
 from kernel import ActorDescription, DynamicSummary, TreeSummary
+from messages.events import EventType, NotedEvent
 from messages.pod_runtime import (
     NO_MARK,
     ContainerHistory,
@@ -22,8 +23,17 @@ from messages.units import Timestamp
 from server.answers import Unanswered
 from server.health import HealthCheck
 from server.health_questions import AgentHealth
+from server.pod_questions import PodsBackground
+from server.reasons.ends import LATELY
 from server.ui.paging import MOST, PageAsked, PagedTable, WrongPageError, page_of
-from server.ui.pod_table import LATELY, ORDERS, PodsChosen, is_in_trouble, pod_counts, pods_page
+from server.ui.pod_table import (
+    ORDERS,
+    PodsChosen,
+    is_in_trouble,
+    pod_counts,
+    pod_row,
+    pods_found,
+)
 from server.ui.tables import (
     OBJECT_ORDERS,
     actors_page,
@@ -295,14 +305,14 @@ def test_pods_are_found_by_name_phase_and_what_they_wait_for() -> None:
     statuses = {PodUid("uid-web"): status(), PodUid("uid-db"): waits}
 
     def found(search: str = "", phase: str = "", *, only_troubled: bool = False) -> list[str]:
-        document = pods_page(
+        page = pods_found(
             pods,
             statuses,
             PageAsked(search=search),
             NOW,
             PodsChosen(phase=phase, only_troubled=only_troubled),
         )
-        return [row["metadata"]["name"] for row in document["pods"]]
+        return [each.name for each in page.rows]
 
     assert found() == ["db", "old", "web"]
     assert found("imagepull") == ["db"]
@@ -317,9 +327,8 @@ def test_a_row_has_of_the_specification_only_which_containers_there_are() -> Non
     spec = {"initContainers": [{**container, "restartPolicy": "Always"}], "containers": [container]}
     metadata = {"name": "web", "namespace": "shop", "uid": "1", "labels": {"a": "b"}}
     with_env = Pod.of({"metadata": metadata, "spec": spec})
-    document = pods_page([with_env], {}, PageAsked(), NOW, PodsChosen())
-    (row,) = document["pods"]
-    assert set(row) == {"metadata", "spec", "source", "status", "key"}
+    row = pod_row(with_env, None, PodsBackground(), NOW)
+    assert set(row) == {"metadata", "spec", "source", "status", "why", "lastEvent"}
     assert set(row["metadata"]) == {"name", "namespace", "uid"}
     assert row["spec"] == {
         "initContainers": [{"name": "main", "restartPolicy": "Always"}],
@@ -338,8 +347,8 @@ def test_pods_are_sorted_by_age_restarts_and_state() -> None:
 
     def by(sort: str) -> list[str]:
         asked = PageAsked.of({"sort": sort}, ORDERS)
-        document = pods_page(pods, statuses, asked, NOW, PodsChosen())
-        return [row["metadata"]["name"] for row in document["pods"]]
+        page = pods_found(pods, statuses, asked, NOW, PodsChosen())
+        return [each.name for each in page.rows]
 
     assert by("age") == ["a", "b", "c"]
     assert by("-age") == ["c", "b", "a"]
@@ -358,8 +367,8 @@ def test_the_pods_that_refer_to_an_object_are_found() -> None:
     def found(uses: str) -> int:
         asked = PageAsked()
         every = [needing, pod("db")]
-        document = pods_page(every, {}, asked, NOW, PodsChosen(uses=uses))
-        return int(document["total"])
+        page = pods_found(every, {}, asked, NOW, PodsChosen(uses=uses))
+        return page.total
 
     assert found("Secret/shop/keys") == 1
     assert found("ConfigMap/shop/keys") == 0
@@ -371,3 +380,18 @@ def test_pods_are_counted_by_phase_and_those_that_need_a_look() -> None:
     statuses = {PodUid("uid-a"): status(), PodUid("uid-b"): status(ready="False")}
     counts = pod_counts([pod("a"), pod("b"), pod("c")], statuses, NOW)
     assert counts == {"total": 3, "phases": {"Running": 2, "Pending": 1}, "troubled": 1}
+
+
+def test_a_row_has_the_last_event_of_its_pod_and_why_it_is_in_trouble() -> None:
+    pulled = NotedEvent(Timestamp(1.0), Timestamp(2.5), 3, EventType.NORMAL, "Pulled", "it is", "")
+    background = PodsBackground(events={PodUid("uid-web"): (pulled,)}, runtime_trouble="it is away")
+    row = pod_row(pod("web"), status(ready="False"), background, NOW)
+    assert row["lastEvent"] == {
+        "at": "1970-01-01T00:00:02.500Z",
+        "reason": "Pulled",
+        "message": "it is",
+        "type": "Normal",
+        "count": 3,
+    }
+    assert row["why"][0]["text"] == "No container can be started at present: it is away"
+    assert pod_row(pod("web"), status(), background, NOW)["why"] == []
