@@ -91,6 +91,23 @@ def verdicts_shown(pod: Pod, document: JsonObject | None) -> dict[str, ProbeVerd
     }
 
 
+def verdicts_before(
+    pod: Pod, document: JsonObject | None, kept: Mapping[str, ProbeVerdict]
+) -> dict[str, ProbeVerdict]:
+    """Return what counted of containers that have probes in an earlier process, which has ``kept`` it.
+
+    A status may be at the API server before the record of it is on disk. So it counts what is shown there in
+    ``document``, if both are about one instance; but what has started by either has started.
+    """
+    shown = verdicts_shown(pod, document)
+    found = {**shown, **kept}
+    for name, said in shown.items():
+        record = found[name]
+        if record.container_id == said.container_id:
+            found[name] = said._replace(is_started=said.is_started or record.is_started)
+    return found
+
+
 def _running(status: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for kind in _STATUSES:
         listed = status.get(kind)

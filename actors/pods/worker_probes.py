@@ -14,7 +14,7 @@ from actors.pods.probe_reading import (
     probed_containers,
     running_instances,
     verdicts_about,
-    verdicts_shown,
+    verdicts_before,
 )
 from kernel import Port, Timer
 from messages.objects import ObjectId, ObjectKind, ObjectValue
@@ -59,7 +59,7 @@ def probes_memory(
     if not probed_containers(pod):
         return None
     shown = pod if mirror is None else mirror
-    return ProbesMemory(known={**verdicts_shown(pod, shown.document), **kept})
+    return ProbesMemory(known=verdicts_before(pod, shown.document, kept))
 
 
 class WorkerProbes:

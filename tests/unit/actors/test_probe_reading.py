@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from actors.pods.probe_reading import running_instances, verdicts_about, verdicts_shown
+from actors.pods.probe_reading import (
+    running_instances,
+    verdicts_about,
+    verdicts_before,
+    verdicts_shown,
+)
 from messages.pod_runtime import (
     NO_MARK,
     ContainerHistory,
@@ -80,6 +85,39 @@ def test_a_status_of_the_api_says_what_counted() -> None:
     assert shown(WEB, ready=False, started=True)["main"].is_ready is False
     assert shown(WEB, name="plain", ready=True) == {}
     assert shown(WEB, state={"terminated": {}}) == {}
+
+
+def before(
+    kept: ProbeVerdict, *, started: bool = True, ready: bool = True
+) -> dict[str, ProbeVerdict]:
+    status = {
+        "name": "main",
+        "containerID": "c1",
+        "state": {"running": {}},
+        "started": started,
+        "ready": ready,
+    }
+    return verdicts_before(WEB, {"status": {"containerStatuses": [status]}}, {"main": kept})
+
+
+def test_what_was_shown_counts_although_the_record_of_it_was_not_on_disk_yet() -> None:
+    late = ProbeVerdict(is_ready=False, container_id="c1")
+    assert before(late)["main"].is_ready
+    assert not before(late._replace(is_ready=True), ready=False)["main"].is_ready
+
+
+def test_what_has_started_by_the_record_or_by_the_status_has_started() -> None:
+    started = ProbeVerdict(container_id="c1")
+    assert before(started, started=False)["main"].is_started
+    assert before(started._replace(is_started=False))["main"].is_started
+    neither = before(started._replace(is_started=False), started=False)
+    assert not neither["main"].is_started
+
+
+def test_a_record_of_another_instance_than_the_shown_one_counts() -> None:
+    newer = ProbeVerdict(is_ready=False, container_id="c2")
+    assert before(newer) == {"main": newer}
+    assert verdicts_before(WEB, None, {"main": newer}) == {"main": newer}
 
 
 @pytest.mark.parametrize(
