@@ -71,7 +71,7 @@ PROCESSES := $(shell echo $$((2 * $$(nproc))))
 # Bytecode is kept in any case: each of these processes, and each agent that they start, would compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run run-containers test check format cover bench docs docs-serve screenshots proto clean
+.PHONY: run run-containers test check format cover bench docs docs-serve screenshots proto reference clean
 
 run: .venv/agent
 	$(PY) run.py --runtime hollow --pod-manifest-path examples/manifests --root-dir .venv/state $(ARGS)
@@ -115,6 +115,9 @@ screenshots: .venv/dev
 
 proto: .venv/dev
 	$(PY) -m tools.generate_cri
+
+reference: .venv/dev
+	$(PY) -m tools.reference
 
 clean:
 	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*

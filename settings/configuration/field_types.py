@@ -6,8 +6,8 @@ never what was found, since a header's value may be a secret.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -110,3 +110,26 @@ class Part(BaseModel):
 
 def _means_default(value: object) -> bool:
     return value in ("", [], {}) or (isinstance(value, float) and value == 0.0)
+
+
+def words(known: FieldInfo) -> str:
+    """Return the type of a field in words."""
+    return _words(known.annotation, known.metadata)
+
+
+def _words(kind: Any, metadata: Sequence[object] = ()) -> str:
+    if _AS_GO in metadata:
+        return "duration"
+    if AfterValidator(ip_address) in metadata:
+        return "IP address"
+    if get_origin(kind) is Annotated:
+        inner, *more = get_args(kind)
+        return _words(inner, more)
+    if get_origin(kind) is Literal:
+        return " or ".join(str(each) for each in get_args(kind) if each)
+    if get_origin(kind) is list:
+        return f"list of {_words(*get_args(kind))}"
+    if get_origin(kind) is dict:
+        return f"{_words(get_args(kind)[1])} by name"
+    known = {bool: "true or false", int: "whole number", float: "number", str: "text"}
+    return known.get(kind, "object")

@@ -59,7 +59,7 @@ OF_CONTAINERS: Final[Sequence[Flag]] = (
     Flag(
         "--cpu-cfs-quota-period",
         DURATION,
-        "The time that such a limit is for.",
+        "The time that a limit of cpu is for.",
         "cpuCFSQuotaPeriod",
         default_is="100ms",
     ),
@@ -108,14 +108,14 @@ OF_CONTAINERS: Final[Sequence[Flag]] = (
     Flag(
         "--image-gc-low-threshold",
         NUMBER,
-        "Percent down to which they are.",
+        "Percent of the disk down to which images are removed.",
         "imageGCLowThresholdPercent",
         default_is=80,
     ),
     Flag(
         "--minimum-image-ttl-duration",
         DURATION,
-        "Age before which none is removed.",
+        "Age before which no image is removed.",
         "imageMinimumGCAge",
         default_is="2m",
     ),
@@ -129,5 +129,5 @@ OF_CONTAINERS: Final[Sequence[Flag]] = (
         PATH,
         "Plugins that give credentials of registries: a file, or a directory of files.",
     ),
-    Flag("--image-credential-provider-bin-dir", PATH, "Where the programs of these are."),
+    Flag("--image-credential-provider-bin-dir", PATH, "Where the programs of these plugins are."),
 )
