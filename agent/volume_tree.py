@@ -67,6 +67,7 @@ class VolumeTree:
         # As often as a kubelet does, which hears of no changes either then.
         is_untold = cluster is not None and cluster.change_detection is ChangeDetection.GET
         self._reads_every = settings.sync_frequency if is_untold else None
+        self._looks_every = settings.sync_frequency
         self._writers = edges.writers or VolumeThreads()
         calls: MountCalls = edges.mounts or KernelMounts()
         root_dir = str(settings.root_dir.absolute())
@@ -111,6 +112,7 @@ class VolumeTree:
             maker=self._maker,
             teardowns=self._teardowns,
             reads_every=self._reads_every,
+            looks_every=self._looks_every,
             allocatable=self._allocatable,
         )
         return VolumeKeeper(ports, self._memory)

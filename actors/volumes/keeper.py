@@ -12,9 +12,11 @@ from typing_extensions import override
 from actors.volumes.described import volumes_described
 from actors.volumes.due_times import DueTimes
 from actors.volumes.keeper_parts import (
+    ALL_VOLUMES,
     VOLUME_KEEPER,
     HangingDue,
     JobOf,
+    LostFilesDue,
     MoreVolumesDue,
     VolumeJobsEnded,
     VolumeKeeperMemory,
@@ -22,6 +24,7 @@ from actors.volumes.keeper_parts import (
     VolumeKeeperPorts,
     VolumeReadsDue,
     VolumesDue,
+    VolumeTurn,
 )
 from actors.volumes.kept_volumes import (
     KeptVolume,
@@ -30,19 +33,21 @@ from actors.volumes.kept_volumes import (
     kept_volume,
     sources_of,
 )
+from actors.volumes.lost_files import LostFiles
 from actors.volumes.plan import VolumeNow, VolumeStep, VolumeWaits, next_step
-from actors.volumes.reading import ANSWERED_WITHIN, ObjectsOfVolumes
+from actors.volumes.reading import ObjectsOfVolumes
 from actors.volumes.releases import VolumeReleases
-from actors.volumes.sayings import NO_TOKENS, VolumeSayings
+from actors.volumes.sayings import VolumeSayings
+from actors.volumes.tokens_wanted import TokensOfVolumes
 from actors.volumes.work import VolumeWork
 from kernel import PooledActor, Timer
 from messages.objects import ChangeDecided, ObjectChanged, ObjectRead
 from messages.pods import Pod, PodUid
-from messages.tokens import TokensAre, WantTokens
+from messages.tokens import TokensAre
 from messages.units import Seconds
 from messages.volume_state import DescribeVolumes
 from messages.volumes import ReleaseVolumes, VolumeTrouble, VolumeTroublesAre, WantVolumes
-from volumes.making.jobs import VolumeJob
+from volumes.making.jobs import VolumeJob, VolumesLookedAt
 
 __all__ = ["VOLUME_KEEPER", "VolumeKeeper", "VolumeKeeperMemory", "VolumeKeeperPorts"]
 
@@ -71,7 +76,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
     Order: one job about a volume at a time; what changes meanwhile is shown by the next one, and the newest
     wins. Volumes are taken away once no job writes them, and whatever is wanted for the same UID meanwhile
     is made after that. Some pods have their turn together, and others after the messages that came
-    meanwhile. Repetition: every message may repeat. Volumes that need nothing have no timer.
+    meanwhile. Repetition: every message may repeat. Volumes that need nothing have one timer together:
+    files that somebody removed are found by it, and written again.
     """
 
     def __init__(self, ports: VolumeKeeperPorts, memory: VolumeKeeperMemory) -> None:
@@ -81,7 +87,11 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         self._work = VolumeWork(ports, memory, self._sayings)
         self._reading = ObjectsOfVolumes(ports, memory.objects, lambda: self.clock, self.after)
         self._times = DueTimes(lambda: self.clock, self.after)
-        self._releases = VolumeReleases(ports, memory, self._reading, self._work, self._times)
+        self._tokens = TokensOfVolumes(ports, lambda: self.clock, self._times)
+        self._releases = VolumeReleases(
+            memory, self._reading, self._tokens, self._work, self._times
+        )
+        self._lost = LostFiles(ports, memory, self.after)
         self._hanging: Timer | None = None
         self._beginning: Iterator[None] = iter(())
         """What this life does first, a step for each pod and object."""
@@ -99,7 +109,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         for uid in list(memory.pods):
             kept = memory.pods.get(uid)
             if kept is not None and kept.pod is not None and kept.releasing is None:
-                self._want_tokens(kept.pod, kept)
+                self._tokens.want(kept.pod, kept)
                 self._reading.register(kept.pod, kept.objects)
                 yield
         for wanted in list(memory.objects):
@@ -124,10 +134,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
                 reply_to.tell(volumes_described(self._memory, in_detail=in_detail))
             case VolumeJobsEnded():
                 self._do_more()
-            case VolumesDue() | VolumeReadsDue() | MoreVolumesDue() | HangingDue():
-                self._take_turn(message)
             case _:
-                assert_never(message)
+                self._take_turn(message)
 
     def _note(self, fact: ObjectRead | ObjectChanged | TokensAre) -> None:
         match fact:
@@ -140,7 +148,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             case _:
                 assert_never(fact)
 
-    def _take_turn(self, turn: VolumesDue | VolumeReadsDue | MoreVolumesDue | HangingDue) -> None:
+    def _take_turn(self, turn: VolumeTurn) -> None:
         match turn:
             case VolumesDue():
                 self._look_at(self._times.take())
@@ -151,6 +159,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
                 self._reading.look_again()
             case HangingDue():
                 self._look_for_hanging()
+            case LostFilesDue():
+                self._look_for_lost_files()
             case _:
                 assert_never(turn)
 
@@ -174,24 +184,11 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
         kept.volumes = {}
         for name, source in sources_of(pod):
             kept.volumes[name] = kept_volume(pod, source, before.get(name))
-        self._want_tokens(pod, kept)
+        self._tokens.want(pod, kept)
         self._reading.take(pod, shown, kept.objects)
         for name, volume in kept.volumes.items():
             self._sayings.say(pod, name, volume)
         kept.pod = pod
-
-    def _can_have_tokens(self, pod: Pod) -> bool:
-        return self._ports.tokens is not None and not pod.is_static
-
-    def _want_tokens(self, pod: Pod, kept: VolumesOfPod) -> None:
-        wanted = kept.wanted_tokens
-        if self._ports.tokens is not None and self._can_have_tokens(pod):
-            if wanted or kept.tokens is not None:
-                want = WantTokens(pod=pod, wanted=wanted, reply_to=self._ports.me)
-                self._ports.tokens.tell(want)
-                kept.tokens_asked_at = self.clock.monotonic()
-        elif wanted:
-            kept.tokens = TokensAre(uid=pod.uid, troubles=dict.fromkeys(wanted, NO_TOKENS))
 
     # --- what volumes show -----------------------------------------------------------------------------
 
@@ -260,7 +257,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             self._tell_people(kept, {})
             self._releases.go_on(uid, kept, self.clock.monotonic())
         elif kept.pod is not None:
-            self._await_tokens(kept, kept.pod)
+            self._tokens.want_again(kept.pod, kept)
             for name in kept.volumes:
                 self._step(kept, kept.pod, name)
             answer = answer_of(uid, kept)
@@ -269,16 +266,7 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
                 kept.reply_to.tell(answer)
             self._tell_people(kept, answer.troubles)
         self._watch_jobs()
-
-    def _await_tokens(self, kept: VolumesOfPod, pod: Pod) -> None:
-        """Ask for tokens again if that was not answered: the question may have been lost in a crash."""
-        asked, now = kept.tokens_asked_at, self.clock.monotonic()
-        if kept.tokens is not None or asked is None:
-            return
-        if now >= asked + ANSWERED_WITHIN:
-            self._want_tokens(pod, kept)
-            asked = now
-        self._times.add(Seconds(asked + ANSWERED_WITHIN), pod.uid)
+        self._lost.watch()
 
     def _tell_people(self, kept: VolumesOfPod, troubles: Mapping[str, VolumeTrouble]) -> None:
         if self._ports.people is not None and kept.pod is not None and troubles != kept.said:
@@ -321,6 +309,8 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
 
     def _take_outcome(self, job: VolumeJob) -> None:
         whose, outcome = self._memory.jobs.pop(job, None), job.outcome
+        if isinstance(outcome, VolumesLookedAt):
+            self._to_look_at.update(dict.fromkeys(self._lost.note(outcome)))
         kept = self._memory.pods.get(whose.uid) if whose is not None else None
         if whose is None or kept is None or outcome is None:
             return
@@ -333,6 +323,13 @@ class VolumeKeeper(PooledActor[VolumeKeeperMessage]):
             now = self.clock.monotonic()
             self._work.note_made(kept.pod, whose.volume, volume, outcome, now)
         self._go_on(whose.uid)
+
+    def _look_for_lost_files(self) -> None:
+        job = self._lost.job()
+        if job is not None and ALL_VOLUMES not in self._memory.jobs.values():
+            self._work.look(job)
+        self._watch_jobs()
+        self._lost.watch()
 
     def _watch_jobs(self) -> None:
         if self._hanging is None and self._memory.jobs:

@@ -58,6 +58,13 @@ class HangingDue:
     """Timer: jobs that hang are looked for."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostFilesDue:
+    """Timer: volumes are looked at whose files somebody may have removed."""
+
+
+VolumeTurn: TypeAlias = VolumesDue | VolumeReadsDue | MoreVolumesDue | HangingDue | LostFilesDue
+
 VolumeKeeperMessage: TypeAlias = (
     VolumeMessage
     | DescribeVolumes
@@ -65,10 +72,7 @@ VolumeKeeperMessage: TypeAlias = (
     | ObjectFact
     | TokensAre
     | VolumeJobsEnded
-    | VolumesDue
-    | VolumeReadsDue
-    | MoreVolumesDue
-    | HangingDue
+    | VolumeTurn
 )
 
 
@@ -103,6 +107,8 @@ class VolumeKeeperPorts:
     teardowns: Teardowns
     reads_every: Seconds | None = None
     """How often objects are read that nobody tells changes of; None if somebody does."""
+    looks_every: Seconds
+    """How often the volumes are looked at whose files somebody may have removed."""
     allocatable: Mapping[str, str] | None = None
     """What the node has for pods, as quantities."""
 
@@ -113,6 +119,10 @@ class JobOf(NamedTuple):
     uid: PodUid
     volume: str
     """Its name; empty for all that a pod has."""
+
+
+ALL_VOLUMES: Final = JobOf(PodUid(""), "")
+"""A job is about the volumes of all pods."""
 
 
 @dataclass(slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import structlog
 
 from actors.volumes.due_times import DueTimes
-from actors.volumes.keeper_parts import VolumeKeeperMemory, VolumeKeeperPorts
+from actors.volumes.keeper_parts import VolumeKeeperMemory
 from actors.volumes.kept_volumes import Releasing, VolumesOfPod
 from actors.volumes.plan import retry_pause
 from actors.volumes.reading import ObjectsOfVolumes
+from actors.volumes.tokens_wanted import TokensOfVolumes
 from actors.volumes.work import VolumeWork
 from messages.pods import PodUid
-from messages.tokens import ReleaseTokens
 from messages.units import Seconds
 from messages.volumes import ReleaseVolumes, VolumesGone, WantVolumes
 from volumes.making.jobs import VolumeJobFailure, VolumeLane, VolumeOutcome, VolumesTornDown
@@ -24,15 +24,15 @@ class VolumeReleases:
 
     def __init__(
         self,
-        ports: VolumeKeeperPorts,
         memory: VolumeKeeperMemory,
         reading: ObjectsOfVolumes,
+        tokens: TokensOfVolumes,
         work: VolumeWork,
         times: DueTimes,
     ) -> None:
-        self._ports = ports
         self._memory = memory
         self._reading = reading
+        self._tokens = tokens
         self._work = work
         self._times = times
 
@@ -47,8 +47,7 @@ class VolumeReleases:
         if kept.releasing is None:
             kept.releasing = Releasing(reply_to=wanted.reply_to)
             self._reading.let_go(uid, kept.objects)
-            if self._ports.tokens is not None and kept.wanted_tokens:
-                self._ports.tokens.tell(ReleaseTokens(uid=uid))
+            self._tokens.release(uid, kept)
         kept.releasing.reply_to, kept.releasing.next = wanted.reply_to, None
 
     def go_on(self, uid: PodUid, kept: VolumesOfPod, now: Seconds) -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final, assert_never
 
 from actors.volumes.keeper_parts import (
+    ALL_VOLUMES,
     JobOf,
     VolumeJobsEnded,
     VolumeKeeperMemory,
@@ -106,6 +107,10 @@ class VolumeWork:
         job = VolumeJob(VolumeLane.REMOVALS, self._ports.teardowns.job(uid, detach=detach))
         releasing.job, releasing.began = job, now
         self._begin(JobOf(uid, ""), job)
+
+    def look(self, job: VolumeJob) -> None:
+        """Begin to look at the volumes of all pods."""
+        self._begin(ALL_VOLUMES, job)
 
     def _start(self, volume: KeptVolume, whose: JobOf, job: VolumeJob) -> None:
         volume.job = job

@@ -59,13 +59,23 @@ class VolumeTidied:
 
 
 @dataclass(frozen=True, slots=True)
+class VolumesLookedAt:
+    """What is to be seen of volumes with files."""
+
+    empty: frozenset[str]
+    """The paths of those that show nothing: somebody removed their files."""
+
+
+@dataclass(frozen=True, slots=True)
 class VolumeJobFailure:
     """A job did not return, by an error of the operating system, or by a bug."""
 
     message: str
 
 
-VolumeOutcome: TypeAlias = VolumeMade | VolumesTornDown | VolumeTidied | VolumeJobFailure
+VolumeOutcome: TypeAlias = (
+    VolumeMade | VolumesTornDown | VolumeTidied | VolumesLookedAt | VolumeJobFailure
+)
 
 
 @dataclass(slots=True, eq=False)

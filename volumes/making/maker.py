@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from volumes.content.making import volume_content
 from volumes.content.owners import group_of
 from volumes.content.situation import VolumeSituation
 from volumes.making.forms import ContentForm, EmptyDirForm, HostPathForm, Medium, VolumePlugin
-from volumes.making.jobs import VolumeMade, VolumeTidied
+from volumes.making.jobs import VolumeMade, VolumesLookedAt, VolumeTidied
 from volumes.making.layout import ready_marker, volume_place
 from volumes.mounts.empty_dir_sizes import memory_size, page_size
 from volumes.mounts.empty_dirs import make_of_huge_pages, make_on_disk
@@ -112,6 +112,12 @@ class VolumeMaker:
         """Remove old generations of a volume's files."""
         return VolumeTidied(shown.directory.remove(*leaving))
 
+    @staticmethod
+    def look_at(shown: Iterable[ShownDirectory]) -> VolumesLookedAt:
+        """Return which of these volumes show nothing. Whoever writes one meanwhile is not in the way."""
+        places = (each.place for each in shown)
+        return VolumesLookedAt(frozenset(each.path for each in places if not _is_shown(each)))
+
     def make_empty_dir(self, pod: Pod, name: str, form: EmptyDirForm) -> VolumeMade:
         """Have the directory of an ``emptyDir``. What containers have in it stays."""
         place = volume_place(self._root, pod.uid, VolumePlugin.EMPTY_DIR, name)
@@ -165,8 +171,8 @@ class VolumeMaker:
         )
         before = shown.room
         room = needed if before is None else _both(before, needed)
-        if room == before and os.path.lexists(shown.place.path):
-            return ()
+        if room == before and _is_shown(shown.place):
+            return ()  # what it was mounted with is there
         made = self._mounted(shown.place, room, payload.group)
         shown.room = room
         return (made.notice,) if made.notice else ()
@@ -211,6 +217,13 @@ def _shows_anything(place: VolumePlace) -> bool:
         name = place.names[-1]
         os.stat(f"{name}/{CURRENT}/.", dir_fd=parent)
         return True
+    return False
+
+
+def _is_shown(place: VolumePlace) -> bool:
+    """Return whether there are files to be seen. A volume that somebody unmounted has none."""
+    with suppress(OSError):
+        return Path(place.path, CURRENT).is_dir()
     return False
 
 

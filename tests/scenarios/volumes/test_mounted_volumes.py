@@ -16,7 +16,13 @@ from runtimes.cri.pod_directories import PodDirectoriesOnDisk
 from tests.support.cri.cri_stage import DiskAtOnce
 from tests.support.volumes.mounting import mounting
 from tests.support.volumes.reading import mode_of
-from tests.support.volumes.volume_stage import NODE_MEMORY, VolumeStage, pod_with, volume_stage
+from tests.support.volumes.volume_stage import (
+    LOOKS_EVERY,
+    NODE_MEMORY,
+    VolumeStage,
+    pod_with,
+    volume_stage,
+)
 from volumes.mounts.mount_table import mounts_below
 from volumes.mounts.system_calls import KernelMounts
 
@@ -87,6 +93,19 @@ def test_what_an_earlier_process_mounted_is_kept_and_not_mounted_again(
     assert mounted.wants(pod).volumes.keys() == {"s", "m"}
     assert mounts_below(KernelMounts().table(), str(mounted.root.resolve())) == before
     assert (mounted.place(pod, "empty-dir", "m") / "mine").read_text() == "kept"
+
+
+def test_a_secret_that_somebody_unmounted_is_mounted_again_and_never_written_to_the_disk(
+    mounted: VolumeStage,
+) -> None:
+    mounted.puts(PW, "pw", user="me")
+    pod = pod_with("web", SECRET)
+    mounted.wants(pod)
+    KernelMounts().unmount(str(mounted.place(pod, "secret", "s")))
+    assert mounted.files(pod, "secret", "s") == {}
+    mounted.passes(LOOKS_EVERY)
+    assert below(mounted) == {"s": "tmpfs"}
+    assert mounted.files(pod, "secret", "s") == {"user": b"me"}
 
 
 def test_all_that_is_mounted_goes_with_the_pod(mounted: VolumeStage) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -250,18 +249,6 @@ def test_nothing_is_told_of_what_is_in_files(volumes: VolumeStage) -> None:
     told = volumes.wants(pod)
     assert "hunter2" not in repr(told)
     assert "hunter2" not in repr(volumes.memory)
-
-
-def test_a_directory_that_somebody_deleted_is_made_again_with_the_next_change(
-    volumes: VolumeStage,
-) -> None:
-    volumes.puts(PW, "pw", user="me")
-    pod = pod_with("web", SECRET)
-    volumes.wants(pod)
-    volumes.passes(1.0)
-    shutil.rmtree(volumes.place(pod, "secret", "s"))
-    volumes.puts(PW, "pw", user="you")
-    assert volumes.files(pod, "secret", "s") == {"user": b"you"}
 
 
 def test_a_write_that_has_a_bug_is_a_trouble_of_its_volume_and_shows_no_value(

@@ -35,6 +35,7 @@ from volumes.making.teardown import Teardowns
 from volumes.mounts.system_calls import MountCalls
 
 NODE_MEMORY = 1 << 30
+LOOKS_EVERY = Seconds(60.0)
 
 
 class VolumeStage:
@@ -80,6 +81,7 @@ class VolumeStage:
             maker=maker,
             teardowns=Teardowns(str(self.root), self.calls),
             reads_every=self.reads_every,
+            looks_every=LOOKS_EVERY,
         )
         keeper = VolumeKeeper(ports, self.memory)
         # In front of the method of its class: every message passes here.
