@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from tools.reference.endpoints import endpoints_page
 from tools.reference.fields import fields_page
 from tools.reference.flags import flags_page
 
@@ -14,6 +15,7 @@ ROOT: Final = Path(__file__).parents[2]
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "docs/reference/flags.md": flags_page,
     "docs/reference/fields.md": fields_page,
+    "docs/reference/endpoints.md": endpoints_page,
 }
 """What returns the text of each page, by its path in the checkout."""
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.support.project.checkout import ROOT
+from tools.reference.endpoints import ASKED, served_routes
 from tools.reference.pages import PAGES
 
 
@@ -16,3 +19,20 @@ def test_a_page_of_the_reference_is_current(path: str) -> None:
 def test_no_other_page_is_among_them() -> None:
     folder = ROOT / "docs" / "reference"
     assert {str(each.relative_to(ROOT)) for each in folder.iterdir()} <= set(PAGES)
+
+
+def test_every_parameter_that_a_server_reads_is_in_the_reference_and_no_other_one_is() -> None:
+    code = "".join(path.read_text() for path in (ROOT / "server").rglob("*.py"))
+    read = re.findall(r"""query\.get\("(\w+)"|"(\w+)" in request\.query""", code)
+    read += re.findall(
+        r"""_(?:is_set|whole_number|moment)\((query|request\.query), "(\w+)"\)""", code
+    )
+    names = {second or first for first, second in read}
+    asked = {name for each in ASKED.values() for name in each.parameters}
+    assert names == asked | {"pretty"}
+
+
+def test_what_is_said_of_a_path_is_said_of_one_that_is_served() -> None:
+    served = [route for routes in served_routes().values() for route in routes]
+    assert set(ASKED) <= {route.path for route in served}
+    assert [route.path for route in served if not route.says] == []
